@@ -1,0 +1,45 @@
+# The verbs of this repository. Each installs what it needs into .venv from the hashed lock; nothing else is touched.
+PYTHON ?= python3
+BIN := .venv/bin
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check fix bench docs lock
+
+help:  ## this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
+
+setup: .venv/ready  ## install into .venv
+
+.venv/ready: requirements.lock pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("Assay needs Python 3.11 or newer; set PYTHON=…") if sys.version_info < (3, 11) else None'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+demo: setup  ## run the five demo datasets and write a report
+	$(BIN)/assay demo
+
+test: setup  ## run every test
+	$(BIN)/python -m pytest -n auto -q
+
+check: setup  ## format, lint, types, import layers, tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(MAKE) test
+
+fix: setup  ## format and repair what can be repaired
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: setup  ## measure the speed figures quoted in the docs
+	$(BIN)/python -m bench
+
+docs: setup  ## run the tests that hold the documentation true
+	$(BIN)/python -m pytest -q tests/docs
+
+lock:  ## write requirements.lock anew (needs uv)
+	uv lock --quiet
+	uv export --quiet --format requirements-txt --no-emit-project --all-groups --no-header > requirements.lock
+	rm -f uv.lock

@@ -1,0 +1,1 @@
+"""The demo: one believable company, one dataset for each dialect."""

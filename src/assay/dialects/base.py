@@ -1,0 +1,34 @@
+"""The contract of a dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+from assay.errors import Problem
+from assay.model.case import Case
+
+
+class Dialect(Protocol):
+    """Reads one foreign file shape into Cases, and writes it back. Knows the format; knows no grader, no store.
+
+    `read` yields every Case and every Problem of the file, and never raises for bad content: whoever reads decides
+    (`reading.read_cases` gives all cases or raises with all problems). Warnings are Problems of level WARNING.
+    """
+
+    name: str
+
+    def detect(self, path: Path, head: bytes) -> bool:
+        """Whether the file is of this dialect, judged by its name and its first 64 KiB."""
+        ...
+
+    def read(self, path: Path) -> Iterator[Case | Problem]: ...
+
+    def write(self, cases: Iterable[Case], path: Path) -> None: ...
+
+
+class Describing(Protocol):
+    """A dialect that can print its JSON Schema (`assay schema NAME`)."""
+
+    def schema(self) -> dict[str, Any]: ...

@@ -1,0 +1,1 @@
+"""The engine: plan, attempt, run. It touches no store: it yields Results."""

@@ -1,0 +1,45 @@
+"""The contract of a grader."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+from msgspec import Struct, field
+
+from assay.judges.base import Judge
+from assay.model.agent import Agent
+from assay.model.case import Case
+from assay.model.rubric import Rubric
+from assay.model.score import Grade
+from assay.model.transcript import Transcript
+
+
+class Grader(Protocol):
+    """Case + Transcript → grades. Raise anything: the engine's boundary attributes it to the grader."""
+
+    name: str
+
+    def wants(self, case: Case) -> bool:
+        """Whether the case gives this grader anything to check."""
+        ...
+
+    async def grade(self, case: Case, transcript: Transcript) -> Sequence[Grade]: ...
+
+
+class Setting(Struct, frozen=True, kw_only=True):
+    """What a run offers its graders. `contracts` are JSON Schemas by name."""
+
+    judge: Judge | None = None
+    rubric: Rubric | None = None
+    agent: Agent | None = None
+    contracts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+@runtime_checkable
+class Binding(Protocol):
+    """A grader that needs something of the run: `bind` gives the grader that has it."""
+
+    name: str
+
+    def bind(self, setting: Setting) -> Grader: ...

@@ -1,0 +1,40 @@
+"""The contract of a judge."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from assay.model.case import Case
+from assay.model.score import Part
+from assay.model.transcript import Transcript
+
+
+class Question(Struct, frozen=True, kw_only=True):
+    """One thing a grader asks: about this case and transcript, and, where it has several, this criterion or rule.
+
+    `attempt` counts from 1: an unreadable reply is asked for again, a bounded number of times.
+    """
+
+    grader: str
+    case: Case
+    transcript: Transcript
+    part: Part | None = None
+    attempt: int = 1
+
+
+class Reply(Struct, frozen=True, kw_only=True):
+    """What a judge said, unread: text, or an object when the judge gave one."""
+
+    content: Any
+    judge: str = ""
+    cost_usd: float | None = None
+
+
+class Judge(Protocol):
+    """Whom a grader asks. Raises `JudgeFailed` when it has nothing to say."""
+
+    name: str
+
+    async def ask(self, question: Question) -> Reply: ...

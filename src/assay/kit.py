@@ -1,0 +1,62 @@
+"""The Kit: names → instances. Built-ins enter by the same door as plug-ins: a function `register(kit)`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Generic, Protocol, TypeVar
+
+from assay.dialects.base import Dialect
+from assay.errors import Conflict, UnknownName
+from assay.graders.base import Binding, Grader
+from assay.model.profile import Profile
+from assay.policies.base import Policy
+from assay.targets.base import Target
+
+
+class Named(Protocol):
+    """Anything that can be registered."""
+
+    name: str
+
+
+T = TypeVar("T", bound=Named)
+
+
+class Registry(Generic[T]):
+    """Things of one kind, by name, in the order they came."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self._known: dict[str, T] = {}
+
+    def add(self, thing: T) -> None:
+        if thing.name in self._known:
+            raise Conflict(f"two {self.kind}s are named {thing.name!r}")
+        self._known[thing.name] = thing
+
+    def __getitem__(self, name: str) -> T:
+        try:
+            return self._known[name]
+        except KeyError:
+            raise UnknownName(self.kind, name, list(self._known)) from None
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._known
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._known.values())
+
+    def names(self) -> list[str]:
+        return list(self._known)
+
+
+class Kit:
+    """Everything a run can be made of."""
+
+    def __init__(self) -> None:
+        self.dialects: Registry[Dialect] = Registry("dialect")
+        self.targets: Registry[Target] = Registry("target")
+        self.graders: Registry[Grader | Binding] = Registry("grader")
+        self.profiles: Registry[Profile] = Registry("profile")
+        self.policies: dict[str, Policy] = {}
+        self.contracts: dict[str, dict[str, Any]] = {}

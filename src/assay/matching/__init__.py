@@ -1,0 +1,1 @@
+"""Matching: comparing arguments, calls, steps and states with what was expected."""

@@ -1,0 +1,48 @@
+"""A Result: one Case, by one candidate, in one repeat of one Run."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID, uuid5
+
+from msgspec import Struct
+
+from assay.model.case import Case
+from assay.model.score import Grade, Part
+from assay.model.transcript import Transcript
+from assay.model.verdict import Verdict
+
+FORMAT = 1
+"""The version of a stored Result body."""
+
+
+class Failure(Struct, frozen=True, kw_only=True):
+    """What broke, as data: the class of the failure and its message."""
+
+    kind: str
+    message: str
+
+
+class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What one attempt gave. `transcript` None: the target broke before there was one."""
+
+    case: Case
+    verdict: Verdict
+    reasons: tuple[str, ...] = ()
+    grades: tuple[Grade, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    transcript: Transcript | None = None
+    candidate: str = ""
+    repeat: int = 1
+    position: int = 0
+    created_at: datetime | None = None
+    duration_ms: float = 0.0
+
+
+def result_id(run: UUID, case: str, candidate: str, repeat: int) -> UUID:
+    """The same attempt always has the same id, so writing it twice changes nothing."""
+    return uuid5(run, f"{case}\x1f{candidate}\x1f{repeat}")
+
+
+def score_id(result: UUID, grader: str, part: Part | None) -> UUID:
+    return uuid5(result, f"{grader}\x1f{part.id if part else ''}")

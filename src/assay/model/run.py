@@ -1,0 +1,98 @@
+"""A Run: one execution, with everything that made it pinned."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import Enum
+from typing import Any
+
+from msgspec import Struct, field
+
+from assay.model.agent import Agent
+from assay.model.profile import Normalization
+from assay.model.rubric import Rubric
+
+
+class RunState(Enum):
+    """Where a run is in its life."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    INTERRUPTED = "interrupted"
+
+
+class DatasetPin(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A file as it was when the run was planned."""
+
+    path: str
+    sha256: str
+    dialect: str = ""
+    cases: int = 0
+
+
+class Pins(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Everything that made the run: what was compared can be compared again, or is flagged when it is unlike."""
+
+    datasets: tuple[DatasetPin, ...]
+    target: str
+    target_sha256: str = ""
+    responses: tuple[DatasetPin, ...] = ()
+    candidates: tuple[str, ...] = ("",)
+    repeat: int = 1
+    judge: str = ""
+    judge_sha256: str = ""
+    graders: tuple[str, ...] | None = None
+    profile: str = ""
+    normalization: Normalization | None = None
+    policy_sha256: str = ""
+    rubric: Rubric | None = None
+    rubric_sha256: str = ""
+    agent: Agent | None = None
+    component_scope: str = ""
+    component_ids: tuple[str, ...] = ()
+    filters: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    limit: int | None = None
+    state: dict[str, Any] = field(default_factory=dict)
+    concurrency: int = 8
+    plugins: tuple[str, ...] = ()
+    assay_version: str = ""
+
+
+class Counts(Struct, frozen=True, kw_only=True):
+    """total = passed + failed + errored + skipped + pending, always."""
+
+    total: int = 0
+    passed: int = 0
+    failed: int = 0
+    errored: int = 0
+    skipped: int = 0
+
+    @property
+    def completed(self) -> int:
+        return self.passed + self.failed + self.errored + self.skipped
+
+    @property
+    def pending(self) -> int:
+        return self.total - self.completed
+
+    @property
+    def pass_rate(self) -> float | None:
+        """Of the cases that could be judged; None when none could."""
+        judged = self.passed + self.failed
+        return self.passed / judged if judged else None
+
+
+class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One execution."""
+
+    id: str
+    name: str
+    state: RunState
+    pins: Pins
+    counts: Counts
+    created_at: datetime
+    started_at: datetime | None = None
+    completed_at: datetime | None = None
+    error: str = ""

@@ -1,0 +1,1 @@
+"""Reports: a Run and its Results become something to read."""

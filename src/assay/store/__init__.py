@@ -1,0 +1,1 @@
+"""The store: all SQL lives here."""

@@ -1,0 +1,1 @@
+"""Targets: how to reach what is under test. `base.py` is the contract."""

@@ -1,0 +1,86 @@
+"""Fakes and builders for tests: ours, and those of people who write plug-ins. Nothing here is used in a real run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from assay.errors import JudgeFailed
+from assay.judges.base import Question
+from assay.judges.base import Reply as JudgeReply
+from assay.model.case import Case, SingleTurn
+from assay.model.expectation import Expectation
+from assay.model.transcript import Message, Role, ToolCall, Transcript
+from assay.targets.base import Closing, Finished, Reply
+
+Calls = Iterable[tuple[str, Mapping[str, Any]]]
+
+
+def a_case(*expectations: Expectation, id: str = "case-1", message: str = "Hello", **fields: Any) -> Case:
+    """A case with these expectations; any other field of `Case` by name."""
+    return Case(**{"id": id, "input": SingleTurn(message=message), "expectations": expectations, **fields})
+
+
+def a_transcript(answer: str = "", *, calls: Calls = (), **fields: Any) -> Transcript:
+    """A transcript that ends in `answer`, with one assistant message for each call before it."""
+    called = tuple(
+        Message(role=Role.ASSISTANT, tool_calls=(ToolCall(name=name, arguments=dict(arguments)),))
+        for name, arguments in calls
+    )
+    messages = (*called, Message(role=Role.ASSISTANT, content=answer))
+    return Transcript(**{"answer": answer, "messages": messages, **fields})
+
+
+class ScriptedSession:
+    """Says its lines in order; a line that is an exception is raised."""
+
+    def __init__(self, lines: Sequence[str | Reply | Exception], closing: Closing) -> None:
+        self._lines = list(lines)
+        self._closing = closing
+
+    async def send(self, text: str) -> Reply:
+        line = self._lines.pop(0)
+        if isinstance(line, Exception):
+            raise line
+        return Reply.saying(line) if isinstance(line, str) else line
+
+    async def close(self) -> Closing:
+        return self._closing
+
+
+class ScriptedTarget:
+    """A target that says the same lines in every conversation, or hands out a finished transcript."""
+
+    name = "scripted"
+
+    def __init__(self, *lines: str | Reply | Exception | Transcript, closing: Closing | None = None) -> None:
+        self._lines = lines
+        self._closing = closing or Closing()
+
+    async def open(self, case: Case) -> ScriptedSession | Finished:
+        if self._lines and isinstance(self._lines[0], Transcript):
+            return Finished(self._lines[0])
+        return ScriptedSession([line for line in self._lines if not isinstance(line, Transcript)], self._closing)
+
+
+class ScriptedJudge:
+    """A judge that answers by grader name, or by (grader, criterion id); what it was asked is in `asked`.
+
+    A list of replies is given out one for each attempt.
+    """
+
+    name = "scripted"
+
+    def __init__(self, replies: Mapping[str | tuple[str, str], Any]) -> None:
+        self._replies = replies
+        self.asked: list[Question] = []
+
+    async def ask(self, question: Question) -> JudgeReply:
+        self.asked.append(question)
+        part = question.part.id if question.part else ""
+        reply = self._replies.get((question.grader, part), self._replies.get(question.grader))
+        if isinstance(reply, list):
+            reply = reply[question.attempt - 1] if question.attempt <= len(reply) else None
+        if reply is None:
+            raise JudgeFailed(f"scripted judge has no reply for {question.grader} {part}".rstrip())
+        return JudgeReply(content=reply, judge=self.name)

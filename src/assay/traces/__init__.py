@@ -1,0 +1,1 @@
+"""Traces: reading OpenTelemetry-style spans in the spellings seen in the wild."""
