@@ -119,8 +119,9 @@ class GraderFailed(CaseFailure):
     """A grader broke."""
 
 
-class boundary:  # noqa: N801 - reads as a verb: `with boundary(TargetFailed, "target 'x'"):`
-    """Attribute whatever breaks inside to `who`. A `CaseFailure` passes: it is attributed already."""
+class boundary:
+    """`with boundary(TargetFailed, "target 'x'"):` attributes whatever breaks inside to `who`. A `CaseFailure` passes:
+    it is attributed already."""
 
     __slots__ = ("_kind", "_who")
 

@@ -16,7 +16,8 @@ from assay.targets.base import Target
 class Named(Protocol):
     """Anything that can be registered."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
 
 T = TypeVar("T", bound=Named)
