@@ -1,0 +1,92 @@
+"""What every report says of a run before its numbers: what was tried, against what, judged by whom; and, after them,
+what to do next."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+from assay.model.run import Pins, Run, RunState
+from assay.model.summary import GraderSummary, Summary
+from assay.reports.figures import counted
+
+NO_JUDGE = "no judge"
+OFFLINE = "offline"
+
+
+def short_id(run: Run) -> str:
+    """Enough of the id to name the run on the command line."""
+    return run.id[:8]
+
+
+def judged_by(pins: Pins) -> str:
+    return pins.judge or NO_JUDGE
+
+
+def warning(summary: Summary) -> str:
+    """What a reader must know before believing a number; empty when there is nothing."""
+    judge = summary.run.pins.judge
+    if judge == OFFLINE:
+        return "Judged offline, by rules of thumb and not by a model: take judged grades as hints."
+    if not judge and any(grader.no_judge for grader in summary.graders):
+        return "This run had no judge: grades that need one were not given."
+    return ""
+
+
+def datasets(pins: Pins) -> list[str]:
+    return [f"{pin.name or PurePath(pin.path).name}{_described(pin.dialect, pin.cases)}" for pin in pins.datasets]
+
+
+def _described(dialect: str, cases: int) -> str:
+    said = [part for part in (dialect, counted(cases, "case") if cases else "") if part]
+    return f" ({', '.join(said)})" if said else ""
+
+
+def facts(run: Run) -> list[tuple[str, str]]:
+    """Name and value, in reading order; what was left at its default is not said."""
+    pins = run.pins
+    said = [
+        ("dataset", ", ".join(datasets(pins))),
+        ("target", pins.target),
+        ("agent", pins.agent.name if pins.agent else ""),
+        ("judge", judged_by(pins)),
+        ("rubric", f"{pins.rubric.name} v{pins.rubric.version}" if pins.rubric else ""),
+        ("profile", pins.profile),
+        ("repeats", str(pins.repeat) if pins.repeat > 1 else ""),
+        ("state", "" if run.state is RunState.COMPLETED else run.state.value),
+        ("error", run.error),
+    ]
+    return [(name, value) for name, value in said if value]
+
+
+def next_steps(summary: Summary, first_case: str = "") -> list[tuple[str, str]]:
+    """Command and purpose, the most useful first."""
+    run, counts = summary.run, summary.run.counts
+    name = short_id(run)
+    steps = []
+    if counts.pending and run.state is not RunState.RUNNING:
+        steps.append((f"assay resume {name}", f"do the remaining {counts.pending:,}"))
+    if first_case:
+        steps.append((f"assay show {name} {quoted(first_case)}", "see why, with the whole conversation"))
+    if counts.errored:
+        steps.append((f"assay retry {name} --errors", f"try the {counts.errored:,} errored again"))
+    steps.append((f"assay report {name} --output report.html", "read it all in a browser, offline"))
+    return steps
+
+
+def graders_together(summary: Summary) -> list[GraderSummary]:
+    """The candidates of one grader under each other; graders in the order of the summary."""
+    order = {name: place for place, name in enumerate(dict.fromkeys(grader.name for grader in summary.graders))}
+    return sorted(summary.graders, key=lambda grader: order[grader.name])
+
+
+def repeats_note(run: Run) -> str:
+    """Repeats of one case resemble each other, so an interval that counts them apart promises too much."""
+    if run.pins.repeat < 2:
+        return ""
+    return f"Each case was tried {run.pins.repeat} times; repeats are alike, so the true intervals are wider."
+
+
+def quoted(word: str) -> str:
+    """The word as a POSIX shell reads it back."""
+    safe = word and all(sign.isalnum() or sign in "-_./:@%+=," for sign in word) and word.isascii()
+    return word if safe else "'" + word.replace("'", "'\"'\"'") + "'"

@@ -1,0 +1,178 @@
+"""The evaluation API's EvaluationRun, made from a Summary. The fields of the published shape come first, in their order
+and under their names; what Assay adds comes after them."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import Any
+from uuid import NAMESPACE_URL, uuid5
+
+from msgspec import to_builtins
+
+from assay.model.case import World
+from assay.model.run import Counts, DatasetPin, Pins, Run, RunState
+from assay.model.summary import GraderSummary, Summary, Tally
+from assay.reports.figures import Rate, utc
+from assay.reports.sentence import rate_of, sentence
+
+# The shape knows four states. An interrupted run is not running, and whoever polls for an end must see one: it is
+# `failed` there, and the added `state` says that it can be resumed.
+STATUS = {
+    RunState.PENDING: "pending",
+    RunState.RUNNING: "running",
+    RunState.COMPLETED: "completed",
+    RunState.FAILED: "failed",
+    RunState.INTERRUPTED: "failed",
+}
+
+
+def evaluation_run(summary: Summary) -> dict[str, Any]:
+    """The EvaluationRun, ready for JSON."""
+    run = summary.run
+    return _progress(run) | _lineage(run.pins) | _checks(summary) | _model(run) | _added(summary)
+
+
+def _progress(run: Run) -> dict[str, Any]:
+    pins, counts = run.pins, run.counts
+    return {
+        "run_id": run.id,
+        "dataset_id": _dataset_id(pins),
+        "agent_id": pins.agent.id if pins.agent else None,
+        "status": STATUS[run.state],
+        "total": counts.total,
+        "completed": counts.completed,
+        "passed": counts.passed,
+        "failed": counts.failed,
+        "concurrency": pins.concurrency,
+        "started_at": utc(run.started_at),
+        "completed_at": utc(run.completed_at),
+        "error": run.error or None,
+    }
+
+
+def _lineage(pins: Pins) -> dict[str, Any]:
+    # A rubric that no rule is left of was not used: naming it would promise scores that are not there.
+    rubric = pins.rubric if pins.rubric and pins.rubric.rules else None
+    test_set = _test_set(pins)
+    return {
+        "rubric_id": (rubric.id or _named_by(pins.rubric_sha256 or rubric.name)) if rubric else None,
+        "rubric_version": rubric.version if rubric else None,
+        "test_set_id": (test_set.id or _named_by(test_set.sha256)) if test_set else None,
+        "test_set_version": test_set.version if test_set else None,
+        "component_scope_filter": pins.component_scope or None,
+        "component_ids_filter": list(pins.component_ids),
+    }
+
+
+def _test_set(pins: Pins) -> DatasetPin | None:
+    """The one test set of the run; None when it has none, or several, of which none is *the* one."""
+    found = [pin for pin in pins.datasets if pin.dialect == World.TEST_SET]
+    return found[0] if len(found) == 1 else None
+
+
+def _dataset_id(pins: Pins) -> str:
+    """Of the content: the same files give the same id wherever they lie."""
+    own = pins.datasets[0].id if len(pins.datasets) == 1 and pins.datasets[0].dialect != World.TEST_SET else ""
+    return own or _named_by("\n".join(pin.sha256 for pin in pins.datasets))
+
+
+def _named_by(content: str) -> str:
+    return str(uuid5(NAMESPACE_URL, f"assay:{content}"))
+
+
+def _checks(summary: Summary) -> dict[str, Any]:
+    criteria, rules = summary.criteria, summary.rules
+    return {
+        "component_scores": {name: _component(tally) for name, tally in summary.components.items()} or None,
+        "criteria_passed": criteria.passed if criteria else None,
+        "criteria_total": criteria.total if criteria else None,
+        "rubric_rules_passed": rules.passed if rules else None,
+        "rubric_rules_total": rules.total if rules else None,
+    }
+
+
+def _component(tally: Tally) -> dict[str, Any]:
+    return {
+        "score": tally.pass_rate,
+        "total": tally.total,
+        "passed": tally.passed,
+        "failed": tally.failed,
+        "errored": tally.errored,
+        "skipped": tally.skipped,
+    }
+
+
+def _model(run: Run) -> dict[str, Any]:
+    model = run.pins.agent.model if run.pins.agent else None
+    return {
+        "bot_llm_provider": (model.provider or None) if model else None,
+        "bot_llm_model": (model.model or None) if model else None,
+        "created_at": utc(run.created_at),
+    }
+
+
+def _added(summary: Summary) -> dict[str, Any]:
+    run, pins = summary.run, summary.run.pins
+    rate = rate_of(run.counts)
+    return {
+        "name": run.name,
+        "state": run.state.value,
+        "sentence": sentence(summary),
+        "errored": run.counts.errored,
+        "skipped": run.counts.skipped,
+        "pending": run.counts.pending,
+        "pass_rate": rate.value,
+        "pass_rate_interval": _interval(rate),
+        "candidates": {name: _totals(counts) for name, counts in summary.candidates.items()},
+        "graders": [_grader(grader) for grader in summary.graders],
+        "criteria": _tally(summary.criteria),
+        "rubric_rules": _tally(summary.rules),
+        "target": pins.target,
+        "judge": pins.judge or None,
+        "profile": pins.profile or None,
+        "repeat": pins.repeat,
+        "limit": pins.limit,
+        "datasets": [_dataset(pin) for pin in pins.datasets],
+        "assay_version": pins.assay_version or None,
+    }
+
+
+def _totals(counts: Counts) -> dict[str, Any]:
+    rate = rate_of(counts)
+    return {
+        "total": counts.total,
+        "completed": counts.completed,
+        "passed": counts.passed,
+        "failed": counts.failed,
+        "errored": counts.errored,
+        "skipped": counts.skipped,
+        "pending": counts.pending,
+        "pass_rate": rate.value,
+        "pass_rate_interval": _interval(rate),
+    }
+
+
+def _grader(grader: GraderSummary) -> dict[str, Any]:
+    rate = Rate(grader.passed, grader.passed + grader.failed)
+    scale = [grader.scale.low, grader.scale.high]
+    return {**to_builtins(grader), "scale": scale, "pass_rate": rate.value, "pass_rate_interval": _interval(rate)}
+
+
+def _dataset(pin: DatasetPin) -> dict[str, Any]:
+    return {
+        "path": pin.path,
+        "name": pin.name or PurePath(pin.path).name,
+        "dialect": pin.dialect,
+        "cases": pin.cases,
+        "sha256": pin.sha256,
+        "id": pin.id or None,
+        "version": pin.version,
+    }
+
+
+def _interval(rate: Rate) -> list[float] | None:
+    return list(rate.interval) if rate.interval else None
+
+
+def _tally(tally: Tally | None) -> dict[str, int] | None:
+    return {**to_builtins(tally), "total": tally.total} if tally else None

@@ -1,0 +1,98 @@
+"""What every report says of a run besides its numbers."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.model.run import Counts, DatasetPin, RunState
+from assay.model.score import Direction
+from assay.reports.header import facts, graders_together, next_steps, quoted, repeats_note, warning
+from assay.reports.marks import needed
+from unit.reports.northwind import SUPPORT_PINS, a_run, refund_results, summary_of
+
+
+def test_the_facts_name_what_was_tried_against_what_judged_by_whom() -> None:
+    assert facts(a_run(Counts(total=4), pins=SUPPORT_PINS)) == [
+        ("dataset", "support.json (test-set, 4 cases)"),
+        ("target", "recorded"),
+        ("agent", "Northwind support"),
+        ("judge", "recorded:judge.jsonl"),
+        ("rubric", "Northwind support rubric v7"),
+    ]
+
+
+def test_several_datasets_are_all_named_and_a_missing_judge_is_said() -> None:
+    pins = {"datasets": (DatasetPin(path="a/x.json", sha256=""), DatasetPin(path="y", sha256="", name="Y"))}
+    run = a_run(Counts(), state=RunState.FAILED, error="disk full", pins={**pins, "judge": ""})
+    assert facts(run) == [
+        ("dataset", "x.json, Y"),
+        ("target", "recorded"),
+        ("judge", "no judge"),
+        ("state", "failed"),
+        ("error", "disk full"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("judge", "said"),
+    [
+        ("", "This run had no judge: grades that need one were not given."),
+        ("offline", "Judged offline, by rules of thumb and not by a model: take judged grades as hints."),
+        ("recorded:x", ""),
+    ],
+)
+def test_a_reader_is_warned_before_the_numbers(judge: str, said: str) -> None:
+    assert warning(summary_of(refund_results(), pins={"judge": judge})) == said
+
+
+def test_a_run_that_needed_no_judge_is_not_blamed_for_having_none() -> None:
+    assert warning(summary_of(refund_results()[:10], pins={"judge": ""})) == ""
+
+
+def test_repeats_widen_the_doubt_and_the_report_says_so() -> None:
+    assert repeats_note(a_run(Counts())) == ""
+    assert repeats_note(a_run(Counts(), pins={"repeat": 3})).startswith("Each case was tried 3 times")
+
+
+def test_the_candidates_of_one_grader_stand_together() -> None:
+    summary = summary_of([*refund_results("v1"), *refund_results("v2")])
+    order = [(grader.name, grader.candidate) for grader in graders_together(summary)][:4]
+    first, second = "tool_usage_accuracy", "response_correctness"
+    assert order == [(first, "v1"), (first, "v2"), (second, "v1"), (second, "v2")]
+
+
+def test_what_to_do_next_follows_from_what_happened() -> None:
+    done = next_steps(summary_of(refund_results()[:2]))
+    assert done == [("assay report 3f2a9c1b --output report.html", "read it all in a browser, offline")]
+    cut = summary_of(refund_results(), total=20, state=RunState.INTERRUPTED)
+    assert [command for command, _ in next_steps(cut, "refund 03")] == [
+        "assay resume 3f2a9c1b",
+        "assay show 3f2a9c1b 'refund 03'",
+        "assay retry 3f2a9c1b --errors",
+        "assay report 3f2a9c1b --output report.html",
+    ]
+    live = summary_of(refund_results(), total=20, state=RunState.RUNNING)
+    assert "assay resume 3f2a9c1b" not in [command for command, _ in next_steps(live)]
+
+
+@pytest.mark.parametrize(
+    ("word", "shown"),
+    [
+        ("refund-03", "refund-03"),
+        ("a b", "'a b'"),
+        ("it's", "'it'\"'\"'s'"),
+        ("$(rm)", "'$(rm)'"),
+        ("", "''"),
+        ("ü", "'ü'"),
+    ],
+)
+def test_a_case_id_is_quoted_as_a_shell_needs_it(word: str, shown: str) -> None:
+    assert quoted(word) == shown
+
+
+@pytest.mark.parametrize(
+    ("mark", "direction", "said"),
+    [(0.7, Direction.HIGHER, "≥ 0.7"), (2.0, Direction.LOWER, "≤ 2"), (None, Direction.LOWER, "")],
+)
+def test_a_mark_is_said_with_its_direction(mark: float | None, direction: Direction, said: str) -> None:
+    assert needed(mark, direction) == said

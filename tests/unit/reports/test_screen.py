@@ -1,0 +1,68 @@
+"""What a terminal can show."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.model.score import Direction, Grade, Score, Unscored, Why
+from assay.model.verdict import Verdict
+from assay.reports.figures import Rate
+from assay.reports.marks import OF_VERDICT, mark_of
+from assay.reports.screen import Screen
+
+UNICODE, ASCII = Screen(width=80, ascii_only=False), Screen(width=80, ascii_only=True)
+
+
+@pytest.mark.parametrize(
+    ("rate", "shown"),
+    [
+        (Rate(8, 12), "·······──────●───···"),
+        (Rate(0, 3), "●───────────········"),
+        (Rate(12, 12), "··············─────●"),
+        (Rate(0, 0), "····················"),
+    ],
+    ids=["some", "none", "all", "nothing judged"],
+)
+def test_the_strip_has_a_fixed_axis_an_interval_and_a_tick(rate: Rate, shown: str) -> None:
+    strip = UNICODE.strip(rate, 20).plain
+    assert len(strip) == 20
+    assert strip == shown
+
+
+def test_the_strip_has_a_form_in_ascii() -> None:
+    assert ASCII.strip(Rate(8, 12), 20).plain == ".......------o---..."
+
+
+@pytest.mark.parametrize(
+    ("verdict", "shown", "in_ascii"),
+    [
+        (Verdict.PASSED, "● passed", "o passed"),
+        (Verdict.FAILED, "■ failed", "x failed"),
+        (Verdict.ERRORED, "▲ errored", "! errored"),
+        (Verdict.SKIPPED, "○ skipped", "- skipped"),
+    ],
+)
+def test_a_verdict_is_a_shape_and_a_word_also_without_colour(verdict: Verdict, shown: str, in_ascii: str) -> None:
+    mark = OF_VERDICT[verdict]
+    assert (UNICODE.mark(mark, mark.word).plain, ASCII.mark(mark, mark.word).plain) == (shown, in_ascii)
+
+
+@pytest.mark.parametrize(
+    ("grade", "word"),
+    [
+        (Score(name="s", value=1.0, pass_mark=1.0), "passed"),
+        (Score(name="s", value=0.0, pass_mark=1.0), "failed"),
+        (Score(name="s", value=0.5, pass_mark=0.4, direction=Direction.LOWER), "failed"),
+        (Score(name="s", value=0.0), "measured"),
+        (Unscored(name="s", why=Why.ERROR, reason=""), "errored"),
+        (Unscored(name="s", why=Why.NOT_APPLICABLE, reason=""), "not applicable"),
+        (Unscored(name="s", why=Why.NO_JUDGE, reason=""), "no judge"),
+    ],
+)
+def test_a_measure_neither_passes_nor_fails_and_what_has_no_value_is_no_failure(grade: Grade, word: str) -> None:
+    assert mark_of(grade).word == word
+
+
+def test_square_brackets_are_text() -> None:
+    assert UNICODE.text("[red]x[/red]").plain == "[red]x[/red]"
+    assert UNICODE.line("two\nlines [b]", 11).plain == "two lines…"
