@@ -1,1 +1,1 @@
-"""Traces: reading OpenTelemetry-style spans in the spellings seen in the wild."""
+"""Traces: reading OpenTelemetry-style spans in the spellings seen in the wild. The door is `read.read_trace`."""

@@ -1,0 +1,262 @@
+"""What all eleven measures share, and those of agents and sources."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from assay.graders.measures import NAMES, measures
+from assay.graders.measures.base import Reader
+from assay.model.case import World
+from assay.model.score import OPEN, UNIT, Direction, Grade, Scale, Score, Unscored, Why
+from assay.model.transcript import AgentStep, Mishap, Span, ToolStep
+from assay.testing import a_case, a_transcript
+
+ARGS = "gcp.vertex.agent.tool_call_args"
+
+
+def span(name: str, id: Any = "", parent: Any = "", **attributes: Any) -> Span:
+    return Span(name=name, span_id=id, parent_id=parent, attributes=attributes)
+
+
+async def measured(name: str, *spans: Span, **fields: Any) -> Grade:
+    (measure,) = [measure for measure in measures() if measure.name == name]
+    (grade,) = await measure.grade(a_case(), a_transcript(spans=spans or None, **fields))
+    return grade
+
+
+def test_the_eleven_have_the_names_of_the_golden_world() -> None:
+    assert NAMES == (
+        "token_usage",
+        "latency_metrics",
+        "cache_efficiency",
+        "thinking_metrics",
+        "tool_utilization",
+        "tool_success_rate",
+        "grounding_utilization",
+        "context_saturation",
+        "agent_handoffs",
+        "output_density",
+        "sandbox_usage",
+    )
+    assert tuple(measure.name for measure in measures()) == NAMES
+
+
+@pytest.mark.parametrize(
+    ("fields", "wanted"),
+    [
+        ({"world": World.GOLDEN}, True),
+        ({"world": World.LEGAL}, False),
+        ({"world": World.LEGAL, "recorded": a_transcript("x")}, False),
+        ({"world": World.LEGAL, "recorded": a_transcript("x", spans=())}, False),
+        ({"world": World.LEGAL, "recorded": a_transcript("x", spans=(span("call_llm"),))}, True),
+        ({"world": World.LEGAL, "recorded": Mishap(reason="broke")}, False),
+        ({}, False),
+    ],
+    ids=["golden", "another world", "no spans", "empty spans", "spans", "a mishap", "plain"],
+)
+def test_a_measure_wants_golden_cases_and_recordings_with_spans(fields: dict[str, Any], wanted: bool) -> None:
+    assert {measure.wants(a_case(**fields)) for measure in measures()} == {wanted}
+
+
+FULL = (
+    Span(name="invocation", span_id="0", start_ns=0, end_ns=5),
+    Span(name="invoke_agent root", span_id="1", parent_id="0", start_ns=0, end_ns=5),
+    Span(
+        name="call_llm",
+        span_id="2",
+        parent_id="1",
+        start_ns=0,
+        end_ns=3,
+        attributes={
+            "gen_ai.request.model": "gemini-2.5-flash",
+            "gcp.vertex.agent.llm_response": {
+                "usage_metadata": {"prompt_token_count": 10, "candidates_token_count": 5, "thoughts_token_count": 5}
+            },
+        },
+    ),
+    Span(
+        name="execute_tool a",
+        span_id="3",
+        parent_id="1",
+        start_ns=3,
+        end_ns=4,
+        attributes={ARGS: "{}", "gcp.vertex.agent.tool_response": "{}"},
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "scale", "direction"),
+    [
+        ("token_usage", OPEN, Direction.LOWER),
+        ("latency_metrics", OPEN, Direction.LOWER),
+        ("cache_efficiency", UNIT, Direction.HIGHER),
+        ("thinking_metrics", UNIT, Direction.NEITHER),
+        ("tool_utilization", OPEN, Direction.NEITHER),
+        ("tool_success_rate", UNIT, Direction.HIGHER),
+        ("grounding_utilization", OPEN, Direction.NEITHER),
+        ("context_saturation", OPEN, Direction.LOWER),
+        ("agent_handoffs", OPEN, Direction.NEITHER),
+        ("output_density", OPEN, Direction.NEITHER),
+        ("sandbox_usage", OPEN, Direction.NEITHER),
+    ],
+)
+async def test_a_measure_has_a_scale_a_direction_and_no_mark(name: str, scale: Scale, direction: Direction) -> None:
+    grade = await measured(name, *FULL)
+    assert isinstance(grade, Score)
+    assert (grade.scale, grade.direction, grade.pass_mark, grade.passed) == (scale, direction, None, None)
+    assert grade.reason
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("spans", [None, ()], ids=["absent", "empty"])
+async def test_without_spans_no_measure_makes_up_a_value(name: str, spans: tuple[Span, ...] | None) -> None:
+    (measure,) = [measure for measure in measures() if measure.name == name]
+    (grade,) = await measure.grade(a_case(), a_transcript("An answer.", spans=spans))
+    assert isinstance(grade, Unscored)
+    assert (grade.why, grade.reason) == (Why.NOT_APPLICABLE, "no spans were recorded")
+
+
+def test_spans_are_read_once_for_all_measures_and_again_for_another_transcript() -> None:
+    reader, one, other = Reader(), a_transcript(spans=FULL), a_transcript(spans=FULL)
+    assert reader.read(one) is reader.read(one)
+    assert reader.read(other) is not reader.read(one)
+    assert reader.read(a_transcript()) is None
+
+
+async def test_a_measure_in_between_does_not_mix_up_transcripts() -> None:
+    used = next(measure for measure in measures() if measure.name == "tool_utilization")
+    one, none = a_transcript(spans=FULL), a_transcript(spans=(span("call_llm"),))
+    values = [
+        grade.value for t in (one, none, one) for grade in await used.grade(a_case(), t) if isinstance(grade, Score)
+    ]
+    assert values == [1.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("spans", "value", "agents", "delegations"),
+    [
+        ([span("invoke_agent root", "1")], 1, ["root"], 0),
+        ([span("agent_run [root]", "1"), span("agent_run [root]", "2"), span("agent_run [root]", "3")], 3, ["root"], 0),
+        ([span("invoke_agent root", "1"), span("invoke_agent billing", "2", "1")], 2, ["root", "billing"], 1),
+        (
+            [
+                span("invoke_agent root", "1"),
+                span("execute_tool transfer_to_agent", "2", "1", **{ARGS: '{"agent_name": "billing"}'}),
+                span("invoke_agent billing", "3", "1"),
+            ],
+            3,
+            ["root", "billing"],
+            1,
+        ),
+        (
+            [
+                span("invoke_agent root", "1"),
+                span("execute_tool transfer_to_agent", "2", "1", **{ARGS: '{"agentName": "billing"}'}),
+                span("execute_tool transfer_to_agent", "3", "1", **{"gcp.vertex.agent.tool_response": "{}"}),
+            ],
+            2,
+            ["root", "billing"],
+            1,
+        ),
+        (
+            [
+                span("invoke_agent root", "1"),
+                span("execute_tool transfer_to_agent", "2", "1"),
+                span("invoke_agent billing", "3", "1"),
+            ],
+            3,
+            ["root", "billing"],
+            1,
+        ),
+        (
+            [
+                span("invoke_agent root", "1"),
+                span("execute_tool IntakeAgent", "2", "1", **{ARGS: "{}"}),
+                span("invoke_agent IntakeAgent", "3", "2"),
+            ],
+            3,
+            ["root", "IntakeAgent"],
+            1,
+        ),
+        (
+            [span("invoke_agent root", "1"), span("execute_tool transfer_to_billing", "2", "1", **{ARGS: "{}"})],
+            2,
+            ["root", "billing"],
+            1,
+        ),
+        ([span("execute_tool refund", "1")], 0, [], 0),
+        ([span("execute_tool search_agents", "1")], 0, [], 0),
+    ],
+    ids=[
+        "one agent",
+        "one agent, three turns",
+        "an agent inside another",
+        "a transfer and the run it leads to",
+        "a transfer without a run, call and response apart",
+        "a transfer that names nobody",
+        "an agent used as a tool",
+        "a transfer tool named after its agent",
+        "a tool that is no agent",
+        "a tool that looks for agents",
+    ],
+)
+async def test_handoffs(spans: list[Span], value: float, agents: list[str], delegations: int) -> None:
+    grade = await measured("agent_handoffs", *spans)
+    assert isinstance(grade, Score)
+    assert grade.value == value
+    assert grade.details["total_handoffs"] == value
+    assert grade.details["agents_invoked_list"] == agents
+    assert grade.details["unique_agents_count"] == len(agents)
+    assert grade.details["delegations"] == delegations
+
+
+async def test_handoffs_say_both_numbers() -> None:
+    grade = await measured("agent_handoffs", span("invoke_agent root", "1"), span("invoke_agent billing", "2", "1"))
+    assert grade.reason == "2 runs of 2 agents and 0 transfer calls; control passed between agents 1 time"
+
+
+async def test_without_spans_the_agents_steps_serve_and_the_reason_says_so() -> None:
+    steps = (AgentStep(name="root"), ToolStep(name="x"), AgentStep(name="billing"), AgentStep(name="root"))
+    grade = await measured("agent_handoffs", steps=steps)
+    assert isinstance(grade, Score)
+    assert (grade.value, grade.details["delegations"]) == (3.0, 2)
+    assert grade.reason.endswith("no spans were recorded; from the agents' steps")
+
+
+async def test_a_trace_without_agents_and_tools_says_nothing_about_handoffs() -> None:
+    grade = await measured("agent_handoffs", span("call_llm"))
+    assert isinstance(grade, Unscored)
+    assert grade.reason == "no run of an agent was recorded"
+
+
+def answered(**response: Any) -> Span:
+    return span("call_llm", **{"gcp.vertex.agent.llm_response": {"content": {}, **response}})
+
+
+async def test_sources_and_grounded_responses_are_counted() -> None:
+    cited = answered(groundingMetadata={"groundingChunks": [{}, {}]})
+    grade = await measured("grounding_utilization", cited, answered(), cited)
+    assert isinstance(grade, Score)
+    assert grade.value == 4.0
+    assert grade.details == {
+        "total_grounding_chunks": 4,
+        "total_grounded_responses": 2,
+        "total_llm_responses": 3,
+        "grounded_share": pytest.approx(2 / 3),
+    }
+
+
+@pytest.mark.parametrize(
+    ("spans", "reason"),
+    [
+        ([span("execute_tool a")], "no call of a model was recorded"),
+        ([span("call_llm")], "no response of a model was recorded, so nobody knows what it cites"),
+    ],
+)
+async def test_where_no_response_was_recorded_nobody_knows_its_sources(spans: list[Span], reason: str) -> None:
+    grade = await measured("grounding_utilization", *spans)
+    assert isinstance(grade, Unscored)
+    assert (grade.why, grade.reason) == (Why.NOT_APPLICABLE, reason)

@@ -1,0 +1,103 @@
+"""Intervals against values from published tables."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.stats.intervals import mean_interval, t_quantile, wilson
+
+
+@pytest.mark.parametrize(
+    ("successes", "n", "low", "high"),
+    [
+        (8, 13, 0.355229, 0.822903),
+        (0, 10, 0.0, 0.277533),
+        (10, 10, 0.722467, 1.0),
+        (1, 1, 0.206549, 1.0),
+        (0, 1, 0.0, 0.793451),
+        (5, 10, 0.236593, 0.763407),
+        (81, 263, 0.255289, 0.366210),
+        (500_000, 1_000_000, 0.499020, 0.500980),
+    ],
+)
+def test_wilson(successes: int, n: int, low: float, high: float) -> None:
+    assert wilson(successes, n) == pytest.approx((low, high), abs=1e-6)
+
+
+def test_of_nothing_no_rate_is_known() -> None:
+    assert wilson(0, 0) is None
+
+
+def test_surer_means_wider() -> None:
+    assert wilson(8, 13, confidence=0.99) == pytest.approx((0.290913, 0.861877), abs=2e-6)
+    assert wilson(8, 13, confidence=0.9) == pytest.approx((0.392607, 0.798409), abs=2e-6)
+
+
+def test_none_and_all_stay_inside_the_scale_exactly() -> None:
+    nothing, everything = wilson(0, 7), wilson(7, 7)
+    assert nothing is not None and nothing[0] == 0.0
+    assert everything is not None and everything[1] == 1.0
+
+
+@pytest.mark.parametrize(("successes", "n"), [(-1, 3), (4, 3), (0, -1), (1, 0)])
+def test_what_is_no_rate_is_refused(successes: int, n: int) -> None:
+    with pytest.raises(ValueError, match=f"{successes} of {n} is not a rate"):
+        wilson(successes, n)
+
+
+@pytest.mark.parametrize("confidence", [0.0, 1.0, -0.5, 95])
+def test_a_confidence_lies_between_nothing_and_everything(confidence: float) -> None:
+    with pytest.raises(ValueError, match="a confidence lies between 0 and 1"):
+        wilson(1, 2, confidence)
+    with pytest.raises(ValueError, match="a confidence lies between 0 and 1"):
+        mean_interval([1.0, 2.0], confidence)
+
+
+@pytest.mark.parametrize(
+    ("probability", "freedom", "value"),
+    [
+        (0.975, 1, 12.7062),
+        (0.975, 2, 4.3027),
+        (0.975, 4, 2.7764),
+        (0.975, 9, 2.2622),
+        (0.975, 30, 2.0423),
+        (0.975, 120, 1.9799),
+        (0.975, 1_000_000, 1.9600),
+        (0.95, 5, 2.0150),
+        (0.995, 10, 3.1693),
+        (0.9995, 3, 12.9240),
+    ],
+)
+def test_the_t_of_the_tables(probability: float, freedom: int, value: float) -> None:
+    assert t_quantile(probability, freedom) == pytest.approx(value, abs=5e-5)
+
+
+@pytest.mark.parametrize(("probability", "freedom"), [(0.5, 3), (1.0, 3), (0.2, 3), (0.9, 0)])
+def test_a_t_that_does_not_exist_is_refused(probability: float, freedom: int) -> None:
+    with pytest.raises(ValueError, match="no t quantile"):
+        t_quantile(probability, freedom)
+
+
+@pytest.mark.parametrize(
+    ("values", "low", "high"),
+    [
+        ([1.0, 2.0, 3.0, 4.0, 5.0], 1.036757, 4.963243),
+        ([0.0, 1.0], -5.853102, 6.853102),
+        ([2.0, 2.0, 2.0], 2.0, 2.0),
+        ([1e9, 1e9 + 1, 1e9 + 2], 1e9 - 1.484138, 1e9 + 3.484138),
+    ],
+    ids=["five", "two", "no spread", "far from zero"],
+)
+def test_the_interval_of_a_mean(values: list[float], low: float, high: float) -> None:
+    assert mean_interval(values) == pytest.approx((low, high), abs=1e-5)
+
+
+@pytest.mark.parametrize("values", [[], [3.0]])
+def test_one_value_says_nothing_about_its_spread(values: list[float]) -> None:
+    assert mean_interval(values) is None
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_a_mean_of_what_is_no_number_is_refused(bad: float) -> None:
+    with pytest.raises(ValueError, match="finite"):
+        mean_interval([1.0, bad])
