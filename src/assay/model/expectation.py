@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from hashlib import sha256
 from typing import Any
 
 from msgspec import Struct, field
@@ -37,16 +38,22 @@ class Criterion(Struct, frozen=True, kw_only=True, omit_defaults=True):
     weight: float | None = None
 
 
+def text_id(text: str) -> str:
+    """The id of a statement whose file gives it none: the same text always has the same one."""
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
 class Criteria(Struct, frozen=True, kw_only=True, tag="criteria", tag_field="kind"):
     """Every one of these must hold."""
 
     criteria: tuple[Criterion, ...]
 
 
-class WeightedCriteria(Struct, frozen=True, kw_only=True, tag="weighted_criteria", tag_field="kind"):
-    """These earn or cost points; the sum decides."""
+class WeightedCriteria(Struct, frozen=True, kw_only=True, tag="weighted_criteria", tag_field="kind", omit_defaults=True):
+    """These earn or cost points; the sum decides. `references` are good answers: help for the judge, not graded."""
 
     criteria: tuple[Criterion, ...]
+    references: tuple[str, ...] = ()
 
 
 class MatchMode(Enum):

@@ -22,6 +22,10 @@ class Failure(Struct, frozen=True, kw_only=True):
     kind: str
     message: str
 
+    @classmethod
+    def of(cls, error: Exception) -> Failure:
+        return cls(kind=type(error).__name__, message=str(error))
+
 
 class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What one attempt gave. `transcript` None: the target broke before there was one."""

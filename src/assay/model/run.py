@@ -24,12 +24,15 @@ class RunState(Enum):
 
 
 class DatasetPin(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A file as it was when the run was planned."""
+    """A file as it was when the run was planned. `id`, `name` and `version` are what the file says of itself."""
 
     path: str
     sha256: str
     dialect: str = ""
     cases: int = 0
+    id: str = ""
+    name: str = ""
+    version: int | None = None
 
 
 class Pins(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -39,13 +39,14 @@ OPEN = Scale(0, None)
 
 
 class Part(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The criterion or rule a Score answers, when a grader answers several."""
+    """The criterion or rule a Score answers, when a grader answers several. `position` counts from 1."""
 
     id: str
     text: str
     weight: float | None = None
     severity: Severity | None = None
     scope: str = ""
+    position: int | None = None
 
 
 class Score(Struct, frozen=True, kw_only=True, tag="score", tag_field="kind", omit_defaults=True):

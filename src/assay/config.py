@@ -1,0 +1,110 @@
+"""Settings: `assay.yaml`, then the environment, then flags; the later wins. Every config-time check is here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import yaml
+from msgspec import Struct, field
+from msgspec.structs import fields, replace
+
+from assay.errors import ConfigInvalid
+from assay.model.profile import Normalization, Profile
+
+FILE = "assay.yaml"
+DATABASE = ".assay/assay.db"
+
+
+class ProfileSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One profile under `profiles:`; `extends` takes over what is not set here from another one."""
+
+    extends: str = ""
+    marks: dict[str, float] = field(default_factory=dict)
+    weights: dict[str, float] = field(default_factory=dict)
+    hard_fails: dict[str, float] = field(default_factory=dict)
+    composite_mark: float | None = None
+    normalization: Normalization | None = None
+
+
+class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What `assay.yaml` may say. Paths in it are relative to its folder; a contract is a JSON Schema or its path;
+    prices are in USD for a million tokens."""
+
+    database: str = ""
+    judge: str = ""
+    max_concurrency: int = 8
+    plugins: tuple[str, ...] = ()
+    profiles: dict[str, ProfileSettings] = field(default_factory=dict)
+    contracts: dict[str, dict[str, Any] | str] = field(default_factory=dict)
+    prices: dict[str, dict[str, float]] = field(default_factory=dict)
+
+
+def load(folder: Path, environ: Mapping[str, str], file: Path | None = None) -> Settings:
+    """The settings that hold in `folder`. An explicit `file` must exist; `assay.yaml` need not."""
+    path = file or folder / FILE
+    if file is not None and not path.is_file():
+        raise ConfigInvalid(f"{path}: no such configuration file")
+    settings = _checked(_read(path), path) if path.is_file() else Settings()
+    if url := environ.get("ASSAY_DATABASE_URL"):
+        settings = replace(settings, database=url)
+    if judge := environ.get("ASSAY_JUDGE"):
+        settings = replace(settings, judge=judge)
+    return settings
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        value = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
+    except yaml.YAMLError as error:
+        raise ConfigInvalid(f"{path}: not readable as YAML: {error}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigInvalid(f"{path}: cannot be read: {error}") from error
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise ConfigInvalid(f"{path}: expected settings by name, found {type(value).__name__}")
+    return value
+
+
+def _checked(given: dict[str, Any], path: Path) -> Settings:
+    """Every wrong setting in one error, not the first only."""
+    wrong: list[str] = []
+    right: dict[str, Any] = {}
+    known = {each.name: each.type for each in fields(Settings)}
+    for name, value in given.items():
+        if name not in known:
+            wrong.append(f"`{name}` is not a setting; known: {', '.join(known)}")
+            continue
+        try:
+            right[name] = msgspec.convert(value, known[name])
+        except msgspec.ValidationError as error:
+            wrong.append(f"`{name}`: {error}")
+    if right.get("max_concurrency", 1) < 1:
+        wrong.append(f"`max_concurrency`: expected 1 or more, found {right['max_concurrency']}")
+    if wrong:
+        raise ConfigInvalid(f"{path}: " + "; ".join(wrong))
+    return Settings(**right)
+
+
+def profiles(settings: Settings, builtin: Mapping[str, Profile]) -> dict[str, Profile]:
+    """The built-in profiles and those of the settings, each on top of the one it extends."""
+    known = dict(builtin)
+    for name, given in settings.profiles.items():
+        if given.extends and given.extends not in known:
+            raise ConfigInvalid(
+                f"{FILE}: profile `{name}` extends `{given.extends}`, which is not defined before it;"
+                f" known: {', '.join(known)}"
+            )
+        base = known.get(given.extends) or Profile(name=name)
+        known[name] = Profile(
+            name=name,
+            marks={**base.marks, **given.marks},
+            weights={**base.weights, **given.weights},
+            hard_fails={**base.hard_fails, **given.hard_fails},
+            composite_mark=base.composite_mark if given.composite_mark is None else given.composite_mark,
+            normalization=given.normalization or base.normalization,
+        )
+    return known

@@ -1,0 +1,45 @@
+"""The heart: one case, one lane, one Result. Converse with the target, grade what came of it, decide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.engine.converse import converse
+from assay.engine.plan import Lane, Rules
+from assay.errors import CaseFailure, GraderFailed, boundary
+from assay.graders.base import Grader
+from assay.model.case import Case
+from assay.model.result import Failure, Result
+from assay.model.score import Grade, Unscored, Why
+from assay.model.transcript import Transcript
+from assay.model.verdict import Decision, Verdict
+
+
+async def attempt(case: Case, lane: Lane, rules: Rules) -> Result:
+    """What one candidate made of one case. Whatever breaks inside becomes data; the other cases go on."""
+    try:
+        transcript = await converse(case, lane.target)
+    except CaseFailure as failure:
+        decision = Decision(verdict=Verdict.ERRORED, reasons=(str(failure),), grades=())
+        return lane.result(case, decision, failures=(Failure.of(failure),))
+    grades: list[Grade] = []
+    failures: list[Failure] = []
+    for grader in lane.graders:
+        if not grader.wants(case):
+            continue
+        given = await graded(grader, case, transcript)
+        if isinstance(given, CaseFailure):
+            failures.append(Failure.of(given))
+            given = [Unscored(name=grader.name, why=Why.ERROR, reason=str(given))]
+        grades += given
+    decision = rules.decide(case, grades)
+    return lane.result(case, decision, transcript=transcript, failures=tuple(failures))
+
+
+async def graded(grader: Grader, case: Case, transcript: Transcript) -> Sequence[Grade] | CaseFailure:
+    """The grades, or the failure that stands in their place."""
+    try:
+        with boundary(GraderFailed, f"grader {grader.name!r}"):
+            return await grader.grade(case, transcript)
+    except CaseFailure as failure:
+        return failure

@@ -1,0 +1,63 @@
+"""The plan of a run: its lanes, the rules its verdicts follow, and every check made before anything is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from assay.errors import UnknownName
+from assay.graders.base import Grader
+from assay.model.case import Case
+from assay.model.profile import Normalization, Profile
+from assay.model.result import Result
+from assay.model.score import Grade
+from assay.model.verdict import Decision
+from assay.policies.base import Policy
+from assay.targets.base import Target
+
+
+class Lane(Struct, frozen=True, kw_only=True):
+    """One candidate in one repeat: whom to talk to and who grades. Every case goes through every lane."""
+
+    target: Target
+    graders: Sequence[Grader]
+    candidate: str = ""
+    repeat: int = 1
+
+    def result(self, case: Case, decision: Decision, **rest: Any) -> Result:
+        return Result(
+            case=case,
+            verdict=decision.verdict,
+            reasons=decision.reasons,
+            grades=decision.grades,
+            candidate=self.candidate,
+            repeat=self.repeat,
+            **rest,
+        )
+
+
+class Rules(Struct, frozen=True, kw_only=True):
+    """Which policy decides for which world, and the pass marks that apply. `profile` overrides the case's own."""
+
+    policies: Mapping[str, Policy]
+    fallback: Policy
+    profiles: Mapping[str, Profile]
+    profile: Profile | None = None
+    normalization: Normalization | None = None
+
+    def decide(self, case: Case, grades: Sequence[Grade]) -> Decision:
+        policy = self.policies.get(case.world, self.fallback)
+        return policy(case, grades, self.profile_for(case))
+
+    def profile_for(self, case: Case) -> Profile | None:
+        chosen = self.profile
+        if chosen is None and case.profile:
+            if case.profile not in self.profiles:
+                raise UnknownName("profile", case.profile, list(self.profiles))
+            chosen = self.profiles[case.profile]
+        if self.normalization is None:
+            return chosen
+        return replace(chosen or Profile(name=""), normalization=self.normalization)

@@ -1,0 +1,121 @@
+"""Running a plan: every attempt once, in bounded numbers, cancellable, and our own faults are not swallowed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import pytest
+
+from assay.engine.plan import Lane, Rules
+from assay.engine.run import WAITING_RESULTS, results, todos
+from assay.model.case import Case
+from assay.model.profile import Profile
+from assay.model.result import Result
+from assay.model.score import Grade
+from assay.model.verdict import Decision, Verdict
+from assay.targets.base import Finished
+from assay.testing import a_case, a_transcript
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+def passing(case: Case, grades: Sequence[Grade], profile: Profile | None) -> Decision:
+    return Decision(verdict=Verdict.PASSED, reasons=(), grades=tuple(grades))
+
+
+RULES = Rules(policies={}, fallback=passing, profiles={})
+
+
+class Slow:
+    """A target that counts how many conversations are open at once."""
+
+    name = "slow"
+
+    def __init__(self) -> None:
+        self.open_now = 0
+        self.most = 0
+
+    async def open(self, case: Case) -> Finished:
+        self.open_now += 1
+        self.most = max(self.most, self.open_now)
+        await asyncio.sleep(0.001)
+        self.open_now -= 1
+        return Finished(a_transcript("ok"))
+
+
+class Instant:
+    name = "instant"
+
+    async def open(self, case: Case) -> Finished:
+        return Finished(a_transcript("ok"))
+
+
+def cases(count: int) -> list[Case]:
+    return [a_case(id=f"case-{number}") for number in range(count)]
+
+
+async def collected(lanes: Sequence[Lane], count: int, done: set[int], concurrency: int = 4) -> list[Result]:
+    found: list[Result] = []
+    async for handful in results(todos(cases(count), lanes, done), RULES, concurrency=concurrency, clock=lambda: NOW):
+        found += handful
+    return found
+
+
+async def test_every_case_goes_through_every_lane_once() -> None:
+    lanes = [Lane(target=Instant(), graders=(), candidate=name) for name in ("juno", "orchid")]
+    found = await collected(lanes, 3, set())
+    assert sorted((result.position, result.case.id, result.candidate) for result in found) == [
+        (0, "case-0", "juno"),
+        (1, "case-0", "orchid"),
+        (2, "case-1", "juno"),
+        (3, "case-1", "orchid"),
+        (4, "case-2", "juno"),
+        (5, "case-2", "orchid"),
+    ]
+    assert {result.created_at for result in found} == {NOW}
+
+
+async def test_what_is_done_is_not_done_again() -> None:
+    found = await collected([Lane(target=Instant(), graders=())], 5, {0, 1, 3})
+    assert sorted(result.case.id for result in found) == ["case-2", "case-4"]
+
+
+async def test_nothing_left_to_do_gives_nothing() -> None:
+    assert await collected([Lane(target=Instant(), graders=())], 2, {0, 1}) == []
+
+
+async def test_no_more_conversations_than_allowed_are_open_at_once() -> None:
+    target = Slow()
+    await collected([Lane(target=target, graders=())], 30, set(), concurrency=5)
+    assert target.most == 5
+
+
+async def test_more_results_than_may_wait_all_arrive() -> None:
+    count = WAITING_RESULTS * 2 + 7
+    found = await collected([Lane(target=Instant(), graders=())], count, set())
+    assert len({result.position for result in found}) == count
+
+
+async def test_a_caller_that_stops_early_stops_the_workers() -> None:
+    target = Slow()
+    stream = results(todos(cases(10_000), [Lane(target=target, graders=())]), RULES, concurrency=3, clock=lambda: NOW)
+    async for _ in stream:
+        break
+    await stream.aclose()
+    before = target.open_now
+    await asyncio.sleep(0.01)
+    assert target.open_now == before
+
+
+async def test_a_fault_of_our_own_is_raised_and_not_swallowed() -> None:
+    def broken(case: Case, grades: Sequence[Grade], profile: Profile | None) -> Decision:
+        raise RuntimeError("a policy with a bug")
+
+    rules = Rules(policies={}, fallback=broken, profiles={})
+    with pytest.raises(RuntimeError, match="a policy with a bug"):
+        async for _ in results(
+            todos(cases(3), [Lane(target=Instant(), graders=())]), rules, concurrency=2, clock=lambda: NOW
+        ):
+            raise AssertionError("no result should arrive")

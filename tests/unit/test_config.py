@@ -1,0 +1,81 @@
+"""Settings: strict, all problems at once, later sources win."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from assay.config import Settings, load, profiles
+from assay.errors import ConfigInvalid
+from assay.model.profile import Normalization, Profile
+
+
+def written(folder: Path, text: str) -> Path:
+    (folder / "assay.yaml").write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_without_a_file_the_defaults_hold(tmp_path: Path) -> None:
+    assert load(tmp_path, {}) == Settings()
+
+
+def test_the_environment_wins_over_the_file(tmp_path: Path) -> None:
+    folder = written(tmp_path, "database: one.db\njudge: recorded:a.jsonl\n")
+    settings = load(folder, {"ASSAY_DATABASE_URL": "two.db"})
+    assert (settings.database, settings.judge) == ("two.db", "recorded:a.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("databse: x\n", "`databse` is not a setting"),
+        ("max_concurrency: many\n", "`max_concurrency`: Expected `int`, got `str`"),
+        ("max_concurrency: 0\n", "expected 1 or more, found 0"),
+        ("- a\n- b\n", "expected settings by name, found list"),
+        ("a: [1\n", "not readable as YAML"),
+        ("profiles: {x: {mark: {}}}\n", "Object contains unknown field `mark`"),
+    ],
+    ids=["unknown key", "wrong type", "out of range", "not a mapping", "broken yaml", "unknown key inside"],
+)
+def test_a_wrong_setting_is_named(tmp_path: Path, text: str, told: str) -> None:
+    with pytest.raises(ConfigInvalid, match=r"assay\.yaml") as caught:
+        load(written(tmp_path, text), {})
+    assert told in str(caught.value)
+
+
+def test_every_wrong_setting_is_named_at_once(tmp_path: Path) -> None:
+    with pytest.raises(ConfigInvalid) as caught:
+        load(written(tmp_path, "colour: red\njudge: 3\nplugins: x\n"), {})
+    assert all(name in str(caught.value) for name in ("`colour`", "`judge`", "`plugins`"))
+
+
+def test_an_explicit_file_must_exist(tmp_path: Path) -> None:
+    with pytest.raises(ConfigInvalid, match="no such configuration file"):
+        load(tmp_path, {}, tmp_path / "other.yaml")
+
+
+def test_a_byte_order_mark_and_an_empty_file_are_fine(tmp_path: Path) -> None:
+    (tmp_path / "assay.yaml").write_bytes(b"\xef\xbb\xbf")
+    assert load(tmp_path, {}) == Settings()
+
+
+def test_a_profile_takes_over_what_it_does_not_set(tmp_path: Path) -> None:
+    folder = written(
+        tmp_path,
+        "profiles:\n  lenient:\n    extends: base\n    marks: {b: 2}\n    normalization: min_max\n",
+    )
+    base = Profile(name="base", marks={"a": 1, "b": 3}, weights={"a": 0.5}, composite_mark=3.5)
+    known = profiles(load(folder, {}), {"base": base})
+    assert known["lenient"] == Profile(
+        name="lenient",
+        marks={"a": 1, "b": 2},
+        weights={"a": 0.5},
+        composite_mark=3.5,
+        normalization=Normalization.MIN_MAX,
+    )
+
+
+def test_extending_a_profile_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigInvalid, match="extends `nobody`"):
+        profiles(load(written(tmp_path, "profiles: {x: {extends: nobody}}\n"), {}), {})
