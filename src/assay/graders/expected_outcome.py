@@ -1,0 +1,25 @@
+"""`expected_outcome`: whether the conversation achieved what the test set says it should, yes or no."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay.graders.expected import has
+from assay.graders.judged import Mark, WholeGrader
+from assay.judges.reading import read_check
+from assay.judges.rulings import Check, NotApplicable
+from assay.model.case import Case, World
+from assay.model.expectation import Goal
+
+
+class ExpectedOutcomeGrader(WholeGrader):
+    """One judge call for the whole conversation."""
+
+    name = "expected_outcome"
+    mark = Mark(1.0)
+
+    def wants(self, case: Case) -> bool:
+        return case.world == World.TEST_SET and has(case, Goal)
+
+    def read(self, content: Any) -> Check | NotApplicable:
+        return read_check(content)

@@ -1,0 +1,74 @@
+"""The judged evals of the golden world: six on 0 to 5, and ten that are shares of verdicts on a rubric the judge writes
+itself. They are no part of the pass rule, so they are optional: without a judge they want no case, and a recording is
+asked only about the cases it covers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+from assay.graders.base import Setting
+from assay.graders.judged import WholeGrader
+from assay.judges.reading import read_rating
+from assay.judges.recording import Covering
+from assay.judges.rulings import Ruling
+from assay.judges.verdict_lists import read_share
+from assay.model.case import Case, World, user_turns
+from assay.model.score import UNIT, ZERO_TO_FIVE, Grade, Why
+from assay.model.transcript import Role, Transcript
+from assay.policies.golden import JUDGED_SHARES, JUDGED_TO_FIVE
+
+MULTI_TURN = "multi_turn_"
+
+
+class GoldenJudgedGrader(WholeGrader):
+    """Wants golden cases that its judge can speak about. `optional`: a plan asks live judges only when told to."""
+
+    optional = True
+    covering: Covering | None = None
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def bind(self, setting: Setting) -> Self:
+        bound = super().bind(setting)
+        judge: object = setting.judge
+        bound.covering = judge if isinstance(judge, Covering) else None
+        return bound
+
+    def wants(self, case: Case) -> bool:
+        if self.judge is None or case.world != World.GOLDEN:
+            return False
+        return self.covering is None or self.covering.covers(case, self.name)
+
+
+class RatedToFive(GoldenJudgedGrader):
+    """A rating from 0 to 5."""
+
+    scale = ZERO_TO_FIVE
+
+    def read(self, content: Any) -> Ruling:
+        return read_rating(content, ZERO_TO_FIVE)
+
+
+class ShareOfVerdicts(GoldenJudgedGrader):
+    """The share of the judge's own criteria that hold. The multi-turn ones need a conversation of several turns."""
+
+    scale = UNIT
+
+    def read(self, content: Any) -> Ruling:
+        return read_share(content)
+
+    async def grade(self, case: Case, transcript: Transcript) -> Sequence[Grade]:
+        if self.name.startswith(MULTI_TURN) and _turns(case, transcript) < 2:
+            return [self.without(Why.NOT_APPLICABLE, "the conversation has a single turn")]
+        return await super().grade(case, transcript)
+
+
+def golden_judged() -> tuple[GoldenJudgedGrader, ...]:
+    return (*map(RatedToFive, JUDGED_TO_FIVE), *map(ShareOfVerdicts, JUDGED_SHARES))
+
+
+def _turns(case: Case, transcript: Transcript) -> int:
+    said = sum(message.role is Role.USER for message in transcript.messages)
+    return max(said, len(user_turns(case.input)))

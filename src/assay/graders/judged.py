@@ -1,0 +1,141 @@
+"""What graders that ask a judge have in common: the judge comes from the run, a ruling becomes a Score, and a judge
+that is missing or cannot be read becomes a grade without a value. Each says only what it asks and how it reads."""
+
+from __future__ import annotations
+
+from asyncio import gather
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy
+from typing import Any, Self
+
+from msgspec import Struct
+
+from assay.errors import JudgeFailed
+from assay.graders.base import Setting
+from assay.judges.asking import ruling
+from assay.judges.base import Judge, Question
+from assay.judges.rulings import NotApplicable, Ruling
+from assay.model.case import Case
+from assay.model.score import UNIT, Direction, Grade, Part, Scale, Score, Unscored, Why
+from assay.model.transcript import Transcript
+
+NO_JUDGE = "needs a judge"
+DOES_NOT_APPLY = "the judge says that this does not apply"
+
+Read = Callable[[Any], Ruling]
+
+
+class Mark(Struct, frozen=True):
+    """What a value must reach, and from which side."""
+
+    value: float | None = None
+    direction: Direction = Direction.HIGHER
+
+
+class JudgedGrader:
+    """Unbound it has no judge; `bind` gives the grader that has the run's."""
+
+    name: str = ""
+    scale: Scale = UNIT
+    mark: Mark = Mark()
+    judge: Judge | None = None
+
+    def bind(self, setting: Setting) -> Self:
+        bound = copy(self)
+        bound.judge = setting.judge
+        return bound
+
+    async def asked(
+        self, case: Case, transcript: Transcript, read: Read, part: Part | None = None, mark: Mark | None = None
+    ) -> Grade:
+        """The judge's ruling as a Score; or why there is none."""
+        mark = mark or self.mark
+        if self.judge is None:
+            return self.without(Why.NO_JUDGE, NO_JUDGE, part, mark)
+        question = Question(grader=self.name, case=case, transcript=transcript, part=part)
+        try:
+            given, reply = await ruling(self.judge, question, read)
+        except JudgeFailed as failure:
+            return self.without(Why.ERROR, str(failure), part, mark)
+        if isinstance(given, NotApplicable):
+            return self.without(Why.NOT_APPLICABLE, given.reason or DOES_NOT_APPLY, part, mark)
+        return Score(
+            name=self.name,
+            value=given.value,
+            scale=self.scale,
+            pass_mark=mark.value,
+            direction=mark.direction,
+            reason=given.reason,
+            part=part,
+            evidence=given.evidence,
+            judge=reply.judge,
+            cost_usd=reply.cost_usd,
+            details=given.details,
+        )
+
+    def without(self, why: Why, reason: str, part: Part | None = None, mark: Mark | None = None) -> Unscored:
+        """A grade that has no value."""
+        judge = self.judge.name if self.judge else ""
+        pass_mark = (mark or self.mark).value
+        return Unscored(
+            name=self.name, why=why, reason=reason, scale=self.scale, pass_mark=pass_mark, part=part, judge=judge
+        )
+
+
+class WholeGrader(JudgedGrader):
+    """Asks one thing, about the case as a whole."""
+
+    def read(self, content: Any) -> Ruling:
+        raise NotImplementedError
+
+    async def grade(self, case: Case, transcript: Transcript) -> Sequence[Grade]:
+        return [await self.asked(case, transcript, self.read)]
+
+
+class PartsGrader(JudgedGrader):
+    """Asks about every criterion or rule, each exactly once, and sums up."""
+
+    def parts(self, case: Case) -> Iterable[tuple[Part, Mark]]:
+        raise NotImplementedError
+
+    def read(self, content: Any) -> Ruling:
+        raise NotImplementedError
+
+    def whole(self, scores: Sequence[Score], parts: Sequence[Grade]) -> Grade:
+        """The sum over the parts that have a value (at least one has)."""
+        raise NotImplementedError
+
+    async def grade(self, case: Case, transcript: Transcript) -> Sequence[Grade]:
+        asking = (self.asked(case, transcript, self.read, part, mark) for part, mark in self.parts(case))
+        grades: list[Grade] = list(await gather(*asking))
+        return [*grades, self._summed(grades)]
+
+    def _summed(self, parts: Sequence[Grade]) -> Grade:
+        """A sum with an errored part is errored; parts that do not apply are left out of it."""
+        for why in (Why.ERROR, Why.NO_JUDGE):
+            lacking = [grade for grade in parts if isinstance(grade, Unscored) and grade.why is why]
+            if lacking:
+                return self.without(why, _lacking(why, lacking, len(parts)))
+        scores = [grade for grade in parts if isinstance(grade, Score)]
+        if not scores:
+            return self.without(Why.NOT_APPLICABLE, "none of them applies")
+        return self.whole(scores, parts)
+
+    def share(self, scores: Sequence[Score], words: str) -> Score:
+        """The share that passed."""
+        passed = sum(score.passed is True for score in scores)
+        return Score(
+            name=self.name,
+            value=passed / len(scores),
+            pass_mark=self.mark.value,
+            reason=f"{passed} of {len(scores)} {words}",
+            details={"passed": passed, "total": len(scores)},
+        )
+
+
+def _lacking(why: Why, lacking: Sequence[Unscored], total: int) -> str:
+    if why is Why.NO_JUDGE:
+        return NO_JUDGE
+    first = lacking[0]
+    about = f" {first.part.id}" if first.part else ""
+    return f"{len(lacking)} of {total} could not be judged;{about}: {first.reason}"

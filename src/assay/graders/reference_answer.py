@@ -1,0 +1,50 @@
+"""`reference_answer`: how far the answer agrees with the reference, from 0 to 1. Where a case also has criteria, and in
+the Explain and golden worlds, the reference is help for other judges and not graded by itself."""
+
+from __future__ import annotations
+
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
+
+from msgspec.structs import replace
+
+from assay.graders.judged import Mark, WholeGrader
+from assay.judges.reading import read_rating
+from assay.judges.rulings import NotApplicable, Rating
+from assay.model.case import Case, World
+from assay.model.expectation import Criteria, ReferenceAnswer, WeightedCriteria
+from assay.model.score import UNIT, Grade, Score
+from assay.model.transcript import Transcript
+from assay.policies.legal import DEFAULT_MARK
+
+QUANTISED = frozenset({"lexam_oq_v1"})
+"""The dataset policies (`metadata.policy_id`) whose scores are rounded to tenths, halves up."""
+
+_STEP = Decimal("0.1")
+
+
+class ReferenceAnswerGrader(WholeGrader):
+    """One judge call for the whole answer."""
+
+    name = "reference_answer"
+    mark = Mark(DEFAULT_MARK)
+
+    def wants(self, case: Case) -> bool:
+        if case.world in (World.EXPLAIN, World.GOLDEN):
+            return False
+        kinds = {type(expected) for expected in case.expectations}
+        return ReferenceAnswer in kinds and not kinds & {Criteria, WeightedCriteria}
+
+    def read(self, content: Any) -> Rating | NotApplicable:
+        return read_rating(content, UNIT)
+
+    async def grade(self, case: Case, transcript: Transcript) -> list[Grade]:
+        grade = await self.asked(case, transcript, self.read)
+        if isinstance(grade, Score) and case.metadata.get("policy_id") in QUANTISED:
+            grade = _quantised(grade)
+        return [grade]
+
+
+def _quantised(score: Score) -> Score:
+    value = float(Decimal(repr(score.value)).quantize(_STEP, ROUND_HALF_UP))
+    return replace(score, value=value, details={**score.details, "judged": score.value, "quantised_to": float(_STEP)})

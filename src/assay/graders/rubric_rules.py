@@ -1,0 +1,44 @@
+"""`rubric`: the agent's standing rules, judged one by one, when the run brings a rubric. The whole is the share that
+held and has no mark: which rules fail a case is for the policy, by their severity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Self
+
+from assay.graders.base import Setting
+from assay.graders.judged import Mark, PartsGrader
+from assay.judges.reading import read_check
+from assay.judges.rulings import Check, NotApplicable
+from assay.model.case import Case
+from assay.model.rubric import Rubric, Scope
+from assay.model.score import Grade, Part, Score
+
+_HOLDS = Mark(1.0)
+
+
+class RubricGrader(PartsGrader):
+    """One judge call for each rule; rules without a scope count under `general`."""
+
+    name = "rubric"
+    rubric: Rubric | None = None
+
+    def bind(self, setting: Setting) -> Self:
+        bound = super().bind(setting)
+        bound.rubric = setting.rubric
+        return bound
+
+    def wants(self, case: Case) -> bool:
+        return self.rubric is not None and bool(self.rubric.rules)
+
+    def parts(self, case: Case) -> Iterable[tuple[Part, Mark]]:
+        for position, rule in enumerate(self.rubric.rules if self.rubric else (), start=1):
+            scope = (rule.scope or Scope.GENERAL).value
+            part = Part(id=rule.id, text=rule.name, severity=rule.severity, scope=scope, position=position)
+            yield part, _HOLDS
+
+    def read(self, content: Any) -> Check | NotApplicable:
+        return read_check(content)
+
+    def whole(self, scores: Sequence[Score], parts: Sequence[Grade]) -> Score:
+        return self.share(scores, "rules held")

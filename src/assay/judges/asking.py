@@ -1,0 +1,45 @@
+"""How a grader asks: a bounded number of times, until the reply can be read. There is no third way out: a typed ruling,
+or `JudgeFailed` with what was wrong and what was said."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from msgspec.structs import replace
+
+from assay.errors import JudgeFailed, boundary
+from assay.judges.base import Judge, Question, Reply
+from assay.judges.embedded import mended
+from assay.judges.rulings import Unreadable
+
+R = TypeVar("R")
+QUOTED = 200
+"""Characters of an unreadable reply that its failure quotes."""
+
+
+async def ruling(judge: Judge, question: Question, read: Callable[[Any], R], tries: int = 2) -> tuple[R, Reply]:
+    """The first reply that `read` can read, and what it made of it."""
+    unread: list[str] = []
+    for attempt in range(1, tries + 1):
+        asked = question if attempt == question.attempt else replace(question, attempt=attempt)
+        try:
+            with boundary(JudgeFailed, f"judge {judge.name!r}"):
+                reply = await judge.ask(asked)
+        except JudgeFailed as failure:
+            if not unread:
+                raise
+            raise JudgeFailed("; ".join((*unread, f"attempt {attempt}: {failure}"))) from failure
+        try:
+            return read(reply.content), reply
+        except (Unreadable, RecursionError) as error:
+            unread.append(f"attempt {attempt}: {error}: {quoted(reply.content)}")
+    raise JudgeFailed("; ".join(unread))
+
+
+def quoted(content: Any) -> str:
+    """A reply, short enough to stand in a message."""
+    text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, default=repr)
+    text = " ".join(mended(text).split())
+    return f"“{text}”" if len(text) <= QUOTED else f"“{text[:QUOTED]}…”"

@@ -1,0 +1,83 @@
+"""What a judge can mean: a rating on a scale, a check that holds or not, verdicts on a rubric that it wrote itself, or
+that the question does not apply. reading.py makes these from replies; graders make Scores from them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct, field
+
+
+class Unreadable(ValueError):
+    """A reply that cannot be read: it is asked for again, and never guessed at."""
+
+
+class NoValue(Unreadable):
+    """Nothing in it is a value at all (a value that is wrong is worse: see `Unreadable`)."""
+
+
+class Rating(Struct, frozen=True, kw_only=True):
+    """A number on the scale that was asked for. `details` is everything else the judge said, by its own keys."""
+
+    value: float
+    reason: str = ""
+    evidence: tuple[str, ...] = ()
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+class Check(Struct, frozen=True, kw_only=True):
+    """Yes or no."""
+
+    passed: bool
+    reason: str = ""
+    evidence: tuple[str, ...] = ()
+    details: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def value(self) -> float:
+        return float(self.passed)
+
+
+class RubricVerdict(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One line of a rubric that the judge wrote itself; `passed` None: it does not apply."""
+
+    text: str
+    passed: bool | None
+    reason: str = ""
+    importance: str = ""
+
+
+class RubricVerdicts(Struct, frozen=True, kw_only=True):
+    """Verdicts of which at least one applies; the value is the share that passed."""
+
+    verdicts: tuple[RubricVerdict, ...]
+    reason: str = ""
+    evidence: tuple[str, ...] = ()
+
+    @property
+    def value(self) -> float:
+        applicable = [verdict.passed for verdict in self.verdicts if verdict.passed is not None]
+        return sum(applicable) / len(applicable)
+
+    @property
+    def details(self) -> dict[str, Any]:
+        return {
+            "rubric_verdicts": [
+                {
+                    "content": verdict.text,
+                    "verdict": verdict.passed,
+                    "reasoning": verdict.reason,
+                    "importance": verdict.importance,
+                }
+                for verdict in self.verdicts
+            ]
+        }
+
+
+class NotApplicable(Struct, frozen=True, kw_only=True):
+    """The judge said that the question does not apply here."""
+
+    reason: str = ""
+
+
+Ruling = Rating | Check | RubricVerdicts | NotApplicable
