@@ -1,0 +1,34 @@
+"""`trajectory_accuracy`: whether the conversation passed through the expected agents and tools."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.graders.expected import each_graded, has, in_short
+from assay.matching.steps import StepComparison, compare_steps
+from assay.model.case import Case
+from assay.model.expectation import Trajectory
+from assay.model.score import Grade, Score
+from assay.model.transcript import Transcript
+
+
+class TrajectoryGrader:
+    """Agent steps and tool calls together, by name."""
+
+    name = "trajectory_accuracy"
+
+    def wants(self, case: Case) -> bool:
+        return has(case, Trajectory)
+
+    async def grade(self, case: Case, transcript: Transcript) -> Sequence[Grade]:
+        steps = transcript.trajectory
+        return each_graded(case, Trajectory, lambda expected: self._graded(compare_steps(expected, steps)))
+
+    def _graded(self, found: StepComparison) -> Score:
+        return Score(
+            name=self.name,
+            value=found.value,
+            pass_mark=1.0,
+            reason=in_short(found.reasons) or "the trajectory is as expected",
+            details={"taken": list(found.taken), "missing": list(found.missing), "unexpected": list(found.unexpected)},
+        )

@@ -1,0 +1,82 @@
+"""What is stored as a body, and how it is read back. A body written by a newer Assay is refused, never half-read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from assay.errors import InputError
+from assay.model.case import Case
+from assay.model.result import FORMAT, Failure, Result
+from assay.model.run import Pins
+from assay.model.score import Grade
+from assay.model.transcript import Transcript
+
+
+class StoredResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A Result without its case and without what has a column. `as_recorded`: the transcript is the one the case
+    brings, and is not stored twice."""
+
+    reasons: tuple[str, ...] = ()
+    grades: tuple[Grade, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    transcript: Transcript | None = None
+    as_recorded: bool = False
+
+
+def _foreign(value: Any) -> str:
+    """Details may hold anything a plug-in puts there; what JSON cannot say is kept as its repr."""
+    return repr(value)
+
+
+encode = msgspec.json.Encoder(enc_hook=_foreign).encode
+_result = msgspec.json.Decoder(StoredResult).decode
+_case = msgspec.json.Decoder(Case).decode
+_pins = msgspec.json.Decoder(Pins).decode
+
+
+def result_body(result: Result) -> bytes:
+    # A named candidate has answers of its own; only the dataset's own are sure to be those of the stored case.
+    own = result.transcript is not None and not result.candidate
+    as_recorded = own and result.transcript is result.case.recorded
+    return encode(
+        StoredResult(
+            reasons=result.reasons,
+            grades=result.grades,
+            failures=result.failures,
+            transcript=None if as_recorded else result.transcript,
+            as_recorded=as_recorded,
+        )
+    )
+
+
+def read_result(version: int, body: bytes) -> StoredResult:
+    _check(version, "result")
+    return _result(body)
+
+
+def read_case(version: int, body: bytes) -> Case:
+    _check(version, "case")
+    return _case(body)
+
+
+def read_pins(version: int, body: bytes) -> Pins:
+    _check(version, "run")
+    return _pins(body)
+
+
+def transcript_of(stored: StoredResult, case: Case) -> Transcript | None:
+    """The transcript of a stored result, from where it is kept."""
+    if stored.as_recorded and isinstance(case.recorded, Transcript):
+        return case.recorded
+    return stored.transcript
+
+
+def _check(version: int, what: str) -> None:
+    if version > FORMAT:
+        raise InputError(
+            f"this {what} was stored by a newer Assay (format {version}; this one reads up to {FORMAT}): "
+            "upgrade Assay to read it"
+        )

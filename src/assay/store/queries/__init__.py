@@ -1,0 +1,1 @@
+"""The reading statements, one file a table."""

@@ -1,0 +1,229 @@
+"""Runs: reading them with live counts, finding one by what a person types, the lease, deleting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from difflib import get_close_matches
+from typing import Any
+from uuid import UUID
+
+import msgspec
+from msgspec import Struct
+from sqlalchemy import Connection, Select, Text, delete, func, insert, select, tuple_, update
+from sqlalchemy.exc import IntegrityError
+
+from assay.errors import Conflict, InputError, NotFound
+from assay.model.result import FORMAT
+from assay.model.run import Counts, Run, RunState
+from assay.model.verdict import Verdict
+from assay.store.bodies import encode, read_pins
+from assay.store.lease import held, stale
+from assay.store.schema import Moment, as_text, results, runs, scores
+
+LATEST = "latest"
+SHORTEST_PREFIX = 4
+NEAREST_AMONG = 500
+"""How many recent runs are looked at for names like one that was not found."""
+
+Numbers = Mapping[str, Mapping[Verdict, int]]
+"""How many results of each verdict, by run."""
+
+newest_first = (runs.c.created_at.desc(), runs.c.id.desc())
+
+
+def cursor(run: Run) -> str:
+    """Where a list of runs goes on after this one."""
+    return f"{as_text(run.created_at)}~{run.id}"
+
+
+def create(connection: Connection, run: Run) -> None:
+    if str(UUID(run.id)) != run.id:
+        raise ValueError(f"a run's id is a UUID in its usual form, not {run.id!r}")
+    values = {
+        "id": run.id,
+        "name": run.name,
+        "agent_id": run.pins.agent.id if run.pins.agent else "",
+        "state": run.state.value,
+        "created_at": run.created_at,
+        "started_at": run.started_at,
+        "completed_at": run.completed_at,
+        "total": run.counts.total,
+        "error": run.error,
+        "format": FORMAT,
+        "body": encode(run.pins),
+    }
+    try:
+        connection.execute(insert(runs).values(values))
+    except IntegrityError as error:
+        raise Conflict(f"there is a run {run.id} already") from error
+
+
+def change(connection: Connection, run_id: str, changes: dict[str, Any]) -> None:
+    changed = connection.execute(update(runs).where(runs.c.id == run_id).values(changes))
+    if not changed.rowcount:
+        raise NotFound(f"there is no run {run_id}")
+
+
+def remove(connection: Connection, run_id: str) -> None:
+    connection.execute(delete(scores).where(scores.c.run_id == run_id))
+    removed = connection.execute(delete(runs).where(runs.c.id == run_id))
+    if not removed.rowcount:
+        raise NotFound(f"there is no run {run_id}")
+
+
+def claim(connection: Connection, run_id: str, owner: str, now: datetime) -> None:
+    """Take the lease, or say who has it."""
+    found = connection.execute(select(runs.c.owner, runs.c.heartbeat_at).where(runs.c.id == run_id)).first()
+    if found is None:
+        raise NotFound(f"there is no run {run_id}")
+    if found.owner != owner and held(found.owner, found.heartbeat_at, now):
+        raise Conflict(f"run {run_id} is being run by another process ({found.owner}); wait for it, or stop it")
+    same = runs.c.owner.is_not_distinct_from(found.owner)
+    taken = update(runs).where(runs.c.id == run_id, same).values(owner=owner, heartbeat_at=now)
+    if not (connection.execute(taken)).rowcount:
+        raise Conflict(f"run {run_id} was taken by another process just now")
+
+
+def load(connection: Connection, statement: Select[Any], now: datetime, counts: Numbers | None = None) -> list[Run]:
+    """The runs that a statement on `runs` selects, with their counts as they are now (unless they are given)."""
+    found = connection.execute(statement).all()
+    if counts is None:
+        counts = _counts(connection, [each.id for each in found])
+    return [_run(each, counts.get(each.id, {}), now) for each in found]
+
+
+def one(connection: Connection, run_id: str, now: datetime, counts: Numbers | None = None) -> Run:
+    found = load(connection, select(runs).where(runs.c.id == run_id), now, counts)
+    if not found:
+        raise NotFound(f"there is no run {run_id}")
+    return found[0]
+
+
+class Wanted(Struct, frozen=True, kw_only=True):
+    """Which runs to list; None: any."""
+
+    limit: int
+    before: str | None = None
+    agent_id: str | None = None
+    state: RunState | None = None
+
+
+def several(connection: Connection, wanted: Wanted, now: datetime) -> list[Run]:
+    """Newest first. An interrupted run may still say `running` in its column, so the state is looked at again here,
+    and pages are read until enough are found."""
+    found: list[Run] = []
+    before = wanted.before
+    while len(found) < wanted.limit:
+        page = load(connection, _page(wanted, before), now)
+        found += [run for run in page if wanted.state in (None, run.state)]
+        if len(page) < wanted.limit:
+            break
+        before = cursor(page[-1])
+    return found[: wanted.limit]
+
+
+def _page(wanted: Wanted, before: str | None) -> Select[Any]:
+    statement = select(runs).order_by(*newest_first).limit(wanted.limit)
+    if before is not None:
+        created_at, _, run_id = before.partition("~")
+        last = tuple_(_moment(created_at), run_id, types=[Moment(), Text()])
+        statement = statement.where(tuple_(runs.c.created_at, runs.c.id) < last)
+    if wanted.agent_id is not None:
+        statement = statement.where(runs.c.agent_id == wanted.agent_id)
+    if wanted.state is not None:
+        stored = {wanted.state, RunState.RUNNING} if wanted.state is RunState.INTERRUPTED else {wanted.state}
+        statement = statement.where(runs.c.state.in_(sorted(state.value for state in stored)))
+    return statement
+
+
+def find(connection: Connection, text: str, now: datetime) -> Run:
+    """The run a person means: `latest`, an id, a name (its newest run), an agent (its latest completed run) or the
+    beginning of an id."""
+    newest = select(runs).order_by(*newest_first).limit(1)
+    completed = runs.c.state == RunState.COMPLETED.value
+    meanings = (
+        [newest]
+        if text == LATEST
+        else [
+            newest.where(runs.c.id == text.lower()),
+            newest.where(runs.c.name == text),
+            newest.where(runs.c.agent_id == text, completed),
+        ]
+    )
+    for meaning in meanings if text else ():
+        if found := load(connection, meaning, now):
+            return found[0]
+    return _by_prefix(connection, text, now)
+
+
+def _by_prefix(connection: Connection, text: str, now: datetime) -> Run:
+    begin = text.lower()
+    if len(begin) >= SHORTEST_PREFIX:
+        among = runs.c.id.between(begin, begin + "\uffff")
+        found = load(connection, select(runs).where(among).order_by(*newest_first).limit(6), now)
+        if len(found) == 1:
+            return found[0]
+        if found:
+            listed = "; ".join(f"{run.id} ({run.name})" for run in found[:5]) + ("; …" if len(found) > 5 else "")
+            raise Conflict(f"{text!r} begins the id of several runs: {listed}")
+    raise NotFound(_missing(connection, text))
+
+
+def _missing(connection: Connection, text: str) -> str:
+    recent = connection.execute(
+        select(runs.c.id, runs.c.name, runs.c.agent_id).order_by(*newest_first).limit(NEAREST_AMONG)
+    )
+    known = list(dict.fromkeys(name for each in recent for name in (each.name, each.agent_id, each.id) if name))
+    if not known:
+        return "there are no runs yet; `assay run` makes one"
+    if text in known:
+        return f"agent {text!r} has no completed run yet"
+    short = f" (an id needs {SHORTEST_PREFIX} characters at least)" if len(text) < SHORTEST_PREFIX else ""
+    near = get_close_matches(text, known, n=3, cutoff=0.5)
+    hint = f"; did you mean {', '.join(map(repr, near))}?" if near else "; `assay runs` lists them"
+    return f"there is no run, run name or agent {text!r}{short}{hint}"
+
+
+def _counts(connection: Connection, run_ids: Sequence[str]) -> Numbers:
+    statement = (
+        select(results.c.run_id, results.c.verdict, func.count())
+        .where(results.c.run_id.in_(run_ids))
+        .group_by(results.c.run_id, results.c.verdict)
+    )
+    counts: dict[str, dict[Verdict, int]] = {}
+    for run_id, verdict, number in connection.execute(statement) if run_ids else ():
+        counts.setdefault(run_id, {})[Verdict(verdict)] = number
+    return counts
+
+
+def tally(total: int, numbers: Mapping[Verdict, int]) -> Counts:
+    return Counts(
+        total=max(total, sum(numbers.values())),
+        passed=numbers.get(Verdict.PASSED, 0),
+        failed=numbers.get(Verdict.FAILED, 0),
+        errored=numbers.get(Verdict.ERRORED, 0),
+        skipped=numbers.get(Verdict.SKIPPED, 0),
+    )
+
+
+def _run(found: Any, numbers: Mapping[Verdict, int], now: datetime) -> Run:
+    state = RunState(found.state)
+    return Run(
+        id=found.id,
+        name=found.name,
+        state=RunState.INTERRUPTED if stale(state, found.owner, found.heartbeat_at, now) else state,
+        pins=read_pins(found.format, found.body),
+        counts=tally(found.total, numbers),
+        created_at=found.created_at,
+        started_at=found.started_at,
+        completed_at=found.completed_at,
+        error=found.error,
+    )
+
+
+def _moment(text: str) -> datetime:
+    try:
+        return msgspec.convert(text, datetime)
+    except msgspec.ValidationError:
+        raise InputError(f"{text!r} is not a place in a list of runs") from None

@@ -1,0 +1,162 @@
+"""The Store: everything the rest of Assay asks of its database. Each call is one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+
+from assay.model.case import Case
+from assay.model.result import Result
+from assay.model.run import Run, RunState
+from assay.model.summary import Summary
+from assay.model.verdict import Verdict
+from assay.store.database import WAIT_SECONDS, Database
+from assay.store.opening import open_database
+from assay.store.queries import results as result_queries
+from assay.store.queries import runs as run_queries
+from assay.store.summary import summarise
+from assay.store.writing import Batch, write
+
+LIVE = (RunState.PENDING, RunState.RUNNING)
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Store:
+    """`async with await Store.open(path) as store: …`"""
+
+    def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
+        self._database = database
+        self._clock = clock
+
+    @classmethod
+    async def open(
+        cls,
+        location: str | Path,
+        *,
+        read_only: bool = False,
+        clock: Callable[[], datetime] = utc_now,
+        wait: float = WAIT_SECONDS,
+    ) -> Self:
+        """The store at a path or `sqlite:///` address. Made where there is none, and brought up to date where it is
+        older, unless it is only to be read."""
+        return cls(await open_database(location, read_only=read_only, wait=wait), clock)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        await self._database.close()
+
+    @property
+    def path(self) -> Path:
+        return self._database.path
+
+    async def create_run(self, run: Run) -> None:
+        await self._database.write(run_queries.create, run)
+
+    async def set_state(
+        self,
+        run_id: str,
+        state: RunState,
+        *,
+        started_at: datetime | None = None,
+        completed_at: datetime | None = None,
+        error: str | None = None,
+    ) -> None:
+        """What is None stays as it is; but a run that goes on has no end and no error, and one that ends is let go."""
+        times = {"started_at": started_at, "completed_at": completed_at, "error": error}
+        changes: dict[str, Any] = {name: value for name, value in times.items() if value is not None}
+        if state in LIVE:
+            changes = {"heartbeat_at": self._clock(), "completed_at": None, "error": "", **changes}
+        else:
+            changes["owner"] = None
+        await self._database.write(run_queries.change, run_id, {"state": state.value, **changes})
+
+    async def run(self, run_id: str) -> Run:
+        return await self._database.read(run_queries.one, run_id, self._clock())
+
+    async def find_run(self, text: str) -> Run:
+        """The run meant by an id, the beginning of one, a name, `latest`, or an agent's id (its latest completed)."""
+        return await self._database.read(run_queries.find, text, self._clock())
+
+    async def runs(
+        self,
+        *,
+        limit: int = 20,
+        before: str | None = None,
+        agent_id: str | None = None,
+        state: RunState | None = None,
+    ) -> list[Run]:
+        """Newest first; `before` is the `cursor` of the last run already seen."""
+        wanted = run_queries.Wanted(limit=limit, before=before, agent_id=agent_id, state=state)
+        return await self._database.read(run_queries.several, wanted, self._clock())
+
+    async def delete_run(self, run_id: str) -> None:
+        await self._database.write(run_queries.remove, run_id)
+
+    async def claim(self, run_id: str, owner: str, now: datetime) -> None:
+        """Take the lease of a run (`lease.this_process` names the owner); Conflict while another process holds it."""
+        await self._database.write(run_queries.claim, run_id, owner, now)
+
+    async def heartbeat(self, run_id: str) -> None:
+        """Say that the run is still being run; `save` says so too."""
+        await self._database.write(run_queries.change, run_id, {"heartbeat_at": self._clock()})
+
+    async def save(self, run_id: str, results: Sequence[Result]) -> None:
+        """Store results with their cases and scores: all of them, or none. Saving one again replaces it."""
+        if results:
+            await self._database.write(write, run_id, Batch(run_id, results), self._clock())
+
+    async def finished(self, run_id: str) -> set[int]:
+        """The positions that have a result."""
+        return set(await self._database.read(result_queries.positions, run_id, None))
+
+    async def positions(self, run_id: str, verdict: Verdict) -> list[int]:
+        return await self._database.read(result_queries.positions, run_id, verdict)
+
+    async def results(
+        self,
+        run_id: str,
+        *,
+        after: int | None = None,
+        limit: int = 100,
+        verdict: Verdict | None = None,
+        candidate: str | None = None,
+        case_id: str | None = None,
+    ) -> list[Result]:
+        """A page of results in the order of their positions; `after` is the last position already seen."""
+        filters = {"verdict": verdict and verdict.value, "candidate": candidate, "case_id": case_id}
+        page = result_queries.page(run_id, after=after, limit=limit, filters=filters)
+        return await self._database.read(result_queries.load, page)
+
+    async def result(self, run_id: str, key: str, *, candidate: str | None = None, repeat: int | None = None) -> Result:
+        """One result, by its id or by its case's."""
+        filters = {"candidate": candidate, "repeat": repeat}
+        return await self._database.read(result_queries.one, run_id, key, filters)
+
+    async def iterate(self, run_id: str, *, verdict: Verdict | None = None, batch: int = 500) -> AsyncIterator[Result]:
+        """Every result in order, a page at a time, so memory does not grow with the run."""
+        after: int | None = None
+        while page := await self.results(run_id, after=after, limit=batch, verdict=verdict):
+            for result in page:
+                yield result
+            after = page[-1].position
+
+    async def cases(self, run_id: str, *, batch: int = 500) -> AsyncIterator[Case]:
+        """Every case that has a result, once, in the order of the plan."""
+        after: int | None = None
+        while page := await self._database.read(result_queries.cases_after, run_id, after, batch):
+            for _, case in page:
+                yield case
+            after = page[-1][0]
+
+    async def summary(self, run_id: str) -> Summary:
+        return await self._database.read(summarise, run_id, self._clock())

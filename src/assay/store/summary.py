@@ -1,0 +1,170 @@
+"""The summary of a run, counted by the database over indexed columns alone: no body is read, however many there are."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct
+from sqlalchemy import Connection, Select, func, select
+
+from assay.model.run import Counts, Run
+from assay.model.score import Direction, Scale, Why
+from assay.model.summary import GraderSummary, Summary, Tally
+from assay.model.verdict import Verdict
+from assay.store.queries.runs import Numbers, one, tally
+from assay.store.schema import results, scores
+
+CRITERIA = ("criteria", "weighted_criteria")
+RULES = "rubric"
+GENERAL = "general"
+SCORED = ("passed", "failed", "unmarked")
+
+
+class Group(Struct, frozen=True):
+    """Scores that are alike: same candidate, grader, scope and outcome. The fields are the columns of `grouped`."""
+
+    candidate: str
+    name: str
+    scope: str | None
+    outcome: str
+    number: int
+    value_sum: float | None
+    scale_low: float
+    scale_high: float | None
+    bounded: int
+    lowest_mark: float | None
+    highest_mark: float | None
+    marked: int
+    direction: str | None
+
+    @property
+    def scored(self) -> bool:
+        return self.outcome in SCORED
+
+
+def grouped(run_id: str) -> Select[Any]:
+    """The scores of a run in groups, in the order of their index."""
+    alike = (scores.c.candidate, scores.c.name, scores.c.scope, scores.c.outcome)
+    return (
+        select(
+            *alike,
+            func.count(),
+            func.sum(scores.c.value),
+            func.min(scores.c.scale_low),
+            func.max(scores.c.scale_high),
+            func.count(scores.c.scale_high),
+            func.min(scores.c.pass_mark),
+            func.max(scores.c.pass_mark),
+            func.count(scores.c.pass_mark),
+            func.min(scores.c.direction),
+        )
+        .where(scores.c.run_id == run_id)
+        .group_by(*alike)
+    )
+
+
+def verdicts(run_id: str) -> Select[Any]:
+    alike = (results.c.candidate, results.c.verdict)
+    return select(*alike, func.count()).where(results.c.run_id == run_id).group_by(*alike)
+
+
+def summarise(connection: Connection, run_id: str, now: datetime) -> Summary:
+    numbers: dict[str, dict[Verdict, int]] = {}
+    for candidate, verdict, number in connection.execute(verdicts(run_id)):
+        numbers.setdefault(candidate, {})[Verdict(verdict)] = number
+    total: Counter[Verdict] = Counter()
+    for found in numbers.values():
+        total.update(found)
+    run = one(connection, run_id, now, {run_id: total})
+    groups = [Group(*found) for found in connection.execute(grouped(run_id))]
+    return summary_of(run, numbers, groups)
+
+
+def summary_of(run: Run, numbers: Numbers, groups: Sequence[Group]) -> Summary:
+    """Pure: the summary that follows from verdict numbers by candidate and from groups of scores."""
+    whole = sorted((group for group in groups if group.scope is None), key=lambda group: (group.candidate, group.name))
+    parts = [group for group in groups if group.scope is not None]
+    rules = [group for group in parts if group.name == RULES]
+    return Summary(
+        run=run,
+        candidates=_candidates(run, numbers),
+        graders=tuple(_grader(alike) for alike in _split(whole, lambda group: (group.candidate, group.name)).values()),
+        criteria=_tally([group for group in parts if group.name in CRITERIA]),
+        rules=_tally(rules),
+        components={
+            scope: counted
+            for (scope,), alike in sorted(_split(rules, lambda group: (group.scope or GENERAL,)).items())
+            if (counted := _tally(alike))
+        },
+    )
+
+
+def _candidates(run: Run, numbers: Numbers) -> dict[str, Counts]:
+    """A run tries every case with every candidate, so its total is shared equally among them."""
+    share, rest = divmod(run.counts.total, len(run.pins.candidates) or 1)
+    planned = set() if rest else set(run.pins.candidates)
+    names = dict.fromkeys((*run.pins.candidates, *sorted(numbers)))
+    return {name: tally(share if name in planned else 0, numbers.get(name, {})) for name in names}
+
+
+def _grader(groups: Sequence[Group]) -> GraderSummary:
+    first, count = groups[0], _numbers(groups)
+    # Marks and scales may differ from case to case (profiles do that): what was really scored decides.
+    shown = [group for group in groups if group.scored] or list(groups)
+    scored = sum(count[outcome] for outcome in SCORED)
+    directions = {group.direction for group in shown if group.direction}
+    return GraderSummary(
+        name=first.name,
+        candidate=first.candidate,
+        scored=scored,
+        passed=count["passed"],
+        failed=count["failed"],
+        errored=count[Why.ERROR.value],
+        not_applicable=count[Why.NOT_APPLICABLE.value],
+        no_judge=count[Why.NO_JUDGE.value],
+        mean=sum(group.value_sum or 0.0 for group in groups) / scored if scored else None,
+        scale=_scale(shown),
+        direction=Direction(min(directions)) if directions else Direction.HIGHER,
+        pass_mark=_mark(shown),
+    )
+
+
+def _scale(groups: Sequence[Group]) -> Scale:
+    """The widest of the scales used; open where one is."""
+    low = min(group.scale_low for group in groups)
+    if any(group.bounded < group.number for group in groups):
+        return Scale(low, None)
+    return Scale(low, max(group.scale_high for group in groups if group.scale_high is not None))
+
+
+def _mark(groups: Sequence[Group]) -> float | None:
+    """The pass mark, when all have the same."""
+    marks = {mark for group in groups for mark in (group.lowest_mark, group.highest_mark)}
+    same = len(marks) == 1 and all(group.marked == group.number for group in groups)
+    return marks.pop() if same else None
+
+
+def _tally(groups: Sequence[Group]) -> Tally | None:
+    if not groups:
+        return None
+    count = _numbers(groups)
+    # A part that was measured without a mark decided nothing: it is neither passed nor failed.
+    skipped = count[Why.NOT_APPLICABLE.value] + count[Why.NO_JUDGE.value] + count["unmarked"]
+    return Tally(passed=count["passed"], failed=count["failed"], errored=count[Why.ERROR.value], skipped=skipped)
+
+
+def _numbers(groups: Iterable[Group]) -> dict[str, int]:
+    count: dict[str, int] = defaultdict(int)
+    for group in groups:
+        count[group.outcome] += group.number
+    return count
+
+
+def _split(groups: Iterable[Group], key: Callable[[Group], tuple[str, ...]]) -> dict[tuple[str, ...], list[Group]]:
+    split: dict[tuple[str, ...], list[Group]] = defaultdict(list)
+    for group in groups:
+        split[key(group)].append(group)
+    return split

@@ -1,0 +1,49 @@
+"""Runs and results for the tests of the store."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from assay.model.agent import Agent
+from assay.model.result import Result
+from assay.model.run import Counts, DatasetPin, Pins, Run, RunState
+from assay.model.score import Score
+from assay.model.verdict import Verdict
+from assay.testing import a_case, a_transcript
+
+RUN = "11111111-1111-4111-8111-111111111111"
+OTHER = "22222222-2222-4222-8222-222222222222"
+NOON = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
+
+
+def a_run(id: str = RUN, *, agent: str = "", total: int = 3, **fields: Any) -> Run:
+    candidates = fields.pop("candidates", ("",))
+    pins = Pins(
+        datasets=(DatasetPin(path="legal.jsonl", sha256="ab" * 32, dialect="legal", cases=total),),
+        target="recorded",
+        candidates=candidates,
+        agent=Agent(id=agent, name=agent) if agent else None,
+    )
+    plain = {"name": "first", "state": RunState.PENDING, "counts": Counts(total=total), "created_at": NOON}
+    return Run(**{"id": id, "pins": pins, **plain, **fields})
+
+
+def numbered(number: int) -> str:
+    return str(UUID(int=number, version=4))
+
+
+def a_result(position: int = 0, verdict: Verdict = Verdict.PASSED, *, case: str = "", **fields: Any) -> Result:
+    passed = Score(name="choice", value=float(verdict is Verdict.PASSED), pass_mark=1.0, reason="B was expected")
+    plain: dict[str, Any] = {
+        "case": a_case(id=case or f"case-{position}", message=f"Question {position}?"),
+        "verdict": verdict,
+        "reasons": ("choice decides",),
+        "grades": (passed,),
+        "transcript": a_transcript(f"Answer {position}"),
+        "position": position,
+        "created_at": NOON + timedelta(seconds=position),
+        "duration_ms": 12.5,
+    }
+    return Result(**{**plain, **fields})

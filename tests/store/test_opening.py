@@ -1,0 +1,280 @@
+"""Opening a store: wherever it is put, and with a clear word where it cannot be."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sqlite3
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from assay.errors import ConfigInvalid, InputError, NotFound
+from assay.store.store import Store
+from store.making import RUN, a_result, a_run
+
+
+@pytest.mark.parametrize(
+    "name",
+    [".assay/assay.db", "a b/c d.db", "ünïcode/案例 🎉.db", "odd?mode=ro#x%20&'\".db", "deep/er/still/x.db"],
+)
+async def test_a_store_is_made_wherever_it_is_asked_for(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    async with await Store.open(path) as store:
+        await store.create_run(a_run())
+        await store.save(RUN, [a_result()])
+    assert path.is_file()
+    async with await Store.open(str(path)) as store:
+        assert (await store.run(RUN)).counts.passed == 1
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+async def test_a_path_is_seen_from_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with await Store.open("here.db") as store:
+        assert store.path == tmp_path / "here.db"
+    async with await Store.open("sqlite:///there.db") as store:
+        assert store.path == tmp_path / "there.db"
+    async with await Store.open(f"sqlite:///{tmp_path}/absolute.db") as store:
+        assert store.path == tmp_path / "absolute.db"
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        (
+            "postgresql://me:secret@db/assay",
+            r"postgresql://me:\*\*\*@db/assay: this version stores runs in SQLite files",
+        ),
+        ("sqlite://", "expected sqlite:///path/file.db"),
+        ("sqlite:///:memory:", "expected sqlite:///path/file.db"),
+        ("://", "is not a database address"),
+    ],
+)
+async def test_an_address_we_cannot_use_is_refused_without_its_password(address: str, message: str) -> None:
+    with pytest.raises(ConfigInvalid, match=message):
+        await Store.open(address)
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+@pytest.mark.parametrize("content", [b"hello", b"not a database at all " * 100], ids=["short", "long"])
+async def test_a_file_of_another_kind_is_refused_and_left_alone(
+    tmp_path: Path, content: bytes, read_only: bool
+) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_bytes(content)
+    with pytest.raises(ConfigInvalid, match=r"notes\.txt is not an Assay database"):
+        await Store.open(path, read_only=read_only)
+    assert path.read_bytes() == content
+
+
+async def test_a_database_of_another_program_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE notes (text TEXT)")
+    with pytest.raises(ConfigInvalid, match=r"is a database of another program \(it holds notes\)"):
+        await Store.open(path)
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("notes",)]
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+
+
+async def test_a_damaged_database_is_called_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "assay.db"
+    async with await Store.open(path) as store:
+        await store.create_run(a_run())
+    path.write_bytes(path.read_bytes()[:100] + b"\xff" * 20_000)
+    with pytest.raises(ConfigInvalid, match=r"is damaged|is not an Assay database"):
+        await Store.open(path)
+
+
+async def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
+    path = tmp_path / "assay.db"
+    path.touch()
+    async with await Store.open(path) as store:
+        assert await store.runs() == []
+
+
+async def test_a_folder_is_no_database(tmp_path: Path) -> None:
+    with pytest.raises(ConfigInvalid, match="cannot be read: Is a directory"):
+        await Store.open(tmp_path)
+
+
+async def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigInvalid, match=r"the folder .*file/deeper cannot be made: Not a directory"):
+        await Store.open(tmp_path / "file" / "deeper" / "assay.db")
+
+
+async def test_reading_what_is_not_there_makes_nothing(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match=r"there is no database at .* yet; `assay run` makes it"):
+        await Store.open(tmp_path / ".assay" / "assay.db", read_only=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_a_store_opened_to_read_refuses_to_write(tmp_path: Path) -> None:
+    path = tmp_path / "assay.db"
+    async with await Store.open(path) as store:
+        await store.create_run(a_run())
+    async with await Store.open(path, read_only=True) as store:
+        assert (await store.run(RUN)).id == RUN
+        with pytest.raises(ConfigInvalid, match="cannot be written"):
+            await store.save(RUN, [a_result()])
+        assert await store.finished(RUN) == set()
+
+
+async def test_a_database_that_stays_locked_is_given_up_with_a_reason(tmp_path: Path) -> None:
+    path = tmp_path / "assay.db"
+    async with await Store.open(path, wait=0.1) as store:
+        await store.create_run(a_run())
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            with pytest.raises(ConfigInvalid, match="is locked by another program"):
+                await store.save(RUN, [a_result()])
+            assert (await store.run(RUN)).id == RUN
+            other.execute("ROLLBACK")
+        await store.save(RUN, [a_result()])
+        assert await store.finished(RUN) == {0}
+
+
+async def test_a_lock_that_is_let_go_in_time_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "assay.db"
+    async with await Store.open(path) as store:
+        await store.create_run(a_run())
+        with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            saving = asyncio.create_task(store.save(RUN, [a_result()]))
+            await asyncio.sleep(0.05)
+            assert not saving.done()
+            other.execute("ROLLBACK")
+            await saving
+        assert await store.finished(RUN) == {0}
+
+
+@pytest.mark.parametrize("how", ["deleted", "replaced"])
+async def test_a_file_that_goes_away_under_us_is_noticed(tmp_path: Path, how: str) -> None:
+    path = tmp_path / "assay.db"
+    async with await Store.open(path) as store:
+        await store.create_run(a_run())
+        path.unlink()
+        if how == "replaced":
+            # The old file is still open, so the new one cannot have its number.
+            path.touch()
+        for call in (store.save(RUN, [a_result()]), store.runs()):
+            with pytest.raises(ConfigInvalid, match="was deleted or replaced while it was in use"):
+                await call
+    assert not path.exists() or path.stat().st_size == 0
+
+
+async def test_many_can_open_a_new_store_at_once(tmp_path: Path) -> None:
+    code = """
+import asyncio, sys
+from assay.store.store import Store
+
+async def main() -> None:
+    async with await Store.open(sys.argv[1]) as store:
+        print(len(await store.runs()))
+
+asyncio.run(main())
+"""
+    path = tmp_path / "new" / "assay.db"
+    started = [
+        await asyncio.create_subprocess_exec(sys.executable, "-c", code, str(path), stdout=asyncio.subprocess.PIPE)
+        for _ in range(5)
+    ]
+    assert [(await process.communicate())[0] for process in started] == [b"0\n"] * 5
+
+
+async def test_a_cancelled_save_is_whole_or_nothing_and_the_store_goes_on(store: Store) -> None:
+    await store.create_run(a_run(total=300))
+    for wait in (0.0, 0.001, 0.005):
+        saving = asyncio.create_task(store.save(RUN, [a_result(position) for position in range(200)]))
+        await asyncio.sleep(wait)
+        saving.cancel()
+        await asyncio.gather(saving, return_exceptions=True)
+        assert len(await store.finished(RUN)) in (0, 200)
+    await store.save(RUN, [a_result(250)])
+    assert 250 in await store.finished(RUN)
+
+
+async def test_readers_and_writers_go_on_together(store: Store) -> None:
+    await store.create_run(a_run(total=400))
+
+    async def write(start: int) -> None:
+        await store.save(RUN, [a_result(position) for position in range(start, start + 20)])
+
+    async def read() -> None:
+        counts = (await store.run(RUN)).counts
+        assert counts.completed + counts.pending == 400
+        assert counts.completed % 20 == 0
+
+    await asyncio.gather(*(write(start) for start in range(0, 400, 20)), *(read() for _ in range(40)))
+    assert await store.finished(RUN) == set(range(400))
+
+
+UNPRIVILEGED = """
+import asyncio, os, sys, tempfile
+from assay.errors import InputError
+from assay.store.store import Store
+
+async def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        async with await Store.open(folder + "/x.db"):
+            pass
+    if os.getuid() == 0:  # Root may write anywhere. By now everything is imported that root alone may read.
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+    try:
+        async with await Store.open(sys.argv[1], read_only=sys.argv[2] == "read") as store:
+            print("runs:", len(await store.runs()))
+    except InputError as error:
+        print(type(error).__name__, error)
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture
+def locked_folder() -> Iterator[Path]:
+    """A folder that everybody may read and, once a test has called chmod, nobody may write."""
+    folder = Path(tempfile.mkdtemp(prefix="assay read only "))
+    folder.chmod(0o755)
+    yield folder
+    folder.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+def as_nobody(path: Path, mode: str) -> str:
+    """What somebody who is not root hears."""
+    command = [sys.executable, "-c", UNPRIVILEGED, str(path), mode]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def test_a_read_only_folder_is_named_with_what_to_do(locked_folder: Path) -> None:
+    locked_folder.chmod(stat.S_IRUSR | stat.S_IXUSR | stat.S_IROTH | stat.S_IXOTH)
+    said = as_nobody(locked_folder / "assay.db", "write")
+    assert said.startswith(f"ConfigInvalid {locked_folder}/assay.db cannot be opened: its folder is read-only")
+    assert "set ASSAY_DATABASE_URL" in said
+    said = as_nobody(locked_folder / ".assay" / "assay.db", "write")
+    assert said.startswith(f"ConfigInvalid the folder {locked_folder}/.assay cannot be made: Permission denied")
+
+
+async def test_a_store_in_a_read_only_folder_can_be_read(locked_folder: Path) -> None:
+    path = locked_folder / "assay.db"
+    async with await Store.open(path) as store:
+        await store.create_run(a_run())
+    path.chmod(0o444)
+    locked_folder.chmod(0o555)
+    assert as_nobody(path, "read") == "runs: 1\n"
+    assert "ConfigInvalid" in as_nobody(path, "write")
+
+
+def test_every_refusal_is_the_users_to_fix() -> None:
+    assert issubclass(ConfigInvalid, InputError)

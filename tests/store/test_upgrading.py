@@ -1,0 +1,191 @@
+"""Schemas: the one we make and the one migrations make are the same; older is upgraded, newer refused."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection, create_engine
+
+from assay.errors import ConfigInvalid
+from assay.store.schema import HEAD
+from assay.store.store import Store
+from assay.store.upgrading import MIGRATIONS, behind, upgrade
+from store.making import RUN, a_result, a_run
+
+
+def schema_of(path: Path) -> dict[str, object]:
+    """Tables and indexes as SQLite describes them, whatever the words they were made with."""
+    with closing(sqlite3.connect(path)) as connection:
+        names = connection.execute("SELECT type, name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'").fetchall()
+        described: dict[str, object] = {}
+        for kind, name in names:
+            if name == "alembic_version":
+                continue
+            if kind == "table":
+                columns = connection.execute(f"PRAGMA table_info({name})").fetchall()
+                keys = connection.execute(f"PRAGMA foreign_key_list({name})").fetchall()
+                rowid = connection.execute("SELECT wr FROM pragma_table_list WHERE name = ?", (name,)).fetchone()
+                described[name] = (columns, keys, rowid)
+            else:
+                unique = connection.execute('SELECT "unique" FROM pragma_index_list((SELECT tbl_name FROM sqlite_master'
+                                            " WHERE name = ?)) WHERE name = ?", (name, name)).fetchone()  # fmt: skip
+                described[name] = (unique, connection.execute(f"PRAGMA index_info({name})").fetchall())
+        return described
+
+
+def migrated(path: Path, migrations: Path = MIGRATIONS) -> None:
+    engine = create_engine(f"sqlite:///{path}")
+    with engine.begin() as connection:
+        upgrade(connection, migrations)
+    engine.dispose()
+
+
+async def test_migrations_make_the_schema_that_a_new_store_has(tmp_path: Path) -> None:
+    migrated(tmp_path / "migrated.db")
+    async with await Store.open(tmp_path / "new.db"):
+        pass
+    assert schema_of(tmp_path / "migrated.db") == schema_of(tmp_path / "new.db")
+    assert set(schema_of(tmp_path / "new.db")) >= {"runs", "cases", "results", "scores"}
+
+
+async def test_a_store_made_by_migrations_is_used_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "assay.db"
+    migrated(path)
+    async with await Store.open(path) as store:
+        await store.create_run(a_run())
+        await store.save(RUN, [a_result()])
+        assert await store.finished(RUN) == {0}
+
+
+def revision_of(path: Path) -> list[tuple[str]]:
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute("SELECT version_num FROM alembic_version").fetchall()
+
+
+def set_revision(path: Path, revision: str) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE alembic_version SET version_num = ?", (revision,))
+
+
+async def test_a_new_store_has_the_newest_revision(tmp_path: Path) -> None:
+    async with await Store.open(tmp_path / "assay.db") as store:
+        path = store.path
+    newest = max(file.name for file in (MIGRATIONS / "versions").glob("v*.py"))
+    assert revision_of(path) == [(HEAD,)]
+    assert newest.startswith(f"v{HEAD}_")
+
+
+NEXT = """
+from alembic import op
+import sqlalchemy as sa
+
+revision = "0002"
+down_revision = "0001"
+
+def upgrade() -> None:
+    with op.batch_alter_table("runs") as batch:
+        batch.add_column(sa.Column("note", sa.Text(), nullable=False, server_default="none"))
+"""
+
+
+async def test_an_older_store_is_migrated_with_its_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the next version will do it: a copy of our migrations, one more of them, and HEAD moved on."""
+    path = tmp_path / "assay.db"
+    async with await Store.open(path) as store:
+        await store.create_run(a_run())
+        await store.save(RUN, [a_result()])
+    later = tmp_path / "100% migrations"
+    shutil.copytree(MIGRATIONS, later, ignore=shutil.ignore_patterns("__pycache__"))
+    (later / "versions" / "v0002_note.py").write_text(NEXT)
+    monkeypatch.setattr("assay.store.upgrading.HEAD", "0002")
+    monkeypatch.setattr("assay.store.upgrading.MIGRATIONS", later)
+    monkeypatch.setattr(upgrade, "__defaults__", (later,))
+    with pytest.raises(ConfigInvalid, match="is from an older Assay and cannot be upgraded while it is only read"):
+        await Store.open(path, read_only=True)
+    async with await Store.open(path) as store:
+        assert (await store.run(RUN)).counts.passed == 1
+        assert await store.results(RUN) == [a_result()]
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT note FROM runs").fetchall() == [("none",)]
+    assert revision_of(path) == [("0002",)]
+
+
+async def test_a_migration_that_breaks_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "assay.db"
+    async with await Store.open(path) as store:
+        await store.create_run(a_run())
+    before = schema_of(path)
+    later = tmp_path / "migrations"
+    shutil.copytree(MIGRATIONS, later, ignore=shutil.ignore_patterns("__pycache__"))
+    (later / "versions" / "v0002_note.py").write_text(NEXT + "    raise RuntimeError('half way')\n")
+    monkeypatch.setattr("assay.store.upgrading.HEAD", "0002")
+    monkeypatch.setattr(upgrade, "__defaults__", (later,))
+    with pytest.raises(RuntimeError, match="half way"):
+        await Store.open(path)
+    assert schema_of(path) == before
+    assert revision_of(path) == [("0001",)]
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+@pytest.mark.parametrize(
+    ("revision", "message"),
+    [
+        ("0099", "is from a newer Assay (schema 0099, this one knows 0001): upgrade Assay"),
+        ("4fe3a1", "has the schema revision '4fe3a1', which is none of Assay's"),
+    ],
+)
+async def test_a_newer_or_foreign_schema_is_refused(
+    tmp_path: Path, revision: str, message: str, read_only: bool
+) -> None:
+    path = tmp_path / "assay.db"
+    async with await Store.open(path):
+        pass
+    set_revision(path, revision)
+    with pytest.raises(ConfigInvalid) as caught:
+        await Store.open(path, read_only=read_only)
+    assert str(caught.value) == f"{path} {message}"
+
+
+def test_our_own_revision_is_not_behind() -> None:
+    assert behind(HEAD, Path("x.db")) is False
+    assert behind("0000", Path("x.db")) is True
+
+
+def test_alembic_is_not_loaded_for_a_new_store(tmp_path: Path) -> None:
+    code = """
+import asyncio, sys
+from assay.store.store import Store
+
+async def main() -> None:
+    for _ in range(2):
+        async with await Store.open(sys.argv[1]):
+            pass
+    print([name for name in sys.modules if name.split(".")[0] == "alembic"])
+
+asyncio.run(main())
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "x.db")], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout == "[]\n"
+
+
+def test_a_downgrade_of_the_first_leaves_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "assay.db"
+    migrated(path)
+    engine = create_engine(f"sqlite:///{path}")
+    with engine.begin() as connection:
+        _downgraded(connection)
+    engine.dispose()
+    assert schema_of(path) == {}
+
+
+def _downgraded(connection: Connection) -> None:
+    for table in ("scores", "results", "cases", "runs"):
+        connection.exec_driver_sql(f"DROP TABLE {table}")

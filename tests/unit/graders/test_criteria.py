@@ -1,0 +1,119 @@
+"""The criteria of a case and the rules of a rubric."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from assay.graders.base import Setting
+from assay.graders.criteria import CriteriaGrader
+from assay.graders.rubric_rules import RubricGrader
+from assay.model.expectation import Criteria, Criterion
+from assay.model.rubric import Rubric, Rule, Scope, Severity
+from assay.model.score import Grade, Part, Score, Unscored, Why
+from assay.testing import ScriptedJudge, a_case, a_transcript
+
+CASE = a_case(
+    Criteria(criteria=(Criterion(id="a", text="Greets"), Criterion(id="b", text="Helps"))),
+    Criteria(criteria=(Criterion(id="c", text="Says goodbye"),)),
+)
+RULES = Rubric(
+    name="Shop",
+    rules=(
+        Rule(id="BRIEF", name="Brief answers", severity=Severity.LOW, scope=Scope.PROMPT),
+        Rule(id="SAFE", name="No secrets", severity=Severity.HIGH),
+    ),
+)
+
+
+async def by_criteria(a: Any, b: Any, c: Any) -> tuple[list[Grade], Grade]:
+    judge = ScriptedJudge({("criteria", "a"): a, ("criteria", "b"): b, ("criteria", "c"): c})
+    *parts, whole = await CriteriaGrader().bind(Setting(judge=judge)).grade(CASE, a_transcript("Hi"))
+    assert len(judge.asked) >= 3
+    return parts, whole
+
+
+async def test_every_criterion_is_answered_exactly_once_in_its_order() -> None:
+    parts, whole = await by_criteria("yes", {"passed": False, "reasoning": "it did not"}, 'Fine. {"met": true}')
+    assert [(part.part, part.value) for part in parts if isinstance(part, Score)] == [
+        (Part(id="a", text="Greets", position=1), 1.0),
+        (Part(id="b", text="Helps", position=2), 0.0),
+        (Part(id="c", text="Says goodbye", position=3), 1.0),
+    ]
+    assert [part.passed for part in parts if isinstance(part, Score)] == [True, False, True]
+    assert parts[1].reason == "it did not"
+    assert whole == Score(
+        name="criteria",
+        value=2 / 3,
+        pass_mark=1.0,
+        reason="2 of 3 criteria met",
+        details={"passed": 2, "total": 3},
+    )
+
+
+async def test_an_unreadable_criterion_leaves_the_whole_without_a_value() -> None:
+    parts, whole = await by_criteria("no", "hm", "yes")
+    assert [getattr(part, "value", None) for part in parts] == [0.0, None, 1.0]
+    assert isinstance(whole, Unscored)
+    assert whole.why is Why.ERROR
+    assert whole.reason.startswith("1 of 3 could not be judged; b: attempt 1: no value in the reply: “hm”")
+
+
+async def test_a_criterion_that_does_not_apply_is_left_out_of_the_share() -> None:
+    _, whole = await by_criteria("no", "N/A", "yes")
+    assert isinstance(whole, Score)
+    assert (whole.value, whole.reason) == (0.5, "1 of 2 criteria met")
+
+
+async def test_nothing_applicable_is_not_a_pass() -> None:
+    _, whole = await by_criteria("N/A", "N/A", "N/A")
+    assert isinstance(whole, Unscored)
+    assert whole.why is Why.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize("reply", [{"score": 0, "passed": True}, {"score": 0.5}, {"score": 7}])
+async def test_a_criterion_is_met_or_not(reply: Any) -> None:
+    parts, _ = await by_criteria(reply, "yes", "yes")
+    assert isinstance(parts[0], Unscored)
+    assert parts[0].why is Why.ERROR
+
+
+async def test_without_a_judge_each_part_and_the_whole_say_so() -> None:
+    grades = await CriteriaGrader().grade(CASE, a_transcript("Hi"))
+    assert [grade.why for grade in grades if isinstance(grade, Unscored)] == [Why.NO_JUDGE] * 4
+    assert {grade.pass_mark for grade in grades} == {1.0}
+
+
+def test_a_case_without_criteria_is_not_wanted() -> None:
+    assert not CriteriaGrader().wants(a_case())
+    assert not CriteriaGrader().wants(a_case(Criteria(criteria=())))
+
+
+async def by_rules(brief: Any, safe: Any) -> tuple[list[Grade], Grade]:
+    judge = ScriptedJudge({("rubric", "BRIEF"): brief, ("rubric", "SAFE"): safe})
+    *parts, whole = await RubricGrader().bind(Setting(judge=judge, rubric=RULES)).grade(a_case(), a_transcript("Hi"))
+    return parts, whole
+
+
+async def test_rules_carry_their_severity_and_scope() -> None:
+    parts, whole = await by_rules("fail", {"passed": True, "score": 1.0, "reasoning": "kept quiet"})
+    assert [part.part for part in parts] == [
+        Part(id="BRIEF", text="Brief answers", severity=Severity.LOW, scope="prompt", position=1),
+        Part(id="SAFE", text="No secrets", severity=Severity.HIGH, scope="general", position=2),
+    ]
+    assert [part.passed for part in parts if isinstance(part, Score)] == [False, True]
+    assert whole == Score(name="rubric", value=0.5, reason="1 of 2 rules held", details={"passed": 1, "total": 2})
+
+
+async def test_a_rule_that_does_not_apply_is_left_out() -> None:
+    parts, whole = await by_rules("N/A", "pass")
+    assert isinstance(parts[0], Unscored)
+    assert isinstance(whole, Score)
+    assert (whole.value, whole.details) == (1.0, {"passed": 1, "total": 1})
+
+
+def test_rules_are_asked_about_only_when_the_run_brings_them() -> None:
+    assert not RubricGrader().wants(a_case())
+    assert not RubricGrader().bind(Setting(rubric=Rubric(name="Empty", rules=()))).wants(a_case())
+    assert RubricGrader().bind(Setting(rubric=RULES)).wants(a_case())

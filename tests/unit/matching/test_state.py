@@ -1,0 +1,97 @@
+"""The final state against the values it should hold."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pytest
+
+from assay.matching.state import compare_state
+from assay.model.expectation import FinalState
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "same"),
+    [
+        ("refund", "refund", True),
+        ("refund", "Refund", False),
+        (50.00, 50, True),
+        (50, 50.0, True),
+        (0.3, 0.1 + 0.2, True),
+        (50, 50.0001, False),
+        (1e-12, 0, False),
+        (50, "50", False),
+        (50.0, "50.00", False),
+        ("50", 50, False),
+        (True, 1, False),
+        (True, True, True),
+        (True, "true", False),
+        (None, None, True),
+        (None, "", False),
+        ("2024-01-01", "2024-01-01", True),
+        ("2024-01-01", "2024-01-01T00:00:00Z", True),
+        ("2024-01-01", "2024-01-01 00:00:00", True),
+        ("2024-01-01", "2024-01-01T08:00:00Z", False),
+        ("2024-01-01T10:00:00Z", "2024-01-01T12:00:00+02:00", True),
+        ("2024-01-01", date(2024, 1, 1), True),
+        ("2024-01-01", datetime(2024, 1, 1, tzinfo=UTC), True),
+        ("2024-01-01", "01/01/2024", False),
+        ([1.0, "2024-01-01"], [1, "2024-01-01T00:00:00Z"], True),
+        ([1, 2], [2, 1], False),
+        ({"total": 50.0}, {"total": 50}, True),
+        ({"total": 50.0}, {"total": 50, "currency": "EUR"}, False),
+        ({"$contains": {"total": 50.0}}, {"total": 50, "currency": "EUR"}, True),
+        ({"$one_of": ["open", "closed"]}, "closed", True),
+        ({"$approx": 50, "within": 1}, 50.5, True),
+        ({"$text": "Main Street 5"}, "main street, 5", True),
+        ({"$contains": "2024-01-01"}, ["2024-01-01T00:00:00Z"], True),
+        (float("inf"), float("inf"), True),
+        (float("nan"), float("nan"), False),
+    ],
+)
+def test_values_are_alike_but_for_rounding_and_the_spelling_of_dates(expected: Any, actual: Any, same: bool) -> None:
+    found = compare_state(FinalState(variables={"x": expected}), {"x": actual, "other": 1})
+    assert found.passed is same
+    assert found.value == float(same)
+    assert (found.reasons == ()) is same
+
+
+def test_the_value_is_the_share_of_what_is_listed() -> None:
+    expected = FinalState(variables={"intent": "refund", "amount": 50.0, "date": "2024-01-01", "id": "7"})
+    found = compare_state(expected, {"intent": "refund", "amount": 40, "date": "2024-01-01T00:00:00Z", "free": 1})
+    assert found.value == 0.5
+    assert (found.correct, found.wrong, found.missing) == (("intent", "date"), ("amount",), ("id",))
+    assert found.reasons == ("`amount`: expected 50.0, found 40", "`id`: not in the state, expected '7'")
+
+
+@pytest.mark.parametrize(
+    ("name", "state", "passed"),
+    [
+        ("order.total", {"order": {"total": 5}}, True),
+        ("order.total", {"order.total": 5, "order": {"total": 9}}, True),
+        ("order.lines.0.total", {"order": {"lines": [{"total": 5}]}}, True),
+        ("order.lines.1.total", {"order": {"lines": [{"total": 5}]}}, False),
+        ("user:order.total", {"user:order": {"total": 5}}, True),
+        ("order.total", {"order": 5}, False),
+        ("order.total", {}, False),
+    ],
+)
+def test_a_dotted_name_goes_into_the_state(name: str, state: dict[str, Any], passed: bool) -> None:
+    assert compare_state(FinalState(variables={name: 5}), state).passed is passed
+
+
+def test_an_optional_variable_may_be_missing() -> None:
+    expected = FinalState(variables={"note": {"$optional": "x"}})
+    assert compare_state(expected, {}).passed
+    assert not compare_state(expected, {"note": "y"}).passed
+
+
+def test_a_number_written_as_text_is_pointed_out() -> None:
+    found = compare_state(FinalState(variables={"amount": 50}), {"amount": "50"})
+    assert found.reasons == ("`amount`: expected 50, found '50' (a number and a text)",)
+
+
+def test_a_difference_deep_inside_is_named_by_its_path() -> None:
+    found = compare_state(FinalState(variables={"order": {"lines": [{"n": 1}]}}), {"order": {"lines": [{"n": 2}]}})
+    assert found.reasons == ("`order.lines.0.n`: expected 1, found 2",)
