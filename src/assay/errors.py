@@ -12,7 +12,11 @@
         ├── TargetFailed
         │   └── TargetTimedOut
         ├── JudgeFailed
-        └── GraderFailed
+        ├── GraderFailed
+        ├── ModelFailed       a language model gave no answer, after every retry that made sense
+        │   ├── ModelRefused  asking again would not help: bad request, wrong key, no such model
+        │   └── ModelTimedOut
+        └── BudgetReached     not broken: nothing more may be spent. The case was not tried; resume it later
 
 Anything else that escapes is our own fault (exit 1).
 """
@@ -117,6 +121,22 @@ class JudgeFailed(CaseFailure):
 
 class GraderFailed(CaseFailure):
     """A grader broke."""
+
+
+class ModelFailed(CaseFailure):
+    """A language model gave no answer."""
+
+
+class ModelRefused(ModelFailed):
+    """The provider said no, and would again."""
+
+
+class ModelTimedOut(ModelFailed):
+    """The last attempt ended without an answer in time."""
+
+
+class BudgetReached(CaseFailure):
+    """Nothing more may be spent in this run."""
 
 
 class boundary:

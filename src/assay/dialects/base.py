@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from assay.errors import Problem
 from assay.model.case import Case
@@ -28,6 +28,7 @@ class Dialect(Protocol):
     def write(self, cases: Iterable[Case], path: Path) -> None: ...
 
 
+@runtime_checkable
 class Describing(Protocol):
     """A dialect that can print its JSON Schema (`assay schema NAME`)."""
 

@@ -46,6 +46,7 @@ class Outbox:
         self._results: list[Result] = []
         self._arrived = asyncio.Event()
         self._room = asyncio.Event()
+        self._closed = False
 
     async def put(self, result: Result) -> None:
         self._results.append(result)
@@ -55,12 +56,14 @@ class Outbox:
             await self._room.wait()
 
     def close(self) -> None:
+        self._closed = True
         self._arrived.set()
 
     async def take(self) -> list[Result]:
         """All that lie there; none only when the box was closed."""
-        await self._arrived.wait()
-        self._arrived.clear()
+        if not self._closed:
+            await self._arrived.wait()
+            self._arrived.clear()
         taken, self._results = self._results, []
         self._room.set()
         return taken

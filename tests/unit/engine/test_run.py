@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from assay.engine.plan import Lane, Rules
-from assay.engine.run import WAITING_RESULTS, results, todos
+from assay.engine.run import WAITING_RESULTS, Outbox, results, todos
 from assay.model.case import Case
 from assay.model.profile import Profile
 from assay.model.result import Result
@@ -96,6 +96,24 @@ async def test_more_results_than_may_wait_all_arrive() -> None:
     count = WAITING_RESULTS * 2 + 7
     found = await collected([Lane(target=Instant(), graders=())], count, set())
     assert len({result.position for result in found}) == count
+
+
+async def test_results_that_lie_there_when_the_box_closes_are_taken_before_the_end() -> None:
+    box = Outbox()
+    result = (await collected([Lane(target=Instant(), graders=())], 1, set()))[0]
+    await box.put(result)
+    box.close()
+    assert await asyncio.wait_for(box.take(), 1) == [result]
+    assert await asyncio.wait_for(box.take(), 1) == []
+
+
+async def test_a_caller_that_is_slow_to_come_back_is_not_left_waiting() -> None:
+    stream = results(todos(cases(3), [Lane(target=Instant(), graders=())]), RULES, concurrency=1, clock=lambda: NOW)
+    seen = 0
+    async for handful in stream:
+        seen += len(handful)
+        await asyncio.sleep(0.01)
+    assert seen == 3
 
 
 async def test_a_caller_that_stops_early_stops_the_workers() -> None:

@@ -1,0 +1,61 @@
+"""Reading the small languages of options: `key:value` and the like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import click
+import msgspec
+
+from assay.errors import ConfigInvalid
+
+
+def read(reader: Callable[[Any, str], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """A click callback that reads an option's text with `reader`; what it refuses is a usage error."""
+
+    def callback(_: click.Context, parameter: click.Parameter, value: Any) -> Any:
+        try:
+            return reader(value, parameter.opts[0])
+        except ConfigInvalid as error:
+            raise click.UsageError(str(error)) from error
+
+    return callback
+
+
+def names(text: str | None, option: str) -> tuple[str, ...] | None:
+    """`a,b`; None: not said."""
+    if text is None:
+        return None
+    found = tuple(name.strip() for name in text.split(",") if name.strip())
+    if not found:
+        raise ConfigInvalid(f"{option} expects names, not {text!r}")
+    return found
+
+
+def split(text: str, option: str) -> tuple[str, str]:
+    key, colon, value = text.partition(":")
+    if not colon or not key.strip():
+        raise ConfigInvalid(f"{option} expects KEY:VALUE, not {text!r}")
+    return key.strip(), value.strip()
+
+
+def pairs(texts: Iterable[str], option: str) -> dict[str, Any]:
+    """`key:value`; a value that is JSON is read as such, any other is text."""
+    return {key: _value(value) for key, value in (split(text, option) for text in texts)}
+
+
+def _value(text: str) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text
+
+
+def values_by_key(texts: Iterable[str], option: str) -> dict[str, tuple[str, ...]]:
+    """`key:a,b`: any of the values; the same key again adds to them."""
+    wanted: dict[str, tuple[str, ...]] = {}
+    for text in texts:
+        key, values = split(text, option)
+        wanted[key] = wanted.get(key, ()) + tuple(value.strip() for value in values.split(","))
+    return wanted

@@ -1,0 +1,72 @@
+"""`assay run`."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import click
+from msgspec.structs import replace
+
+from assay.cli.output import assay_command
+from assay.cli.parsing import names, pairs, read, values_by_key
+from assay.cli.running import finish, watching
+from assay.model.profile import Normalization
+from assay.services.options import RunOptions
+from assay.services.reporting import check_outputs
+from assay.services.runs import start
+from assay.services.workplace import Workplace
+
+
+@assay_command("run")
+@click.argument("datasets", nargs=-1, required=True, metavar="DATASET...")
+@click.option("--dialect", default="", metavar="NAME", help="Read the files as this dialect instead of detecting it.")
+@click.option("--target", default="", metavar="SPEC", help="Who answers: `recorded` (default) or a registered target.")
+@click.option("--responses", multiple=True, metavar="FILE", help="Recorded answers, or `run:RUN` for an earlier run's.")
+@click.option("--candidate", "candidates", multiple=True, metavar="NAME", help="Only this candidate (repeatable).")
+@click.option("--judge", default=None, metavar="SPEC", help="Who judges: `recorded:FILE`. None: judged grades say so.")
+@click.option("--graders", callback=read(names), metavar="A,B", help="Only these graders.")
+@click.option("--profile", default="", metavar="NAME", help="Pass marks to use instead of those the cases name.")
+@click.option(
+    "--normalization", type=click.Choice([each.value for each in Normalization]), help="Of weighted criteria."
+)
+@click.option("--rubric", default="", metavar="FILE", help="The agent's standing rules.")
+@click.option("--agent", default="", metavar="FILE", help="Who is under test (a BotContext).")
+@click.option("--component-scope", default="", metavar="SCOPE", help="Only rules of this scope, or of none.")
+@click.option("--component-id", "component_ids", multiple=True, metavar="ID", help="Only rules of this component.")
+@click.option(
+    "--state", multiple=True, callback=read(pairs), metavar="KEY:VALUE", help="Initial session state for the target."
+)
+@click.option("--repeat", default=1, show_default=True, metavar="N", help="Independent conversations for each case.")
+@click.option("--limit", type=int, default=None, metavar="N", help="Only the first N cases.")
+@click.option(
+    "--filter",
+    "filters",
+    multiple=True,
+    callback=read(values_by_key),
+    metavar="KEY:VALUE",
+    help="Only cases with this label, tag or value.",
+)
+@click.option("--max-concurrency", "concurrency", type=int, default=None, metavar="N", help="Cases at a time [8].")
+@click.option("--record-judge", type=click.Path(path_type=Path), metavar="FILE", help="Append judge replies to FILE.")
+@click.option(
+    "--output", "-o", "outputs", multiple=True, metavar="FILE", help="Also write .html .md .csv .jsonl .json."
+)
+@click.option("--name", default="", metavar="TEXT", help="A name to find the run by.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress and no summary.")
+def command(
+    work: Workplace, judge: str | None, outputs: tuple[str, ...], quiet: bool, as_json: bool, **rest: Any
+) -> int:
+    """Run DATASETs: every case, graded, decided and kept.
+
+    The answers come from the dataset itself where it brings them, from --responses, or from a live --target.
+    Without a judge, grades that need one say so, and cases that hang on them are skipped, never guessed.
+    """
+    check_outputs(outputs)
+    options = RunOptions(judge=work.settings.judge if judge is None else judge, **rest)
+    if options.concurrency is None:
+        options = replace(options, concurrency=work.settings.max_concurrency)
+    with watching(quiet=quiet or as_json) as watch:
+        summary = asyncio.run(start(work, options, watch))
+    return finish(work, summary, outputs, quiet=quiet, as_json=as_json)

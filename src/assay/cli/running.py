@@ -1,0 +1,54 @@
+"""What `run`, `resume` and `retry` share: progress while it runs, the summary and the exit code when it has."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+
+from assay.cli.output import CASES_ERRORED, DONE, print_json, say
+from assay.cli.progress import progress
+from assay.cli.summary import print_summary
+from assay.model.summary import Summary
+from assay.reports.wire import evaluation_run
+from assay.services.reporting import write_reports
+from assay.services.running import Progress
+from assay.services.runs import Started, Watching
+from assay.services.workplace import Workplace
+
+SHOWN_WARNINGS = 10
+
+
+@contextmanager
+def watching(*, quiet: bool) -> Iterator[Watching]:
+    """Says what starts, shows how far it is, and takes the bar away again whatever happens."""
+    with ExitStack() as stack:
+
+        def watch(started: Started) -> Progress:
+            run = started.run
+            _warn(started.warnings)
+            if not quiet:
+                judge = run.pins.judge or "none: judged grades will say so"
+                say(f"run {run.id[:8]} {run.name!r}: {run.counts.total:,} attempts; target {run.pins.target}")
+                say(f"judge: {judge}")
+            return stack.enter_context(progress(run.counts.total, started.done, quiet=quiet))
+
+        yield watch
+
+
+def _warn(warnings: Sequence[str]) -> None:
+    for warning in warnings[:SHOWN_WARNINGS]:
+        say(f"warning: {warning}")
+    if len(warnings) > SHOWN_WARNINGS:
+        say(f"warning: … and {len(warnings) - SHOWN_WARNINGS} more (assay validate shows all)")
+
+
+def finish(work: Workplace, summary: Summary, outputs: Sequence[str], *, quiet: bool, as_json: bool) -> int:
+    written = asyncio.run(write_reports(work, summary.run.id, outputs)) if outputs else []
+    if as_json:
+        print_json(evaluation_run(summary))
+    elif not quiet:
+        print_summary(work, summary)
+    for path in written:
+        say(f"written: {path}")
+    return CASES_ERRORED if summary.run.counts.errored else DONE

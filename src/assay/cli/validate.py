@@ -1,0 +1,54 @@
+"""`assay validate`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from assay.cli.output import DONE, USER_MUST_ACT, assay_command, print_json, problem_shape
+from assay.dialects.reading import FileReport
+from assay.services.validating import validate_files
+from assay.services.workplace import Workplace
+
+
+@assay_command("validate")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.option("--dialect", default="", metavar="NAME", help="Read the files as this dialect instead of detecting it.")
+def command(
+    work: Workplace,
+    paths: tuple[str, ...],
+    dialect: str,
+    as_json: bool,
+) -> int:
+    """Check files or folders. Every problem of every file, with line, field, what was expected and what was found."""
+    reports = validate_files(paths, work.kit, dialect)
+    valid = not any(report.problems for report in reports)
+    if as_json:
+        print_json({"files": [file_shape(report) for report in reports], "valid": valid})
+    else:
+        for report in reports:
+            _tell(report)
+    return DONE if valid else USER_MUST_ACT
+
+
+def file_shape(report: FileReport) -> dict[str, Any]:
+    return {
+        "path": report.path,
+        "dialect": report.dialect,
+        "cases": report.cases,
+        "problems": [problem_shape(problem) for problem in report.problems],
+        "warnings": [problem_shape(warning) for warning in report.warnings],
+    }
+
+
+def _tell(report: FileReport) -> None:
+    for problem in report.problems:
+        click.echo(str(problem))
+    for warning in report.warnings:
+        click.echo(f"warning: {warning}")
+    kind = f" ({report.dialect})" if report.dialect else ""
+    if report.problems:
+        click.echo(f"{report.path}{kind}: {len(report.problems)} problems, not usable")
+    else:
+        click.echo(f"{report.path}{kind}: {report.cases:,} cases, valid")

@@ -1,1 +1,0 @@
-"""The demo: one believable company, one dataset for each dialect."""

@@ -1,0 +1,125 @@
+"""JSON files that are loaded whole: the object a file holds, the elements of its list with the lines they start on, ids
+that must be unique, and writing such a file. Line formats are in lines.py.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from assay.dialects.json_places import Spot, element_lines
+from assay.dialects.lines import Watch, opened, write_whole
+from assay.dialects.strict_json import parse
+from assay.dialects.wording import a, kind_of, shown
+from assay.errors import DatasetInvalid, Problem
+from assay.model.case import Case
+from assay.model.expectation import Expectation
+
+Json = dict[str, Any]
+Reason = tuple[str, str]
+"""A field of a Case, and why the format cannot say what it holds."""
+
+
+class Document:
+    """A file that should hold one object; `value` is None where it does not, and `problems` say why."""
+
+    def __init__(self, path: Path, watch: Watch | None = None) -> None:
+        with opened(path, watch) as file:
+            text = file.read()
+        self.spot = Spot(str(path), 1)
+        loaded, self.problems = parse(text, file=str(path))
+        self.value: Json | None = loaded if isinstance(loaded, dict) else None
+        self._text = "" if self.value is None else text.decode("utf-8-sig")
+        if self.value is None and not self.problems:
+            message = f"must be an object, not {a(kind_of(loaded))}"
+            self.problems = [self.spot.problem("wrong-type", message, expected="object", found=shown(loaded))]
+
+    def elements(self, key: str) -> Iterator[tuple[Spot, Any]]:
+        """The elements of the list under `key`, each with its place; nothing where that is no list."""
+        listed = self.value.get(key) if self.value else None
+        if isinstance(listed, list):
+            lines = element_lines(self._text, key)
+            for place, (line, element) in enumerate(zip(lines, listed, strict=True)):
+                yield Spot(self.spot.file, line).below(key, place), element
+
+
+class UniqueIds:
+    """The ids of one file, and where each was first seen."""
+
+    def __init__(self, field: str) -> None:
+        self._field = field
+        self._seen: dict[str, Spot] = {}
+
+    def problems(self, element: Any, spot: Spot) -> Iterator[Problem]:
+        id = element.get(self._field) if isinstance(element, dict) else None
+        if not isinstance(id, str):
+            return
+        first = self._seen.setdefault(id, spot)
+        if first != spot:
+            message = f"the id {shown(id)} stands on line {first.line} already (`{first.prefix}`)"
+            yield spot.below(self._field).problem("duplicate-id", message, found=shown(id), hint="ids must be unique")
+
+
+def write_json(document: Any, path: Path) -> None:
+    """Indented, in the order given, readable in any editor."""
+    text = json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)
+    write_whole(path, lambda file: file.write(f"{text}\n"))
+
+
+def checked(cases: Iterable[Case], path: Path, reasons: Callable[[Case], Iterable[Reason]]) -> list[Case]:
+    """The cases, or every reason why they cannot be written: what a format has no words for is never dropped."""
+    given = list(cases)
+    problems = [
+        Problem(
+            code="not-writable",
+            message=f"case {case.id!r}: {message}",
+            file=str(path),
+            field=field,
+            hint="write this case in another dialect, or leave the field out",
+        )
+        for case in given
+        for field, message in reasons(case)
+    ]
+    if problems:
+        raise DatasetInvalid(str(path), problems)
+    return given
+
+
+def foreign_expectations(case: Case, known: Sequence[type[Expectation]], dialect: str) -> Iterator[Reason]:
+    """Expectations of a kind that the format does not know, or that it has room for only once."""
+    seen: set[type] = set()
+    for expectation in case.expectations:
+        kind = type(expectation)
+        if kind not in known:
+            yield "expectations", f"{dialect} files have no place for {kind.__name__}"
+        elif kind in seen:
+            yield "expectations", f"{dialect} files have room for one {kind.__name__} only"
+        seen.add(kind)
+
+
+def beyond(case: Case, fields: Iterable[str], dialect: str) -> Iterator[Reason]:
+    """Fields that are set and that the format does not have."""
+    for name in fields:
+        if getattr(case, name) not in (None, "", ()):
+            yield name, f"{dialect} files have no place for `{name}`"
+
+
+def unplaced(case: Case, known: Sequence[str], dialect: str) -> Iterator[Reason]:
+    """Metadata that the format has no field for."""
+    for key in case.metadata:
+        if key not in known:
+            yield f"metadata.{key}", f"{dialect} files have no place for `{key}`"
+
+
+def shared(cases: Sequence[Case], key: str, path: Path) -> Json:
+    """What the cases' metadata keeps of the file they came from: one file can say it only once."""
+    kept: Json = cases[0].metadata.get(key, {}) if cases else {}
+    other = next((case for case in cases if case.metadata.get(key, {}) != kept), None)
+    if other is None:
+        return kept
+    message = f"case {other.id!r} comes from another file than the first one: their `{key}` differ"
+    field, hint = f"metadata.{key}", "write one file for each, or make them equal"
+    problem = Problem(code="not-writable", message=message, file=str(path), field=field, hint=hint)
+    raise DatasetInvalid(str(path), [problem])

@@ -1,0 +1,92 @@
+"""The `explain` dialect: JSONL of cases with up to nine Explain evals (docs/dialects/explain.md describes every field
+and problem). explain_inputs.py knows the payloads, explain_checks.py the rules, explain_cases.py the Cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from assay.dialects import extras
+from assay.dialects.explain_cases import case_of, explain_rows
+from assay.dialects.explain_checks import row_problems
+from assay.dialects.explain_inputs import canonical, completed
+from assay.dialects.explain_schema import PROFILES, SCHEMA
+from assay.dialects.json_places import Spot
+from assay.dialects.lines import Ids, Watch, first_keys, not_an_object, opened, read_lines, write_checked
+from assay.dialects.scenarios import Catalog, find_catalogs, read_catalog
+from assay.dialects.schema_fit import Shape
+from assay.dialects.strict_json import parse
+from assay.dialects.wording import did_you_mean, shown
+from assay.errors import Level, Problem
+from assay.model.case import Case
+
+_SHAPE = Shape(SCHEMA)
+_TELLING = {"agent_name", "explain_inputs", "required_evals", "quality_band", "threshold_profile"}
+
+
+class ExplainDialect:
+    """JSONL of Explain cases. `profiles` are the threshold profiles a case may name; None: any."""
+
+    name = "explain"
+
+    def __init__(self, profiles: Collection[str] | None = PROFILES) -> None:
+        self._profiles = profiles
+
+    def schema(self) -> dict[str, Any]:
+        return SCHEMA
+
+    def detect(self, path: Path, head: bytes) -> bool:
+        keys = set(first_keys(head))
+        return len(keys & _TELLING) >= 2 and ("case_id" in keys or "question" in keys)
+
+    def read(self, path: Path) -> Iterator[Case | Problem]:
+        return self.read_watched(path)
+
+    def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
+        catalogs, ids = [read_catalog(found) for found in find_catalogs(path)], Ids("case_id")
+        yield from _catalog_problems(catalogs, path)
+        with opened(path, watch) as stream:
+            for line, text in read_lines(stream):
+                yield from self._line(text, Spot(str(path), line), ids, catalogs)
+
+    def write(self, cases: Iterable[Case], path: Path) -> None:
+        ids = Ids("case_id")
+        write_checked(explain_rows(cases, path), path, lambda text, spot: self._line(text, spot, ids, ()))
+
+    def _line(self, text: bytes, spot: Spot, ids: Ids, catalogs: Iterable[Catalog]) -> Iterator[Case | Problem]:
+        """Every problem of a line; the case too, where they are only warnings."""
+        row, problems = parse(text, file=spot.file, line=spot.line)
+        if not isinstance(row, dict):
+            yield from problems or [not_an_object(row, spot)]
+            return
+        row, misnamed = canonical(row, spot)
+        row = completed(row)
+        problems += [*misnamed, *_SHAPE.problems(row, spot)]
+        apart = extras.set_apart(row, SCHEMA, spot)
+        problems += [*row_problems(row, spot, self._profiles), *_links(row, spot, ids, catalogs), *apart.warnings]
+        if all(problem.level is Level.WARNING for problem in problems):
+            yield case_of(row, apart.kept)
+        yield from problems
+
+
+def _links(row: dict[str, Any], spot: Spot, ids: Ids, catalogs: Iterable[Catalog]) -> Iterator[Problem]:
+    """What a row shares with other rows and files."""
+    id, scenario = row.get("case_id"), row.get("scenario_id")
+    if isinstance(id, str) and spot.line is not None and not ids.is_new(id, spot.line):
+        yield ids.repeated(id, spot)
+    for catalog in catalogs:
+        if isinstance(scenario, str) and scenario.strip() and scenario not in catalog.ids:
+            message = f"the catalog {catalog.path.name} has no scenario {shown(scenario)}"
+            hint = did_you_mean(scenario, catalog.ids)
+            yield spot.below("scenario_id").problem("unknown-scenario", message, found=shown(scenario), hint=hint)
+
+
+def _catalog_problems(catalogs: list[Catalog], path: Path) -> Iterator[Problem]:
+    for catalog in catalogs:
+        yield from catalog.problems
+    if len(catalogs) > 1:
+        names = ", ".join(catalog.path.name for catalog in catalogs)
+        message = f"{len(catalogs)} scenario catalogs stand beside this dataset: {names}"
+        yield Problem(code="several-catalogs", message=message, file=str(path), hint="keep one of them there")

@@ -1,0 +1,114 @@
+"""The `legal` dialect: JSONL of `legal_eval_v1` rows (docs/dialects/legal.md describes every field and problem).
+
+A line is decoded straight into a typed row and checked cheaply (legal_rows.py); one that fails anything is read again
+slowly, by the schema, to name every problem and to keep the fields nobody knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from assay.dialects import extras
+from assay.dialects.json_places import Spot
+from assay.dialects.legal_checks import path_problems, row_problems
+from assay.dialects.legal_rows import AnyRow, decode
+from assay.dialects.legal_schema import SCHEMA, VERSION
+from assay.dialects.legal_writing import legal_rows
+from assay.dialects.lines import Ids, Watch, opened, write_checked
+from assay.dialects.problems import Checker
+from assay.dialects.strict_json import BOM, duplicate_free, parse
+from assay.errors import Level, Problem
+from assay.model.case import Case
+
+T = TypeVar("T")
+
+_CHECKER = Checker(SCHEMA)
+_TASK_FIELDS = (VERSION.encode(), b'"choices"', b'"rubric"', b'"reference_answers"')
+
+
+class LegalDialect:
+    """JSONL of `legal_eval_v1` rows."""
+
+    name = "legal"
+
+    def schema(self) -> dict[str, Any]:
+        return SCHEMA
+
+    def detect(self, path: Path, head: bytes) -> bool:
+        if not head.removeprefix(BOM).lstrip().startswith(b"{"):
+            return False
+        return b'"task_type"' in head and b'"prompt"' in head and any(name in head for name in _TASK_FIELDS)
+
+    def read(self, path: Path) -> Iterator[Case | Problem]:
+        return self.read_watched(path)
+
+    def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
+        return _read(path, watch, lambda row: row.case())
+
+    def survey(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem | None]:
+        """As `read_watched`, with None for most cases: nothing is built only to be thrown away."""
+        return _read(path, watch, lambda row: None)
+
+    def write(self, cases: Iterable[Case], path: Path) -> None:
+        ids = Ids()
+        write_checked(legal_rows(cases, path), path, lambda text, spot: _again(text, spot, ids, path.parent))
+
+
+def _read(path: Path, watch: Watch | None, built: Callable[[AnyRow], T]) -> Iterator[T | Case | Problem]:
+    """What is `built` from each row where the fast path finds nothing wrong; else what the slow path gives."""
+    ids, folder, file = Ids(), path.parent, str(path)
+    is_new = ids.is_new
+    with opened(path, watch) as stream:
+        for line, text in enumerate(stream, 1):
+            row = _sound_row(text)
+            if row is not None and is_new(row.id, line) and not (row.attachments and _astray(row, folder)):
+                yield built(row)
+            elif text.removeprefix(BOM).strip():
+                yield from _slow(text, Spot(file, line), ids, folder)
+
+
+def _again(text: bytes, spot: Spot, ids: Ids, folder: Path) -> Iterator[Case | Problem]:
+    """What reading a line that is about to be written would give, where that is not simply its case."""
+    row = _sound_row(text)
+    if row is None or row.attachments or not ids.is_new(row.id, spot.line or 0):
+        yield from _slow(text, spot, ids, folder)
+
+
+def _sound_row(text: bytes) -> AnyRow | None:
+    """None: something may be wrong with the line (or it is blank, or a byte order mark stands before it)."""
+    try:
+        row = decode(text)
+        colons = row.id.count(":") + row.prompt.count(":")
+        return row if duplicate_free(text, row.sure_keys(), colons) else None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _astray(row: AnyRow, folder: Path) -> bool:
+    paths = [attachment.path for attachment in row.attachments or ()]
+    return any(path_problems(paths, folder, Spot("")))
+
+
+def _slow(text: bytes, spot: Spot, ids: Ids, folder: Path) -> Iterator[Case | Problem]:
+    """Every problem of the line; the case too, where they are only warnings."""
+    value, problems = parse(text, file=spot.file, line=spot.line)
+    if value is not None or not problems:
+        problems += _CHECKER.problems(value, file=spot.file, line=spot.line)
+    if isinstance(value, dict):
+        apart = extras.set_apart(value, SCHEMA, spot)
+        problems += [*row_problems(value, spot, ids, folder), *apart.warnings]
+        if all(problem.level is Level.WARNING for problem in problems):
+            yield _converted(value, apart.kept, spot)
+    yield from problems
+
+
+def _converted(value: dict[str, Any], kept: Mapping[str, Any], spot: Spot) -> Case | Problem:
+    try:
+        row: AnyRow = msgspec.convert(value, AnyRow)
+    except msgspec.ValidationError as error:
+        return spot.problem("invalid", str(error))
+    return row.case(kept)

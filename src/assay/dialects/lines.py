@@ -1,0 +1,202 @@
+"""Line formats: opening and splitting files, writing them, and `RowDialect`, the small base of a line dialect.
+
+A file is read once, in big pieces; whoever wants to see every byte on the way (to hash it) passes a `watch`.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, TextIO
+
+from assay.dialects.json_places import Spot, head_keys
+from assay.dialects.strict_json import BOM, parse
+from assay.dialects.tables import header_of, read_table, write_table
+from assay.dialects.wording import a, kind_of, shown
+from assay.errors import DatasetInvalid, InputError, Level, Problem
+from assay.model.case import Case
+
+Row = dict[str, Any]
+Watch = Callable[[memoryview], object]
+LineReader = Callable[[bytes, Spot], Iterable[Case | Problem]]
+
+CHUNK = 1 << 18
+ENDINGS = (".jsonl", ".ndjson", ".csv")
+
+
+class Ids:
+    """The ids met so far, and where: the only thing that grows while a line format is read."""
+
+    def __init__(self, field: str = "id") -> None:
+        self._first: dict[str, int] = {}
+        self._field = field
+
+    def is_new(self, id: str, line: int) -> bool:
+        """Asking again for the same line gives the same answer."""
+        return self._first.setdefault(id, line) == line
+
+    def repeated(self, id: str, spot: Spot) -> Problem:
+        message = f"the id {shown(id)} stands on line {self._first[id]} already"
+        return spot.below(self._field).problem("duplicate-id", message, found=shown(id), hint="ids must be unique")
+
+
+class _Watched(io.RawIOBase):
+    """A file that shows every piece it reads."""
+
+    def __init__(self, path: Path, watch: Watch) -> None:
+        self._file = open(path, "rb", buffering=0)  # noqa: SIM115 (closed below)
+        self._watch = watch
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        count = self._file.readinto(buffer)
+        if count:
+            self._watch(memoryview(buffer)[:count])
+        return count
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def opened(path: Path, watch: Watch | None = None) -> BinaryIO:
+    if watch is None:
+        return open(path, "rb", buffering=CHUNK)
+    return io.BufferedReader(_Watched(path, watch), CHUNK)
+
+
+def read_lines(stream: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Every line that is not blank, with its number; its ending is left on it."""
+    for number, line in enumerate(stream, 1):
+        if number == 1:
+            line = line.removeprefix(BOM)
+        if line and not line.isspace():
+            yield number, line
+
+
+def read_objects(
+    stream: Iterable[bytes], file: str, required: Iterable[str] = ()
+) -> Iterator[tuple[int, Row | Problem]]:
+    """Every line as an object that has the required fields; slow, and complete."""
+    for number, text in read_lines(stream):
+        spot = Spot(file, number)
+        value, problems = parse(text, file=file, line=number)
+        if not problems:
+            problems = [not_an_object(value, spot)] if not isinstance(value, dict) else _missing(value, required, spot)
+        if problems:
+            yield from ((number, problem) for problem in problems)
+        else:
+            yield number, value
+
+
+def not_an_object(value: Any, spot: Spot) -> Problem:
+    message = f"must be an object, not {a(kind_of(value))}"
+    return spot.problem("wrong-type", message, expected="object", found=shown(value), hint="one object on each line")
+
+
+def _missing(row: Row, required: Iterable[str], spot: Spot) -> list[Problem]:
+    return [
+        spot.below(name).problem("missing-field", f"`{name}` is required", expected=name)
+        for name in sorted(required)
+        if name not in row
+    ]
+
+
+def write_lines(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
+    """One JSON object a line."""
+    write_whole(path, lambda file: file.writelines(f"{_line(row)}\n" for row in rows))
+
+
+def write_checked(rows: Iterable[Mapping[str, Any]], path: Path, read: LineReader) -> None:
+    """As `write_lines`, but what the dialect itself would refuse to `read` is not written."""
+    texts: list[str] = []
+    problems: list[Problem] = []
+    for number, row in enumerate(rows, 1):
+        spot = Spot(str(path), number)
+        try:
+            texts.append(_line(row))
+            found = read(texts[-1].encode("utf-8"), spot)
+            problems += [each for each in found if isinstance(each, Problem) and each.level is Level.ERROR]
+        except (ValueError, TypeError) as error:
+            problems.append(spot.problem("not-writable", f"{type(error).__name__}: {error}", found=shown(row)))
+    if problems:
+        raise DatasetInvalid(str(path), problems)
+    write_whole(path, lambda file: file.writelines(f"{text}\n" for text in texts))
+
+
+def _line(row: Mapping[str, Any]) -> str:
+    return json.dumps(row, ensure_ascii=False, allow_nan=False)
+
+
+def write_whole(path: Path, write: Callable[[TextIO], object]) -> None:
+    """The file appears whole or not at all."""
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with open(unfinished, "w", encoding="utf-8", newline="") as file:
+            write(file)
+        os.replace(unfinished, path)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+class RowDialect:
+    """A line format: JSONL, or CSV by the file's ending. Give it a `name`, the `columns` that every row must have and
+    `case(row)`; with `row(case)` it writes too. ValueError, LookupError and TypeError from `case` become problems."""
+
+    name: str
+    columns: Iterable[str] = ()
+
+    def case(self, row: Row) -> Case:
+        raise NotImplementedError(f"the dialect {self.name!r} has no `case`")
+
+    def row(self, case: Case) -> Mapping[str, Any]:
+        raise InputError(f"the dialect {self.name!r} cannot write")
+
+    def detect(self, path: Path, head: bytes) -> bool:
+        if path.suffix.lower() not in ENDINGS:
+            return False
+        found = header_of(head) if is_table(path) else first_keys(head)
+        return set(self.columns) <= set(found)
+
+    def read(self, path: Path) -> Iterator[Case | Problem]:
+        return self.read_watched(path)
+
+    def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
+        ids, file = Ids(), str(path)
+        records = read_table if is_table(path) else read_objects
+        with opened(path, watch) as stream:
+            for line, row in records(stream, file, self.columns):
+                made = row if isinstance(row, Problem) else self._made(row, Spot(file, line))
+                if isinstance(made, Case) and not ids.is_new(made.id, line):
+                    made = ids.repeated(made.id, Spot(file, line))
+                yield made
+
+    def write(self, cases: Iterable[Case], path: Path) -> None:
+        rows = (self.row(case) for case in cases)
+        if is_table(path):
+            write_whole(path, lambda file: write_table(rows, file))
+        else:
+            write_lines(rows, path)
+
+    def _made(self, row: Row, spot: Spot) -> Case | Problem:
+        try:
+            return self.case(row)
+        except (ValueError, LookupError, TypeError) as error:
+            return spot.problem("invalid-row", f"{type(error).__name__}: {error}", found=shown(row))
+
+
+def is_table(path: Path) -> bool:
+    return path.suffix.lower() == ".csv"
+
+
+def first_keys(head: bytes) -> Sequence[str]:
+    """The keys of the object on the first line that is not blank, as far as the head of the file shows it."""
+    first = next((text for _, text in read_lines(head.splitlines(keepends=True))), b"")
+    return head_keys(first)

@@ -1,0 +1,168 @@
+"""Reading datasets: which dialect a file is of, and all of its cases or all of its problems, never half of either.
+
+Reading takes two passes: `validate` looks at everything, then `read_cases` yields. Each pass hashes what it reads, and
+the two must agree, so no case comes from a file that was not validated. finding.py turns what users type into files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from msgspec import Struct
+
+from assay.dialects.base import Dialect
+from assay.dialects.finding import detect as detect
+from assay.dialects.finding import digest as digest
+from assay.dialects.finding import empty_file, readable
+from assay.dialects.finding import expand as expand
+from assay.dialects.finding import spool as spool
+from assay.dialects.lines import Watch
+from assay.dialects.wording import shown
+from assay.errors import Conflict, DatasetInvalid, Level, Problem
+from assay.model.case import Case
+
+Look = Callable[[Case], object]
+
+
+class FileReport(Struct, frozen=True, kw_only=True):
+    """What validating one file gave. `cases` counts those that could be read."""
+
+    path: str
+    dialect: str
+    cases: int
+    problems: tuple[Problem, ...] = ()
+    warnings: tuple[Problem, ...] = ()
+    sha256: str = ""
+
+    @property
+    def valid(self) -> bool:
+        return not self.problems
+
+
+@runtime_checkable
+class Watchable(Protocol):
+    """A dialect that shows every byte as it reads it, so that the file need not be read again to be hashed. It also
+    finds repeated ids itself, and can say on which line."""
+
+    def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]: ...
+
+
+@runtime_checkable
+class Surveying(Protocol):
+    """A watchable dialect that can look a file over without building its cases: None stands for one."""
+
+    def survey(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem | None]: ...
+
+
+def validate(path: Path, dialect: Dialect, look: Look | None = None) -> FileReport:
+    """One pass over the file: every problem and warning, and how many cases there are. `look` is shown each case."""
+    tally = _Tally(path, look, tells_ids=isinstance(dialect, Watchable | Surveying))
+    if look is None and isinstance(dialect, Surveying):
+        hashed = sha256()
+        with readable(path):
+            tally.add_all(dialect.survey(path, hashed.update))
+        return tally.report(dialect.name, hashed.hexdigest())
+    reading = _Pass(path, dialect)
+    tally.add_all(reading)
+    return tally.report(dialect.name, reading.sha256)
+
+
+def read_cases(path: Path, dialect: Dialect, report: FileReport | None = None) -> Iterator[Case]:
+    """Every case, or DatasetInvalid with every problem, raised before the first case. Conflict, when the file is no
+    longer what was validated."""
+    report = report or validate(path, dialect)
+    if report.problems:
+        raise DatasetInvalid(str(path), report.problems)
+    return _cases(path, dialect, report.sha256)
+
+
+def _cases(path: Path, dialect: Dialect, expected: str) -> Iterator[Case]:
+    reading = _Pass(path, dialect)
+    for found in reading:
+        if isinstance(found, Case):
+            yield found
+        elif found.level is Level.ERROR:
+            raise _changed(path)
+    if reading.sha256 != expected:
+        raise _changed(path)
+
+
+class _Pass:
+    """One reading of a file; `sha256` is known once it is over."""
+
+    def __init__(self, path: Path, dialect: Dialect) -> None:
+        self.sha256 = ""
+        self._path = path
+        self._dialect = dialect
+
+    def __iter__(self) -> Iterator[Case | Problem]:
+        with readable(self._path):
+            yield from self._watched(self._dialect) if isinstance(self._dialect, Watchable) else self._hashed()
+
+    def _watched(self, dialect: Watchable) -> Iterator[Case | Problem]:
+        hashed = sha256()
+        yield from dialect.read_watched(self._path, hashed.update)
+        self.sha256 = hashed.hexdigest()
+
+    def _hashed(self) -> Iterator[Case | Problem]:
+        before = digest(self._path)
+        yield from self._dialect.read(self._path)
+        self.sha256 = digest(self._path)
+        if self.sha256 != before:
+            raise _changed(self._path)
+
+
+class _Tally:
+    """What a validating pass remembers: problems, a count, and ids where the dialect does not look after them."""
+
+    def __init__(self, path: Path, look: Look | None, tells_ids: bool) -> None:
+        self._path = path
+        self._look = look
+        self._ids: set[str] | None = None if tells_ids else set()
+        self._cases = 0
+        self._found: list[Problem] = []
+        self._repeated: list[Problem] = []
+
+    def add_all(self, read: Iterable[Case | Problem | None]) -> None:
+        for found in read:
+            if isinstance(found, Problem):
+                self._found.append(found)
+            else:
+                self._cases += 1
+                if found is not None:
+                    self._add(found)
+
+    def _add(self, case: Case) -> None:
+        if self._look is not None:
+            self._look(case)
+        if self._ids is not None:
+            if case.id in self._ids:
+                self._repeated.append(_repeated(case.id, self._path))
+            self._ids.add(case.id)
+
+    def report(self, dialect: str, sha256: str) -> FileReport:
+        problems = [problem for problem in self._found if problem.level is Level.ERROR]
+        if not any(problem.code == "duplicate-id" for problem in problems):
+            problems += self._repeated
+        if not problems and not self._cases:
+            problems = [empty_file(self._path)]
+        return FileReport(
+            path=str(self._path),
+            dialect=dialect,
+            cases=self._cases,
+            problems=tuple(problems),
+            warnings=tuple(problem for problem in self._found if problem.level is Level.WARNING),
+            sha256=sha256,
+        )
+
+
+def _repeated(id: str, path: Path) -> Problem:
+    message = f"two cases have the id {shown(id)}"
+    return Problem(code="duplicate-id", message=message, file=str(path), field="id", hint="ids must be unique")
+
+
+def _changed(path: Path) -> Conflict:
+    return Conflict(f"{path} changed while it was being read; try again when nothing else writes to it")

@@ -1,0 +1,71 @@
+"""What the `assay` program starts. Commands are loaded by name when they are called, so that `--help` costs nothing."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import TracebackType
+
+import click
+
+from assay.version import __version__
+
+COMMANDS = {
+    "demo": "Run the five demo datasets and write a report.",
+    "validate": "Check files: every problem, with its place.",
+    "run": "Run a dataset: every case, graded, decided and kept.",
+    "resume": "Go on with a run that was interrupted.",
+    "retry": "Try the errored cases of a run again.",
+    "runs": "List the runs.",
+    "show": "One run in numbers, or one of its cases in full.",
+    "results": "The results of a run, for other programs.",
+    "report": "Write a run as HTML, Markdown, CSV or JSON lines.",
+    "schema": "The JSON Schema of a dialect.",
+    "doctor": "Check that Assay can work here.",
+}
+
+
+class Program(click.Group):
+    """The commands, each in `assay.cli.NAME`, imported when it is needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command = import_module(f"assay.cli.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="assay")
+def program() -> None:
+    """Assay tells whether an AI agent, bot or model does its job, and how sure it is of that.
+
+    Start with `assay demo`. Then `assay validate FILE` and `assay run FILE`.
+
+    Exit codes: 0 done · 1 Assay broke · 2 you must act (bad file, option, setting) · 3 some cases errored ·
+    130 interrupted (resume it).
+    """
+
+
+def main() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal without Unicode shows \xe9 for é instead of ending the program. JSON is written as UTF-8 bytes.
+        getattr(stream, "reconfigure", lambda **_: None)(errors="backslashreplace")
+    sys.excepthook = _broke
+    program()
+
+
+def _broke(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """What escapes to here is our own fault. Python exits with 1."""
+    sys.__excepthook__(kind, error, trace)
+    print(
+        f"\nAssay broke ({kind.__name__}). This is a bug of Assay, not of your data: please report it.", file=sys.stderr
+    )

@@ -1,0 +1,77 @@
+"""Is everything here that a run needs? Each finding says what was looked at, what was found and what to do."""
+
+from __future__ import annotations
+
+import platform
+import sqlite3
+import sys
+
+from msgspec import Struct
+
+from assay.config import DATABASE, FILE
+from assay.errors import InputError
+from assay.services.workplace import Workplace
+from assay.version import __version__
+
+
+class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One thing that was looked at."""
+
+    what: str
+    well: bool
+    found: str
+    hint: str = ""
+
+
+async def examine(work: Workplace) -> list[Finding]:
+    return [
+        Finding(what="assay", well=True, found=__version__),
+        Finding(what="python", well=sys.version_info >= (3, 11), found=platform.python_version()),
+        _sqlite(),
+        await _database(work),
+        _settings(work),
+        _kit(work),
+        _terminal(),
+    ]
+
+
+def _sqlite() -> Finding:
+    return Finding(
+        what="sqlite",
+        well=sqlite3.sqlite_version_info >= (3, 35),
+        found=sqlite3.sqlite_version,
+        hint="" if sqlite3.sqlite_version_info >= (3, 35) else "3.35 or newer is needed",
+    )
+
+
+async def _database(work: Workplace) -> Finding:
+    where = work.settings.database or DATABASE
+    try:
+        async with await work.store() as store:
+            runs = await store.runs(limit=1)
+    except InputError as error:
+        return Finding(what="database", well=False, found=str(error), hint="set ASSAY_DATABASE_URL or --database")
+    return Finding(what="database", well=True, found=f"{where}, {'has runs' if runs else 'no runs yet'}")
+
+
+def _settings(work: Workplace) -> Finding:
+    there = (work.folder / FILE).is_file()
+    return Finding(what="settings", well=True, found=FILE if there else f"no {FILE}: defaults hold")
+
+
+def _kit(work: Workplace) -> Finding:
+    kit = work.kit
+    counts = (
+        ("dialects", kit.dialects),
+        ("targets", kit.targets),
+        ("graders", kit.graders),
+        ("profiles", kit.profiles),
+    )
+    return Finding(what="kit", well=True, found=", ".join(f"{len(each.names())} {name}" for name, each in counts))
+
+
+def _terminal() -> Finding:
+    encoding = sys.stdout.encoding or "unknown"
+    well = encoding.lower().replace("-", "") == "utf8"
+    hint = "" if well else "text beyond ASCII is shown escaped; JSON output is UTF-8 all the same"
+    return Finding(what="terminal", well=True, found=encoding, hint=hint)

@@ -1,0 +1,290 @@
+"""Planning a run: read everything, refuse before anything is spent, and pin what made it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from assay.dialects.agent_file import read_agent
+from assay.dialects.finding import digest
+from assay.dialects.rubric_file import applicable, read_rubric
+from assay.engine.plan import Lane, Rules
+from assay.errors import NotFound, PlanRefused, UnknownName
+from assay.graders.base import Binding, Grader, Setting
+from assay.judges.base import Judge
+from assay.judges.recorded import RecordedJudge
+from assay.judges.recording import RecordingJudge
+from assay.kit import Kit
+from assay.model.agent import Agent
+from assay.model.case import Case, Scenario, World
+from assay.model.expectation import ForbiddenTools, ToolCalls
+from assay.model.profile import Profile
+from assay.model.rubric import Rubric
+from assay.model.run import DatasetPin, Pins
+from assay.services.answers import Answers
+from assay.services.options import RunOptions
+from assay.services.paths import stored
+from assay.services.survey import Survey, survey
+from assay.targets.base import Target
+from assay.targets.recorded import RecordedTarget, Recordings
+from assay.version import __version__
+
+RECORDED = "recorded"
+LISTED = 10
+CONCURRENCY = 8
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """A run that may start: its cases, lanes and rules, and the pins that say what it was made of."""
+
+    survey: Survey
+    lanes: tuple[Lane, ...]
+    rules: Rules
+    pins: Pins
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def total(self) -> int:
+        return self.survey.total * len(self.lanes)
+
+
+class Given(Struct, frozen=True, kw_only=True):
+    """What was read besides the datasets."""
+
+    rubric: Rubric | None = None
+    agent: Agent | None = None
+    answers: Answers | None = None
+    record: Callable[[bytes], None] | None = None
+
+
+def plan(options: RunOptions, kit: Kit, given: Given) -> Plan:
+    """Everything a run needs, or every reason why it cannot be had."""
+    _check_numbers(options)
+    judge = judge_for(options.judge)
+    recordings = given.answers.recordings if given.answers else None
+    candidates = options.candidates or (recordings.candidates if recordings else ()) or ("",)
+    targets = {
+        (name, repeat): target_for(options.target, kit, recordings, name, repeat)
+        for name in candidates
+        for repeat in range(1, options.repeat + 1)
+    }
+    watch = Watch(targets, given.agent)
+    found = survey(options.datasets, kit, watch, dialect=options.dialect, filters=options.filters, limit=options.limit)
+    watch.refuse()
+    lanes = tuple(
+        Lane(
+            target=target,
+            graders=graders_for(options, kit, _setting(kit, given, judge, name, repeat)),
+            candidate=name,
+            repeat=repeat,
+        )
+        for (name, repeat), target in targets.items()
+    )
+    rules = rules_for(options, kit)
+    return Plan(
+        survey=found,
+        lanes=lanes,
+        rules=rules,
+        pins=_pins(options, found, given, rules, candidates),
+        warnings=(
+            *watch.warnings(given.rubric),
+            *map(str, found.warnings),
+            *(map(str, judge.warnings) if judge else ()),
+        ),
+    )
+
+
+def _check_numbers(options: RunOptions) -> None:
+    for name, value in (
+        ("--repeat", options.repeat),
+        ("--limit", options.limit),
+        ("--max-concurrency", options.concurrency),
+    ):
+        if value is not None and value < 1:
+            raise PlanRefused(f"{name} must be 1 or more, not {value}")
+
+
+def judge_for(spec: str) -> RecordedJudge | None:
+    """`recorded:FILE`, or nobody. Live and offline judges are not here yet, and nothing stands in for them."""
+    if not spec:
+        return None
+    kind, _, rest = spec.partition(":")
+    if kind != RECORDED or not rest:
+        raise PlanRefused(f"--judge {spec!r} is not available: this version knows `recorded:FILE`")
+    path = Path(rest)
+    if not path.is_file():
+        raise NotFound(f"{path}: no such recording of a judge")
+    return RecordedJudge.load(path)
+
+
+def target_for(spec: str, kit: Kit, recordings: Recordings | None, candidate: str, repeat: int) -> Target:
+    if spec in ("", RECORDED):
+        return RecordedTarget(recordings, candidate, repeat)
+    if recordings is not None:
+        raise PlanRefused(f"--responses has the answers already; it cannot go with --target {spec}")
+    return kit.targets[spec]
+
+
+def graders_for(options: RunOptions, kit: Kit, setting: Setting) -> tuple[Grader, ...]:
+    """The graders of one lane: those asked for, or all; each with what it needs of the run."""
+    names = kit.graders.names() if options.graders is None else options.graders
+    known = [kit.graders[name] for name in names]
+    return tuple(each.bind(setting) if isinstance(each, Binding) else each for each in known)
+
+
+def _setting(kit: Kit, given: Given, judge: RecordedJudge | None, candidate: str, repeat: int) -> Setting:
+    asked: Judge | None = None if judge is None else judge.at(candidate, repeat)
+    if asked is not None and given.record is not None:
+        asked = RecordingJudge(asked, given.record, candidate=candidate, repeat=repeat)
+    return Setting(judge=asked, rubric=given.rubric, agent=given.agent, contracts=kit.contracts)
+
+
+def rules_for(options: RunOptions, kit: Kit) -> Rules:
+    profiles = {each.name: each for each in kit.profiles}
+    chosen: Profile | None = None
+    if options.profile:
+        if options.profile not in profiles:
+            raise UnknownName("profile", options.profile, list(profiles))
+        chosen = profiles[options.profile]
+    return Rules(
+        policies=kit.policies,
+        fallback=kit.policies[World.PLAIN],
+        profiles=profiles,
+        profile=chosen,
+        normalization=options.normalization,
+    )
+
+
+class Watch:
+    """Looks at every case of the survey for what would make the run useless: no answer, no user to play, no tool."""
+
+    def __init__(self, targets: dict[tuple[str, int], Target], agent: Agent | None) -> None:
+        self._recorded = {key: each for key, each in targets.items() if isinstance(each, RecordedTarget)}
+        self._live = len(self._recorded) < len(targets)
+        self._agent = agent
+        self._tools = {tool.tool_name for tool in agent.tools} if agent else set()
+        self._missing: list[str] = []
+        self._missing_count = 0
+        self._scenarios: list[str] = []
+        self._unknown_tools: dict[str, str] = {}
+
+    def __call__(self, case: Case) -> None:
+        for (candidate, repeat), target in self._recorded.items():
+            if not target.covers(case):
+                self._missing_count += 1
+                if len(self._missing) < LISTED:
+                    self._missing.append(_pair(case.id, candidate, repeat))
+        if self._live and isinstance(case.input, Scenario):
+            self._scenarios.append(case.id)
+        if self._agent is not None:
+            for name in named_tools(case):
+                if name not in self._tools:
+                    self._unknown_tools.setdefault(name, case.id)
+
+    def refuse(self) -> None:
+        if self._missing_count:
+            more = self._missing_count - len(self._missing)
+            raise PlanRefused(
+                f"{self._missing_count} answers are missing: {', '.join(self._missing)}"
+                + (f" and {more} more" if more else "")
+                + ". Name a file with --responses, or a live --target."
+            )
+        if self._scenarios:
+            raise PlanRefused(
+                f"{len(self._scenarios)} cases are scenarios ({self._scenarios[0]} …): this version cannot play the"
+                " user's side; give recorded conversations with --responses"
+            )
+
+    def warnings(self, rubric: Rubric | None) -> list[str]:
+        if self._agent is None:
+            return []
+        said = [
+            f"case {case!r} names the tool {tool!r}, which the agent {self._agent.name!r} does not have"
+            for tool, case in self._unknown_tools.items()
+        ]
+        known = {tool.id for tool in self._agent.tools} | {base.id for base in self._agent.knowledge_bases}
+        for rule in rubric.rules if rubric else ():
+            said += [
+                f"rule {rule.id!r} names the component {component!r}, which the agent {self._agent.name!r} lacks"
+                for component in rule.component_ids
+                if component not in known
+            ]
+        return said
+
+
+def named_tools(case: Case) -> list[str]:
+    """The tools that a case's expectations name."""
+    names: list[str] = []
+    for expectation in case.expectations:
+        if isinstance(expectation, ToolCalls):
+            names += [call.name for call in expectation.expected]
+        elif isinstance(expectation, ForbiddenTools):
+            names += expectation.names
+    return names
+
+
+def _pair(case: str, candidate: str, repeat: int) -> str:
+    return case + (f" by {candidate}" if candidate else "") + (f" (repeat {repeat})" if repeat > 1 else "")
+
+
+def read_given(options: RunOptions, answers: Answers | None) -> Given:
+    """The rubric and the agent of the options. A rubric that the filters empty is no rubric: criteria only."""
+    rubric = read_rubric(_file(options.rubric, "rubric")) if options.rubric else None
+    if rubric is not None:
+        kept = applicable(rubric, options.component_scope or None, options.component_ids)
+        rubric = kept if kept.rules else None
+    agent = read_agent(_file(options.agent, "agent")) if options.agent else None
+    return Given(rubric=rubric, agent=agent, answers=answers)
+
+
+def _file(path: str, kind: str) -> Path:
+    if not Path(path).is_file():
+        raise NotFound(f"{path}: no such {kind} file")
+    return Path(path)
+
+
+def fingerprint(value: Any) -> str:
+    return sha256(msgspec.json.encode(value, order="deterministic")).hexdigest()
+
+
+def _pins(options: RunOptions, found: Survey, given: Given, rules: Rules, candidates: Sequence[str]) -> Pins:
+    kind, _, rest = options.judge.partition(":")
+    return Pins(
+        datasets=tuple(
+            DatasetPin(
+                path=stored(each.path),
+                sha256=each.report.sha256,
+                dialect=each.dialect.name,
+                cases=each.report.cases,
+                id=str(each.header.get("test_set_id") or ""),
+                name=str(each.header.get("name") or ""),
+                version=each.header.get("version"),
+            )
+            for each in found.datasets
+        ),
+        target=options.target or RECORDED,
+        responses=given.answers.pins if given.answers else (),
+        candidates=tuple(candidates),
+        repeat=options.repeat,
+        judge=f"{kind}:{stored(Path(rest))}" if rest else options.judge,
+        judge_sha256=digest(Path(rest)) if rest else "",
+        graders=options.graders,
+        profile=options.profile,
+        normalization=options.normalization,
+        policy_sha256=fingerprint([rules.profile, dict(rules.profiles)]),
+        rubric=given.rubric,
+        rubric_sha256=fingerprint(given.rubric) if given.rubric else "",
+        agent=given.agent,
+        component_scope=options.component_scope,
+        component_ids=options.component_ids,
+        filters=options.filters,
+        limit=options.limit,
+        state=options.state,
+        concurrency=options.concurrency or CONCURRENCY,
+        assay_version=__version__,
+    )

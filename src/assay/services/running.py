@@ -1,0 +1,87 @@
+"""Running, resuming and retrying: the engine yields Results, the store keeps them as they come."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Sequence
+from datetime import UTC, datetime
+from uuid import uuid4
+
+from msgspec import Struct
+
+from assay.engine.run import results, todos
+from assay.errors import AssayError, Conflict, PlanRefused
+from assay.model.result import Result
+from assay.model.run import Counts, Pins, Run, RunState
+from assay.model.verdict import Verdict
+from assay.services.paths import lasting
+from assay.services.planning import Plan
+from assay.store.lease import this_process
+from assay.store.store import Store
+
+Progress = Callable[[Sequence[Result]], None]
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def new_run(plan: Plan, name: str, now: datetime) -> Run:
+    names = [pin.path.rsplit("/", 1)[-1] for pin in plan.pins.datasets]
+    return Run(
+        id=str(uuid4()),
+        name=lasting(name) or "+".join(names[:3]) + (f"+{len(names) - 3}" if len(names) > 3 else ""),
+        state=RunState.PENDING,
+        pins=plan.pins,
+        counts=Counts(total=plan.total),
+        created_at=now,
+    )
+
+
+async def execute(store: Store, run: Run, plan: Plan, progress: Progress, again: Collection[int] = ()) -> Run:
+    """Make every attempt that has no Result yet (and those in `again`), saving as they come; the run as it then is."""
+    await store.claim(run.id, this_process(uuid4().hex), utc_now())
+    done = await store.finished(run.id) - set(again)
+    todo = todos(plan.survey.cases(), plan.lanes, done)
+    await store.set_state(run.id, RunState.RUNNING, started_at=run.started_at or utc_now())
+    try:
+        stream = results(todo, plan.rules, concurrency=plan.pins.concurrency, clock=utc_now)
+        async for handful in stream:
+            await store.save(run.id, handful)
+            progress(handful)
+    except asyncio.CancelledError:
+        await store.set_state(run.id, RunState.INTERRUPTED)
+        raise
+    except AssayError as error:
+        await store.set_state(run.id, RunState.FAILED, error=str(error))
+        raise
+    await store.set_state(run.id, RunState.COMPLETED, completed_at=utc_now())
+    return await store.run(run.id)
+
+
+def check_same(run: Run, pins: Pins) -> None:
+    """A run goes on only with what it began with."""
+    changed = [
+        f"{new.path} has changed"
+        for old, new in zip((*run.pins.datasets, *run.pins.responses), (*pins.datasets, *pins.responses), strict=True)
+        if old.sha256 != new.sha256
+    ]
+    if run.pins.judge_sha256 != pins.judge_sha256:
+        changed.append(f"the judge {run.pins.judge} has changed")
+    if run.pins.policy_sha256 != pins.policy_sha256:
+        changed.append("the profiles have changed")
+    if changed:
+        raise Conflict(f"run {run.id} began with other data: {'; '.join(changed)}. Start a new run.")
+
+
+class Retry(Struct, frozen=True):
+    """What `retry` will do again."""
+
+    positions: tuple[int, ...]
+
+
+async def errored(store: Store, run: Run) -> Retry:
+    positions = await store.positions(run.id, Verdict.ERRORED)
+    if not positions:
+        raise PlanRefused(f"run {run.name!r} has no errored case to retry")
+    return Retry(tuple(positions))

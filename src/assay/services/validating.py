@@ -1,0 +1,54 @@
+"""Checking files without running them: datasets, and the rubric and agent files that go with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from assay.dialects.agent_file import is_agent, read_agent
+from assay.dialects.finding import HEAD, detect, expand, readable, spool
+from assay.dialects.reading import FileReport, validate
+from assay.dialects.rubric_file import is_rubric, read_rubric
+from assay.errors import DatasetInvalid, Problem
+from assay.kit import Kit
+
+Warn = Callable[[Problem], None]
+
+COMPANIONS: tuple[tuple[str, Callable[[Path, bytes], bool], Callable[[Path, Warn], object]], ...] = (
+    ("rubric", is_rubric, read_rubric),
+    ("agent", is_agent, read_agent),
+)
+
+
+def validate_files(paths: Sequence[str], kit: Kit, dialect: str = "") -> list[FileReport]:
+    """A report for each file; folders stand for the data files in them, `-` for standard input."""
+    known = list(kit.dialects)
+    with TemporaryDirectory() as passing:
+        files = [spool(path, Path(passing)) for path in expand([Path(path) for path in paths], known)]
+        return [_validated(path, kit, dialect) for path in files]
+
+
+def _validated(path: Path, kit: Kit, dialect: str) -> FileReport:
+    if dialect:
+        return validate(path, kit.dialects[dialect])
+    with readable(path), path.open("rb") as file:
+        head = file.read(HEAD)
+    for kind, fits, read in COMPANIONS:
+        if fits(path, head):
+            return _companion(path, kind, read)
+    try:
+        return validate(path, detect(path, list(kit.dialects)))
+    except DatasetInvalid as error:
+        return FileReport(path=str(path), dialect="", cases=0, problems=error.problems)
+
+
+def _companion(path: Path, kind: str, read: Callable[[Path, Warn], object]) -> FileReport:
+    """A file that stands beside a dataset: it has no cases, but it can have problems."""
+    warnings: list[Problem] = []
+    problems: tuple[Problem, ...] = ()
+    try:
+        read(path, warnings.append)
+    except DatasetInvalid as error:
+        problems = error.problems
+    return FileReport(path=str(path), dialect=kind, cases=0, problems=problems, warnings=tuple(warnings))

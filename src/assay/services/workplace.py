@@ -1,0 +1,73 @@
+"""The workplace: settings, kit and store, put together for the folder someone works in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay.config import DATABASE, Settings, load, profiles
+from assay.errors import ConfigInvalid
+from assay.kit import Kit
+from assay.kit.builtins import builtin_kit
+from assay.kit.plugins import installed_plugins, plugin_file
+from assay.policies.profiles import builtin_profiles
+from assay.prices.table import PriceTable
+from assay.store.store import Store
+
+
+class Workplace:
+    """What the commands work with. Nothing is opened or written before it is needed."""
+
+    def __init__(self, settings: Settings, kit: Kit, folder: Path) -> None:
+        self.settings = settings
+        self.kit = kit
+        self.folder = folder
+
+    @classmethod
+    def here(
+        cls,
+        *,
+        database: str | None = None,
+        config: str | None = None,
+        plugins: Sequence[str] = (),
+        environ: Mapping[str, str] = os.environ,
+    ) -> Workplace:
+        """The workplace of the current folder; what is passed in wins over environment and file."""
+        folder = Path.cwd()
+        settings = load(folder, environ, Path(config) if config else None)
+        if database:
+            settings = msgspec.structs.replace(settings, database=database)
+        known = profiles(settings, {each.name: each for each in builtin_profiles()})
+        kit = builtin_kit(known.values(), PriceTable.load(settings.prices))
+        kit.contracts.update(_contracts(settings, folder))
+        for register in (*installed_plugins(), *(plugin_file(Path(file)) for file in (*settings.plugins, *plugins))):
+            register(kit)
+        return cls(settings, kit, folder)
+
+    @property
+    def data_folder(self) -> Path:
+        """Where Assay may write besides the database."""
+        return self.folder / Path(DATABASE).parent
+
+    async def store(self, *, read_only: bool = False) -> Store:
+        return await Store.open(self.settings.database or self.folder / DATABASE, read_only=read_only)
+
+
+def _contracts(settings: Settings, folder: Path) -> dict[str, dict[str, Any]]:
+    return {
+        name: given if isinstance(given, dict) else _schema_file(name, folder / given)
+        for name, given in settings.contracts.items()
+    }
+
+
+def _schema_file(name: str, path: Path) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+    except OSError as error:
+        raise ConfigInvalid(f"contract `{name}`: {path} cannot be read: {error.strerror}") from error
+    except msgspec.DecodeError as error:
+        raise ConfigInvalid(f"contract `{name}`: {path} is not a JSON Schema: {error}") from error

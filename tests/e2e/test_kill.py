@@ -1,0 +1,95 @@
+"""A run that is killed again and again, at any moment, ends as if nothing had happened: byte for byte."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Assay = Callable[..., Any]
+
+CASES = 20_000
+KILLS = 10
+
+
+def dataset(folder: Path) -> tuple[Path, Path]:
+    """Multiple-choice questions and answers: right, wrong, ambiguous; and every hundredth conversation broke."""
+    questions, answers = folder / "cases.jsonl", folder / "answers.jsonl"
+    with questions.open("w", encoding="utf-8") as asked, answers.open("w", encoding="utf-8") as said:
+        for number in range(CASES):
+            row = {
+                "schema_version": "legal_eval_v1",
+                "id": f"case:{number}",
+                "dataset": "durability",
+                "task_type": "mcq",
+                "prompt": f"Is {number} divisible by three?",
+                "choices": [{"id": "A", "text": "Yes, it is"}, {"id": "B", "text": "No, it is not"}],
+                "correct_choice_ids": ["B" if number % 3 else "A"],
+            }
+            asked.write(json.dumps(row) + "\n")
+            text = ("A", "Answer: B", "It is (A). Or (B)?", "B")[number % 4]
+            answer = {"error": "connection reset"} if number % 100 == 99 else {"response_text": text}
+            said.write(json.dumps({"case_id": f"case:{number}", **answer}) + "\n")
+    return questions, answers
+
+
+def canonical(assay: Assay, database: Path) -> str:
+    printed = assay("results", "latest", "--canonical", "--database", database)
+    assert printed.code == 0, printed.err
+    return str(printed.out)
+
+
+def begun(folder: Path, *words: str | Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "assay", *map(str, words)],
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env={name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")},
+    )
+
+
+def stored(assay: Assay, database: Path) -> int:
+    """How many results are kept; 0 while there is no run yet."""
+    shown = assay("show", "latest", "--json", "--database", database)
+    return int(shown.json["completed"]) if shown.code == 0 else 0
+
+
+@pytest.mark.slow
+def test_a_run_killed_ten_times_gives_the_same_export(assay: Assay, tmp_path: Path) -> None:
+    questions, answers = dataset(tmp_path)
+    quiet, battered = tmp_path / "quiet.db", tmp_path / "battered.db"
+    undisturbed = assay("run", questions, "--responses", answers, "--database", quiet, "--quiet")
+    assert undisturbed.code == 3, undisturbed.err
+
+    chance = random.Random(20261115)
+    words: list[str | Path] = ["run", questions, "--responses", answers, "--database", battered]
+    kills = finished_early = 0
+    while kills < KILLS:
+        process = begun(tmp_path, *words)
+        time.sleep(chance.uniform(0.4, 2.0))
+        process.send_signal(signal.SIGKILL)
+        _, told = process.communicate()
+        if process.returncode == -signal.SIGKILL:
+            kills += 1
+        else:
+            finished_early += 1
+            assert finished_early <= KILLS, told.decode()
+        if stored(assay, battered):
+            words = ["resume", "latest", "--database", battered]
+            if stored(assay, battered) == CASES:
+                break
+    done = assay("resume", "latest", "--database", battered, "--quiet")
+    assert done.code in (2, 3), done.err  # 2: the last kill came after the end
+    shown = assay("show", "latest", "--json", "--database", battered).json
+    assert (shown["total"], shown["completed"], shown["pending"]) == (CASES, CASES, 0)
+    assert canonical(assay, battered) == canonical(assay, quiet)

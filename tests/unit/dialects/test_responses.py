@@ -1,0 +1,166 @@
+"""Responses files: answers, transcripts and maps; every problem with its place."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.dialects.responses import Response, read_responses
+from assay.errors import Problem
+from assay.model.transcript import (
+    AgentStep,
+    Message,
+    Mishap,
+    Role,
+    Span,
+    ToolCall,
+    ToolResult,
+    ToolStep,
+    Transcript,
+    Usage,
+)
+
+
+def read(path: Path) -> list[Response | Problem]:
+    return list(read_responses(path))
+
+
+def lines(folder: Path, *rows: Any) -> Path:
+    path = folder / "responses.jsonl"
+    path.write_text("".join(f"{row if isinstance(row, str) else json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def one(folder: Path, row: Any) -> Response:
+    (response,) = read(lines(folder, row))
+    assert isinstance(response, Response), response
+    return response
+
+
+def transcript(folder: Path, **row: Any) -> Transcript:
+    recording = one(folder, {"case_id": "a", **row}).recording
+    assert isinstance(recording, Transcript)
+    return recording
+
+
+def test_a_plain_answer_names_its_case_in_either_word(tmp_path: Path) -> None:
+    for key in ("case_id", "example_id"):
+        response = one(tmp_path, {key: "q1", "candidate_name": "juno", "response_text": "B", "repeat": 2})
+        assert (response.case_id, response.candidate, response.repeat, response.line) == ("q1", "juno", 2, 1)
+        assert response.recording == Transcript(answer="B", messages=(Message(role=Role.ASSISTANT, content="B"),))
+
+
+def test_an_empty_answer_is_an_answer(tmp_path: Path) -> None:
+    assert transcript(tmp_path, response_text="") == Transcript(answer="")
+
+
+def test_an_error_instead_of_an_answer_is_a_mishap(tmp_path: Path) -> None:
+    assert one(tmp_path, {"case_id": "a", "error": "gateway timeout"}).recording == Mishap(reason="gateway timeout")
+
+
+def test_tool_calls_keep_arguments_results_and_errors(tmp_path: Path) -> None:
+    calls = [
+        {"name": "find", "arguments": '{"id": 7}', "id": "c1"},
+        {"name": "pay", "arguments": {"sum": 5}, "error": "declined"},
+        {"name": "log", "result": [1, 2]},
+        {"name": "wait"},
+    ]
+    said = transcript(
+        tmp_path,
+        messages=[
+            {"role": "user", "content": "Pay"},
+            {"role": "assistant", "content": None, "agent": "billing", "tool_calls": calls},
+            {"role": "tool", "tool_call_id": "c1", "content": "found"},
+            {"role": "assistant", "content": "Declined, sorry."},
+        ],
+    )
+    assert said.answer == "Declined, sorry."
+    assert said.tool_calls == (
+        ToolCall(name="find", arguments={"id": 7}, id="c1", result=ToolResult(content="found")),
+        ToolCall(name="pay", arguments={"sum": 5}, result=ToolResult(content="declined", failed=True)),
+        ToolCall(name="log", result=ToolResult(content=[1, 2])),
+        ToolCall(name="wait"),
+    )
+    assert said.agents == ("billing",)
+
+
+def test_the_thinking_beside_a_call_is_not_the_answer(tmp_path: Path) -> None:
+    messages = [
+        {"role": "assistant", "content": "It is 42."},
+        {"role": "assistant", "content": "let me check", "tool_calls": [{"name": "check"}]},
+    ]
+    assert transcript(tmp_path, messages=messages).answer == "It is 42."
+
+
+def test_calls_without_messages_each_make_a_message(tmp_path: Path) -> None:
+    said = transcript(tmp_path, response_text="Done", tool_calls=[{"name": "a"}, {"name": "b"}])
+    assert [[call.name for call in message.tool_calls] for message in said.messages] == [["a"], ["b"], []]
+
+
+def test_steps_state_spans_and_usage_are_kept(tmp_path: Path) -> None:
+    said = transcript(
+        tmp_path,
+        response_text="x",
+        agent_steps=[{"agent": "Greeter"}, {"tool": "lookup"}],
+        state={"intent": "refund"},
+        spans=[{"name": "call_llm", "span_id": "1", "parent_span_id": None, "start_time": 5, "end_time": 9}],
+        usage={"prompt_tokens": 12, "completion_tokens": None},
+        duration_ms=3.5,
+    )
+    assert said.steps == (AgentStep(name="Greeter"), ToolStep(name="lookup"))
+    assert said.state == {"intent": "refund"}
+    assert said.spans == (Span(name="call_llm", span_id="1", start_ns=5, end_ns=9),)
+    assert said.usage == Usage(prompt_tokens=12)
+    assert said.duration_ms == 3.5
+
+
+def test_a_plain_map_and_a_list_are_read_from_json(tmp_path: Path) -> None:
+    path = tmp_path / "answers.json"
+    path.write_text('{"a": "yes", "b": ""}', encoding="utf-8")
+    assert [(r.case_id, r.recording) for r in read(path) if isinstance(r, Response)] == [
+        ("a", Transcript(answer="yes")),
+        ("b", Transcript(answer="")),
+    ]
+    path.write_text('[{"example_id": "a", "response_text": "yes"}]', encoding="utf-8")
+    assert [r.case_id for r in read(path) if isinstance(r, Response)] == ["a"]
+
+
+def test_blank_lines_and_a_byte_order_mark_are_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "responses.jsonl"
+    path.write_bytes(b'\xef\xbb\xbf{"case_id": "a", "response_text": "x"}\r\n\r\n  \n')
+    assert len(read(path)) == 1
+
+
+@pytest.mark.parametrize(
+    ("row", "code", "field"),
+    [
+        ("{", "json-syntax", ""),
+        ({"response_text": "x"}, "missing-field", "case_id"),
+        ({"case_id": "a"}, "missing-field", "response_text"),
+        ({"case_id": "a", "response_text": 5}, "wrong-type", "response_text"),
+        ({"case_id": "", "response_text": "x"}, "empty", "case_id"),
+        ({"case_id": "a", "response_text": "x", "repeat": 0}, "out-of-range", "repeat"),
+        ({"case_id": "a", "messages": [{"role": "bot"}]}, "unknown-value", "messages[0].role"),
+        ({"case_id": "a", "messages": [{"role": "user", "tool_calls": [{}]}]}, "missing-field",
+         "messages[0].tool_calls[0].name"),
+        ({"case_id": "a", "response_text": "x", "tool_calls": [{"name": "f", "arguments": "[1]"}]}, "wrong-type",
+         "tool_calls.arguments"),
+        ({"case_id": "a", "response_text": "x", "state": []}, "wrong-type", "state"),
+        ([1], "wrong-type", ""),
+    ],
+)  # fmt: skip
+def test_every_fault_is_a_problem_with_its_line(tmp_path: Path, row: Any, code: str, field: str) -> None:
+    path = lines(tmp_path, {"case_id": "ok", "response_text": "fine"}, row)
+    problems = [thing for thing in read(path) if isinstance(thing, Problem)]
+    assert [(problem.code, problem.field, problem.line) for problem in problems] == [(code, field, 2)]
+
+
+def test_a_json_file_of_another_shape_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "answers.json"
+    path.write_text("3", encoding="utf-8")
+    (problem,) = read(path)
+    assert isinstance(problem, Problem)
+    assert problem.code == "wrong-type"
