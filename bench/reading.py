@@ -64,10 +64,11 @@ def _rows() -> Iterator[dict[str, Any]]:
 
 def _row(number: int, prose: str) -> dict[str, Any]:
     """The three task types in turn. Colons are as rare as in real questions (one prompt in six has one), and one row
-    in five hundred holds what looks like a key inside a text."""
+    in five hundred holds what looks like a key inside a text. One in ten has nested metadata."""
     note = '\nHe wrote {"sum": 5} on it.' if number % 500 == 0 else "\nWhich is right:" if number % 6 == 0 else ""
     name = list(_TASKS)[number % len(_TASKS)]
     task, length = _TASKS[name](number, prose)
+    more = {"source": {"page": number, "court": ["BGer"]}} if number % 10 == 0 else {}
     return {
         "schema_version": "legal_eval_v1",
         "id": f"bench:{number:07}",
@@ -75,7 +76,7 @@ def _row(number: int, prose: str) -> dict[str, Any]:
         "task_type": name,
         "prompt": prose[:length] + note,
         **task,
-        "metadata": {"policy_id": "bench_v1", "split": "test", "source": {"page": number % 900, "year": "2022"}},
+        "metadata": {"policy_id": "bench_v1", "split": "test", "area": "Private", "year": 2022, **more},
     }
 
 

@@ -26,6 +26,5 @@ def main() -> None:
         cpu(command)
     nothing = min(cpu(empty) for _ in range(ROUNDS))
     starting = min(cpu(program) for _ in range(ROUNDS))
-    print(
-        f"python -c pass {1000 * nothing:.1f} ms, assay --help {1000 * starting:.1f} ms: {starting / nothing:.1f} x (limit 15)"
-    )
+    ratio = starting / nothing
+    print(f"python -c pass {1000 * nothing:.1f} ms, assay --help {1000 * starting:.1f} ms: {ratio:.1f} x (limit 15)")

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from assay.errors import JudgeFailed
+from assay.errors import JudgeFailed, ModelFailed
 from assay.judges.base import Question
 from assay.judges.base import Reply as JudgeReply
+from assay.llm.base import Completion, Request
 from assay.model.case import Case, SingleTurn
 from assay.model.expectation import Expectation
-from assay.model.transcript import Message, Role, ToolCall, Transcript
+from assay.model.transcript import Message, Role, ToolCall, Transcript, Usage
 from assay.targets.base import Closing, Finished, Reply
 
 Calls = Iterable[tuple[str, Mapping[str, Any]]]
+Answer = str | Completion | Exception | Callable[[Request], str | Completion | Exception]
 
 
 def a_case(*expectations: Expectation, id: str = "case-1", message: str = "Hello", **fields: Any) -> Case:
@@ -84,3 +86,25 @@ class ScriptedJudge:
         if reply is None:
             raise JudgeFailed(f"scripted judge has no reply for {question.grader} {part}".rstrip())
         return JudgeReply(content=reply, judge=self.name)
+
+
+class ScriptedModel:
+    """A language model that answers by function, or with its answers in order; one that is an exception is raised.
+
+    What it was asked is in `asked`. Given a single answer, it gives it every time.
+    """
+
+    def __init__(self, *answers: Answer, name: str = "scripted:model") -> None:
+        self.name = name
+        self._answers = answers
+        self.asked: list[Request] = []
+
+    async def complete(self, request: Request) -> Completion:
+        self.asked.append(request)
+        if len(self._answers) > 1 and len(self.asked) > len(self._answers):
+            raise ModelFailed(f"{self.name}: no answer is left; {len(self._answers)} were scripted")
+        answer = self._answers[min(len(self.asked), len(self._answers)) - 1] if self._answers else ""
+        given = answer(request) if callable(answer) else answer
+        if isinstance(given, Exception):
+            raise given
+        return Completion(text=given, model=self.name, usage=Usage()) if isinstance(given, str) else given

@@ -11,6 +11,7 @@ from typing import Any
 from assay.dialects import extras
 from assay.dialects.explain_cases import case_of, explain_rows
 from assay.dialects.explain_checks import row_problems
+from assay.dialects.explain_fast import Line, case_of_line, decoded, is_sound, is_usual
 from assay.dialects.explain_inputs import canonical, completed
 from assay.dialects.explain_schema import PROFILES, SCHEMA
 from assay.dialects.json_places import Spot
@@ -47,9 +48,29 @@ class ExplainDialect:
     def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
         catalogs, ids = [read_catalog(found) for found in find_catalogs(path)], Ids("case_id")
         yield from _catalog_problems(catalogs, path)
+        name = str(path)
         with opened(path, watch) as stream:
-            for line, text in read_lines(stream):
-                yield from self._line(text, Spot(str(path), line), ids, catalogs)
+            for number, text in read_lines(stream):
+                line = decoded(text)
+                if (
+                    line is not None
+                    and is_sound(line, text, self._profiles)
+                    and _is_linked(line, number, ids, catalogs)
+                ):
+                    yield case_of_line(line)
+                else:
+                    yield from self._line(text, Spot(name, number), ids, catalogs)
+
+    def read_again(self, path: Path, watch: Watch) -> Iterator[Case | Problem]:
+        """The cases of a file that was found valid, and is hashed to be the same."""
+        ids, name = Ids("case_id"), str(path)
+        with opened(path, watch) as stream:
+            for number, text in read_lines(stream):
+                line = decoded(text)
+                if line is not None and is_usual(line):
+                    yield case_of_line(line)
+                else:
+                    yield from self._line(text, Spot(name, number), ids, ())
 
     def write(self, cases: Iterable[Case], path: Path) -> None:
         ids = Ids("case_id")
@@ -69,6 +90,11 @@ class ExplainDialect:
         if all(problem.level is Level.WARNING for problem in problems):
             yield case_of(row, apart.kept)
         yield from problems
+
+
+def _is_linked(line: Line, number: int, ids: Ids, catalogs: Iterable[Catalog]) -> bool:
+    """Its scenario is known, and its id is new: asked last, for asking makes it known."""
+    return all(line.scenario_id in catalog.ids for catalog in catalogs) and ids.is_new(line.case_id, number)
 
 
 def _links(row: dict[str, Any], spot: Spot, ids: Ids, catalogs: Iterable[Catalog]) -> Iterator[Problem]:

@@ -18,7 +18,7 @@ from assay.dialects.legal_checks import path_problems, row_problems
 from assay.dialects.legal_rows import AnyRow, decode
 from assay.dialects.legal_schema import SCHEMA, VERSION
 from assay.dialects.legal_writing import legal_rows
-from assay.dialects.lines import Ids, Watch, opened, write_checked
+from assay.dialects.lines import Ids, Watch, split_lines, write_checked
 from assay.dialects.problems import Checker
 from assay.dialects.strict_json import BOM, duplicate_free, parse
 from assay.errors import Level, Problem
@@ -62,13 +62,12 @@ def _read(path: Path, watch: Watch | None, built: Callable[[AnyRow], T]) -> Iter
     """What is `built` from each row where the fast path finds nothing wrong; else what the slow path gives."""
     ids, folder, file = Ids(), path.parent, str(path)
     is_new = ids.is_new
-    with opened(path, watch) as stream:
-        for line, text in enumerate(stream, 1):
-            row = _sound_row(text)
-            if row is not None and is_new(row.id, line) and not (row.attachments and _astray(row, folder)):
-                yield built(row)
-            elif text.removeprefix(BOM).strip():
-                yield from _slow(text, Spot(file, line), ids, folder)
+    for line, text in enumerate(split_lines(path, watch), 1):
+        row = _sound_row(text)
+        if row is not None and is_new(row.id, line) and not (row.attachments and _astray(row, folder)):
+            yield built(row)
+        elif text.removeprefix(BOM).strip():
+            yield from _slow(text, Spot(file, line), ids, folder)
 
 
 def _again(text: bytes, spot: Spot, ids: Ids, folder: Path) -> Iterator[Case | Problem]:
@@ -82,7 +81,7 @@ def _sound_row(text: bytes) -> AnyRow | None:
     """None: something may be wrong with the line (or it is blank, or a byte order mark stands before it)."""
     try:
         row = decode(text)
-        colons = row.id.count(":") + row.prompt.count(":")
+        colons = row.id.count(":") + (row.prompt.count(":") if ":" in row.prompt else 0)
         return row if duplicate_free(text, row.sure_keys(), colons) else None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None

@@ -8,6 +8,7 @@ repeated ones; 0 means that something is wrong with the row. It is written for s
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import Any, ClassVar, Literal
 
 import msgspec
@@ -82,14 +83,12 @@ class RubricRow(Row, frozen=True, kw_only=True, gc=False, tag="rubric_qa"):
     reference_answers: tuple[str, ...] | UnsetType = UNSET
 
     def sure_keys(self) -> int:
-        count, ids = _shared_keys(self) + 1, set()
-        for one in self.rubric:
-            if not one.title.strip():
-                return 0
-            ids.add(one.id)
-            count += 2 + (one.description is not UNSET) + (one.weight is not UNSET)
-        if not ids or len(ids) != len(self.rubric) or not all(map(str.strip, ids)):
+        if not self.rubric:
             return 0
+        ids, titles, descriptions, weights = zip(*map(_CRITERION_FIELDS, self.rubric), strict=True)
+        if len(set(ids)) != len(ids) or not all(map(str.strip, ids)) or not all(map(str.strip, titles)):
+            return 0
+        count = _shared_keys(self) + 1 + 4 * len(ids) - descriptions.count(UNSET) - weights.count(UNSET)
         if self.reference_answers is UNSET:
             return count
         return count + 1 if all(map(str.strip, self.reference_answers)) else 0
@@ -117,7 +116,7 @@ class McqRow(Row, frozen=True, kw_only=True, gc=False, tag="mcq"):
     correct_choice_ids: tuple[str, ...]
 
     def sure_keys(self) -> int:
-        ids = {choice.id for choice in self.choices}
+        ids = set(map(_CHOICE_ID, self.choices))
         count, correct = len(self.choices), self.correct_choice_ids
         if len(ids) != count or count < 2 or not all(map(str.strip, ids)):
             return 0
@@ -130,6 +129,8 @@ class McqRow(Row, frozen=True, kw_only=True, gc=False, tag="mcq"):
 
 
 AnyRow = RubricRow | ReferenceRow | McqRow
+_CHOICE_ID = attrgetter("id")
+_CRITERION_FIELDS = attrgetter("id", "title", "description", "weight")
 decode = msgspec.json.Decoder(AnyRow).decode
 _NEVER = -(1 << 60)
 """Added to a count, it fits no line."""

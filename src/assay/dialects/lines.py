@@ -70,6 +70,24 @@ def opened(path: Path, watch: Watch | None = None) -> BinaryIO:
     return io.BufferedReader(_Watched(path, watch), CHUNK)
 
 
+def split_lines(path: Path, watch: Watch | None = None) -> Iterator[bytes]:
+    """Every line, blank ones too, with its ending. Splitting big pieces is much faster than asking a watched stream for
+    one line after the other."""
+    begun: list[bytes] = []
+    with open(path, "rb", buffering=0) as file:
+        while piece := file.read(CHUNK):
+            if watch is not None:
+                watch(memoryview(piece))
+            first, *lines = io.BytesIO(piece).readlines()
+            begun.append(first)
+            if first.endswith(b"\n"):
+                yield b"".join(begun)
+                begun = [] if piece.endswith(b"\n") else [lines.pop()]
+                yield from lines
+    if begun:
+        yield b"".join(begun)
+
+
 def read_lines(stream: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
     """Every line that is not blank, with its number; its ending is left on it."""
     for number, line in enumerate(stream, 1):

@@ -22,6 +22,7 @@ MAX_DEPTH = 200
 """Deeper nesting is refused: what is read must also fit through every later step, some of which recurse."""
 
 _NEVER = -(1 << 60)
+_CONTAINERS = frozenset({dict, list})
 # A colon with space before it, and before that more space or a quote. Starting from the colons, which are rarer than
 # quotes and spaces, makes this twice as fast as the obvious pattern.
 _SPACED_KEY = re.compile(rb':(?<=["\s]\s:)')
@@ -53,7 +54,9 @@ def duplicate_free(text: bytes, keys: int, colons: int = 0) -> bool:
     means that none was lost. Where strings hold other colons, `":` is counted: it occurs at least once for each key
     that has no space before its colon. Where strings hold that too, the keys that were written are counted exactly.
     """
-    if text.count(b":") == keys + colons and (not colons or b"\\" not in text or b"\\u003" not in text):
+    # `find`, for `in` first asks whether what it looks for is a number, by way of an exception
+    unescaped = not colons or text.find(b"\\") < 0 or text.find(b"\\u003") < 0
+    if unescaped and text.count(b":") == keys + colons:
         return True
     if text.count(b'":') == keys and _SPACED_KEY.search(text) is None:
         return True
@@ -74,17 +77,13 @@ def parse(text: bytes, *, file: str, line: int | None = 1) -> tuple[Any, list[Pr
 def count_keys(value: Any, depth: int = 1) -> int:
     """The keys in a decoded value, for `duplicate_free`; a number that fits no text, where it is nested too deep."""
     kind = type(value)
-    if depth > MAX_DEPTH and (kind is dict or kind is list):
-        return _NEVER
-    count = 0
-    if kind is dict:
-        count, value = len(value), value.values()
-    elif kind is not list:
+    if kind not in _CONTAINERS:
         return 0
-    for inner in value:
-        kind = type(inner)
-        if kind is dict or kind is list:
-            count += count_keys(inner, depth + 1)
+    if depth > MAX_DEPTH:
+        return _NEVER
+    count, inner = (len(value), value.values()) if kind is dict else (0, value)
+    if not _CONTAINERS.isdisjoint(map(type, inner)):
+        count += sum([count_keys(each, depth + 1) for each in inner])
     return count
 
 

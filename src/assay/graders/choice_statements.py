@@ -23,6 +23,7 @@ from assay.graders.choice_words import (
     WORD,
     WRONG_BEFORE,
 )
+from assay.matching.text import words
 
 _EMPHASIS = r"[*_`\"'”]*"
 _STATED = re.compile(
@@ -108,14 +109,14 @@ def _worded(text: str, options: Options) -> Iterator[Statement]:
             continue
         reading = _after(text, match, options)
         if reading is not None:
-            yield Statement(match.start(), _line_end(text, match.end()), reading, match["final"] is not None)
+            yield Statement(match.start(), _made_at(text, match.end(), options), reading, match["final"] is not None)
     for pattern in (_CHOOSING, _CORRECTED):
         for match in pattern.finditer(text):
             if _NEGATED_BEFORE.search(text[max(match.start() - 20, 0) : match.start()]) or _is_conditional(text, match):
                 continue
             reading = options.read(text[match.end() : match.end() + options.reach], strict=pattern is _CORRECTED)
             if reading is not None:
-                yield Statement(match.end(), _line_end(text, match.end()), reading)
+                yield Statement(match.end(), _made_at(text, match.end(), options), reading)
 
 
 def _after(text: str, match: re.Match[str], options: Options) -> Reading | None:
@@ -180,6 +181,19 @@ def _last_line(text: str, options: Options) -> Iterator[Statement]:
     reading = options.read(body[start:], strict=True)
     if reading is not None and options.nothing_but_ids(body[start:]):
         yield Statement(start, len(body), reading)
+
+
+def _made_at(text: str, at: int, options: Options) -> int:
+    """Where a statement is made: at the end of its line when that holds nothing but the choice (its id, its text, or
+    both), else right after the id, so that what is argued after it stands between it and the next."""
+    end = _line_end(text, at)
+    rest = text[at:end]
+    plain = words(rest)
+    texts = ((words(choice.id), words(choice.text)) for choice in options.choices)
+    if options.nothing_but_ids(rest) or any(plain in (own, f"{id} {own}") for id, own in texts):
+        return end
+    named = options.mentions(rest)
+    return at + named[0].end() if named else end
 
 
 def _line_end(text: str, at: int) -> int:

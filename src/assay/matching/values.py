@@ -1,7 +1,8 @@
 """One value against another: literal, or through matchers, however deep; and in words, what differs and where.
 
 Two ideas of equality share the walk. `STRICT` is for arguments: the same JSON value, integers equal to floats of the
-same value, True not 1. `LENIENT` is for final states: numbers may differ by rounding, dates by their spelling.
+same value, True not 1. `LENIENT` is for final states: numbers may differ by rounding, dates by their spelling, and objects may
+hold more than is listed, however deep.
 """
 
 from __future__ import annotations
@@ -36,8 +37,9 @@ def alike(expected: Any, actual: Any) -> bool:
 class Values:
     """The walk, over one idea of what makes two plain values the same."""
 
-    def __init__(self, same: Callable[[Any, Any], bool]) -> None:
+    def __init__(self, same: Callable[[Any, Any], bool], *, more_keys: bool = False) -> None:
         self._same = same
+        self._more_keys = more_keys
 
     def match(self, expected: Any, actual: Any) -> bool:
         if type(expected) is str:
@@ -62,14 +64,15 @@ class Values:
                     return False
             elif not may_be_missing(value):
                 return False
-        return len(actual) <= len(expected) and all(key in expected for key in actual)
+        return self._more_keys or (len(actual) <= len(expected) and all(key in expected for key in actual))
 
     def differences(self, expected: Any, actual: Any, path: str) -> list[str]:
         """Every difference, the deepest place first to show it; empty when they match."""
         if self.match(expected, actual):
             return []
         if isinstance(expected, dict) and isinstance(actual, dict) and matcher_of(expected) is None:
-            return [*self.missing_or_different(expected, actual, path), *unexpected(expected, actual, path)]
+            extra = [] if self._more_keys else unexpected(expected, actual, path)
+            return [*self.missing_or_different(expected, actual, path), *extra]
         if isinstance(expected, list | tuple) and isinstance(actual, list | tuple) and len(expected) == len(actual):
             pairs = enumerate(zip(expected, actual, strict=True))
             return [said for place, pair in pairs for said in self.differences(*pair, joined(path, str(place)))]
@@ -86,7 +89,7 @@ class Values:
 
 
 STRICT = Values(equal)
-LENIENT = Values(alike)
+LENIENT = Values(alike, more_keys=True)
 
 
 def unexpected(expected: Mapping[str, Any], actual: Mapping[str, Any], path: str) -> list[str]:

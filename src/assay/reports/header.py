@@ -19,7 +19,9 @@ def short_id(run: Run) -> str:
 
 
 def judged_by(pins: Pins) -> str:
-    return pins.judge or NO_JUDGE
+    """The judge's name; of a recording, the file's name without its folders."""
+    kind, colon, path = pins.judge.partition(":")
+    return f"{kind}:{PurePath(path).name}" if colon and kind == "recorded" else pins.judge or NO_JUDGE
 
 
 def warning(summary: Summary) -> str:

@@ -1,0 +1,67 @@
+"""docs/dialects/legal.md and explain.md: what they show can be read, and every field and problem is explained."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from assay.dialects.base import Dialect
+from assay.dialects.explain import ExplainDialect
+from assay.dialects.explain_schema import PAYLOADS, REPEATS
+from assay.dialects.explain_schema import SCHEMA as EXPLAIN
+from assay.dialects.legal import LegalDialect
+from assay.dialects.legal_schema import SCHEMA as LEGAL
+from assay.dialects.reading import read_cases, validate
+from assay.dialects.scenarios import SCHEMA as CATALOG
+
+ROOT = Path(__file__).parents[2]
+PAGES = ROOT / "docs" / "dialects"
+SHARED = ("strict_json", "lines", "finding")
+SOURCES = {
+    "legal.md": (*SHARED, "legal", "legal_checks", "legal_rows", "attachments"),
+    "explain.md": (*SHARED, "explain", "explain_checks", "explain_inputs", "scenarios", "matcher_shapes"),
+}
+_CODE = re.compile(r"(?:problem|warning)\(\s*\"(?P<code>[a-z]+-[a-z-]+)\"|code=\"(?P<named>[a-z-]+)\"")
+NOT_OF_A_FILE = {"skipped-file", "invalid-row", "not-writable"}
+"""Codes of folders, of plug-ins' rows, and of writing (told in the text)."""
+
+
+def page(name: str) -> str:
+    return (PAGES / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_every_problem_code_is_explained(name: str) -> None:
+    sources = [(ROOT / "src/assay/dialects" / f"{source}.py").read_text(encoding="utf-8") for source in SOURCES[name]]
+    found = {match["code"] or match["named"] for source in sources for match in _CODE.finditer(source)}
+    assert len(found) > 10
+    assert sorted(code for code in found - NOT_OF_A_FILE if f"`{code}`" not in page(name)) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [
+        ("legal.md", LEGAL["properties"]),
+        ("explain.md", [*EXPLAIN["properties"], *CATALOG["properties"], *PAYLOADS, *REPEATS]),
+    ],
+    ids=["legal", "explain"],
+)
+def test_every_field_is_explained(name: str, fields: list[str]) -> None:
+    assert [field for field in fields if f"`{field}`" not in page(name)] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "dialect", "count"),
+    [("legal.md", LegalDialect(), 3), ("explain.md", ExplainDialect(), 1)],
+    ids=["legal", "explain"],
+)
+def test_the_rows_that_a_page_shows_can_be_read(name: str, dialect: Dialect, count: int, tmp_path: Path) -> None:
+    block = re.search(r"```jsonl\n(.*?)```", page(name), re.DOTALL)
+    assert block is not None
+    path = tmp_path / "shown.jsonl"
+    path.write_text(block[1], encoding="utf-8")
+    report = validate(path, dialect)
+    assert (report.problems, report.warnings) == ((), ())
+    assert len(list(read_cases(path, dialect, report))) == count
