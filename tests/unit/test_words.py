@@ -33,10 +33,10 @@ def names(tree: ast.AST) -> Iterator[tuple[int, str]]:
                 yield node.lineno, node.id
             case ast.Attribute(ctx=ast.Store()):
                 yield node.lineno, node.attr
-            case ast.keyword(arg=str(name)):
-                pass
             case ast.alias(asname=str(name)):
                 yield node.lineno, name
+            case _:
+                continue
 
 
 def words(name: str) -> set[str]:

@@ -6,7 +6,7 @@ slowly, by the schema, to name every problem and to keep the fields nobody knows
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,7 +15,7 @@ import msgspec
 from assay.dialects import extras
 from assay.dialects.json_places import Spot
 from assay.dialects.legal_checks import path_problems, row_problems
-from assay.dialects.legal_rows import AnyRow, decode
+from assay.dialects.legal_rows import AnyRow, decode, valid_row
 from assay.dialects.legal_schema import SCHEMA, VERSION
 from assay.dialects.legal_writing import legal_rows
 from assay.dialects.lines import Ids, Watch, split_lines, write_checked
@@ -95,19 +95,12 @@ def _astray(row: AnyRow, folder: Path) -> bool:
 def _slow(text: bytes, spot: Spot, ids: Ids, folder: Path) -> Iterator[Case | Problem]:
     """Every problem of the line; the case too, where they are only warnings."""
     value, problems = parse(text, file=spot.file, line=spot.line)
-    if value is not None or not problems:
+    row = valid_row(value) if isinstance(value, dict) else None
+    if row is None and (value is not None or not problems):
         problems += _CHECKER.problems(value, file=spot.file, line=spot.line)
     if isinstance(value, dict):
         apart = extras.set_apart(value, SCHEMA, spot)
         problems += [*row_problems(value, spot, ids, folder), *apart.warnings]
         if all(problem.level is Level.WARNING for problem in problems):
-            yield _converted(value, apart.kept, spot)
+            yield row.case(apart.kept) if row else spot.problem("invalid", "cannot be read, though it fits the schema")
     yield from problems
-
-
-def _converted(value: dict[str, Any], kept: Mapping[str, Any], spot: Spot) -> Case | Problem:
-    try:
-        row: AnyRow = msgspec.convert(value, AnyRow)
-    except msgspec.ValidationError as error:
-        return spot.problem("invalid", str(error))
-    return row.case(kept)

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from assay.dialects import extras
+from assay.dialects.legal_schema import FORBIDDEN
 from assay.dialects.strict_json import count_keys
 from assay.model.case import Attachment, Case, SingleTurn, World
 from assay.model.expectation import Choice, CorrectChoice, Criterion, Expectation, ReferenceAnswer, WeightedCriteria
@@ -149,5 +150,18 @@ def _shared_keys(row: Row) -> int:
     if row.messages is not UNSET:
         count += 1 + sum([2 if message.content.strip() else _NEVER for message in row.messages])
     if row.attachments is not UNSET:
-        count += 1 + sum([1 + (one.kind != "") + (one.title != "") for one in row.attachments])
+        count += 1 + sum([_attachment_keys(one) for one in row.attachments])
     return count
+
+
+def _attachment_keys(attachment: Attachment) -> int:
+    return 1 + (attachment.kind != "") + (attachment.title != "") if attachment.path.strip() else _NEVER
+
+
+def valid_row(value: Mapping[str, Any]) -> AnyRow | None:
+    """The row that a decoded object stands for, where it fulfils the schema; fields nobody knows do not matter."""
+    try:
+        row: AnyRow = msgspec.convert(value, AnyRow)
+    except msgspec.ValidationError:
+        return None
+    return row if row.sure_keys() > 0 and FORBIDDEN[row.task].isdisjoint(value) else None

@@ -12,8 +12,14 @@ Json = dict[str, Any]
 
 VERSION = "legal_eval_v1"
 TEXT: Json = {"type": "string", "pattern": NOT_BLANK}
+FORBIDDEN = {
+    "rubric_qa": frozenset({"choices", "correct_choice_ids"}),
+    "reference_qa": frozenset({"rubric", "choices", "correct_choice_ids"}),
+    "mcq": frozenset({"rubric", "reference_answers"}),
+}
+"""Fields that a task type may not have."""
+
 _ANY_TEXT: Json = {"type": "string"}
-_FORBIDDEN: Json = {"not": {}}
 
 
 def _object(required: list[str], **fields: Json) -> Json:
@@ -24,7 +30,7 @@ def _list(element: Json, description: str) -> Json:
     return {"type": "array", "items": element, "description": description}
 
 
-def _task(name: str, required: dict[str, int], forbidden: list[str]) -> Json:
+def _task(name: str, required: dict[str, int]) -> Json:
     """The rules of one task type; `required` fields with the least number of elements."""
     return {
         "if": {"properties": {"task_type": {"const": name}}, "required": ["task_type"]},
@@ -32,7 +38,7 @@ def _task(name: str, required: dict[str, int], forbidden: list[str]) -> Json:
             "required": list(required),
             "properties": {
                 **{field: {"minItems": least} for field, least in required.items()},
-                **dict.fromkeys(forbidden, _FORBIDDEN),
+                **{field: {"not": {}} for field in sorted(FORBIDDEN[name])},
             },
         },
     }
@@ -68,8 +74,8 @@ SCHEMA: Json = {
         "correct_choice_ids": _list(TEXT, "the ids of the correct choices: exactly this set"),
     },
     "allOf": [
-        _task("rubric_qa", {"rubric": 1}, ["choices", "correct_choice_ids"]),
-        _task("reference_qa", {"reference_answers": 1}, ["rubric", "choices", "correct_choice_ids"]),
-        _task("mcq", {"choices": 2, "correct_choice_ids": 1}, ["rubric", "reference_answers"]),
+        _task("rubric_qa", {"rubric": 1}),
+        _task("reference_qa", {"reference_answers": 1}),
+        _task("mcq", {"choices": 2, "correct_choice_ids": 1}),
     ],
 }

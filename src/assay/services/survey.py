@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from assay.dialects.base import Dialect
 from assay.dialects.finding import detect, expand
 from assay.dialects.reading import FileReport, read_cases, validate
-from assay.dialects.test_set import HEADER
+from assay.dialects.test_set_writing import HEADER
 from assay.errors import DatasetInvalid, PlanRefused, Problem
 from assay.kit import Kit
 from assay.model.case import Case

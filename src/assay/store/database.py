@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -169,13 +169,12 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _connected(pragmas: Sequence[str], connection: Any, _: object) -> None:
-    try:
+    with ExitStack() as undone:
+        undone.callback(connection.close)
         with closing(connection.cursor()) as cursor:
             for pragma in pragmas:
                 cursor.execute(f"PRAGMA {pragma}")
-    except BaseException:
-        connection.close()
-        raise
+        undone.pop_all()
 
 
 def _begin(connection: Connection) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 from sqlalchemy import Connection
@@ -37,11 +38,10 @@ def _reading_mode(path: Path) -> str:
 
 
 async def _opened(database: Database, step: Step) -> Database:
-    try:
+    async with AsyncExitStack() as undone:
+        undone.push_async_callback(database.close)
         await step(database)
-    except BaseException:
-        await database.close()
-        raise
+        undone.pop_all()
     database.opened()
     return database
 

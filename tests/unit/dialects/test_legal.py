@@ -11,6 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from assay.dialects.legal import LegalDialect
+from assay.dialects.legal_rows import valid_row
+from assay.dialects.legal_schema import SCHEMA
+from assay.dialects.problems import Checker
 from assay.dialects.reading import read_cases, validate
 from assay.errors import DatasetInvalid, Level, Problem
 from assay.model.case import Attachment, Case, Script, SingleTurn, World
@@ -27,6 +30,7 @@ from dialect_rows import Row, mcq, reference_qa, rubric_qa, write_rows
 from json_strategies import filled, objects, texts
 
 DIALECT = LegalDialect()
+CHECKER = Checker(SCHEMA)
 
 
 def read(path: Path, *rows: Row | bytes) -> list[Case]:
@@ -319,3 +323,32 @@ def test_the_fast_and_the_slow_reader_agree(tmp_path: Path, row: Row, data: st.D
         found = list(DIALECT.read(write_rows(tmp_path / "d.jsonl", [text])))
         results.append([each for each in found if not isinstance(each, Problem) or each.level is Level.ERROR])
     assert results[0] == results[1] == results[2]
+
+
+@given(legal_rows(), st.data())
+def test_a_row_that_is_taken_for_valid_fulfils_the_schema(row: Row, data: st.DataObject) -> None:
+    """Rows are spoilt at a random place; whatever the typed reader lets pass, the schema must let pass too."""
+    field = data.draw(st.sampled_from([*row, "rubric", "choices", "reference_answers"]))
+    odd = st.none() | st.booleans() | st.integers() | st.sampled_from(["", " ", "x", [], {}, [""], [{}], [{"id": ""}]])
+    row = {**row, field: data.draw(odd)}
+    taken = valid_row(row) is not None
+    refused = [problem.code for problem in CHECKER.problems(row, file="f", line=1)]
+    assert not (taken and refused)
+    assert taken or refused or row["task_type"] != "reference_qa"
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        mcq(attachments=[{"path": " "}]),
+        mcq(attachments=[{"path": "a", "kind": None}]),
+        mcq(messages=[{"role": "user", "content": " "}]),
+        rubric_qa(rubric=[{"id": "c", "title": "t", "weight": None}]),
+        rubric_qa(rubric=[{"id": "c", "title": " "}]),
+        mcq(rubric=[]),
+        reference_qa(choices=None),
+    ],
+)
+def test_what_the_schema_refuses_is_never_taken_for_valid(row: Row, tmp_path: Path) -> None:
+    assert valid_row(row) is None
+    assert len(validate(write_rows(tmp_path / "d.jsonl", [row]), DIALECT).problems) == 1

@@ -10,9 +10,21 @@ from typing import Any
 
 import pytest
 
-from assay.dialects.lines import Row, RowDialect, opened, read_lines, write_lines, write_whole
+from assay.dialects.json_places import Spot
+from assay.dialects.lines import (
+    CHUNK,
+    Ids,
+    Row,
+    RowDialect,
+    opened,
+    read_lines,
+    split_lines,
+    write_checked,
+    write_lines,
+    write_whole,
+)
 from assay.dialects.reading import read_cases, validate
-from assay.errors import InputError, Problem
+from assay.errors import DatasetInvalid, InputError, Problem
 from assay.model.case import Case, SingleTurn
 from assay.model.expectation import ReferenceAnswer
 
@@ -187,3 +199,67 @@ def test_written_lines_are_utf8_whatever_the_locale(tmp_path: Path) -> None:
 def test_what_read_gives_is_cases_and_problems(tmp_path: Path) -> None:
     (tmp_path / "f.jsonl").write_bytes(b'{"slug": "1", "q": "x", "a": "y"}\n{}')
     assert [type(found) for found in FAQ.read(tmp_path / "f.jsonl")] == [Case, Problem, Problem, Problem]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"a",
+        b"a\n",
+        b"\n",
+        b"a\n\nb\r\nc",
+        b"x" * (CHUNK - 1) + b"\nrest\n",
+        b"x" * CHUNK + b"\nrest",
+        b"x" * (CHUNK + 1) + b"\nrest",
+        b"x" * (3 * CHUNK + 7),
+        b"short\n" + b"x" * (3 * CHUNK) + b"\n" + b"y\n" * CHUNK,
+        "ä\u2028b\x85\x0b\n".encode() * 3,
+    ],
+    ids=[
+        "nothing",
+        "open",
+        "closed",
+        "blank",
+        "mixed",
+        "at the seam",
+        "on it",
+        "past it",
+        "long",
+        "long inside",
+        "odd",
+    ],
+)
+def test_splitting_in_pieces_gives_the_lines_of_the_file(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(content)
+    hashed = sha256()
+    with open(tmp_path / "f", "rb") as file:
+        assert list(split_lines(tmp_path / "f", hashed.update)) == list(file)
+    assert list(split_lines(tmp_path / "f")) == content.splitlines(keepends=True) or b"\x0b" in content
+    assert hashed.hexdigest() == sha256(content).hexdigest()
+
+
+def test_an_id_is_new_as_often_as_it_is_asked_for_on_its_own_line() -> None:
+    ids = Ids("case_id")
+    assert [ids.is_new("a", 1), ids.is_new("a", 1), ids.is_new("a", 2), ids.is_new("b", 2)] == [True, True, False, True]
+    problem = ids.repeated("a", Spot("f", 2))
+    assert str(problem) == 'f:2 `case_id`: the id "a" stands on line 1 already (ids must be unique) [duplicate-id]'
+
+
+def test_what_a_dialect_would_not_read_is_not_written(tmp_path: Path) -> None:
+    def read(text: bytes, spot: Spot) -> list[Case | Problem]:
+        row = json.loads(text)
+        return [spot.problem("bad", "no")] if row.get("bad") else [spot.warning("odd", "hm")]
+
+    write_checked([{"a": 1}], tmp_path / "f.jsonl", read)
+    assert (tmp_path / "f.jsonl").read_bytes() == b'{"a": 1}\n'
+    rows: list[dict[str, Any]] = [{"bad": 1}, {"a": 1}, {"x": float("nan")}, {"x": object()}, {"x": "\ud800"}]
+    with pytest.raises(DatasetInvalid) as raised:
+        write_checked(rows, tmp_path / "g.jsonl", read)
+    assert [(problem.line, problem.code) for problem in raised.value.problems] == [
+        (1, "bad"),
+        (3, "not-writable"),
+        (4, "not-writable"),
+        (5, "not-writable"),
+    ]
+    assert not (tmp_path / "g.jsonl").exists()
