@@ -39,7 +39,7 @@ def command(
 
 
 async def _print(work: Workplace, name: str, kind: str, verdict: Verdict | None, out: BinaryIO) -> None:
-    async with await work.store() as store:
+    async with await work.store(read_only=True) as store:
         run = await store.find_run(name)
         results = store.iterate(run.id, verdict=verdict)
         match kind:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 import click
+from rich.console import JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
 from assay.cli.output import assay_command, print_json
 from assay.cli.summary import console
+from assay.errors import NotFound
 from assay.model.run import Run, RunState
 from assay.model.summary import Summary
 from assay.reports.figures import Rate
@@ -29,45 +32,49 @@ def command(
     as_json: bool,
 ) -> None:
     """List the runs, newest first."""
-    found = asyncio.run(_runs(work, limit, agent_id, RunState(state) if state else None))
+    chosen = RunState(state) if state else None
+    try:
+        found = asyncio.run(_runs(work, limit, agent_id, chosen, full=as_json))
+    except NotFound:
+        found = []
     if as_json:
-        print_json([evaluation_run(summary) for summary in found])
+        print_json([evaluation_run(each) for each in found if isinstance(each, Summary)])
     elif found:
-        console().print(_table([summary.run for summary in found]))
+        console().print(_table([each for each in found if isinstance(each, Run)]))
     else:
         click.echo("No runs yet. `assay demo` makes some; `assay run DATASET` makes yours.")
 
 
-async def _runs(work: Workplace, limit: int, agent_id: str | None, state: RunState | None) -> list[Summary]:
-    async with await work.store() as store:
-        return [await store.summary(run.id) for run in await store.runs(limit=limit, agent_id=agent_id, state=state)]
+async def _runs(
+    work: Workplace, limit: int, agent_id: str | None, state: RunState | None, *, full: bool
+) -> Sequence[Run | Summary]:
+    """The runs with their counts; or, `full`, with all that was counted."""
+    async with await work.store(read_only=True) as store:
+        runs = await store.runs(limit=limit, agent_id=agent_id, state=state)
+        return [await store.summary(run.id) for run in runs] if full else runs
 
 
 def _table(runs: list[Run]) -> Table:
+    """Counts that are zero in every run are not shown, nor the state when all are completed."""
+    kinds = [kind for kind in ("passed", "failed", "errored", "skipped", "pending") if _any(runs, kind)]
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for heading in (
-        "run",
-        "name",
-        "started",
-        "state",
-        "pass rate",
-        "passed",
-        "failed",
-        "errored",
-        "skipped",
-        "pending",
-    ):
-        table.add_column(heading)
+    unfinished = any(run.state is not RunState.COMPLETED for run in runs)
+    for heading in ("run", "name", "started (UTC)", *(["state"] if unfinished else []), *kinds, "pass rate [95 %]"):
+        least = 12 if heading == "name" else None
+        side: JustifyMethod = "right" if heading in kinds else "left"
+        table.add_column(heading, no_wrap=heading != "name", justify=side, min_width=least)
     for run in runs:
-        counts = run.counts
-        numbers = (counts.passed, counts.failed, counts.errored, counts.skipped, counts.pending)
-        rate = Rate(counts.passed, counts.passed + counts.failed)
+        rate = Rate(run.counts.passed, run.counts.passed + run.counts.failed)
         table.add_row(
             run.id[:8],
             Text(run.name),
-            (run.started_at or run.created_at).strftime("%Y-%m-%d %H:%M UTC"),
-            run.state.value,
+            (run.started_at or run.created_at).strftime("%m-%d %H:%M"),
+            *([run.state.value] if unfinished else []),
+            *(f"{getattr(run.counts, kind):,}" for kind in kinds),
             f"{rate.percent} [{rate.bounds}]" if rate.judged else "none judged",
-            *(f"{number:,}" for number in numbers),
         )
     return table
+
+
+def _any(runs: list[Run], kind: str) -> bool:
+    return any(getattr(run.counts, kind) for run in runs)

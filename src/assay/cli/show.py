@@ -41,7 +41,7 @@ def command(
 
 
 async def _found(work: Workplace, run: str, case: str | None, candidate: str | None) -> tuple[Summary, list[Result]]:
-    async with await work.store() as store:
+    async with await work.store(read_only=True) as store:
         found = await store.find_run(run)
         results = await store.results(found.id, case_id=case, candidate=candidate) if case else []
         return await store.summary(found.id), results
