@@ -39,10 +39,12 @@ class JudgedGrader:
     scale: Scale = UNIT
     mark: Mark = Mark()
     judge: Judge | None = None
+    setting: Setting = Setting()
 
     def bind(self, setting: Setting) -> Self:
         bound = copy(self)
         bound.judge = setting.judge
+        bound.setting = setting
         return bound
 
     async def asked(
@@ -52,7 +54,14 @@ class JudgedGrader:
         mark = mark or self.mark
         if self.judge is None:
             return self.without(Why.NO_JUDGE, NO_JUDGE, part, mark)
-        question = Question(grader=self.name, case=case, transcript=transcript, part=part)
+        question = Question(
+            grader=self.name,
+            case=case,
+            transcript=transcript,
+            part=part,
+            agent=self.setting.agent,
+            rubric=self.setting.rubric,
+        )
         try:
             given, reply = await ruling(self.judge, question, read)
         except JudgeFailed as failure:

@@ -6,7 +6,9 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
+from assay.model.agent import Agent
 from assay.model.case import Case
+from assay.model.rubric import Rubric
 from assay.model.score import Part
 from assay.model.transcript import Transcript
 
@@ -14,14 +16,18 @@ from assay.model.transcript import Transcript
 class Question(Struct, frozen=True, kw_only=True):
     """One thing a grader asks: about this case and transcript, and, where it has several, this criterion or rule.
 
-    `attempt` counts from 1: an unreadable reply is asked for again, a bounded number of times.
+    `agent` and `rubric` are those of the run. `attempt` counts from 1: an unreadable reply is asked for again, a
+    bounded number of times, and `unreadable` is what it was then.
     """
 
     grader: str
     case: Case
     transcript: Transcript
     part: Part | None = None
+    agent: Agent | None = None
+    rubric: Rubric | None = None
     attempt: int = 1
+    unreadable: str = ""
 
 
 class Reply(Struct, frozen=True, kw_only=True):

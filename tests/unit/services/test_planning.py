@@ -1,0 +1,222 @@
+"""Planning: everything is refused before anything is spent, and what made the run is pinned."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.errors import Conflict, DatasetInvalid, NotFound, PlanRefused, UnknownName
+from assay.kit.builtins import builtin_kit
+from assay.model.agent import Agent, AgentTool, KnowledgeBase
+from assay.model.case import Case
+from assay.model.profile import Normalization
+from assay.model.rubric import Rubric, Rule, Scope, Severity
+from assay.policies.profiles import builtin_profiles
+from assay.services.answers import Answers, read_answers
+from assay.services.options import RunOptions, options_of
+from assay.services.planning import Given, Plan, plan, read_given
+from assay.services.running import check_same, new_run, utc_now
+from assay.targets.recorded import plain_recordings
+from assay.testing import ScriptedTarget
+
+
+def kit_with(*targets: ScriptedTarget) -> Any:
+    kit = builtin_kit(builtin_profiles())
+    for target in targets:
+        kit.targets.add(target)
+    return kit
+
+
+def entry(id: str, **fields: Any) -> dict[str, Any]:
+    return {
+        "item_id": id,
+        "type": "single_turn",
+        "name": id,
+        "inputs": {"message": "Hi"},
+        "expected": {"success_criteria": ["Greets"], "should_use_tools": ["search_kb"]},
+        **fields,
+    }
+
+
+@pytest.fixture
+def test_set(tmp_path: Path) -> str:
+    path = tmp_path / "set.json"
+    document = {
+        "test_set_id": "ts-1",
+        "agent_id": "a" * 24,
+        "version": 4,
+        "name": "Shop",
+        "items": [entry("i1"), entry("i2")],
+    }
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return str(path)
+
+
+def answered(*cases: str, candidate: str = "") -> Given:
+    return Given(answers=Answers(plain_recordings(dict.fromkeys(cases, "Hello"), candidate), ()))
+
+
+def planned(dataset: str, given: Given | None = None, **options: Any) -> Plan:
+    return plan(RunOptions(datasets=(dataset,), **options), kit_with(), given or answered("i1", "i2"))
+
+
+def test_a_plan_has_a_lane_for_each_candidate_and_repeat(test_set: str) -> None:
+    recordings = plain_recordings({"i1": "x", "i2": "y"})
+    made = planned(test_set, Given(answers=Answers(recordings, ())), candidates=("juno", "orchid"))
+    assert [(lane.candidate, lane.repeat) for lane in made.lanes] == [("juno", 1), ("orchid", 1)]
+    assert made.total == 4
+
+
+def test_missing_answers_are_counted_and_the_first_are_named(test_set: str) -> None:
+    with pytest.raises(PlanRefused, match="1 answers are missing: i2"):
+        planned(test_set, answered("i1"))
+    with pytest.raises(PlanRefused, match=r"2 answers are missing: i1 \(repeat 2\), i2 \(repeat 2\)"):
+        planned(test_set, repeat=2)
+
+
+def test_a_scenario_needs_somebody_to_play_the_user(tmp_path: Path) -> None:
+    path = tmp_path / "set.json"
+    inputs = {"persona": "A customer", "initial_message": "Hi"}
+    path.write_text(json.dumps({"items": [entry("i1", type="scenario", inputs=inputs)]}), encoding="utf-8")
+    options = RunOptions(datasets=(str(path),), target="scripted")
+    with pytest.raises(PlanRefused, match="cannot play the user's side"):
+        plan(options, kit_with(ScriptedTarget("x")), Given())
+
+
+def test_recorded_answers_and_a_live_target_exclude_each_other(test_set: str) -> None:
+    options = RunOptions(datasets=(test_set,), target="scripted")
+    with pytest.raises(PlanRefused, match="cannot go with --target scripted"):
+        plan(options, kit_with(ScriptedTarget("x")), answered("i1", "i2"))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "told"),
+    [
+        ({"repeat": 0}, PlanRefused, "--repeat must be 1 or more"),
+        ({"graders": ("charm",)}, UnknownName, "unknown grader 'charm'"),
+        ({"profile": "nobody"}, UnknownName, "unknown profile 'nobody'; known: assessment_strict, prep_default"),
+        ({"judge": "openai"}, PlanRefused, "not available"),
+        ({"judge": "recorded:"}, PlanRefused, "not available"),
+    ],
+)
+def test_what_cannot_be_had_is_refused(
+    test_set: str, options: dict[str, Any], error: type[Exception], told: str
+) -> None:
+    with pytest.raises(error, match=told):
+        planned(test_set, **options)
+
+
+def test_the_pins_say_what_the_run_was_made_of(test_set: str) -> None:
+    pins = planned(test_set, filters={"id": ("i1",)}, normalization=Normalization.MIN_MAX).pins
+    (dataset,) = pins.datasets
+    assert (dataset.dialect, dataset.cases, dataset.id, dataset.name, dataset.version) == (
+        "test-set",
+        2,
+        "ts-1",
+        "Shop",
+        4,
+    )
+    assert len(dataset.sha256) == 64
+    assert pins.target == "recorded"
+    assert pins.filters == {"id": ("i1",)}
+    assert len(pins.policy_sha256) == 64
+
+
+def test_a_run_goes_on_only_with_what_it_began_with(test_set: str) -> None:
+    made = planned(test_set)
+    run = new_run(made, "", utc_now())
+    check_same(run, made.pins)
+    Path(test_set).write_text(Path(test_set).read_text(encoding="utf-8").replace("Greets", "Waves"), encoding="utf-8")
+    with pytest.raises(Conflict, match=r"set\.json has changed"):
+        check_same(run, planned(test_set).pins)
+    with pytest.raises(Conflict, match="the profiles have changed"):
+        check_same(run, planned(test_set, profile="prep_default").pins)
+
+
+def test_the_options_of_a_run_can_be_had_back_from_its_pins(test_set: str) -> None:
+    pins = planned(test_set, limit=1, concurrency=3).pins
+    options = options_of(pins, "again")
+    assert (options.datasets, options.limit, options.concurrency, options.name) == ((test_set,), 1, 3, "again")
+
+
+AGENT = Agent(
+    id="a",
+    name="Shop bot",
+    tools=(AgentTool(tool_name="live_handoff", id="t1"),),
+    knowledge_bases=(KnowledgeBase(id="k1", name="Handbook"),),
+)
+RUBRIC = Rubric(
+    name="House rules",
+    rules=(
+        Rule(id="BRIEF", name="Brief", severity=Severity.MEDIUM, scope=Scope.PROMPT),
+        Rule(
+            id="KB", name="Uses the KB", severity=Severity.HIGH, scope=Scope.KNOWLEDGE_BASE, component_ids=("k1", "k9")
+        ),
+    ),
+)
+
+
+def test_tools_and_components_the_agent_lacks_are_warned_about(test_set: str) -> None:
+    given = answered("i1", "i2")
+    made = planned(test_set, Given(answers=given.answers, agent=AGENT, rubric=RUBRIC))
+    assert made.warnings[:2] == (
+        "case 'i1' names the tool 'search_kb', which the agent 'Shop bot' does not have",
+        "rule 'KB' names the component 'k9', which the agent 'Shop bot' lacks",
+    )
+
+
+def written_rubric(folder: Path) -> str:
+    rules = [
+        {"id": "BRIEF", "name": "Brief", "severity": "medium", "component_scope": "prompt"},
+        {"id": "TOOLS", "name": "Tools", "severity": "high", "component_scope": "function"},
+    ]
+    path = folder / "rubric.json"
+    path.write_text(json.dumps({"rubric_id": "r", "name": "R", "version": 1, "rules": rules}), encoding="utf-8")
+    return str(path)
+
+
+def test_a_scope_keeps_its_rules_and_one_that_leaves_none_leaves_no_rubric(tmp_path: Path, test_set: str) -> None:
+    rubric = written_rubric(tmp_path)
+    kept = read_given(RunOptions(datasets=(test_set,), rubric=rubric, component_scope="prompt"), None).rubric
+    assert kept is not None
+    assert [rule.id for rule in kept.rules] == ["BRIEF"]
+    assert read_given(RunOptions(datasets=(test_set,), rubric=rubric, component_scope="general"), None).rubric is None
+    with pytest.raises(NotFound, match="no such rubric file"):
+        read_given(RunOptions(datasets=(test_set,), rubric="nowhere.json"), None)
+
+
+def test_two_answers_to_one_case_are_a_problem(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    row = json.dumps({"case_id": "i1", "response_text": "x"})
+    path.write_text(f"{row}\n{row}\n", encoding="utf-8")
+    with pytest.raises(DatasetInvalid) as caught:
+        read_answers([str(path)], kit_with().dialects["simulation"])
+    assert [(problem.code, problem.line) for problem in caught.value.problems] == [("duplicate-response", 2)]
+    with pytest.raises(NotFound, match="no such responses file"):
+        read_answers(["nowhere.jsonl"], kit_with().dialects["simulation"])
+
+
+async def test_a_simulation_file_answers_by_id_and_by_what_the_user_said(tmp_path: Path) -> None:
+    path = tmp_path / "sim.jsonl"
+    rows = [
+        {"question_id": "q1", "user_inputs": ["Hi"], "final_response": "Hello", "session_trace": []},
+        {"question_id": "elsewhere", "user_inputs": ["Bye", "now"], "final_response": "Ciao", "session_trace": []},
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    answers = read_answers([str(path)], kit_with().dialects["simulation"])
+    golden = tmp_path / "shop_golden.json"
+    questions = [
+        {"id": "q1", "user_inputs": ["Something else"], "agents_evaluated": [], "reference_data": {}},
+        {"id": "q2", "user_inputs": ["Bye", "now"], "agents_evaluated": [], "reference_data": {}},
+    ]
+    golden.write_text(json.dumps({"golden_questions": questions}), encoding="utf-8")
+    made = plan(RunOptions(datasets=(str(golden),)), kit_with(), Given(answers=answers))
+    said = []
+    for case in made.survey.cases():
+        session = await made.lanes[0].target.open(case)
+        said.append((case.id, session.transcript.answer))  # type: ignore[union-attr]
+    assert said == [("q1", "Hello"), ("q2", "Ciao")]
+    assert isinstance(case, Case)
