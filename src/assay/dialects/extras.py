@@ -29,6 +29,8 @@ def set_apart(value: Any, schema: Mapping[str, Any], spot: Spot) -> Extras:
     fields, or says `additionalProperties: true`, are free: everything in them is known."""
     extras = Extras({}, [])
     for parts, holder, known in list(_closed_objects(value, schema)):
+        if holder.keys() <= known.keys():
+            continue
         place = spot.below(*parts)
         extras.warnings.extend(unknown_fields(holder, known, file=place.file, line=place.line, prefix=place.prefix))
         for name in [name for name in holder if name not in known]:
@@ -51,19 +53,21 @@ def _pointer(parts: Sequence[str | int]) -> str:
 
 
 Parts = tuple[str | int, ...]
+Closed = tuple[Parts, dict[str, Any], Mapping[str, Any]]
+"""An object whose fields the schema names: its path, itself, and those names."""
 
 
-def _closed_objects(
-    value: Any, schema: Mapping[str, Any], parts: Parts = ()
-) -> Iterator[tuple[Parts, dict[str, Any], Sequence[str]]]:
-    """Every object in `value` whose fields the schema names; its path and those names."""
-    if isinstance(value, list) and "items" in schema:
+def _closed_objects(value: Any, schema: Mapping[str, Any], parts: Parts = ()) -> Iterator[Closed]:
+    if isinstance(value, list):
+        inside = schema.get("items", {})
         for index, element in enumerate(value):
-            yield from _closed_objects(element, schema["items"], (*parts, index))
+            if isinstance(element, dict | list):
+                yield from _closed_objects(element, inside, (*parts, index))
+        return
     fields: Mapping[str, Any] = schema.get("properties", {})
     if not isinstance(value, dict) or not fields or schema.get("additionalProperties") is True:
         return
-    yield parts, value, list(fields)
-    for name, rule in fields.items():
-        if name in value:
-            yield from _closed_objects(value[name], rule, (*parts, name))
+    yield parts, value, fields
+    for name, inner in value.items():
+        if isinstance(inner, dict | list) and name in fields:
+            yield from _closed_objects(inner, fields[name], (*parts, name))

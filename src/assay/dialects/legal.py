@@ -18,7 +18,7 @@ from assay.dialects.legal_checks import path_problems, row_problems
 from assay.dialects.legal_rows import AnyRow, decode, valid_row
 from assay.dialects.legal_schema import SCHEMA, VERSION
 from assay.dialects.legal_writing import legal_rows
-from assay.dialects.lines import Ids, Watch, split_lines, write_checked
+from assay.dialects.lines import Ids, Watch, not_an_object, split_lines, write_checked
 from assay.dialects.problems import Checker
 from assay.dialects.strict_json import BOM, duplicate_free, parse
 from assay.errors import Level, Problem
@@ -95,12 +95,14 @@ def _astray(row: AnyRow, folder: Path) -> bool:
 def _slow(text: bytes, spot: Spot, ids: Ids, folder: Path) -> Iterator[Case | Problem]:
     """Every problem of the line; the case too, where they are only warnings."""
     value, problems = parse(text, file=spot.file, line=spot.line)
-    row = valid_row(value) if isinstance(value, dict) else None
-    if row is None and (value is not None or not problems):
+    if not isinstance(value, dict):
+        yield from problems or [not_an_object(value, spot)]
+        return
+    apart = extras.set_apart(value, SCHEMA, spot)
+    row = valid_row(value)
+    if row is None:
         problems += _CHECKER.problems(value, file=spot.file, line=spot.line)
-    if isinstance(value, dict):
-        apart = extras.set_apart(value, SCHEMA, spot)
-        problems += [*row_problems(value, spot, ids, folder), *apart.warnings]
-        if all(problem.level is Level.WARNING for problem in problems):
-            yield row.case(apart.kept) if row else spot.problem("invalid", "cannot be read, though it fits the schema")
+    problems += [*row_problems(value, spot, ids, folder), *apart.warnings]
+    if all(problem.level is Level.WARNING for problem in problems):
+        yield row.case(apart.kept) if row else spot.problem("invalid", "cannot be read, though it fits the schema")
     yield from problems

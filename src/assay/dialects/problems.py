@@ -43,7 +43,7 @@ class Checker:
                     hint=fault.hint or described,
                 )
                 found.setdefault((fault.code, path), problem)
-        return list(found.values())
+        return _without_moot(list(found.values()))
 
 
 def schema_problems(
@@ -70,6 +70,18 @@ def unknown_fields(
         )
         for name in value
         if name not in known
+    ]
+
+
+def _without_moot(problems: list[Problem]) -> list[Problem]:
+    """What else is wrong with a field that must not be there at all is of no interest."""
+    forbidden = tuple(problem.field for problem in problems if problem.code == "forbidden-field")
+    inside = tuple(f"{field}{mark}" for field in forbidden for mark in (".", "["))
+    return [
+        problem
+        for problem in problems
+        if problem.code == "forbidden-field"
+        or (problem.field not in forbidden and not problem.field.startswith(inside))
     ]
 
 

@@ -6,6 +6,7 @@ the two must agree, so no case comes from a file that was not validated. finding
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -25,6 +26,9 @@ from assay.errors import Conflict, DatasetInvalid, Level, Problem
 from assay.model.case import Case
 
 Look = Callable[[Case], object]
+
+MOST_ALIKE = 100
+"""Warnings with the same code and field that a report lists one by one."""
 
 
 class FileReport(Struct, frozen=True, kw_only=True):
@@ -134,17 +138,29 @@ class _Tally:
         self._look = look
         self._ids: set[str] | None = None if tells_ids else set()
         self._cases = 0
-        self._found: list[Problem] = []
+        self._problems: list[Problem] = []
+        self._warnings: list[Problem] = []
+        self._alike: Counter[tuple[str, str]] = Counter()
         self._repeated: list[Problem] = []
 
     def add_all(self, read: Iterable[Case | Problem | None]) -> None:
         for found in read:
             if isinstance(found, Problem):
-                self._found.append(found)
+                self._note(found)
             else:
                 self._cases += 1
                 if found is not None:
                     self._add(found)
+
+    def _note(self, problem: Problem) -> None:
+        """Every problem, and the first of many equal warnings: a large file may have one on each line."""
+        kind = (problem.code, problem.field)
+        if problem.level is Level.ERROR:
+            self._problems.append(problem)
+            return
+        self._alike[kind] += 1
+        if self._alike[kind] <= MOST_ALIKE:
+            self._warnings.append(problem)
 
     def _add(self, case: Case) -> None:
         if self._look is not None:
@@ -155,7 +171,7 @@ class _Tally:
             self._ids.add(case.id)
 
     def report(self, dialect: str, sha256: str) -> FileReport:
-        problems = [problem for problem in self._found if problem.level is Level.ERROR]
+        problems = list(self._problems)
         if not any(problem.code == "duplicate-id" for problem in problems):
             problems += self._repeated
         if not problems and not self._cases:
@@ -165,9 +181,16 @@ class _Tally:
             dialect=dialect,
             cases=self._cases,
             problems=tuple(problems),
-            warnings=tuple(problem for problem in self._found if problem.level is Level.WARNING),
+            warnings=(*self._warnings, *self._more()),
             sha256=sha256,
         )
+
+    def _more(self) -> Iterator[Problem]:
+        for (code, field), count in self._alike.items():
+            if count > MOST_ALIKE:
+                message = f"and {count - MOST_ALIKE:,} more lines with this warning"
+                file = str(self._path)
+                yield Problem(code=code, message=message, file=file, field=field, level=Level.WARNING)
 
 
 def _repeated(id: str, path: Path) -> Problem:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import Any
 
 SHOWN = 60
@@ -40,6 +41,11 @@ def a(noun: str) -> str:
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """`did you mean …?`, or nothing. Capitals do not matter."""
+    return _guess(name, tuple(known))
+
+
+@lru_cache(maxsize=4096)  # the same slip stands on every line of a file
+def _guess(name: str, known: tuple[str, ...]) -> str:
     plain = {word.lower(): word for word in known}
     close = get_close_matches(name.lower(), list(plain), n=1)
     return f"did you mean `{plain[close[0]]}`?" if close else ""

@@ -11,8 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from assay.dialects.explain import ExplainDialect
-from assay.dialects.explain_inputs import payload_of
+from assay.dialects.explain_inputs import json_text, payload_of
 from assay.dialects.explain_schema import AGENTS, DEFAULT_EVALS, PAYLOADS
+from assay.dialects.json_places import Spot
+from assay.dialects.lines import Ids
 from assay.dialects.reading import read_cases, validate
 from assay.errors import DatasetInvalid
 from assay.model.case import Case, SingleTurn, World
@@ -407,3 +409,42 @@ def test_writing_and_reading_back_gives_equal_cases(tmp_path: Path, rows: tuple[
     assert len(cases) == 2
     DIALECT.write(cases, tmp_path / "out.jsonl")
     assert list(read_cases(tmp_path / "out.jsonl", DIALECT)) == cases
+
+
+@st.composite
+def usual_rows(draw: st.DrawFn) -> Row:
+    """Rows as most files have them: known names, a payload for each eval that is asked for and for no other."""
+    row = {key: value for key, value in draw(explain_rows()).items() if key != "workflow_mode"}
+    evals = row["required_evals"] or ["CoherenceExplain"]
+    row |= {"agent_name": "engagement-agent", "case_id": "engagement-agent-0001", "phase": "preparation"}
+    row = {"context": "", "relevant_context": "", "model_answer": "x", "invoked_tool_calls": [], **row}
+    for call in (*row["invoked_tool_calls"], *row.get("expected_tool_calls", ())):
+        call |= {"arguments": json_text(call.get("arguments", {}))}
+    return {**row, "required_evals": evals, "explain_inputs": {eval: payload_of(eval, row) for eval in evals}}
+
+
+def spoilt(row: Row, data: st.DataObject) -> Row:
+    """The row with one field, or one key of one payload, changed or left out."""
+    odd = st.just(...) | st.none() | st.integers() | st.sampled_from(["", " ", "x", [], {}, [""], [{"tool": ""}]])
+    place = data.draw(st.sampled_from([row, *row["explain_inputs"].values()]))
+    key = data.draw(st.sampled_from([*place]))
+    place[key] = data.draw(odd)
+    return {name: value for name, value in row.items() if value is not ...}
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(usual_rows(), st.data())
+def test_the_quick_and_the_slow_reader_agree(tmp_path: Path, row: Row, data: st.DataObject) -> None:
+    if data.draw(st.booleans()):
+        row = spoilt(row, data)
+    bundle = row.get("explain_inputs")
+    if isinstance(bundle, dict):
+        row["explain_inputs"] = {
+            eval: {key: value for key, value in payload.items() if value is not ...} for eval, payload in bundle.items()
+        }
+    text = json.dumps(row, ensure_ascii=data.draw(st.booleans())).encode()
+    path = write_rows(tmp_path / "d.jsonl", [text])
+    slow = list(DIALECT._line(text, Spot(str(path), 1), Ids("case_id"), ()))
+    assert list(DIALECT.read(path)) == slow
+    if all(isinstance(found, Case) for found in slow):
+        assert list(DIALECT.read_again(path, lambda _: None)) == slow

@@ -53,3 +53,8 @@ def test_each_is_a_warning_at_its_place() -> None:
 def test_a_pointer_that_leads_nowhere_is_not_passed_over() -> None:
     with pytest.raises(LookupError):
         put_back({"choices": []}, {"/choices/3/why": 1})
+
+
+@pytest.mark.parametrize("value", ["text", None, 5, ["x"]])
+def test_what_is_no_object_has_no_unknown_fields(value: Any) -> None:
+    assert set_apart(value, SCHEMA, Spot("f", 1)).kept == {}

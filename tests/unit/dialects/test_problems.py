@@ -168,3 +168,12 @@ def test_fields_nobody_knows_are_warnings_with_a_guess() -> None:
             level=Level.WARNING,
         )
     ]
+
+
+def test_a_forbidden_field_of_the_wrong_type_is_one_problem() -> None:
+    schema = {
+        "properties": {"a": {"type": "array", "items": {"type": "string"}}},
+        "allOf": [{"properties": {"a": False}}],
+    }
+    for value in ({"a": 5}, {"a": [5]}):
+        assert [problem.code for problem in schema_problems(schema, value, file="f", line=1)] == ["forbidden-field"]

@@ -143,3 +143,18 @@ def test_the_quick_ways_are_offered_by_the_built_in_line_dialects() -> None:
     dialects: list[Dialect] = [LEGAL, ExplainDialect(), Plain()]
     assert [isinstance(dialect, Watchable) for dialect in dialects] == [True, True, False]
     assert [isinstance(dialect, Surveying) for dialect in dialects] == [True, False, False]
+
+
+def test_a_warning_on_every_line_is_told_a_hundred_times_and_then_counted(tmp_path: Path) -> None:
+    rows = [mcq(f"r{number}", extra=number, other=1) for number in range(1500)]
+    report = validate(write_rows(tmp_path / "d.jsonl", rows), LEGAL)
+    assert (report.cases, report.problems, len(report.warnings)) == (1500, (), 202)
+    assert [(warning.line, warning.field, warning.message) for warning in report.warnings[-2:]] == [
+        (None, "extra", "and 1,400 more lines with this warning"),
+        (None, "other", "and 1,400 more lines with this warning"),
+    ]
+
+
+def test_problems_are_never_counted_only(tmp_path: Path) -> None:
+    rows = [mcq(f"r{number}", prompt="") for number in range(250)]
+    assert len(validate(write_rows(tmp_path / "d.jsonl", rows), LEGAL).problems) == 250
