@@ -1,0 +1,117 @@
+"""The door: from a request to a completion through cache, limits, budget, retries, adapter and HTTP, in that order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import TracebackType
+
+from msgspec import Struct, field
+
+from assay.llm.adapters import ADAPTERS
+from assay.llm.asked import Asked, Shared
+from assay.llm.base import Budget, Cache, LanguageModel, Recorder
+from assay.llm.cache import Flights, MemoryCache
+from assay.llm.calling import Caller, Line, Surroundings
+from assay.llm.counters import Counters, total
+from assay.llm.limits import Gate, Rates
+from assay.llm.parts import CallSettings
+from assay.llm.redact import Redactor
+from assay.llm.retry import Retry
+from assay.llm.specs import Access, ModelSpec, key_of, parse
+from assay.llm.tracing import Trace, Tracer
+from assay.llm.wire import Transport
+from assay.prices.table import PriceTable
+
+ATTEMPT_SECONDS = 120.0
+
+
+class Habits(Struct, frozen=True, kw_only=True):
+    """How the door behaves: calls in flight for each model, seconds for an attempt, retries, and the rates of models by
+    `provider:model`."""
+
+    concurrency: int = 8
+    attempt_seconds: float = ATTEMPT_SECONDS
+    retry: Retry = Retry()
+    rates: Mapping[str, Rates] = field(default_factory=dict)
+
+
+class Fittings(Struct, frozen=True, kw_only=True):
+    """What others put into the door."""
+
+    cache: Cache | None = None
+    budget: Budget | None = None
+    prices: PriceTable | None = None
+    recorder: Recorder | None = None
+    trace: Trace | None = None
+
+
+class Door:
+    """Makes models, and holds what they share. Closes its transport."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        environ: Mapping[str, str],
+        habits: Habits | None = None,
+        fittings: Fittings | None = None,
+        around: Surroundings | None = None,
+    ) -> None:
+        self._transport = transport
+        self._environ = environ
+        self._habits = habits or Habits()
+        self._around = around or Surroundings()
+        self._fittings = fittings or Fittings()
+        self._shared = Shared(
+            cache=MemoryCache() if self._fittings.cache is None else self._fittings.cache,
+            flights=Flights(),
+            prices=PriceTable.load() if self._fittings.prices is None else self._fittings.prices,
+            budget=self._fittings.budget,
+            recorder=self._fittings.recorder,
+        )
+        self._callers: dict[ModelSpec, Caller] = {}
+        self.redactor = Redactor()
+
+    async def __aenter__(self) -> Door:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._transport.close()
+
+    @property
+    def counters(self) -> dict[str, Counters]:
+        """What was counted, by model."""
+        return {str(spec): caller.counters for spec, caller in self._callers.items()}
+
+    @property
+    def total(self) -> Counters:
+        return total(self.counters.values())
+
+    def model(
+        self, spec: str | ModelSpec, settings: CallSettings | None = None, access: Access | None = None
+    ) -> LanguageModel:
+        """A model by `provider:model`. Raises `ConfigInvalid` where a key or an address is missing."""
+        found = parse(spec, self._environ, access) if isinstance(spec, str) else spec
+        if found not in self._callers:
+            # One for each model: its gate and its counters are shared by all who ask it.
+            self._callers[found] = self._caller(found)
+        return Asked(found, settings or CallSettings(), self._callers[found], self._shared)
+
+    def _caller(self, spec: ModelSpec) -> Caller:
+        adapter, habits, around = ADAPTERS[spec.provider], self._habits, self._around
+        key = key_of(spec, self._environ)
+        self.redactor.learn(key)
+        rates = habits.rates.get(str(spec)) or Rates()
+        line = Line(
+            name=str(spec),
+            url=adapter.url(spec),
+            headers=adapter.headers(spec, key),
+            read=adapter.answer,
+            transport=self._transport,
+            gate=Gate(habits.concurrency, rates, around.clock, around.sleep),
+            retry=habits.retry,
+            seconds=habits.attempt_seconds,
+        )
+        tracer = Tracer(self._fittings.trace, self.redactor)
+        return Caller(line, self._fittings.budget, around, self.redactor, tracer)
