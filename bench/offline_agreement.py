@@ -1,0 +1,223 @@
+"""How far people agree with the offline judge: every figure of docs/offline-judge.md, measured again from the public
+data in `$ASSAY_SHARED` (else `../shared`). `python -m bench.offline_agreement`."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from hashlib import sha256
+from pathlib import Path
+from random import Random
+from statistics import fmean
+from typing import Any
+
+from assay.judges.base import Question
+from assay.judges.offline.about import Kind, Measured
+from assay.judges.offline.judge import OfflineJudge
+from assay.judges.offline.opinions import CannotTell, Opinion
+from assay.model.case import Case, SingleTurn
+from assay.model.expectation import ReferenceAnswer
+from assay.model.score import Part
+from assay.model.transcript import Transcript
+from assay.stats.agreement import cohen_kappa
+from assay.stats.bootstrap import bootstrap_interval
+from assay.stats.correlation import spearman
+
+DATA = Path(os.environ.get("ASSAY_SHARED", Path(__file__).parents[2] / "shared")) / "data"
+JUDGE = OfflineJudge()
+PASSES = 0.7
+RATED = {
+    "CoherenceExplain": "coherence",
+    "FluencyExplain": "naturalness",
+    "PerceivedIntelligenceExplain": "engagingness",
+    "IntentResolutionExplain": "groundedness",
+    "RelevanceExplain": "overall",
+    "HelpfulnessExplain": "overall",
+    "TaskAdherenceExplain": "overall",
+}
+
+
+def opinion(grader: str, question: str, answer: str, **more: Any) -> Opinion | None:
+    """What the judge thinks, where it is sure enough to say so."""
+    case = Case(
+        id="x",
+        input=SingleTurn(message=question, context=more.get("context", "")),
+        expectations=more.get("expectations", ()),
+    )
+    part = more.get("part")
+    view = JUDGE.view(Question(grader=grader, case=case, transcript=Transcript(answer=answer), part=part))
+    return None if isinstance(view, CannotTell) or view.confidence < JUDGE.threshold else view
+
+
+def read(*parts: str) -> Any:
+    return json.loads(DATA.joinpath(*parts).read_text(encoding="utf-8"))
+
+
+def lines(*parts: str) -> Iterator[Any]:
+    with DATA.joinpath(*parts).open(encoding="utf-8") as file:
+        yield from map(json.loads, file)
+
+
+def is_built_on(question: str) -> bool:
+    """The half of the questions that was looked at while the judge was built; the other half was not."""
+    return int(sha256(question.encode()).hexdigest(), 16) % 2 == 0
+
+
+def verdicts(entries: Iterable[Any]) -> tuple[list[bool | None], list[bool]]:
+    """The judge's verdicts on reference answers (None: cannot tell) and people's."""
+    said: list[bool | None] = []
+    people: list[bool] = []
+    for entry in entries:
+        expected = (ReferenceAnswer(answers=tuple(entry["gold_answers"])),)
+        view = opinion("reference_answer", entry["question"], entry["answer"], expectations=expected)
+        said.append(None if view is None else view.value >= PASSES)
+        people.append(entry["human"] == "Yes")
+    return said, people
+
+
+def agreed(
+    what: str, data: str, said: Sequence[bool | None], people: Sequence[bool], *, silent: bool = True
+) -> Measured:
+    """`silent`: what it cannot tell counts as disagreement; else it is left out."""
+    decided = [(one, other) for one, other in zip(said, people, strict=True) if one is not None]
+    same = sum(one == other for one, other in decided)
+    kind = Kind.AGREEMENT if silent else Kind.DECIDED
+    value = same / (len(said) if silent else len(decided))
+    return Measured(what=what, data=data, kind=kind, n=len(said), decided=len(decided), value=round(value, 3))
+
+
+def references() -> Iterator[Measured]:
+    entries = list(lines("openqa_eval", "nq301.jsonl"))
+    halves: tuple[tuple[str, Callable[[Any], bool]], ...] = (
+        ("openqa_eval, all", lambda entry: True),
+        ("openqa_eval, the half it was built on", lambda entry: is_built_on(entry["question"])),
+        ("openqa_eval, the half held out", lambda entry: not is_built_on(entry["question"])),
+    )
+    for data, wanted in halves:
+        chosen = list(filter(wanted, entries))
+        said, people = verdicts(chosen)
+        found = agreed("short reference answers", data, said, people)
+        print(f"  {data}: {_beside(chosen, said, people)}")
+        yield found
+
+
+def _beside(entries: Sequence[Any], said: Sequence[bool | None], people: Sequence[bool]) -> str:
+    """Kappa, the interval that drawing whole questions gives, and the trained matcher that saw neither half."""
+    kappa = cohen_kappa([one is True for one in said], people)
+    same = [(entry["question"], one is other) for entry, one, other in zip(entries, said, people, strict=True)]
+    interval = bootstrap_interval(
+        same, lambda drawn: fmean(one for _, one in drawn), Random(1), cluster=lambda pair: pair[0]
+    )
+    trained = fmean((entry["bem"]["verdict"] == "Yes") is other for entry, other in zip(entries, people, strict=True))
+    low, high = interval or (0.0, 1.0)
+    return f"kappa {kappa:.3f}, interval {low:.3f} to {high:.3f} by question; a trained matcher {trained:.3f}"
+
+
+def statements() -> Iterator[Measured]:
+    """Criteria made of the gold answer: people's verdict on the answer is the verdict on the criterion."""
+    entries = [entry for entry in lines("openqa_eval", "nq301.jsonl") if len(entry["gold_answers"]) == 1]
+    for form, wanted in (("Names {}", True), ("Does not mention {}", False)):
+        said: list[bool | None] = []
+        for entry in entries:
+            part = Part(id="c", text=form.format(entry["gold_answers"][0]))
+            view = opinion("criteria", entry["question"], entry["answer"], part=part)
+            said.append(None if view is None else (view.value == 1) is wanted)
+        people = [entry["human"] == "Yes" for entry in entries]
+        yield agreed(f"criteria: “{form.format('…')}”", "openqa_eval, one gold answer", said, people, silent=False)
+
+
+def long_references() -> Iterator[Measured]:
+    """No one rated answers to these; a reference must agree with itself, and not with that of another question."""
+    entries = list(lines("lexam", "open.legal_eval_v1.jsonl"))
+    given = {"itself": 0, "the next question's": 1}
+    for what, step in given.items():
+        views = [
+            opinion(
+                "reference_answer",
+                entry["prompt"],
+                entries[(at + step) % len(entries)]["reference_answers"][0],
+                expectations=(ReferenceAnswer(answers=tuple(entry["reference_answers"])),),
+            )
+            for at, entry in enumerate(entries)
+        ]
+        right = sum((view is not None and view.value >= PASSES) is (step == 0) for view in views)
+        decided = sum(view is not None for view in views)
+        yield Measured(
+            what=f"long references against {what}",
+            data="lexam, open questions",
+            kind=Kind.SELF_CHECK,
+            n=len(views),
+            decided=decided,
+            value=right / len(views),
+        )
+
+
+def ratings() -> Iterator[Measured]:
+    entries = read("unieval", "topical_chat.json")
+    for grader, rated in RATED.items():
+        pairs = []
+        for entry in entries:
+            turns = [turn for turn in entry["source"].split("\n") if turn.strip()]
+            view = opinion(grader, turns[-1], entry["system_output"], context=entry["context"])
+            if view is not None:
+                pairs.append((weighed(view), entry["scores"][rated]))
+        value = spearman([one for one, _ in pairs], [other for _, other in pairs]) or 0.0
+        yield Measured(
+            what=f"{grader} against rated {rated}",
+            data="unieval, dialogue turns",
+            kind=Kind.CORRELATION,
+            n=len(entries),
+            decided=len(pairs),
+            value=round(value, 3),
+        )
+
+
+def preferences() -> Iterator[Measured]:
+    pandalm = [
+        (f"{entry['instruction']}\n{entry['input']}", str(entry["response1"]), str(entry["response2"]), preferred)
+        for entry in read("pandalm", "data", "testset-v1.json")
+        if (preferred := Counter(entry[f"annotator{n}"] for n in (1, 2, 3)).most_common(1)[0][0])
+    ]
+    llmbar = [
+        (entry["input"], entry["output_1"], entry["output_2"], entry["label"])
+        for entry in read("llmbar", "Natural", "dataset.json")
+    ]
+    for data, pairs in (("pandalm, pairs without a tie", pandalm), ("llmbar/Natural", llmbar)):
+        yield _preferred("HelpfulnessExplain", data, pairs)
+
+
+def _preferred(grader: str, data: str, pairs: Sequence[tuple[str, str, str, int]]) -> Measured:
+    points, decided = 0.0, 0
+    for question, first, second, preferred in pairs:
+        one, other = (opinion(grader, question, answer) for answer in (first, second))
+        values = [weighed(view) if view else 0.0 for view in (one, other)]
+        decided += values[0] != values[1]
+        points += 0.5 if values[0] == values[1] else float((values[0] > values[1]) is (preferred == 1))
+    value = round(points / len(pairs), 3)
+    return Measured(what=grader, data=data, kind=Kind.PREFERENCE, n=len(pairs), decided=decided, value=value)
+
+
+def weighed(view: Opinion) -> float:
+    """The value before it is rounded to a whole number, where it was weighed."""
+    return float(view.details.get("weighed", view.value))
+
+
+def measured() -> Iterator[Measured]:
+    for group in (references, statements, long_references, ratings, preferences):
+        yield from group()
+
+
+def main() -> None:
+    if not DATA.exists():
+        print(f"public data not found: {DATA} (set ASSAY_SHARED)")
+        return
+    for each in measured():
+        print(
+            f"{each.what:60} {each.data:42} {each.decided:5} of {each.n:5}  {each.value:.3f}  {each.kind.name.lower()}"
+        )
+
+
+if __name__ == "__main__":
+    main()

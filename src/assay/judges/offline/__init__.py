@@ -1,0 +1,1 @@
+"""The offline judge: deterministic, without a model, a network or randomness; it rules, or says that it cannot tell."""

@@ -1,0 +1,88 @@
+"""How far people agree with the offline judge, kind by kind. `python -m bench.offline_agreement` measures these
+figures, and the acceptance tests measure them again: a figure that no longer holds fails them."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from msgspec import Struct
+
+
+class Kind(Enum):
+    """What a figure is."""
+
+    AGREEMENT = "agreement with people, `cannot tell` counted as disagreement"
+    DECIDED = "agreement with people where it decides"
+    CORRELATION = "Spearman's rank correlation with people's ratings"
+    PREFERENCE = "the answer people prefer has the higher value; ties count half"
+    SELF_CHECK = "share of answers judged as they must be"
+
+
+class Measured(Struct, frozen=True, kw_only=True):
+    """One figure: what was judged, on which data, how often it decided."""
+
+    what: str
+    data: str
+    kind: Kind
+    n: int
+    decided: int
+    value: float
+
+
+def _measured(what: str, data: str, kind: Kind, decided: tuple[int, int], value: float) -> Measured:
+    return Measured(what=what, data=data, kind=kind, decided=decided[0], n=decided[1], value=value)
+
+
+MEASURED = (
+    _measured("short reference answers", "openqa_eval, all", Kind.AGREEMENT, (1490, 1490), 0.809),
+    _measured("short reference answers", "openqa_eval, the half it was built on", Kind.AGREEMENT, (728, 728), 0.849),
+    _measured("short reference answers", "openqa_eval, the half held out", Kind.AGREEMENT, (762, 762), 0.772),
+    _measured("criteria: “Names …”", "openqa_eval, one gold answer", Kind.DECIDED, (703, 829), 0.789),
+    _measured("criteria: “Does not mention …”", "openqa_eval, one gold answer", Kind.DECIDED, (719, 829), 0.807),
+    _measured("long references against itself", "lexam, open questions", Kind.SELF_CHECK, (100, 100), 1.0),
+    _measured("long references against the next question's", "lexam, open questions", Kind.SELF_CHECK, (95, 100), 1.0),
+    _measured(
+        "CoherenceExplain against rated coherence", "unieval, dialogue turns", Kind.CORRELATION, (360, 360), 0.332
+    ),
+    _measured(
+        "FluencyExplain against rated naturalness", "unieval, dialogue turns", Kind.CORRELATION, (360, 360), 0.206
+    ),
+    _measured(
+        "PerceivedIntelligenceExplain against rated engagingness",
+        "unieval, dialogue turns",
+        Kind.CORRELATION,
+        (360, 360),
+        0.343,
+    ),
+    _measured(
+        "IntentResolutionExplain against rated groundedness",
+        "unieval, dialogue turns",
+        Kind.CORRELATION,
+        (360, 360),
+        0.276,
+    ),
+    _measured("RelevanceExplain against rated overall", "unieval, dialogue turns", Kind.CORRELATION, (360, 360), 0.29),
+    _measured(
+        "HelpfulnessExplain against rated overall", "unieval, dialogue turns", Kind.CORRELATION, (360, 360), 0.298
+    ),
+    _measured(
+        "TaskAdherenceExplain against rated overall", "unieval, dialogue turns", Kind.CORRELATION, (360, 360), 0.258
+    ),
+    _measured("HelpfulnessExplain", "pandalm, pairs without a tie", Kind.PREFERENCE, (846, 894), 0.649),
+    _measured("HelpfulnessExplain", "llmbar/Natural", Kind.PREFERENCE, (91, 100), 0.575),
+)
+NOT_MEASURED = (
+    "criteria about tone, reasoning or conduct, rubric rules and expected outcomes: mostly `cannot tell`; no public "
+    "set of ours has answers with people's verdicts on them",
+    "ToolCallAccuracyExplain and the golden world's judged evals: the program's comparison with the expected calls, "
+    "steps, state or answer, on the judge's scale",
+    "EmpathyExplain: words of feeling; mostly `cannot tell`",
+)
+
+
+def table(measured: tuple[Measured, ...] = MEASURED) -> list[tuple[str, str, str, str, str]]:
+    """The figures as lines to print: what, data, decided of n, value, what the value is."""
+    return [
+        (each.what, each.data, f"{each.decided:,} of {each.n:,}", f"{each.value:.3f}", each.kind.value)
+        for each in measured
+    ]

@@ -1,0 +1,99 @@
+"""Text made comparable: one spelling for letters, marks, initials and numbers. Everything that the offline judge
+compares has passed through `tokens`; nothing here knows what is compared with what."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from unicodedata import category, normalize
+
+from assay.judges.offline.number_words import spelled_numbers
+
+_MOJIBAKE = re.compile(r"[ÃÂ][\x80-\xbf\xa0-\xff]|â€")
+_ROMAN = re.compile(r"\b(?=[IVXL]{2})(?:XL|L?X{0,3})(?:IX|IV|V?I{0,3})(?<=[IVXL])\b")
+_POSSESSIVE = re.compile(r"['’`´]s\b")
+_APOSTROPHE = re.compile(r"(?<=\w)['’`´](?=\w)")
+_HALF_DAY = re.compile(r"(?<=\d)(?::00)?\s*([ap])\.?\s?m\b\.?")
+_ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_TOKEN = re.compile(r"(?<![\w.)])-?\d+(?:\.\d+)?|\d+(?:\.\d+)?|[^\W\d_]+|[%$€£°]")
+_NUMERALS = {"I": 1, "V": 5, "X": 10, "L": 50}
+
+_UNSEEN = ("Mn", "Cf")
+"""Accents, and marks of no width that hide a word from a search."""
+ARTICLES = frozenset({"a", "an", "the"})
+
+
+@lru_cache(maxsize=4096)
+def tokens(text: str) -> tuple[str, ...]:
+    """The words and numbers of a text in one spelling: no case, accents, articles or punctuation; `twenty-one`, `21st`
+    and `XXI` are all `21`; `B.R.` is two initials."""
+    folded = folded_text(text)
+    found = spelled_numbers(_TOKEN.findall(folded))
+    return tuple(_without_articles(found)) or tuple(found)
+
+
+def folded_text(text: str) -> str:
+    """One spelling for letters and figures; the words are still where they were."""
+    text = _ROMAN.sub(_arabic, _repaired(text))
+    text = "".join(mark for mark in normalize("NFKD", text) if category(mark) not in _UNSEEN)
+    text = _APOSTROPHE.sub("", _POSSESSIVE.sub("", text.casefold())).replace("&", " and ").replace("−", "-")
+    return _ORDINAL.sub("", _THOUSANDS.sub("", _HALF_DAY.sub(r" \1m", text)))
+
+
+def squeezed(words: tuple[str, ...]) -> str:
+    """The words without their breaks: `steam ship` is `steamship`, `u s a` is `usa`."""
+    return "".join(words)
+
+
+def is_number(token: str) -> bool:
+    return token[0].isdigit() or (token[0] == "-" and len(token) > 1)
+
+
+def singular(word: str) -> str:
+    """The word without a plural ending, roughly."""
+    if len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is")):
+        return word
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(("xes", "ches", "shes", "sses", "zes")):
+        return word[:-2]
+    return word[:-1]
+
+
+def root(word: str) -> str:
+    """What words of one family share, roughly: `environment` and `environmental`, `refund` and `refunded`."""
+    if is_number(word):
+        return word
+    word = singular(word)
+    for ending in ("ing", "ed", "ly", "er", "e"):
+        if word.endswith(ending) and len(word) - len(ending) >= 4:
+            word = word[: -len(ending)]
+            break
+    return word[:6]
+
+
+def _without_articles(words: list[str]) -> Iterator[str]:
+    for place, word in enumerate(words):
+        # Beside another letter an `a` is an initial: U.S.A.
+        lettered = word == "a" and any(len(near) == 1 for near in words[max(0, place - 1) : place])
+        if word not in ARTICLES or lettered:
+            yield word
+
+
+def _repaired(text: str) -> str:
+    """UTF-8 that somebody read as Latin-1 is read again; a text that does not decode stays as it is."""
+    if not _MOJIBAKE.search(text):
+        return text
+    try:
+        return text.encode("cp1252").decode("utf-8")
+    except UnicodeError:
+        return text.replace("Â\xa0", " ")
+
+
+def _arabic(found: re.Match[str]) -> str:
+    letters = found[0]
+    values = [_NUMERALS[letter] for letter in letters]
+    signed = (-one if one < two else one for one, two in zip(values, [*values[1:], 0], strict=True))
+    return str(sum(signed))

@@ -1,0 +1,84 @@
+"""A text in sentences, each with its folded words; and where one run of words lies in another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from msgspec import Struct
+
+from assay.judges.offline.folding import squeezed, tokens
+from assay.judges.offline.names import LONG_WORD, same_word
+from assay.judges.offline.vocabulary import ALIASES, LONGEST_ALIAS, STOPWORDS
+
+Words = tuple[str, ...]
+
+_ABBREVIATED = (
+    r"(?<!\b[A-Za-z]\.)(?<!\b(?:Dr|Mr|Ms|St|vs|No|Jr|Sr|Mt|ca)\.)(?<!\b(?:Mrs|Inc|Gen|Col|Art|Abs|e\.g|i\.e)\.)"
+)
+_SENTENCE_END = re.compile(r"(?<=[.!?])" + _ABBREVIATED + r"[\"'”’)]*\s+(?=[\"'“‘(*]*[A-Z0-9ÄÖÜ])|\s*\n+\s*|;\s+")
+
+
+class Passage(Struct, frozen=True):
+    """One sentence as it stands, and its words as they are compared."""
+
+    text: str
+    words: Words
+
+
+@lru_cache(maxsize=256)
+def passages(text: str) -> tuple[Passage, ...]:
+    """The sentences, lines and list entries of a text; those without a word are left out."""
+    pieces = (piece.strip() for piece in _SENTENCE_END.split(text))
+    return tuple(Passage(piece, words) for piece in pieces if (words := comparable(piece)))
+
+
+@lru_cache(maxsize=4096)
+def comparable(text: str) -> Words:
+    """The folded words, with one name for what has several."""
+    return tuple(_renamed(tokens(text)))
+
+
+def content(words: Sequence[str]) -> Words:
+    """The words that carry meaning; all of them when none does (`The Who`)."""
+    return tuple(word for word in words if word not in STOPWORDS) or tuple(words)
+
+
+def find_run(wanted: Sequence[str], words: Sequence[str]) -> tuple[int, int] | None:
+    """Where `wanted` stands as one run in `words`: plurals, a letter mistyped and word breaks set aside."""
+    if not wanted:
+        return None
+    size = len(wanted)
+    for start in range(len(words) - size + 1):
+        if all(map(same_word, wanted, words[start : start + size])):
+            return start, start + size
+    return _unbroken(squeezed(tuple(wanted)), words)
+
+
+def _unbroken(wanted: str, words: Sequence[str]) -> tuple[int, int] | None:
+    """`spiderman` where `spider man` stands."""
+    if len(wanted) < LONG_WORD:
+        return None
+    for start in range(len(words)):
+        run = ""
+        for end in range(start, len(words)):
+            run += words[end]
+            if run == wanted:
+                return start, end + 1
+            if not wanted.startswith(run):
+                break
+    return None
+
+
+def _renamed(words: Words) -> Iterator[str]:
+    place = 0
+    while place < len(words):
+        for size in range(min(LONGEST_ALIAS, len(words) - place), 0, -1):
+            if (known := ALIASES.get(words[place : place + size])) is not None:
+                yield from known
+                place += size
+                break
+        else:
+            yield words[place]
+            place += 1

@@ -1,0 +1,92 @@
+"""One spelling for everything that is compared."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.judges.offline.folding import is_number, root, singular, squeezed, tokens
+from assay.judges.offline.number_words import spelled_numbers
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("The Eiffel Tower!", ("eiffel", "tower")),
+        ("twenty-one", ("21",)),
+        ("21st", ("21",)),
+        ("XXI", ("21",)),
+        ("Louis XIV’s wig", ("louis", "14", "wig")),
+        ("I MIX IL", ("i", "mix", "il")),
+        ("Two hundred and five rooms", ("205", "rooms")),
+        ("75 million", ("75000000",)),
+        ("3.5 million", ("3500000",)),
+        ("one two three", ("1", "2", "3")),
+        ("rock and roll", ("rock", "and", "roll")),
+        ("1,000,000.5", ("1000000.5",)),
+        ("1,2", ("1", "2")),
+        ("B.R. Ambedkar", ("b", "r", "ambedkar")),
+        ("U.S.A.", ("u", "s", "a")),
+        ("the the", ("the", "the")),
+        ("Café Müller", ("cafe", "muller")),
+        ("Javier FernÃ¡ndez", ("javier", "fernandez")),
+        ("up to 7Â\xa0ml", ("up", "to", "7", "ml")),
+        ("P\u200baris", ("paris",)),
+        ("ｆｕｌｌ width", ("full", "width")),
+        ("Law & Order", ("law", "and", "order")),
+        ("-5 °C", ("-5", "°", "c")),
+        ("pages 3-4", ("pages", "3", "4")),
+        ("don't", ("dont",)),
+        ("Mary’s lamb", ("mary", "lamb")),
+        ("", ()),
+        ("…!?", ()),
+    ],
+)
+def test_a_text_has_one_spelling(text: str, words: tuple[str, ...]) -> None:
+    assert tokens(text) == words
+
+
+@pytest.mark.parametrize(
+    ("words", "figures"),
+    [
+        (["nine"], ["9"]),
+        (["five", "thousand", "three", "hundred", "and", "twenty", "one"], ["5321"]),
+        (["hundred"], ["hundred"]),
+        (["1984"], ["1984"]),
+        (["third", "place"], ["3", "place"]),
+        (["one", "hundred", "and", "fish"], ["100", "and", "fish"]),
+    ],
+)
+def test_number_words_become_figures(words: list[str], figures: list[str]) -> None:
+    assert spelled_numbers(words) == figures
+
+
+@pytest.mark.parametrize(
+    ("word", "one"),
+    [("cities", "city"), ("boxes", "box"), ("dogs", "dog"), ("glass", "glass"), ("bus", "bus"), ("his", "his")],
+)
+def test_plurals_are_set_aside(word: str, one: str) -> None:
+    assert singular(word) == one
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("environment", "environmental", True),
+        ("refunded", "refunding", True),
+        ("1984", "1985", False),
+        ("cat", "car", False),
+    ],
+)
+def test_words_of_one_family_share_a_root(one: str, other: str, same: bool) -> None:
+    assert (root(one) == root(other)) is same
+
+
+def test_words_without_their_breaks() -> None:
+    assert squeezed(("steam", "ship")) == "steamship"
+
+
+@given(st.text())
+def test_any_text_can_be_folded(text: str) -> None:
+    assert all(token and (is_number(token) or token == token.casefold()) for token in tokens(text))

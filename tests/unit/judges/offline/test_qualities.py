@@ -1,0 +1,122 @@
+"""The Explain evals: what is plain to see, what is weighed, and that better answers have higher values."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.judges.offline.opinions import CannotTell, Opinion
+from assay.judges.offline.passages import passages
+from assay.judges.offline.qualities import WEIGHED, quality_view
+from assay.judges.offline.signals import Beside, signals
+from assay.judges.offline.writing import continuity, contradiction, mechanics, repetition, variety
+
+QUESTION = "How should I prepare for the AZ-900 cloud exam in four weeks? I am worried that I will fail."
+GOOD = (
+    "That is understandable, and four weeks are enough for the AZ-900 exam. Start with the cloud concepts, because the "
+    "services only make sense once you know the vocabulary. Then spend week 2 on compute and storage, and week 3 on "
+    "costs. For example, you can take the practice exam at the end of each week to prepare."
+)
+OFF_TOPIC = "Bake the bread at 220 degrees until the crust is brown. Let it cool on a rack."
+BESIDE = Beside(QUESTION)
+
+
+def value(name: str, answer: str, beside: Beside = BESIDE) -> float:
+    view = quality_view(name, signals(answer, beside))
+    assert isinstance(view, Opinion), view
+    return view.value
+
+
+@pytest.mark.parametrize("name", WEIGHED)
+def test_every_value_is_a_whole_number_from_one_to_five(name: str) -> None:
+    for answer in (GOOD, OFF_TOPIC, "Yes.", QUESTION, "no no no no no no no no no no no no"):
+        view = quality_view(name, signals(answer, BESIDE))
+        if isinstance(view, Opinion):
+            assert view.value in (1, 2, 3, 4, 5)
+            assert 0 <= view.confidence <= 1
+
+
+@pytest.mark.parametrize("name", WEIGHED)
+def test_a_good_answer_reaches_four(name: str) -> None:
+    assert value(name, GOOD) >= 4
+
+
+@pytest.mark.parametrize("name", ["RelevanceExplain", "IntentResolutionExplain", "TaskAdherenceExplain"])
+def test_an_answer_to_something_else_stays_low(name: str) -> None:
+    assert value(name, OFF_TOPIC) <= 2
+
+
+@pytest.mark.parametrize("name", ["RelevanceExplain", "HelpfulnessExplain", "TaskAdherenceExplain"])
+def test_the_question_said_again_gets_the_lowest(name: str) -> None:
+    assert value(name, QUESTION) == 1
+
+
+@pytest.mark.parametrize("name", WEIGHED)
+def test_a_loop_gets_the_lowest(name: str) -> None:
+    assert value(name, "The exam is easy. " * 6) == 1
+
+
+def test_a_refusal_helps_nobody() -> None:
+    assert value("HelpfulnessExplain", "I cannot help with the AZ-900 cloud exam.") == 2
+
+
+def test_a_contradiction_is_incoherent_and_quoted() -> None:
+    answer = "The exam can be taken online at home. Later: the exam cannot be taken online at home."
+    view = quality_view("CoherenceExplain", signals(answer, BESIDE))
+    assert isinstance(view, Opinion)
+    assert view.value == 2
+    assert len(view.evidence) == 2
+
+
+def test_empathy_is_left_open_where_nobody_speaks_of_feelings() -> None:
+    beside = Beside("What is the capital of France?")
+    assert isinstance(quality_view("EmpathyExplain", signals("Paris.", beside)), CannotTell)
+
+
+def test_a_worried_user_who_gets_no_kind_word_is_not_met_with_empathy() -> None:
+    assert value("EmpathyExplain", "Read the book.") <= 2
+
+
+def test_a_reference_lifts_an_answer_that_agrees_with_it() -> None:
+    with_reference = Beside("q", references=("two beginner paths of fifteen hours with four modules and a quiz",))
+    agreeing = value(
+        "RelevanceExplain", "Take two beginner paths, fifteen hours in four modules, then the quiz.", with_reference
+    )
+    assert agreeing > value("RelevanceExplain", OFF_TOPIC, with_reference)
+
+
+def test_the_reason_says_what_was_weighed() -> None:
+    view = quality_view("FluencyExplain", signals(GOOD, BESIDE))
+    assert isinstance(view, Opinion)
+    assert view.reason.startswith("Weighed from 0 to 1: mechanics 1.00")
+    assert set(view.details["signals"]) == {"mechanics", "variety", "no loops"}
+
+
+def test_an_eval_nobody_knows_is_left_open() -> None:
+    assert isinstance(quality_view("CustomExplain", signals(GOOD, BESIDE)), CannotTell)
+
+
+@pytest.mark.parametrize(
+    ("clean", "faulty"),
+    [
+        ("This is fine.", "This is is fine."),
+        ("This is fine.", "THIS IS REALLY REALLY FINE!!!!"),
+        ("This is fine.", "This is fiiiiine."),
+        ("This is fine.", "This is [insert name] fine."),
+        ("This is fine (really).", "This is fine (really."),
+        ("This is all that there is.", "this is all that there is"),
+    ],
+)
+def test_slips_lower_the_mechanics(clean: str, faulty: str) -> None:
+    assert mechanics(clean) > mechanics(faulty)
+
+
+def test_writing_at_its_ends() -> None:
+    assert mechanics("") == 0
+    assert repetition("") == 0
+    assert variety("") == 0
+    assert continuity(()) == 1
+    assert contradiction("") is None
+    assert repetition("A cat sat. A cat sat.") == 0.5
+    assert continuity(passages("The cat sat. The cat slept. Rain fell.")) == 0.5
+    assert contradiction("The shop opens on Sunday. The shop does not open on Sunday.") is not None
+    assert contradiction("The shop opens on Sunday. The bank does not.") is None

@@ -1,0 +1,68 @@
+"""Numbers with units, and when two of them agree."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.judges.offline.folding import tokens
+from assay.judges.offline.quantities import Bound, Quantity, agrees, is_quantities, quantities_in
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("up to 7 ml", [Quantity(value=7, unit="ml")]),
+        ("about 3.99 degrees", [Quantity(value=3.99, unit="degree", bound=Bound.NEAR)]),
+        ("more than 80", [Quantity(value=80, bound=Bound.MORE)]),
+        ("less than 5 kg", [Quantity(value=5, unit="kg", bound=Bound.LESS)]),
+        ("$57,617", [Quantity(value=57617, unit="$")]),
+        ("twenty percent", [Quantity(value=20, unit="percent")]),
+        ("nothing", []),
+        ("on 3 March 2026", []),
+    ],
+)
+def test_numbers_are_found(text: str, found: list[Quantity]) -> None:
+    assert quantities_in(tokens(text)) == found
+
+
+def quantity(text: str) -> Quantity:
+    (found,) = quantities_in(tokens(text))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("expected", "stated", "same"),
+    [
+        ("14 days", "fourteen days", True),
+        ("14 days", "two weeks", True),
+        ("14 days", "30 days", False),
+        ("14 days", "14 weeks", False),
+        ("14", "14 days", True),
+        ("5 km", "5000 m", True),
+        ("5 km", "5 miles", False),
+        ("26.2 miles", "42.2 km", True),
+        ("5 kg", "5 km", False),
+        ("20 %", "20 dollars", False),
+        ("about 100", "103", True),
+        ("100", "103", False),
+        ("more than 80", "89", True),
+        ("more than 80", "70", False),
+        ("more than 80", "800", False),
+        ("less than 80", "70", True),
+        ("-5", "5", False),
+        ("10", "10.0", True),
+    ],
+)
+def test_when_two_numbers_agree(expected: str, stated: str, same: bool) -> None:
+    assert agrees(quantity(expected), quantity(stated)) is same
+
+
+@pytest.mark.parametrize(
+    ("text", "only"), [("about 3.99 degrees", True), ("775 rooms", False), ("season 9", False), ("degrees", False)]
+)
+def test_what_is_a_number_and_nothing_else(text: str, only: bool) -> None:
+    assert is_quantities(tokens(text)) is only
+
+
+def test_what_the_question_counts_belongs_to_the_number() -> None:
+    assert is_quantities(tokens("775 rooms"), frozenset({"rooms"}))

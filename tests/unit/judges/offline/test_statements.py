@@ -1,0 +1,138 @@
+"""Forms and tools in statements: what is recognised, what is left alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.judges.offline.forms import form_view
+from assay.judges.offline.opinions import CannotTell, Opinion
+from assay.judges.offline.statements import besides_quotes, quotes_in, says_of
+from assay.judges.offline.tool_statements import tool_view
+from assay.model.transcript import ToolCall
+
+
+@pytest.mark.parametrize(
+    ("statement", "quoted"),
+    [
+        ('Says "on my way" and "thanks"', ("on my way", "thanks")),
+        ("Says “on my way”", ("on my way",)),
+        ("Says 'on my way'", ("on my way",)),
+        ("Uses `refund_order`", ("refund_order",)),
+        ("Doesn't say what it isn't", ()),
+        ("Says nothing", ()),
+    ],
+)
+def test_quotations_are_found_and_apostrophes_are_none(statement: str, quoted: tuple[str, ...]) -> None:
+    assert quotes_in(statement) == quoted
+
+
+def test_words_that_only_announce_a_quotation_do_not_count() -> None:
+    assert besides_quotes('the exact words "on my way"') == frozenset()
+    assert besides_quotes('the greeting "on my way"') == {"greeting"}
+
+
+@pytest.mark.parametrize(
+    ("statement", "denied"),
+    [
+        ("Mentions the price", False),
+        ("Does not mention the price", True),
+        ("Doesn't mention the price", True),
+        ("Must not reveal the price", True),
+        ("Never mentions the price", True),
+        ("Avoids mentioning the price", True),
+        ("Refrains from mentioning the price", True),
+        ("The response should clearly state the price", False),
+        ("The assistant explicitly names the price", False),
+    ],
+)
+def test_polarity_of_a_statement(statement: str, denied: bool) -> None:
+    says = says_of(statement)
+    assert says is not None
+    assert (says.claim, says.denied) == ("the price", denied)
+
+
+@pytest.mark.parametrize("statement", ["Is kind", "Resolves the issue", "The price is right", "Follows the policy"])
+def test_statements_about_more_than_saying(statement: str) -> None:
+    assert says_of(statement) is None
+
+
+@pytest.mark.parametrize(
+    ("statement", "text", "value"),
+    [
+        ("No more than twenty words", "word " * 20, 1.0),
+        ("No more than twenty words", "word " * 21, 0.0),
+        ("Under 10 characters", "123456789", 1.0),
+        ("Under 10 characters", "1234567890", 0.0),
+        ("At least 2 paragraphs", "one\n\ntwo", 1.0),
+        ("At least 2 paragraphs", "one\ntwo", 0.0),
+        ("More than 2 sentences", "One. Two.", 0.0),
+        ("Uses a numbered list", "1. one\n2. two", 1.0),
+        ("Uses a numbered list", "1. one", 0.0),
+        ("Does not contain links", "see www.example.org", 0.0),
+        ("Does not contain links", "see the help page", 1.0),
+    ],
+)
+def test_what_can_be_counted(statement: str, text: str, value: float) -> None:
+    view = form_view(statement, text)
+    assert view is not None
+    assert view.value == value
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "At most a few sentences",
+        "Apologises once and then offers something concrete to make up for the long wait",
+        "Is short",
+        "",
+    ],
+)
+def test_what_cannot_be_counted(statement: str) -> None:
+    assert form_view(statement, "Sorry. Here is a voucher.") is None
+
+
+CALLS = (ToolCall(name="get_weather"), ToolCall(name="refund"))
+
+
+@pytest.mark.parametrize(
+    ("statement", "value"),
+    [
+        ("The agent calls get_weather", 1.0),
+        ("The agent invokes `send_mail`", 0.0),
+        ("Must not call send_mail", 1.0),
+        ("Must not call get_weather", 0.0),
+        ("Calls refund()", 1.0),
+        ("Uses the refund function", 1.0),
+        ("Calls get_weather and refund", 1.0),
+        ("Avoids calling send_mail", 1.0),
+    ],
+)
+def test_named_tools(statement: str, value: float) -> None:
+    view = tool_view(statement, CALLS)
+    assert isinstance(view, Opinion), view
+    assert view.value == value
+
+
+def test_a_tool_that_the_agent_has_may_be_named_plainly() -> None:
+    view = tool_view("Calls refund", (), known=["refund"])
+    assert isinstance(view, Opinion)
+    assert view.value == 0
+    assert tool_view("Calls refund", ()) is None
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "Calls get_weather and send_mail",
+        "Calls refund only once the customer agreed",
+        "Does not call refund before asking",
+        "Consults the database first",
+    ],
+)
+def test_what_the_list_of_calls_does_not_show(statement: str) -> None:
+    assert isinstance(tool_view(statement, CALLS), CannotTell)
+
+
+@pytest.mark.parametrize("statement", ["Explains the refund", "Is polite about get_weather", "Says hello"])
+def test_what_is_not_about_calls(statement: str) -> None:
+    assert tool_view(statement, CALLS) is None
