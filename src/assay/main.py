@@ -21,6 +21,7 @@ COMMANDS = {
     "show": "One run in numbers, or one of its cases in full.",
     "results": "The results of a run, for other programs.",
     "report": "Write a run as HTML, Markdown, CSV or JSON lines.",
+    "cache": "The cache of model replies: its size, or clear it.",
     "schema": "The JSON Schema of a dialect.",
     "doctor": "Check that Assay can work here.",
 }

@@ -11,7 +11,20 @@ import pytest
 
 Assay = Callable[..., Any]
 
-COMMANDS = ["demo", "validate", "run", "resume", "retry", "runs", "show", "results", "report", "schema", "doctor"]
+COMMANDS = [
+    "demo",
+    "validate",
+    "run",
+    "resume",
+    "retry",
+    "runs",
+    "show",
+    "results",
+    "report",
+    "cache",
+    "schema",
+    "doctor",
+]
 
 
 def mcq(number: int, **fields: Any) -> dict[str, Any]:
@@ -201,7 +214,11 @@ def test_missing_answers_are_listed_before_anything_runs(assay: Assay, tmp_path:
         (["--graders", "charm"], "unknown grader 'charm'"),
         (["--profile", "nobody"], "unknown profile 'nobody'"),
         (["--target", "nobody"], "--target nobody"),
-        (["--judge", "oracle"], "not available"),
+        (["--judge", "oracle"], "oracle"),
+        (["--judge", "recorded:"], "needs a file"),
+        (["--judge", "openai:gpt-x"], "OPENAI_API_KEY"),
+        (["--budget", "lots"], "cannot read 'lots'"),
+        (["--normalization", "loud"], "points or min_max"),
         (["--judge", "recorded:missing.jsonl"], "missing.jsonl"),
         (["--filter", "colour"], "KEY:VALUE"),
         (["--filter", "dataset:elsewhere"], "no case to run"),

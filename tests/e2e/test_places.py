@@ -125,7 +125,7 @@ def test_a_recorded_judge_replays_to_the_same_export(assay: Assay, tmp_path: Pat
 
 def test_without_a_judge_nothing_is_guessed(assay: Assay) -> None:
     demo = next(each for each in DEMOS if each.dialect == "explain")
-    done = assay("run", folder() / demo.dataset, "--json")
+    done = assay("run", folder() / demo.dataset, "--judge", "none", "--json")
     counts = {name: done.json[name] for name in ("passed", "errored", "total")}
     assert counts["passed"] == 0
     assert done.json["failed"] + done.json["skipped"] == counts["total"]

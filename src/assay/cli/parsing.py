@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from assay.errors import ConfigInvalid
+from assay.model.profile import Normalization
 
 
 def read(reader: Callable[[Any, str], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
@@ -31,6 +32,13 @@ def names(text: str | None, option: str) -> tuple[str, ...] | None:
     if not found:
         raise ConfigInvalid(f"{option} expects names, not {text!r}")
     return found
+
+
+def normalization(text: str | None, option: str) -> Normalization | None:
+    known = {each.value: each for each in Normalization}
+    if text is not None and text not in known:
+        raise ConfigInvalid(f"{option} expects {' or '.join(known)}, not {text!r}")
+    return None if text is None else known[text]
 
 
 def split(text: str, option: str) -> tuple[str, str]:

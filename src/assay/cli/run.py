@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import click
 from msgspec.structs import replace
 
 from assay.cli.output import assay_command
-from assay.cli.parsing import names, pairs, read, values_by_key
-from assay.cli.running import finish, watching
-from assay.model.profile import Normalization
+from assay.cli.parsing import names, normalization, pairs, read, values_by_key
+from assay.cli.running import finish, judge_options, output_options, watching
+from assay.services.judging import OFFLINE
 from assay.services.options import RunOptions
 from assay.services.reporting import check_outputs
 from assay.services.runs import start
@@ -25,12 +24,12 @@ from assay.services.workplace import Workplace
 @click.option("--target", default="", metavar="SPEC", help="Who answers: `recorded` (default) or a registered target.")
 @click.option("--responses", multiple=True, metavar="FILE", help="Recorded answers, or `run:RUN` for an earlier run's.")
 @click.option("--candidate", "candidates", multiple=True, metavar="NAME", help="Only this candidate (repeatable).")
-@click.option("--judge", default=None, metavar="SPEC", help="Who judges: `recorded:FILE`. None: judged grades say so.")
+@click.option(
+    "--judge", default=None, metavar="SPEC", help="Who judges: offline (default), recorded:FILE, provider:model, none."
+)
 @click.option("--graders", callback=read(names), metavar="A,B", help="Only these graders.")
 @click.option("--profile", default="", metavar="NAME", help="Pass marks to use instead of those the cases name.")
-@click.option(
-    "--normalization", type=click.Choice([each.value for each in Normalization]), help="Of weighted criteria."
-)
+@click.option("--normalization", callback=read(normalization), metavar="points|min_max", help="Of weighted criteria.")
 @click.option("--rubric", default="", metavar="FILE", help="The agent's standing rules.")
 @click.option("--agent", default="", metavar="FILE", help="Who is under test (a BotContext).")
 @click.option("--component-scope", default="", metavar="SCOPE", help="Only rules of this scope, or of none.")
@@ -49,22 +48,21 @@ from assay.services.workplace import Workplace
     help="Only cases with this label, tag or value.",
 )
 @click.option("--max-concurrency", "concurrency", type=int, default=None, metavar="N", help="Cases at a time [8].")
-@click.option("--record-judge", type=click.Path(path_type=Path), metavar="FILE", help="Append judge replies to FILE.")
-@click.option(
-    "--output", "-o", "outputs", multiple=True, metavar="FILE", help="Also write .html .md .csv .jsonl .json."
-)
 @click.option("--name", default="", metavar="TEXT", help="A name to find the run by.")
-@click.option("--quiet", "-q", is_flag=True, help="No progress and no summary.")
+@click.option("--budget", default="", metavar="AMOUNT", help="Most to spend on models: 2USD, 500ktok, 10m.")
+@judge_options
+@output_options
 def command(
     work: Workplace, judge: str | None, outputs: tuple[str, ...], quiet: bool, as_json: bool, **rest: Any
 ) -> int:
     """Run DATASETs: every case, graded, decided and kept.
 
     The answers come from the dataset itself where it brings them, from --responses, or from a live --target.
-    Without a judge, grades that need one say so, and cases that hang on them are skipped, never guessed.
+    Without --judge the offline judge is asked: no model, no network, and an honest "cannot tell" where it cannot.
+    A key in the environment alone never selects a judge that costs money.
     """
     check_outputs(outputs)
-    options = RunOptions(judge=work.settings.judge if judge is None else judge, **rest)
+    options = RunOptions(judge=(work.settings.judge or OFFLINE) if judge is None else judge, **rest)
     if options.concurrency is None:
         options = replace(options, concurrency=work.settings.max_concurrency)
     with watching(quiet=quiet or as_json) as watch:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
 
-from assay.cli.output import CASES_ERRORED, DONE, print_json, say
+import click
+
+from assay.cli.output import CASES_ERRORED, DONE, USER_MUST_ACT, print_json, say
 from assay.cli.progress import progress
 from assay.cli.summary import print_summary
+from assay.model.run import RunState
 from assay.model.summary import Summary
 from assay.reports.wire import evaluation_run
 from assay.services.reporting import write_reports
@@ -17,6 +22,34 @@ from assay.services.runs import Started, Watching
 from assay.services.workplace import Workplace
 
 SHOWN_WARNINGS = 10
+
+
+def judge_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What may be said of judging, at the start of a run or when it goes on."""
+    for option in (
+        click.option(
+            "--record-judge", type=click.Path(path_type=Path), metavar="FILE", help="Append judge replies to FILE."
+        ),
+        click.option(
+            "--trace", type=click.Path(path_type=Path), metavar="FILE", help="Append every model call to FILE."
+        ),
+        click.option("--no-cache", "cache", is_flag=True, default=True, flag_value=False, help="Ask models anew."),
+    ):
+        command = option(command)
+    return command
+
+
+def again_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    budget = click.option("--budget", default=None, metavar="AMOUNT", help="A new budget, for all of the run.")
+    return budget(judge_options(command))
+
+
+def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What becomes of a run's results."""
+    quiet = click.option("--quiet", "-q", is_flag=True, help="No progress and no summary.")
+    endings = "Also write .html .md .csv .jsonl .json."
+    output = click.option("--output", "-o", "outputs", multiple=True, metavar="FILE", help=endings)
+    return output(quiet(command))
 
 
 @contextmanager
@@ -51,4 +84,7 @@ def finish(work: Workplace, summary: Summary, outputs: Sequence[str], *, quiet: 
         print_summary(work, summary)
     for path in written:
         say(f"written: {path}")
+    if summary.run.state is RunState.OUT_OF_BUDGET:
+        say(f"The budget was reached: `assay resume {summary.run.id[:8]} --budget MORE` goes on.")
+        return USER_MUST_ACT
     return CASES_ERRORED if summary.run.counts.errored else DONE

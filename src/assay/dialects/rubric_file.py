@@ -16,8 +16,10 @@ from assay.dialects.json_places import Spot, head_keys
 from assay.dialects.problems import unknown_fields
 from assay.dialects.reference_data import TEXT
 from assay.dialects.schema_fit import Shape
+from assay.dialects.wording import did_you_mean, shown
 from assay.errors import DatasetInvalid, Level, Problem, UnknownName
-from assay.model.rubric import Rubric, Rule, Scope, Severity
+from assay.matching.conditions import faults
+from assay.model.rubric import OUTCOME_CHECK, Rubric, Rule, Scope, Severity
 
 Warn = Callable[[Problem], object]
 
@@ -42,6 +44,7 @@ _RULE: Json = {
         "component_scope": {"enum": [*(scope.value for scope in Scope), None]},
         "component_ids": _LOOSE_TEXTS,
         "component_names": _LOOSE_TEXTS,
+        OUTCOME_CHECK: {"type": ["object", "null"]},
     },
 }
 _TOP: Json = {
@@ -97,6 +100,36 @@ def _problems(document: Document) -> Iterator[Problem]:
         yield from ids.problems(rule, place)
         if isinstance(rule, dict):
             yield from _rule_warnings(rule, place)
+            yield from _check_problems(rule.get(OUTCOME_CHECK), place.below(OUTCOME_CHECK))
+
+
+_CHECK_FIELDS = ("entity_type", "check")
+
+
+def _check_problems(given: Json | None, spot: Spot) -> Iterator[Problem]:
+    """A check that is not understood would never be made: everything that is odd in it is an error."""
+    if not isinstance(given, dict):
+        return
+    for name in given:
+        if name not in _CHECK_FIELDS:
+            message, hint = f"`{name}` is not a field of an outcome check", did_you_mean(name, _CHECK_FIELDS)
+            found = shown(given[name])
+            yield spot.below(name).problem("bad-check", message, expected="entity_type, check", found=found, hint=hint)
+    entity = given.get("entity_type")
+    if entity is not None and (not isinstance(entity, str) or not entity.strip()):
+        expected = "the name of a kind of entity in the state"
+        yield spot.below("entity_type").problem(
+            "bad-check", f"must be {expected}", expected=expected, found=shown(entity)
+        )
+    if "check" not in given:
+        yield spot.below("check").problem(
+            "missing-field", "`check` is required", expected="a condition", found="nothing"
+        )
+        return
+    for fault in faults(given["check"]):
+        yield spot.below("check", *fault.path).problem(
+            "bad-check", fault.message, expected=fault.expected, found=fault.found
+        )
 
 
 def _rule_warnings(rule: Json, spot: Spot) -> Iterator[Problem]:
@@ -106,7 +139,7 @@ def _rule_warnings(rule: Json, spot: Spot) -> Iterator[Problem]:
             known = (_RULE["properties"][name] if name else _RULE)["properties"]
             at = spot.below(name) if name else spot
             yield from unknown_fields(value, known, file=at.file, line=at.line, prefix=at.prefix)
-    if not rule.get("evaluation_criteria") and not rule.get("description"):
+    if not any(rule.get(name) for name in ("evaluation_criteria", "description", OUTCOME_CHECK)):
         message = "the rule has neither conditions nor a description: its name alone is put to the judge"
         yield spot.below("evaluation_criteria").warning("no-conditions", message)
 
@@ -128,7 +161,7 @@ def _rubric(value: Json) -> Rubric:
 def _rule(rule: Json) -> Rule:
     unknown = set_apart(rule, _RULE, Spot("")).kept
     conditions, shown = rule.get("evaluation_criteria") or {}, rule.get("examples") or {}
-    scope = rule.get("component_scope")
+    scope, check = rule.get("component_scope"), rule.get(OUTCOME_CHECK)
     return Rule(
         id=rule["id"],
         name=rule["name"],
@@ -143,7 +176,7 @@ def _rule(rule: Json) -> Rule:
         scope=Scope(scope) if scope else None,
         component_ids=tuple(rule.get("component_ids") or ()),
         component_names=tuple(rule.get("component_names") or ()),
-        metadata={UNKNOWN: unknown} if unknown else {},
+        metadata=({UNKNOWN: unknown} if unknown else {}) | ({OUTCOME_CHECK: check} if check else {}),
     )
 
 
@@ -178,6 +211,8 @@ def _rule_document(rule: Rule) -> Json:
         "component_ids": list(rule.component_ids),
         "component_names": list(rule.component_names),
     }
+    if OUTCOME_CHECK in rule.metadata:
+        document[OUTCOME_CHECK] = rule.metadata[OUTCOME_CHECK]
     put_back(document, rule.metadata.get(UNKNOWN, {}))
     return document
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from assay.engine.converse import converse
 from assay.engine.plan import Lane, Rules
-from assay.errors import CaseFailure, GraderFailed, boundary
+from assay.errors import BudgetReached, CaseFailure, GraderFailed, boundary
 from assay.graders.base import Grader
 from assay.model.case import Case
-from assay.model.result import Failure, Result
+from assay.model.result import BUDGET, Failure, Result
 from assay.model.score import Grade, Unscored, Why
 from assay.model.transcript import Transcript
 from assay.model.verdict import Decision, Verdict
@@ -19,6 +19,8 @@ async def attempt(case: Case, lane: Lane, rules: Rules) -> Result:
     """What one candidate made of one case. Whatever breaks inside becomes data; the other cases go on."""
     try:
         transcript = await converse(case, lane.target)
+    except BudgetReached as reached:
+        return lane.result(case, out_of_budget(reached))
     except CaseFailure as failure:
         decision = Decision(verdict=Verdict.ERRORED, reasons=(str(failure),), grades=())
         return lane.result(case, decision, failures=(Failure.of(failure),))
@@ -28,12 +30,19 @@ async def attempt(case: Case, lane: Lane, rules: Rules) -> Result:
         if not grader.wants(case):
             continue
         given = await graded(grader, case, transcript)
+        if isinstance(given, BudgetReached):
+            return lane.result(case, out_of_budget(given))
         if isinstance(given, CaseFailure):
             failures.append(Failure.of(given))
             given = [Unscored(name=grader.name, why=Why.ERROR, reason=str(given))]
         grades += given
     decision = rules.decide(case, grades)
     return lane.result(case, decision, transcript=transcript, failures=tuple(failures))
+
+
+def out_of_budget(reached: BudgetReached) -> Decision:
+    """Not tried, or not to its end: the run can be resumed with more."""
+    return Decision(verdict=Verdict.SKIPPED, reasons=(f"{BUDGET}: {reached}",), grades=())
 
 
 async def graded(grader: Grader, case: Case, transcript: Transcript) -> Sequence[Grade] | CaseFailure:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
 
 from msgspec import Struct, field
@@ -28,12 +29,13 @@ class Grader(Protocol):
 
 
 class Setting(Struct, frozen=True, kw_only=True):
-    """What a run offers its graders. `contracts` are JSON Schemas by name."""
+    """What a run offers its graders. `contracts` are JSON Schemas by name; `now` is the clock that ages are told by."""
 
     judge: Judge | None = None
     rubric: Rubric | None = None
     agent: Agent | None = None
     contracts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    now: Callable[[], datetime] | None = None
 
 
 @runtime_checkable

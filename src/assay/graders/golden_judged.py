@@ -19,6 +19,7 @@ from assay.model.transcript import Role, Transcript
 from assay.policies.golden import JUDGED_SHARES, JUDGED_TO_FIVE
 
 MULTI_TURN = "multi_turn_"
+SINGLE_TURN = "the conversation has a single turn"
 
 
 class GoldenJudgedGrader(WholeGrader):
@@ -60,8 +61,8 @@ class ShareOfVerdicts(GoldenJudgedGrader):
         return read_share(content)
 
     async def grade(self, case: Case, transcript: Transcript) -> Sequence[Grade]:
-        if self.name.startswith(MULTI_TURN) and _turns(case, transcript) < 2:
-            return [self.without(Why.NOT_APPLICABLE, "the conversation has a single turn")]
+        if self.name.startswith(MULTI_TURN) and turn_count(case, transcript) < 2:
+            return [self.without(Why.NOT_APPLICABLE, SINGLE_TURN)]
         return await super().grade(case, transcript)
 
 
@@ -69,6 +70,7 @@ def golden_judged() -> tuple[GoldenJudgedGrader, ...]:
     return (*map(RatedToFive, JUDGED_TO_FIVE), *map(ShareOfVerdicts, JUDGED_SHARES))
 
 
-def _turns(case: Case, transcript: Transcript) -> int:
+def turn_count(case: Case, transcript: Transcript) -> int:
+    """How often the user speaks."""
     said = sum(message.role is Role.USER for message in transcript.messages)
     return max(said, len(user_turns(case.input)))

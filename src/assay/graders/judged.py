@@ -14,6 +14,7 @@ from assay.errors import JudgeFailed
 from assay.graders.base import Setting
 from assay.judges.asking import ruling
 from assay.judges.base import Judge, Question
+from assay.judges.evidence import flagged, missing
 from assay.judges.rulings import NotApplicable, Ruling
 from assay.model.case import Case
 from assay.model.score import UNIT, Direction, Grade, Part, Scale, Score, Unscored, Why
@@ -48,9 +49,15 @@ class JudgedGrader:
         return bound
 
     async def asked(
-        self, case: Case, transcript: Transcript, read: Read, part: Part | None = None, mark: Mark | None = None
+        self,
+        case: Case,
+        transcript: Transcript,
+        read: Read,
+        part: Part | None = None,
+        mark: Mark | None = None,
+        prompt: str = "",
     ) -> Grade:
-        """The judge's ruling as a Score; or why there is none."""
+        """The judge's ruling as a Score; or why there is none. `prompt`: the question in the grader's own words."""
         mark = mark or self.mark
         if self.judge is None:
             return self.without(Why.NO_JUDGE, NO_JUDGE, part, mark)
@@ -61,6 +68,7 @@ class JudgedGrader:
             part=part,
             agent=self.setting.agent,
             rubric=self.setting.rubric,
+            prompt=prompt,
         )
         try:
             given, reply = await ruling(self.judge, question, read)
@@ -68,18 +76,20 @@ class JudgedGrader:
             return self.without(Why.ERROR, str(failure), part, mark)
         if isinstance(given, NotApplicable):
             return self.without(Why.NOT_APPLICABLE, given.reason or DOES_NOT_APPLY, part, mark)
+        lost = missing(given.evidence, case, transcript)
+        details = {**given.details, **reply.details}
         return Score(
             name=self.name,
             value=given.value,
             scale=self.scale,
             pass_mark=mark.value,
             direction=mark.direction,
-            reason=given.reason,
+            reason=flagged(given.reason, lost) if lost else given.reason,
             part=part,
             evidence=given.evidence,
             judge=reply.judge,
             cost_usd=reply.cost_usd,
-            details=given.details,
+            details={**details, "evidence_missing": lost} if lost else details,
         )
 
     def without(self, why: Why, reason: str, part: Part | None = None, mark: Mark | None = None) -> Unscored:
@@ -114,8 +124,12 @@ class PartsGrader(JudgedGrader):
         """The sum over the parts that have a value (at least one has)."""
         raise NotImplementedError
 
+    async def answered(self, case: Case, transcript: Transcript, part: Part, mark: Mark) -> Grade:
+        """One of them: the judge's, unless it needs none."""
+        return await self.asked(case, transcript, self.read, part, mark)
+
     async def grade(self, case: Case, transcript: Transcript) -> Sequence[Grade]:
-        asking = (self.asked(case, transcript, self.read, part, mark) for part, mark in self.parts(case))
+        asking = (self.answered(case, transcript, part, mark) for part, mark in self.parts(case))
         grades: list[Grade] = list(await gather(*asking))
         return [*grades, self._summed(grades)]
 

@@ -9,6 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from assay.graders.judged import Mark, WholeGrader
+from assay.judges.dataset_policies import policy_of
 from assay.judges.reading import read_rating
 from assay.judges.rulings import NotApplicable, Rating
 from assay.model.case import Case, World
@@ -16,9 +17,6 @@ from assay.model.expectation import Criteria, ReferenceAnswer, WeightedCriteria
 from assay.model.score import UNIT, Grade, Score
 from assay.model.transcript import Transcript
 from assay.policies.legal import DEFAULT_MARK
-
-QUANTISED = frozenset({"lexam_oq_v1"})
-"""The dataset policies (`metadata.policy_id`) whose scores are rounded to tenths, halves up."""
 
 _STEP = Decimal("0.1")
 
@@ -40,11 +38,12 @@ class ReferenceAnswerGrader(WholeGrader):
 
     async def grade(self, case: Case, transcript: Transcript) -> list[Grade]:
         grade = await self.asked(case, transcript, self.read)
-        if isinstance(grade, Score) and case.metadata.get("policy_id") in QUANTISED:
+        if isinstance(grade, Score) and policy_of(case).quantised:
             grade = _quantised(grade)
         return [grade]
 
 
 def _quantised(score: Score) -> Score:
+    """Rounded to tenths, halves up."""
     value = float(Decimal(repr(score.value)).quantize(_STEP, ROUND_HALF_UP))
     return replace(score, value=value, details={**score.details, "judged": score.value, "quantised_to": float(_STEP)})

@@ -17,13 +17,17 @@ from assay.judges.rulings import Unreadable
 R = TypeVar("R")
 QUOTED = 200
 """Characters of an unreadable reply that its failure quotes."""
+REPEATED = 4_000
+"""Characters of an unreadable reply that the judge is shown again."""
 
 
 async def ruling(judge: Judge, question: Question, read: Callable[[Any], R], tries: int = 2) -> tuple[R, Reply]:
     """The first reply that `read` can read, and what it made of it."""
     unread: list[str] = []
+    asked = question
     for attempt in range(1, tries + 1):
-        asked = question if attempt == question.attempt else replace(question, attempt=attempt)
+        if attempt != asked.attempt:
+            asked = replace(asked, attempt=attempt)
         try:
             with boundary(JudgeFailed, f"judge {judge.name!r}"):
                 reply = await judge.ask(asked)
@@ -35,11 +39,15 @@ async def ruling(judge: Judge, question: Question, read: Callable[[Any], R], tri
             return read(reply.content), reply
         except (Unreadable, RecursionError) as error:
             unread.append(f"attempt {attempt}: {error}: {quoted(reply.content)}")
+            asked = replace(asked, unreadable=str(error), replied=_text(reply.content)[:REPEATED])
     raise JudgeFailed("; ".join(unread))
 
 
 def quoted(content: Any) -> str:
     """A reply, short enough to stand in a message."""
-    text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, default=repr)
-    text = " ".join(mended(text).split())
+    text = " ".join(mended(_text(content)).split())
     return f"“{text}”" if len(text) <= QUOTED else f"“{text[:QUOTED]}…”"
+
+
+def _text(content: Any) -> str:
+    return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, default=repr)

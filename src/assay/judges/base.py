@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from assay.model.agent import Agent
 from assay.model.case import Case
@@ -17,7 +17,8 @@ class Question(Struct, frozen=True, kw_only=True):
     """One thing a grader asks: about this case and transcript, and, where it has several, this criterion or rule.
 
     `agent` and `rubric` are those of the run. `attempt` counts from 1: an unreadable reply is asked for again, a
-    bounded number of times, and `unreadable` is what it was then.
+    bounded number of times, and `unreadable` is what it was then. `prompt` is the whole question in words where the
+    grader brings its own (custom evals), with what others wrote in it quoted already.
     """
 
     grader: str
@@ -28,14 +29,18 @@ class Question(Struct, frozen=True, kw_only=True):
     rubric: Rubric | None = None
     attempt: int = 1
     unreadable: str = ""
+    replied: str = ""
+    prompt: str = ""
 
 
 class Reply(Struct, frozen=True, kw_only=True):
-    """What a judge said, unread: text, or an object when the judge gave one."""
+    """What a judge said, unread: text, or an object when the judge gave one. `details` is what is known about the
+    reply beside its words (`prob_score`); a score keeps it."""
 
     content: Any
     judge: str = ""
     cost_usd: float | None = None
+    details: dict[str, Any] = field(default_factory=dict)
 
 
 class Judge(Protocol):

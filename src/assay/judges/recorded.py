@@ -77,7 +77,8 @@ class RecordedLane:
             raise JudgeFailed(f"the recording has no reply for {self._described(question)}")
         if len(lines) > 1:
             raise JudgeFailed(f"the recording has {len(lines)} replies for {self._described(question)}")
-        return Reply(content=lines[0].reply, judge=lines[0].judge or self.name)
+        (line,) = lines
+        return Reply(content=line.reply, judge=line.judge or self.name, details=line.details or {})
 
     def _described(self, question: Question) -> str:
         said = [f"case {question.case.id!r}", f"grader {question.grader!r}"]

@@ -47,6 +47,8 @@ class RecordingJudge:
         if question.part:
             line["criterion_id"] = question.part.id
         line |= {"judge": reply.judge or self.name, "attempt": question.attempt, "reply": _lasting(reply.content)}
+        if reply.details:
+            line["details"] = reply.details
         text = json.dumps(line, ensure_ascii=False)
         try:
             return text.encode() + b"\n"

@@ -28,13 +28,15 @@ _TYPES: dict[str, tuple[tuple[type, ...], str]] = {
     "sample": ((int, str), "a number or a text"),
     "attempt": ((int,), "a whole number from 1"),
     "order": ((int, str, list), "a number, a text or a list"),
+    "details": ((dict,), "an object"),
 }
 _REQUIRED = ("case_id", "grader", "reply")
 _COUNTED = ("repeat", "attempt")
 
 
 class Line(Struct, frozen=True, kw_only=True):
-    """One reply. `candidate` and `repeat` None: any. `judge`, `draw` and `order` tell panels and pairs apart."""
+    """One reply. `candidate` and `repeat` None: any. `judge`, `draw` and `order` tell panels and pairs apart. `details`
+    is what was known about the reply beside its words."""
 
     case_id: str
     grader: str
@@ -46,6 +48,7 @@ class Line(Struct, frozen=True, kw_only=True):
     draw: str = ""
     attempt: int = 1
     order: str = ""
+    details: dict[str, Any] | None = None
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -65,6 +68,7 @@ class _Plain(Struct, forbid_unknown_fields=True):
     criterion_id: str | None = None
     judge: str | None = None
     attempt: int | None = None
+    details: dict[str, Any] | None = None
 
 
 _PLAIN = msgspec.json.Decoder(_Plain)
@@ -125,6 +129,7 @@ def _fast(raw: bytes) -> Line | None:
         criterion=plain.criterion_id or "",
         judge=plain.judge or "",
         attempt=plain.attempt or 1,
+        details=plain.details,
     )
 
 
@@ -224,6 +229,7 @@ def _line(said: dict[str, Any]) -> Line:
         draw=_as_text(said.get("sample")),
         attempt=said.get("attempt") or 1,
         order=_as_text(said.get("order")),
+        details=said.get("details"),
     )
 
 

@@ -49,7 +49,9 @@ class Criteria(Struct, frozen=True, kw_only=True, tag="criteria", tag_field="kin
     criteria: tuple[Criterion, ...]
 
 
-class WeightedCriteria(Struct, frozen=True, kw_only=True, tag="weighted_criteria", tag_field="kind", omit_defaults=True):
+class WeightedCriteria(
+    Struct, frozen=True, kw_only=True, tag="weighted_criteria", tag_field="kind", omit_defaults=True
+):
     """These earn or cost points; the sum decides. `references` are good answers: help for the judge, not graded."""
 
     criteria: tuple[Criterion, ...]

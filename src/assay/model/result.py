@@ -16,6 +16,10 @@ FORMAT = 1
 """The version of a stored Result body."""
 
 
+BUDGET = "budget"
+"""The first word of the reason why a case was left out when the budget was reached."""
+
+
 class Failure(Struct, frozen=True, kw_only=True):
     """What broke, as data: the class of the failure and its message."""
 

@@ -7,6 +7,9 @@ from typing import Any
 
 from msgspec import Struct, field
 
+OUTCOME_CHECK = "outcome_check"
+"""Where a rule's metadata keeps the condition on the final state that answers it without a judge."""
+
 
 class Severity(Enum):
     """A high-severity rule fails the whole case; the others lower its scores."""

@@ -21,6 +21,7 @@ class RunState(Enum):
     COMPLETED = "completed"
     FAILED = "failed"
     INTERRUPTED = "interrupted"
+    OUT_OF_BUDGET = "out_of_budget"
 
 
 class DatasetPin(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -59,8 +60,20 @@ class Pins(Struct, frozen=True, kw_only=True, omit_defaults=True):
     limit: int | None = None
     state: dict[str, Any] = field(default_factory=dict)
     concurrency: int = 8
+    budget: str = ""
     plugins: tuple[str, ...] = ()
     assay_version: str = ""
+
+
+class Spent(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a run has spent on models so far. `unpriced` calls have no known cost and are not in `usd`."""
+
+    usd: float = 0.0
+    tokens: int = 0
+    seconds: float = 0.0
+    calls: int = 0
+    cached: int = 0
+    unpriced: int = 0
 
 
 class Counts(Struct, frozen=True, kw_only=True):
@@ -99,3 +112,4 @@ class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
     started_at: datetime | None = None
     completed_at: datetime | None = None
     error: str = ""
+    spent: Spent | None = None

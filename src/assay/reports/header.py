@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
-from assay.model.run import Pins, Run, RunState
+from assay.model.run import Pins, Run, RunState, Spent
 from assay.model.summary import GraderSummary, Summary
 from assay.reports.figures import counted
 
@@ -51,6 +51,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
         ("target", pins.target),
         ("agent", pins.agent.name if pins.agent else ""),
         ("judge", judged_by(pins)),
+        ("spent", spending(run.spent) if run.spent else ""),
         ("rubric", f"{pins.rubric.name} v{pins.rubric.version}" if pins.rubric else ""),
         ("profile", pins.profile),
         ("repeats", str(pins.repeat) if pins.repeat > 1 else ""),
@@ -60,11 +61,21 @@ def facts(run: Run) -> list[tuple[str, str]]:
     return [(name, value) for name, value in said if value]
 
 
+def spending(spent: Spent) -> str:
+    """`207 calls (12 cached), 24,840 tokens, 0.0312 USD`; calls without a known price are said to be that."""
+    said = [f"{counted(spent.calls, 'call')} ({spent.cached:,} cached)", f"{spent.tokens:,} tokens"]
+    if spent.unpriced:
+        said.append(f"cost unknown for {spent.unpriced:,}")
+    return ", ".join([*said, f"{spent.usd:.4f} USD"] if spent.usd or not spent.unpriced else said)
+
+
 def next_steps(summary: Summary, first_case: str = "") -> list[tuple[str, str]]:
     """Command and purpose, the most useful first."""
     run, counts = summary.run, summary.run.counts
     name = short_id(run)
     steps = []
+    if run.state is RunState.OUT_OF_BUDGET:
+        steps.append((f"assay resume {name} --budget MORE", f"do the {counts.skipped:,} that the budget left out"))
     if counts.pending and run.state is not RunState.RUNNING:
         steps.append((f"assay resume {name}", f"do the remaining {counts.pending:,}"))
     if first_case:

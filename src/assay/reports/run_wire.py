@@ -10,7 +10,7 @@ from uuid import NAMESPACE_URL, uuid5
 from msgspec import to_builtins
 
 from assay.model.case import World
-from assay.model.run import Counts, DatasetPin, Pins, Run, RunState
+from assay.model.run import Counts, DatasetPin, Pins, Run, RunState, Spent
 from assay.model.summary import GraderSummary, Summary, Tally
 from assay.reports.figures import Rate, utc
 from assay.reports.sentence import rate_of, sentence
@@ -23,6 +23,7 @@ STATUS = {
     RunState.COMPLETED: "completed",
     RunState.FAILED: "failed",
     RunState.INTERRUPTED: "failed",
+    RunState.OUT_OF_BUDGET: "failed",
 }
 
 
@@ -129,12 +130,20 @@ def _added(summary: Summary) -> dict[str, Any]:
         "rubric_rules": _tally(summary.rules),
         "target": pins.target,
         "judge": pins.judge or None,
+        "spent": None if run.spent is None else _spent(run.spent),
         "profile": pins.profile or None,
         "repeat": pins.repeat,
         "limit": pins.limit,
         "datasets": [_dataset(pin) for pin in pins.datasets],
         "assay_version": pins.assay_version or None,
     }
+
+
+def _spent(spent: Spent) -> dict[str, Any]:
+    """Money is unknown, not zero, when calls were made and none of them has a price."""
+    known = spent.usd > 0 or spent.unpriced == 0
+    calls = {"calls": spent.calls, "cached": spent.cached, "unpriced": spent.unpriced}
+    return {"usd": spent.usd if known else None, "tokens": spent.tokens, **calls}
 
 
 def _totals(counts: Counts) -> dict[str, Any]:

@@ -33,6 +33,9 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     limit: int | None = None
     filters: dict[str, tuple[str, ...]] = field(default_factory=dict)
     concurrency: int | None = None
+    budget: str = ""
+    cache: bool = True
+    trace: Path | None = None
     record_judge: Path | None = None
     name: str = ""
 
@@ -56,5 +59,6 @@ def options_of(pins: Pins, name: str) -> RunOptions:
         limit=pins.limit,
         filters=pins.filters,
         concurrency=pins.concurrency,
+        budget=pins.budget,
         name=name,
     )

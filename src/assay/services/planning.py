@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from assay.dialects.agent_file import read_agent
-from assay.dialects.finding import digest
 from assay.dialects.rubric_file import applicable, read_rubric
 from assay.engine.plan import Lane, Rules
 from assay.errors import NotFound, PlanRefused, UnknownName
 from assay.graders.base import Binding, Grader, Setting
 from assay.judges.base import Judge
-from assay.judges.recorded import RecordedJudge
 from assay.judges.recording import RecordingJudge
 from assay.kit import Kit
 from assay.model.agent import Agent
@@ -27,6 +22,8 @@ from assay.model.profile import Profile
 from assay.model.rubric import Rubric
 from assay.model.run import DatasetPin, Pins
 from assay.services.answers import Answers
+from assay.services.fingerprints import fingerprint
+from assay.services.judging import RECORDED, Judging
 from assay.services.options import RunOptions
 from assay.services.paths import stored
 from assay.services.survey import Survey, survey
@@ -34,7 +31,6 @@ from assay.targets.base import Target
 from assay.targets.recorded import RecordedTarget, Recordings
 from assay.version import __version__
 
-RECORDED = "recorded"
 LISTED = 10
 CONCURRENCY = 8
 
@@ -54,18 +50,18 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 
 class Given(Struct, frozen=True, kw_only=True):
-    """What was read besides the datasets."""
+    """What was read and opened besides the datasets."""
 
     rubric: Rubric | None = None
     agent: Agent | None = None
     answers: Answers | None = None
+    judging: Judging = Judging()
     record: Callable[[bytes], None] | None = None
 
 
 def plan(options: RunOptions, kit: Kit, given: Given) -> Plan:
     """Everything a run needs, or every reason why it cannot be had."""
     _check_numbers(options)
-    judge = judge_for(options.judge)
     recordings = given.answers.recordings if given.answers else None
     candidates = options.candidates or (recordings.candidates if recordings else ()) or ("",)
     targets = {
@@ -79,7 +75,7 @@ def plan(options: RunOptions, kit: Kit, given: Given) -> Plan:
     lanes = tuple(
         Lane(
             target=target,
-            graders=graders_for(options, kit, _setting(kit, given, judge, name, repeat)),
+            graders=graders_for(options, kit, given, _setting(kit, given, name, repeat)),
             candidate=name,
             repeat=repeat,
         )
@@ -94,7 +90,7 @@ def plan(options: RunOptions, kit: Kit, given: Given) -> Plan:
         warnings=(
             *watch.warnings(given.rubric),
             *map(str, found.warnings),
-            *(map(str, judge.warnings) if judge else ()),
+            *(map(str, given.judging.source.warnings) if given.judging.source else ()),
         ),
     )
 
@@ -109,19 +105,6 @@ def _check_numbers(options: RunOptions) -> None:
             raise PlanRefused(f"{name} must be 1 or more, not {value}")
 
 
-def judge_for(spec: str) -> RecordedJudge | None:
-    """`recorded:FILE`, or nobody. Live and offline judges are not here yet, and nothing stands in for them."""
-    if not spec:
-        return None
-    kind, _, rest = spec.partition(":")
-    if kind != RECORDED or not rest:
-        raise PlanRefused(f"--judge {spec!r} is not available: this version knows `recorded:FILE`")
-    path = Path(rest)
-    if not path.is_file():
-        raise NotFound(f"{path}: no such recording of a judge")
-    return RecordedJudge.load(path)
-
-
 def target_for(spec: str, kit: Kit, recordings: Recordings | None, candidate: str, repeat: int) -> Target:
     if spec in ("", RECORDED):
         return RecordedTarget(recordings, candidate, repeat)
@@ -130,15 +113,19 @@ def target_for(spec: str, kit: Kit, recordings: Recordings | None, candidate: st
     return kit.targets[spec]
 
 
-def graders_for(options: RunOptions, kit: Kit, setting: Setting) -> tuple[Grader, ...]:
+def graders_for(options: RunOptions, kit: Kit, given: Given, setting: Setting) -> tuple[Grader, ...]:
     """The graders of one lane: those asked for, or all; each with what it needs of the run."""
-    names = kit.graders.names() if options.graders is None else options.graders
-    known = [kit.graders[name] for name in names]
+    if options.graders is not None:
+        known = [kit.graders[name] for name in options.graders]
+    else:
+        # Optional graders ask a judge for what no pass rule needs: only a recording is asked without being told to.
+        known = [each for each in kit.graders if given.judging.is_recorded or not getattr(each, "optional", False)]
     return tuple(each.bind(setting) if isinstance(each, Binding) else each for each in known)
 
 
-def _setting(kit: Kit, given: Given, judge: RecordedJudge | None, candidate: str, repeat: int) -> Setting:
-    asked: Judge | None = None if judge is None else judge.at(candidate, repeat)
+def _setting(kit: Kit, given: Given, candidate: str, repeat: int) -> Setting:
+    source = given.judging.source
+    asked: Judge | None = None if source is None else source.at(candidate, repeat)
     if asked is not None and given.record is not None:
         asked = RecordingJudge(asked, given.record, candidate=candidate, repeat=repeat)
     return Setting(judge=asked, rubric=given.rubric, agent=given.agent, contracts=kit.contracts)
@@ -248,12 +235,7 @@ def _file(path: str, kind: str) -> Path:
     return Path(path)
 
 
-def fingerprint(value: Any) -> str:
-    return sha256(msgspec.json.encode(value, order="deterministic")).hexdigest()
-
-
 def _pins(options: RunOptions, found: Survey, given: Given, rules: Rules, candidates: Sequence[str]) -> Pins:
-    kind, _, rest = options.judge.partition(":")
     return Pins(
         datasets=tuple(
             DatasetPin(
@@ -271,8 +253,8 @@ def _pins(options: RunOptions, found: Survey, given: Given, rules: Rules, candid
         responses=given.answers.pins if given.answers else (),
         candidates=tuple(candidates),
         repeat=options.repeat,
-        judge=f"{kind}:{stored(Path(rest))}" if rest else options.judge,
-        judge_sha256=digest(Path(rest)) if rest else "",
+        judge=given.judging.spec,
+        judge_sha256=given.judging.sha256,
         graders=options.graders,
         profile=options.profile,
         normalization=options.normalization,
@@ -286,5 +268,6 @@ def _pins(options: RunOptions, found: Survey, given: Given, rules: Rules, candid
         limit=options.limit,
         state=options.state,
         concurrency=options.concurrency or CONCURRENCY,
+        budget=options.budget,
         assay_version=__version__,
     )

@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from assay.engine.run import results, todos
 from assay.errors import AssayError, Conflict, PlanRefused
-from assay.model.result import Result
-from assay.model.run import Counts, Pins, Run, RunState
+from assay.model.result import BUDGET, Result
+from assay.model.run import Counts, Pins, Run, RunState, Spent
 from assay.model.verdict import Verdict
 from assay.services.paths import lasting
 from assay.services.planning import Plan
@@ -38,25 +38,42 @@ def new_run(plan: Plan, name: str, now: datetime) -> Run:
     )
 
 
-async def execute(store: Store, run: Run, plan: Plan, progress: Progress, again: Collection[int] = ()) -> Run:
-    """Make every attempt that has no Result yet (and those in `again`), saving as they come; the run as it then is."""
+class Work(Struct, frozen=True, kw_only=True):
+    """A run to execute: its plan, who is told of its Results, what it has spent, and which attempts to make again."""
+
+    plan: Plan
+    progress: Progress
+    spent: Callable[[], Spent | None] = lambda: None
+    again: Collection[int] = ()
+
+
+async def execute(store: Store, run: Run, work: Work) -> Run:
+    """Make every attempt that has no Result yet (and those to make again), saving as they come; the run as it is."""
     await store.claim(run.id, this_process(uuid4().hex), utc_now())
-    done = await store.finished(run.id) - set(again)
+    plan, left_out = work.plan, False
+    done = await store.finished(run.id) - set(work.again)
     todo = todos(plan.survey.cases(), plan.lanes, done)
     await store.set_state(run.id, RunState.RUNNING, started_at=run.started_at or utc_now())
     try:
         stream = results(todo, plan.rules, concurrency=plan.pins.concurrency, clock=utc_now)
         async for handful in stream:
             await store.save(run.id, handful)
-            progress(handful)
+            left_out = left_out or any(map(is_left_out, handful))
+            work.progress(handful)
     except asyncio.CancelledError:
-        await store.set_state(run.id, RunState.INTERRUPTED)
+        await store.set_state(run.id, RunState.INTERRUPTED, spent=work.spent())
         raise
     except AssayError as error:
-        await store.set_state(run.id, RunState.FAILED, error=str(error))
+        await store.set_state(run.id, RunState.FAILED, error=str(error), spent=work.spent())
         raise
-    await store.set_state(run.id, RunState.COMPLETED, completed_at=utc_now())
+    state = RunState.OUT_OF_BUDGET if left_out else RunState.COMPLETED
+    await store.set_state(run.id, state, completed_at=utc_now(), spent=work.spent())
     return await store.run(run.id)
+
+
+def is_left_out(result: Result) -> bool:
+    """Whether the budget was reached before the case was tried to its end."""
+    return result.verdict is Verdict.SKIPPED and any(reason.startswith(f"{BUDGET}:") for reason in result.reasons)
 
 
 def check_same(run: Run, pins: Pins) -> None:
@@ -74,14 +91,14 @@ def check_same(run: Run, pins: Pins) -> None:
         raise Conflict(f"run {run.id} began with other data: {'; '.join(changed)}. Start a new run.")
 
 
-class Retry(Struct, frozen=True):
-    """What `retry` will do again."""
-
-    positions: tuple[int, ...]
-
-
-async def errored(store: Store, run: Run) -> Retry:
-    positions = await store.positions(run.id, Verdict.ERRORED)
+async def errored(store: Store, run: Run) -> set[int]:
+    """The attempts that `retry` makes again."""
+    positions = set(await store.positions(run.id, Verdict.ERRORED))
     if not positions:
         raise PlanRefused(f"run {run.name!r} has no errored case to retry")
-    return Retry(tuple(positions))
+    return positions
+
+
+async def left_out(store: Store, run: Run) -> set[int]:
+    """The attempts that the budget did not reach: they are made when the run is resumed."""
+    return {result.position async for result in store.iterate(run.id, verdict=Verdict.SKIPPED) if is_left_out(result)}

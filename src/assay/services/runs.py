@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.errors import Conflict, PlanRefused
-from assay.model.run import Run, RunState
+from assay.model.run import Run, RunState, Spent
 from assay.model.summary import Summary
 from assay.services.answers import Answers, earlier_answers, read_answers
+from assay.services.judging import Wanted, judging
 from assay.services.options import RunOptions, options_of
 from assay.services.piped import kept
-from assay.services.planning import Given, Plan, plan, read_given
-from assay.services.running import Progress, check_same, errored, execute, new_run, utc_now
+from assay.services.planning import CONCURRENCY, Given, plan, read_given
+from assay.services.running import Progress, Work, check_same, errored, execute, left_out, new_run, utc_now
 from assay.services.workplace import Workplace
 from assay.store.store import Store
 
@@ -36,60 +38,79 @@ class Started(Struct, frozen=True):
 
 async def start(work: Workplace, options: RunOptions, watch: Watching) -> Summary:
     """Plan, create and execute a run. Nothing is stored when the plan is refused."""
-    async with await work.store() as store:
-        with Recording(options.record_judge) as record:
-            lasting = tuple(kept(path, work.data_folder / "piped") for path in options.datasets)
-            made = await planned(work, store, replace(options, datasets=lasting), record)
-            run = new_run(made, options.name, utc_now())
-            await store.create_run(run)
-            await execute(store, run, made, watch(Started(run, 0, made.warnings)))
+    lasting = tuple(kept(path, work.data_folder / "piped") for path in options.datasets)
+    options = replace(options, datasets=lasting)
+    async with AsyncExitStack() as stack:
+        store = await stack.enter_async_context(await work.store())
+        judge = await stack.enter_async_context(judging(wanted(work, options)))
+        record = stack.enter_context(Recording(options.record_judge))
+        given = replace(read_given(options, await _answers(work, store, options)), judging=judge, record=record)
+        made = plan(options, work.kit, given)
+        run = new_run(made, options.name, utc_now())
+        await store.create_run(run)
+        progress = watch(Started(run, 0, made.warnings))
+        await execute(store, run, Work(plan=made, progress=progress, spent=judge.spent))
         return await store.summary(run.id)
 
 
-async def go_on(work: Workplace, name: str, watch: Watching, record_to: Path | None = None) -> Summary:
-    """Resume: make the attempts that have no Result yet."""
+def wanted(work: Workplace, options: RunOptions, before: Spent | None = None) -> Wanted:
+    """What the options say of judging, with what the run has spent before."""
+    return Wanted(
+        judge=options.judge,
+        concurrency=options.concurrency or CONCURRENCY,
+        cache=work.replies if options.cache else None,
+        trace=options.trace,
+        budget=options.budget,
+        before=before,
+        prices=work.prices,
+    )
+
+
+class Again(Struct, frozen=True, kw_only=True):
+    """How a run goes on: what may be said anew, all else is pinned."""
+
+    budget: str | None = None
+    cache: bool = True
+    trace: Path | None = None
+    record_judge: Path | None = None
+
+
+async def go_on(work: Workplace, name: str, watch: Watching, again: Again | None = None) -> Summary:
+    """Resume: make the attempts that have no Result yet, and those that the budget did not reach."""
     async with await work.store() as store:
         run = await store.find_run(name)
         if run.state is RunState.COMPLETED:
             raise PlanRefused(f"run {run.name!r} ({run.id}) is complete: there is nothing to resume")
-        return await _again(work, store, run, watch, (), record_to)
+        return await _once_more(work, store, run, watch, again or Again(), await left_out(store, run))
 
 
-async def retry(work: Workplace, name: str, watch: Watching, record_to: Path | None = None) -> Summary:
+async def retry(work: Workplace, name: str, watch: Watching, again: Again | None = None) -> Summary:
     """Make the attempts again that errored."""
     async with await work.store() as store:
         run = await store.find_run(name)
-        return await _again(work, store, run, watch, (await errored(store, run)).positions, record_to)
+        return await _once_more(work, store, run, watch, again or Again(), await errored(store, run))
 
 
-async def _again(
-    work: Workplace, store: Store, run: Run, watch: Watching, positions: tuple[int, ...], record_to: Path | None
+async def _once_more(
+    work: Workplace, store: Store, run: Run, watch: Watching, again: Again, positions: set[int]
 ) -> Summary:
-    options = options_of(run.pins, run.name)
-    with Recording(record_to) as record:
-        made = await planned(work, store, options, record, pinned=run)
+    """A run that goes on keeps its rubric and agent: they are pinned whole."""
+    pinned = options_of(run.pins, run.name)
+    budget = pinned.budget if again.budget is None else again.budget
+    options = replace(pinned, budget=budget, cache=again.cache, trace=again.trace)
+    async with AsyncExitStack() as stack:
+        judge = await stack.enter_async_context(judging(wanted(work, options, run.spent)))
+        record = stack.enter_context(Recording(again.record_judge))
+        answers = await _answers(work, store, options)
+        given = Given(rubric=run.pins.rubric, agent=run.pins.agent, answers=answers, judging=judge, record=record)
+        made = plan(options, work.kit, given)
         check_same(run, made.pins)
         if made.total != run.counts.total:
             raise Conflict(f"run {run.id} has {run.counts.total} attempts, its files now give {made.total}")
         done = len(await store.finished(run.id)) - len(positions)
-        await execute(store, run, made, watch(Started(run, done, made.warnings)), positions)
+        progress = watch(Started(run, done, made.warnings))
+        await execute(store, run, Work(plan=made, progress=progress, spent=judge.spent, again=positions))
     return await store.summary(run.id)
-
-
-async def planned(
-    work: Workplace,
-    store: Store,
-    options: RunOptions,
-    record: Callable[[bytes], None] | None,
-    pinned: Run | None = None,
-) -> Plan:
-    """The plan for the options. A run that goes on keeps its rubric and agent: they are pinned whole."""
-    answers = await _answers(work, store, options)
-    if pinned is None:
-        given = read_given(options, answers)
-    else:
-        given = Given(rubric=pinned.pins.rubric, agent=pinned.pins.agent, answers=answers)
-    return plan(options, work.kit, Given(rubric=given.rubric, agent=given.agent, answers=answers, record=record))
 
 
 async def _answers(work: Workplace, store: Store, options: RunOptions) -> Answers | None:

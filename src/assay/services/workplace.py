@@ -24,6 +24,7 @@ class Workplace:
 
     def __init__(self, settings: Settings, kit: Kit, folder: Path) -> None:
         self.settings = settings
+        self.prices = PriceTable.load(settings.prices)
         self.kit = kit
         self.folder = folder
 
@@ -52,6 +53,11 @@ class Workplace:
     def data_folder(self) -> Path:
         """Where Assay may write besides the database."""
         return self.folder / Path(DATABASE).parent
+
+    @property
+    def replies(self) -> Path:
+        """The cache of model replies."""
+        return self.data_folder / "replies.db"
 
     async def store(self, *, read_only: bool = False) -> Store:
         return await Store.open(self.settings.database or self.folder / DATABASE, read_only=read_only)

@@ -69,6 +69,7 @@ runs = Table(
     Column("owner", Text),
     Column("total", Integer, nullable=False),
     Column("error", Text, nullable=False),
+    Column("spent", LargeBinary),
     Column("format", Integer, nullable=False),
     Column("body", LargeBinary, nullable=False),
     Index(None, "created_at", "id"),

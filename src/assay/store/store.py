@@ -7,9 +7,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
+import msgspec
+
 from assay.model.case import Case
 from assay.model.result import Result
-from assay.model.run import Run, RunState
+from assay.model.run import Run, RunState, Spent
 from assay.model.summary import Summary
 from assay.model.verdict import Verdict
 from assay.store.database import WAIT_SECONDS, Database
@@ -70,10 +72,13 @@ class Store:
         started_at: datetime | None = None,
         completed_at: datetime | None = None,
         error: str | None = None,
+        spent: Spent | None = None,
     ) -> None:
         """What is None stays as it is; but a run that goes on has no end and no error, and one that ends is let go."""
         times = {"started_at": started_at, "completed_at": completed_at, "error": error}
         changes: dict[str, Any] = {name: value for name, value in times.items() if value is not None}
+        if spent is not None:
+            changes["spent"] = msgspec.json.encode(spent)
         if state in LIVE:
             changes = {"heartbeat_at": self._clock(), "completed_at": None, "error": "", **changes}
         else:

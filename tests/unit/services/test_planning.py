@@ -98,8 +98,6 @@ def test_recorded_answers_and_a_live_target_exclude_each_other(test_set: str) ->
         ({"repeat": 0}, PlanRefused, "--repeat must be 1 or more"),
         ({"graders": ("charm",)}, UnknownName, "unknown grader 'charm'"),
         ({"profile": "nobody"}, UnknownName, "unknown profile 'nobody'; known: assessment_strict, prep_default"),
-        ({"judge": "openai"}, PlanRefused, "not available"),
-        ({"judge": "recorded:"}, PlanRefused, "not available"),
     ],
 )
 def test_what_cannot_be_had_is_refused(

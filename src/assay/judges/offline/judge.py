@@ -74,7 +74,8 @@ class OfflineJudge:
 
     def _formed(self, question: Question, text: str) -> View:
         grader, case, transcript = question.grader, question.case, question.transcript
-        if grader == "rubric" and question.part and (rule := self._rules.get(question.part.id)):
+        rules = {rule.id: rule for rule in question.rubric.rules} if question.rubric else self._rules
+        if grader == "rubric" and question.part and (rule := rules.get(question.part.id)):
             return rule_view(rule, text, transcript.tool_calls)
         if grader == TOOL_CALLS:
             return tool_accuracy(case, transcript)

@@ -15,7 +15,7 @@ from sqlalchemy.exc import IntegrityError
 
 from assay.errors import Conflict, InputError, NotFound
 from assay.model.result import FORMAT
-from assay.model.run import Counts, Run, RunState
+from assay.model.run import Counts, Run, RunState, Spent
 from assay.model.verdict import Verdict
 from assay.store.bodies import encode, read_pins
 from assay.store.lease import held, stale
@@ -219,6 +219,7 @@ def _run(found: Any, numbers: Mapping[Verdict, int], now: datetime) -> Run:
         started_at=found.started_at,
         completed_at=found.completed_at,
         error=found.error,
+        spent=None if found.spent is None else msgspec.json.decode(found.spent, type=Spent),
     )
 
 

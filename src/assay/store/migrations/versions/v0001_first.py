@@ -37,6 +37,7 @@ def _runs() -> None:
         sa.Column("owner", sa.Text()),
         sa.Column("total", sa.Integer(), nullable=False),
         sa.Column("error", sa.Text(), nullable=False),
+        sa.Column("spent", sa.LargeBinary()),
         sa.Column("format", sa.Integer(), nullable=False),
         sa.Column("body", sa.LargeBinary(), nullable=False),
         sa.PrimaryKeyConstraint("id", name="pk_runs"),

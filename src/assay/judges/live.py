@@ -1,0 +1,75 @@
+"""A language model as a judge: it is asked in the words of prompts/, in the shape of a JSON Schema, and what it says is
+handed on unread. It keeps no state: what was wrong with an earlier reply is in the question."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from assay.errors import JudgeFailed, ModelFailed
+from assay.judges.base import Question, Reply
+from assay.judges.documents import Documents
+from assay.judges.probabilities import weighted_value
+from assay.judges.prompt_files import prompt_names, prompts_fingerprint
+from assay.judges.prompting import NO_DOCUMENTS, messages, prompt_for, reply_schema
+from assay.llm.base import Completion, LanguageModel, Request
+from assay.llm.parts import CallSettings, Finish
+from assay.model.case import Case
+from assay.model.score import Part
+
+PROBABILITY = "prob_score"
+
+
+class LiveJudge:
+    """Asks `model`. `namespace` keeps the replies of repeats and samples apart in the cache; `settings` None: those of
+    the model; `documents` reads the attachments of legal cases."""
+
+    def __init__(
+        self,
+        model: LanguageModel,
+        name: str = "",
+        namespace: str = "",
+        *,
+        settings: CallSettings | None = None,
+        documents: Documents = NO_DOCUMENTS,
+    ) -> None:
+        self.name = name or model.name
+        self._model = model
+        self._namespace = namespace
+        self._settings = settings
+        self._documents = documents
+
+    @property
+    def pin(self) -> str:
+        """A hash of everything that shapes its replies: model, prompts, settings."""
+        settings = msgspec.json.encode(self._settings).decode()
+        return sha256("\n".join((self._model.name, prompts_fingerprint(), settings)).encode()).hexdigest()
+
+    def covers(self, case: Case | str, grader: str, part: Part | None = None) -> bool:
+        """Whether it has a prompt for what this grader asks."""
+        return bool(prompt_names(grader))
+
+    async def ask(self, question: Question) -> Reply:
+        request = Request(
+            messages=messages(question, self._documents),
+            schema=reply_schema(question),
+            settings=self._settings,
+            namespace=self._namespace,
+            purpose=f"judge:{question.grader}",
+        )
+        try:
+            completion = await self._model.complete(request)
+        except ModelFailed as failure:
+            raise JudgeFailed(f"judge {self.name!r}: {failure}") from failure
+        if completion.finish is Finish.REFUSED and not completion.text.strip():
+            raise JudgeFailed(f"judge {self.name!r}: the model refused to reply")
+        details = self._details(question, completion)
+        return Reply(content=completion.text, judge=self.name, cost_usd=completion.cost_usd, details=details)
+
+    def _details(self, question: Question, completion: Completion) -> dict[str, Any]:
+        if not completion.logprobs or question.prompt or not (prompt := prompt_for(question)).whole:
+            return {}
+        value = weighted_value(completion.logprobs, prompt.scale)
+        return {} if value is None else {PROBABILITY: value}

@@ -1,0 +1,123 @@
+"""The prompts: files under prompts/, each with its name, version, scale and inputs at its head. Read once, checked as
+they are read, and pinned by their hash: a run says which words its judge was asked with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from enum import Enum
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+import yaml
+from msgspec import Struct, convert
+
+from assay.judges.dataset_policies import CriterionStyle, ReferenceStyle
+from assay.model.score import UNIT, Scale
+
+ENDING = ".md"
+REPLY = "reply"
+HEX = 8
+
+_PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+_VARIANTS = {
+    "rubric": ("rubric_rule",),
+    "weighted_criteria": tuple(style.value for style in CriterionStyle),
+    "reference_answer": tuple(style.value for style in ReferenceStyle),
+}
+
+
+class ReplyKind(Enum):
+    """What a judge is asked to end its reply with. The values are names of files in prompts/parts/."""
+
+    RATING = "rating"
+    GRADE = "grade"
+    CHECK = "check"
+    VERDICTS = "verdicts"
+
+
+class Head(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The head of a prompt file. `may_not_apply`: the judge may say so instead of ruling."""
+
+    name: str
+    version: int
+    reply: ReplyKind
+    inputs: tuple[str, ...]
+    scale: tuple[float, float] = (0, 1)
+    may_not_apply: bool = False
+
+
+class Prompt(Struct, frozen=True, kw_only=True):
+    """One kind of question in words; `{input}` marks where each input goes. `sha8` covers the shared parts too."""
+
+    head: Head
+    body: str
+    sha8: str
+
+    @property
+    def name(self) -> str:
+        return self.head.name
+
+    @property
+    def version(self) -> str:
+        return f"{self.head.name}@{self.head.version}:{self.sha8}"
+
+    @property
+    def scale(self) -> Scale:
+        return Scale(*self.head.scale) if self.head.scale != (0, 1) else UNIT
+
+    @property
+    def whole(self) -> bool:
+        """Whether its values are whole numbers."""
+        return self.head.reply is ReplyKind.RATING
+
+
+def filled(text: str, values: Mapping[str, str]) -> str:
+    """The text with its placeholders replaced, in one pass: what is put in is never looked at again."""
+    return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), text)
+
+
+def placeholders(text: str) -> list[str]:
+    return _PLACEHOLDER.findall(text)
+
+
+@cache
+def prompts() -> Mapping[str, Prompt]:
+    """Every prompt, by its name."""
+    folder = files("assay.judges") / "prompts"
+    read = [_prompt(file) for file in folder.iterdir() if file.name.endswith(ENDING)]
+    return {prompt.name: prompt for prompt in sorted(read, key=lambda prompt: prompt.name)}
+
+
+@cache
+def part(name: str) -> str:
+    """A text that prompts share."""
+    return (files("assay.judges") / "prompts" / "parts" / f"{name}{ENDING}").read_text("utf-8").strip()
+
+
+def prompt_names(grader: str) -> tuple[str, ...]:
+    """The prompts that a grader may use; none when it is unknown here."""
+    return _VARIANTS.get(grader) or ((grader,) if grader in prompts() else ())
+
+
+def prompt_version(grader: str) -> str:
+    """`criteria@1:0f3a…`: which words a grader's judge is asked with. Empty when it has none."""
+    return "+".join(prompts()[name].version for name in prompt_names(grader))
+
+
+def prompts_fingerprint() -> str:
+    """One hash over all prompts: it changes when any word of any prompt does."""
+    return sha256("\n".join(prompt.version for prompt in prompts().values()).encode()).hexdigest()
+
+
+def _prompt(file: Traversable) -> Prompt:
+    text = file.read_text("utf-8")
+    _, front, body = text.split("---\n", 2)
+    head = convert(yaml.safe_load(front), Head)
+    found = placeholders(body)
+    if sorted(found) != sorted((*head.inputs, REPLY)) or file.name != head.name + ENDING:
+        raise ValueError(f"{file.name}: its placeholders are {found}, its head says {head.name} and {head.inputs}")
+    shared = "".join(part(name) for name in ("system", head.reply.value, "not_applicable", "repair", "closing"))
+    return Prompt(head=head, body=body.strip(), sha8=sha256((text + shared).encode()).hexdigest()[:HEX])

@@ -1,0 +1,90 @@
+"""Text that somebody else wrote, put before a judge as data: in a block that it cannot close.
+
+A block stands between `<<<BEGIN name · marker>>>` and `<<<END name · marker>>>`. The marker is a hash of everything
+quoted, so it is the same for the same question and nobody can write it into the text that it is made from; should it
+occur there all the same, another is taken. What is invisible is shown, what is too long is cut in the middle, and the
+cut says how much is gone."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
+
+OPENING, CLOSING = "<<<BEGIN {} · {}>>>", "<<<END {} · {}>>>"
+NOT_GIVEN = "(not given)"
+MARKER_LENGTH = 12
+TEXT_CAP = 60_000
+"""Characters of one quoted text."""
+
+_JOINERS = "\u200c\u200d"
+_NEWLINES = re.compile(r"\r\n?")
+HIDDEN = re.compile(
+    # Everything that is not printed, or prints as nothing; the ordinary line break and tab stay.
+    r"([\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+    r"\u2060-\u206f\u2800\u3164\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\U000e0000-\U000e0fff])\1*"
+)
+NAMED = re.compile(r"⟦U\+[0-9A-F]{4,6}(?: ×\d+)?⟧")
+_EDGE = re.compile(r"<{3,}")
+
+
+def visible(text: str) -> str:
+    """The text with nothing hidden in it: control, direction, tag and zero-width characters by their number."""
+    return HIDDEN.sub(_named, _NEWLINES.sub("\n", text))
+
+
+def harmless(text: str) -> str:
+    """Visible, and without anything that looks like the edge of a block."""
+    return _EDGE.sub(lambda found: " ".join(found[0]), visible(text))
+
+
+def cut(text: str, cap: int = TEXT_CAP) -> str:
+    """The text; a longer one without its middle, and a note of how much is missing."""
+    if len(text) <= cap:
+        return text
+    head = cap * 2 // 3
+    tail = cap - head
+    gone = len(text) - cap
+    return f"{text[:head]}\n⟦{gone} of {len(text)} characters were cut out here⟧\n{text[len(text) - tail :]}"
+
+
+def prefixed(text: str) -> str:
+    """Every line behind a bar: inside a longer text, its lines cannot pass for the lines around them."""
+    return "\n".join(f"| {line}" for line in _NEWLINES.sub("\n", text).split("\n"))
+
+
+def marker_for(texts: Iterable[str]) -> str:
+    """A code that occurs in none of the texts; the same for the same texts."""
+    texts = tuple(texts)
+    digest = sha256("\x1f".join(texts).encode("utf-8", "surrogatepass"))
+    while any(digest.hexdigest()[:MARKER_LENGTH] in text.lower() for text in texts):
+        digest = sha256(digest.digest())
+    return digest.hexdigest()[:MARKER_LENGTH]
+
+
+def block(name: str, text: str, marker: str) -> str:
+    """One text between its two lines."""
+    return f"{OPENING.format(name, marker)}\n{text}\n{CLOSING.format(name, marker)}"
+
+
+def blocks(texts: Mapping[str, str], cap: int = TEXT_CAP) -> dict[str, str]:
+    """Each text as a block under its name, all with one marker; an empty one is not given, and says so."""
+    shown = {name: cut(harmless(text), cap) for name, text in texts.items()}
+    marker = marker_for(shown.values())
+    return {name: block(name.replace("_", " "), text, marker) if text else NOT_GIVEN for name, text in shown.items()}
+
+
+def _named(found: re.Match[str]) -> str:
+    character, count = found[1], len(found[0])
+    if character in _JOINERS and count == 1 and _joins(found):
+        return character
+    return f"⟦U+{ord(character):04X}{f' ×{count}' if count > 1 else ''}⟧"
+
+
+def _joins(found: re.Match[str]) -> bool:
+    """Whether a joiner does its work: between letters of scripts that need it, or the parts of an emoji."""
+    before, after = found.string[found.start() - 1 : found.start()], found.string[found.end() : found.end() + 1]
+    return all(near > "\u02ff" and unicodedata.category(near)[0] in "LMS" for near in (before, after) if near) and bool(
+        before and after
+    )

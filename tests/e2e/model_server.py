@@ -1,0 +1,70 @@
+"""A scripted model on loopback, speaking the OpenAI chat protocol: it answers whatever JSON Schema it is asked for.
+
+`python model_server.py PORT-FILE [good|bad|garbage|flaky]` writes its port to the file and serves until it is killed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+
+def filled(schema: dict[str, Any], mood: str) -> Any:
+    """A value that fits the schema: full marks in a good mood, the lowest in a bad one."""
+    if "enum" in schema:
+        return schema["enum"][0 if mood == "bad" else -1]
+    if "anyOf" in schema:
+        return filled(schema["anyOf"][0], mood)
+    kind = schema.get("type")
+    kind = kind[0] if isinstance(kind, list) else kind
+    if kind == "object":
+        return {name: filled(part, mood) for name, part in schema.get("properties", {}).items()}
+    if kind == "array":
+        inside = schema.get("items", {})
+        return [filled(inside, mood)] if inside.get("type") == "object" or schema.get("minItems") else []
+    if kind == "boolean":
+        return mood != "bad"
+    if kind in ("integer", "number"):
+        return schema.get("minimum", 0) if mood == "bad" else schema.get("maximum", 1)
+    return "because it says so"
+
+
+class Server:
+    def __init__(self, mood: str) -> None:
+        self.mood = mood
+        self.calls = 0
+
+    async def complete(self, request: web.Request) -> web.Response:
+        self.calls += 1
+        body = await request.json()
+        if self.mood == "flaky" and self.calls % 5 == 0:
+            return web.json_response({"error": {"message": "overloaded"}}, status=(429, 500)[self.calls % 2])
+        wanted = body.get("response_format", {}).get("json_schema", {}).get("schema", {"type": "string"})
+        text = "%% no idea %%" if self.mood == "garbage" else json.dumps(filled(wanted, self.mood))
+        usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
+        choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+        return web.json_response({"id": "x", "model": body["model"], "choices": [choice], "usage": usage})
+
+    async def count(self, _: web.Request) -> web.Response:
+        return web.json_response({"calls": self.calls})
+
+
+async def serve(port_file: Path, mood: str) -> None:
+    server = Server(mood)
+    app = web.Application(client_max_size=64 * 1024 * 1024)
+    app.add_routes([web.post("/v1/chat/completions", server.complete), web.get("/count", server.count)])
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    port_file.write_text(str(runner.addresses[0][1]), encoding="utf-8")
+    await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(serve(Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else "good"))

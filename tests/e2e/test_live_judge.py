@@ -1,0 +1,166 @@
+"""A live judge, from the command line to the model server and back: cached, recorded, budgeted, never guessed at."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.services.demo import DEMOS, Demo, folder
+
+Assay = Callable[..., Any]
+SERVER = Path(__file__).with_name("model_server.py")
+
+
+class Model:
+    """A running model server."""
+
+    def __init__(self, port: int) -> None:
+        self.base = f"http://127.0.0.1:{port}/v1"
+        self.spec = f"openai-compatible:judge-1@{self.base}"
+
+    @property
+    def calls(self) -> int:
+        with urllib.request.urlopen(self.base.replace("/v1", "/count")) as answer:
+            return int(json.load(answer)["calls"])
+
+
+def started(folder: Path, mood: str) -> tuple[subprocess.Popen[bytes], Model]:
+    port = folder / f"port-{mood}"
+    process = subprocess.Popen([sys.executable, str(SERVER), str(port), mood])
+    for _ in range(200):
+        if port.is_file() and port.read_text(encoding="utf-8"):
+            return process, Model(int(port.read_text(encoding="utf-8")))
+        time.sleep(0.05)
+    process.kill()
+    raise AssertionError("the model server did not start")
+
+
+@pytest.fixture
+def model(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Model]:
+    process, found = started(tmp_path, getattr(request, "param", "good"))
+    yield found
+    process.kill()
+    process.wait()
+
+
+def words(demo: Demo, judge: str) -> list[str | Path]:
+    base = folder()
+    said: list[str | Path] = ["run", base / demo.dataset, "--judge", judge]
+    for option, value in (("responses", demo.responses), ("rubric", demo.rubric), ("agent", demo.agent)):
+        if value:
+            said += [f"--{option}", base / value]
+    return said
+
+
+def demo(dialect: str) -> Demo:
+    return next(each for each in DEMOS if each.dialect == dialect)
+
+
+@pytest.mark.parametrize("dialect", ["explain", "test-set", "legal"])
+def test_every_world_is_judged_live_and_replays_from_its_recording(
+    assay: Assay, model: Model, tmp_path: Path, dialect: str
+) -> None:
+    replies = tmp_path / "replies.jsonl"
+    live = assay(*words(demo(dialect), model.spec), "--record-judge", replies, "--name", "live", "--json")
+    assert live.code in (0, 3), live.err
+    assert live.json["passed"] > 0
+    replayed = assay(*words(demo(dialect), f"recorded:{replies}"), "--name", "replayed", "--json")
+    assert replayed.code == live.code, replayed.err
+    exports = [assay("results", name, "--canonical").out for name in ("live", "replayed")]
+    assert exports[0] == exports[1]
+
+
+def test_the_golden_judged_graders_run_when_they_are_asked_for(assay: Assay, model: Model) -> None:
+    asked = "response_correctness,capability_honesty,general_quality,trajectory_accuracy_judged"
+    done = assay(*words(demo("golden"), model.spec), "--graders", asked, "--json")
+    assert done.code in (0, 3), done.err
+    graded = {each["name"]: each["scored"] for each in done.json["graders"]}
+    assert set(graded) == set(asked.split(","))
+    assert all(graded.values())
+
+
+def test_a_second_run_asks_nothing_and_without_the_cache_asks_again(assay: Assay, model: Model) -> None:
+    assay(*words(demo("explain"), model.spec), "--quiet")
+    first = model.calls
+    assert first > 0
+    assay(*words(demo("explain"), model.spec), "--quiet")
+    assert model.calls == first
+    assay(*words(demo("explain"), model.spec), "--no-cache", "--quiet")
+    assert model.calls == 2 * first
+    held = assay("cache", "--json").json
+    assert held["replies"] == first
+    assert assay("cache", "--clear", "--json").json["forgotten"] == first
+
+
+@pytest.mark.parametrize("model", ["garbage"], indirect=True)
+def test_a_judge_that_talks_nonsense_errors_every_case_and_the_run_ends(assay: Assay, model: Model) -> None:
+    done = assay(*words(demo("explain"), model.spec), "--json")
+    assert done.code == 3, done.err
+    assert done.json["passed"] == 0
+    assert done.json["errored"] + done.json["failed"] == done.json["total"]
+    errored = assay("results", "--verdict", "errored").json
+    assert all("no idea" in json.dumps(each, ensure_ascii=False) for each in errored)
+
+
+@pytest.mark.parametrize("model", ["flaky"], indirect=True)
+def test_a_server_that_fails_now_and_then_loses_no_case(assay: Assay, model: Model) -> None:
+    done = assay(*words(demo("test-set"), model.spec), "--json")
+    assert done.code == 0, done.err
+    assert (done.json["completed"], done.json["errored"]) == (12, 0)
+
+
+def test_a_budget_ends_the_run_and_more_of_it_goes_on(assay: Assay, model: Model) -> None:
+    done = assay(*words(demo("explain"), model.spec), "--budget", "2ktok", "--max-concurrency", "1", "--json")
+    assert done.code == 2, done.err
+    assert done.json["state"] == "out_of_budget"
+    assert done.json["skipped"] > 0
+    assert done.json["completed"] == done.json["total"]
+    before = model.calls
+    # 120 tokens a call: the seventeenth reaches 2,000; with one case at a time few are in flight.
+    assert 17 <= before <= 17 + 9
+    skipped = assay("results", "--verdict", "skipped").json
+    assert all(each["reasons"][0].startswith("budget: ") for each in skipped)
+    again = assay("resume", "latest", "--budget", "1Mtok", "--json")
+    assert again.code == 0, again.err
+    assert (again.json["state"], again.json["skipped"]) == ("completed", 0)
+    whole = model.calls
+    fresh = assay(*words(demo("explain"), model.spec), "--no-cache", "--json")
+    assert fresh.json["passed"] == again.json["passed"]
+    assert model.calls - whole == whole, "the resumed run repeated calls"
+
+
+MARKED = "sk-marked-0123456789-do-not-leak"
+
+
+def test_no_key_appears_anywhere(assay: Assay, model: Model, tmp_path: Path) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    env = {"OPENAI_API_KEY": MARKED, "OPENAI_BASE_URL": model.base}
+    run = words(demo("explain"), "openai:judge-1")
+    options = ["--record-judge", "replies.jsonl", "--trace", "trace.jsonl"]
+    outputs = [word for ending in ("html", "md", "csv", "jsonl", "json") for word in ("--output", f"report.{ending}")]
+    done = assay(*run, *options, *outputs, cwd=place, env=env)
+    assert done.code in (0, 3), done.err
+    nobody = {**env, "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+    broken = assay(*run, "--no-cache", "--limit", "1", "--budget", "5s", cwd=place, env=nobody)
+    for text in (done.out, done.err, broken.out, broken.err):
+        assert MARKED not in text
+    files = [path for path in place.rglob("*") if path.is_file()]
+    assert {path.name for path in files} >= {"assay.db", "replies.db", "replies.jsonl", "trace.jsonl", "report.html"}
+    assert [path.name for path in files if MARKED.encode() in path.read_bytes()] == []
+    assert (place / "trace.jsonl").read_text(encoding="utf-8").count("\n") > 10
+
+
+def test_a_key_alone_never_selects_a_judge_that_costs_money(assay: Assay, model: Model) -> None:
+    env = {"OPENAI_API_KEY": MARKED, "OPENAI_BASE_URL": model.base}
+    done = assay("run", folder() / demo("explain").dataset, "--json", env=env)
+    assert done.json["judge"] == "offline"
+    assert model.calls == 0
