@@ -21,10 +21,15 @@ COMMANDS = {
     "show": "One run in numbers, or one of its cases in full.",
     "results": "The results of a run, for other programs.",
     "report": "Write a run as HTML, Markdown, CSV or JSON lines.",
+    "judge": "How far a judge can be trusted.",
     "cache": "The cache of model replies: its size, or clear it.",
     "schema": "The JSON Schema of a dialect.",
     "doctor": "Check that Assay can work here.",
 }
+
+
+GC_THRESHOLD = (100_000, 50, 100)
+"""Cases and results come and go by the thousand and hold no cycles: looking for some as often as usual is a waste."""
 
 
 class Program(click.Group):
@@ -62,8 +67,7 @@ def main() -> None:
         # A terminal without Unicode shows \xe9 for é instead of ending the program. JSON is written as UTF-8 bytes.
         getattr(stream, "reconfigure", lambda **_: None)(errors="backslashreplace")
     sys.excepthook = _broke
-    # Cases and results come and go by the thousand and hold no cycles: looking for some that often costs a tenth.
-    gc.set_threshold(20_000, 20, 50)
+    gc.set_threshold(*GC_THRESHOLD)
     program()
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import astuple
 
 from assay.dialects.explain_cases import FAILED
 from assay.dialects.explain_schema import AGENTS, PHASE_AGENTS, TOPIC_FAMILIES
@@ -146,9 +147,9 @@ def _texts_are_there(line: Line) -> bool:
     texts = [line.scenario_id, line.question]
     texts += [text for text in (line.threshold_profile, line.expected_contract) if text is not UNSET]
     texts += line.available_tools or ()
-    for call in (*(line.expected_tool_calls or ()), *(line.invoked_tool_calls or ())):
-        texts.append(call.tool)
-    return all(text and not text.isspace() for text in texts) and _calls_fit(line)
+    texts += [call.tool for call in line.expected_tool_calls or ()]
+    texts += [call.tool for call in line.invoked_tool_calls or ()]
+    return "" not in texts and True not in map(str.isspace, texts) and _calls_fit(line)
 
 
 def _calls_fit(line: Line) -> bool:
@@ -160,18 +161,18 @@ def _calls_fit(line: Line) -> bool:
 
 def is_usual(line: Line) -> bool:
     """Each eval that is asked for has its payload, no other has, and all repeat the fields word for word."""
-    evals = line.required_evals
-    bundle = line.explain_inputs
-    if not evals or len(set(evals)) < len(evals):
+    evals, answer, question = line.required_evals, line.model_answer, line.question
+    present = 0
+    for name, payload in zip(_EVALS, astuple(line.explain_inputs), strict=True):
+        if payload is UNSET:
+            continue
+        present += 1
+        if name not in evals or payload.input != answer or payload.question != question:
+            return False
+        if type(payload) is not Said and not _rest_agrees(payload, line):
+            return False
+    if not evals or present != len(evals):
         return False
-    for name in _EVALS:
-        payload = getattr(bundle, name)
-        if (payload is UNSET) is (name in evals):
-            return False
-        if payload is not UNSET and (
-            payload.input != line.model_answer or payload.question != line.question or not _rest_agrees(payload, line)
-        ):
-            return False
     needs_goal = "TaskAdherenceExplain" in evals and not line.task_goal
     needs_tools = "ToolCallAccuracyExplain" in evals and line.available_tools is UNSET
     return not needs_goal and not needs_tools
@@ -193,12 +194,11 @@ def _rest_agrees(payload: Said, line: Line) -> bool:
 
 def _keys(line: Line) -> int:
     """How many keys the text of the line has, when none is repeated."""
-    count = sum(getattr(line, name) is not UNSET for name in _FIELDS)
-    for name in _EVALS:
-        payload = getattr(line.explain_inputs, name)
+    count = len(_FIELDS) - astuple(line).count(UNSET)
+    for payload in astuple(line.explain_inputs):
         if payload is not UNSET:
             count += 1 + len(payload.__struct_fields__)
-            if isinstance(payload, WithTools):
+            if type(payload) is WithTools:
                 count += _call_keys(payload.invokedTools)
     return count + _call_keys(line.expected_tool_calls or ()) + _call_keys(line.invoked_tool_calls or ())
 

@@ -37,6 +37,8 @@ class PromptedEval(JudgedGrader):
     """An eval that brings its question in words. A case that lacks what the question is about is an error, not a low
     value: nobody was asked."""
 
+    needed = False
+
     def prompt(self, case: Case, transcript: Transcript) -> str:
         """The question; or MissingInput."""
         raise NotImplementedError

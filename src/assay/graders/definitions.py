@@ -1,4 +1,4 @@
-"""One definition of the golden world: what it asks, on which scale, for which agents, and which columns fill its places."""
+"""One definition of the golden world: what it asks, on which scale, for which agents, and from which columns."""
 
 from __future__ import annotations
 

@@ -45,6 +45,7 @@ class LibraryEval(ExplainEval):
     """One of the six, for any case that its judge can speak about. `optional`: a plan asks live judges when told."""
 
     optional = True
+    needed = False
     covering: Covering | None = None
 
     def bind(self, setting: Setting) -> Self:

@@ -28,7 +28,7 @@ def missing(cited: Sequence[str], case: Case, transcript: Transcript) -> list[st
     if not cited:
         return []
     conversation = turns(case, transcript)
-    said = _folded("\n".join(_said(case, transcript, conversation)))
+    said = list(dict.fromkeys(map(_folded, _said(case, transcript, conversation))))
     return [quote for quote in cited if not _is_there(quote, said, len(conversation))]
 
 
@@ -39,7 +39,7 @@ def flagged(reason: str, lost: Sequence[str]) -> str:
     return f"{reason} {note}".strip()
 
 
-def _is_there(quote: str, said: str, last: int) -> bool:
+def _is_there(quote: str, said: Sequence[str], last: int) -> bool:
     text = quote.strip(_WRAPPING)
     if named := _TURNS.fullmatch(text):
         return _exists(named, last)
@@ -54,16 +54,20 @@ def _exists(named: re.Match[str], last: int) -> bool:
     return all(1 <= int(number) <= last for number in (named["first"], named["last"]) if number)
 
 
-def _occurs(quote: str, said: str) -> bool:
-    """Whether the words stand there, in this order; what the judge left out with dots may be anything."""
-    position = 0
+def _occurs(quote: str, said: Sequence[str]) -> bool:
+    """Whether one text has these words in this order; what the judge left out with dots may be anything."""
     pieces = [folded for piece in _CUT.split(quote) if (folded := _folded(piece)).strip()]
+    return bool(pieces) and any(_has(text, pieces) for text in said)
+
+
+def _has(text: str, pieces: Sequence[str]) -> bool:
+    position = 0
     for piece in pieces:
-        found = said.find(piece, position)
+        found = text.find(piece, position)
         if found < 0:
             return False
         position = found + len(piece) - 1
-    return bool(pieces)
+    return True
 
 
 def _said(case: Case, transcript: Transcript, conversation: Sequence[Turn]) -> Iterator[str]:

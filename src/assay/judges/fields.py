@@ -42,11 +42,11 @@ def reason_in(fields: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def evidence_in(fields: Mapping[str, Any]) -> tuple[tuple[str, ...], str]:
-    """What the judge quotes, and the key it stands under."""
+    """What the judge quotes, and the key it stands under. A number is that of a turn."""
     for key in EVIDENCE:
         said = fields.get(key)
         if isinstance(said, str) and said.strip():
             return (said,), key
-        if isinstance(said, list) and said and all(isinstance(each, str) for each in said):
-            return tuple(said), key
+        if isinstance(said, list) and all(isinstance(each, str) or type(each) is int for each in said):
+            return tuple(each if isinstance(each, str) else f"turn {each}" for each in said), key
     return (), ""

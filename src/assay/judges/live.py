@@ -54,9 +54,9 @@ class LiveJudge:
     async def ask(self, question: Question) -> Reply:
         request = Request(
             messages=messages(question, self._documents),
-            schema=reply_schema(question),
+            schema=question.schema or reply_schema(question),
             settings=self._settings,
-            namespace=self._namespace,
+            namespace=_namespace(self._namespace, question.vote),
             purpose=f"judge:{question.grader}",
         )
         try:
@@ -73,3 +73,8 @@ class LiveJudge:
             return {}
         value = weighted_value(completion.logprobs, prompt.scale)
         return {} if value is None else {PROBABILITY: value}
+
+
+def _namespace(given: str, vote: int) -> str:
+    """A second vote is asked for, not copied from the first."""
+    return given if vote == 1 else f"{given} vote {vote}".strip()

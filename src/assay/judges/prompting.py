@@ -19,7 +19,7 @@ from assay.model.case import Case, SingleTurn
 from assay.model.expectation import CorrectChoice
 from assay.model.transcript import Role
 
-EARLIER = "earlier_reply"
+EARLIER, WRONG = "earlier_reply", "what_was_wrong"
 NOT_APPLICABLE = "n/a"
 NO_DOCUMENTS = Documents()
 
@@ -39,7 +39,7 @@ def prompt_for(question: Question) -> Prompt:
 
 def messages(question: Question, documents: Documents = NO_DOCUMENTS, cap: int = TEXT_CAP) -> tuple[Message, ...]:
     """What the judge is asked. On a second attempt the first reply comes back, as data, with what was wrong with it."""
-    texts = {EARLIER: question.replied or "(an empty reply)"} if _is_repair(question) else {}
+    texts = _to_repair(question)
     if question.prompt:
         quoted = blocks(texts, cap)
         said = question.prompt
@@ -47,7 +47,7 @@ def messages(question: Question, documents: Documents = NO_DOCUMENTS, cap: int =
         prompt, asked = prompt_for(question), Asked(question, documents)
         quoted = blocks({name: INPUTS[name](asked) for name in prompt.head.inputs} | texts, cap)
         said = filled(prompt.body, quoted | {REPLY: reply_words(prompt)})
-    repair = filled(part("repair"), quoted | {"why": _one_line(question.unreadable)}) if texts else ""
+    repair = filled(part("repair"), quoted) if texts else ""
     user = "\n\n".join(text for text in (said, repair, part("closing")) if text)
     return Message(Role.SYSTEM, part("system")), Message(Role.USER, user)
 
@@ -65,7 +65,22 @@ def reply_schema(question: Question) -> dict[str, Any] | None:
     own words and reads what it asked for."""
     if question.prompt:
         return None
-    prompt = prompt_for(question)
+    return _schema(prompt_for(question))
+
+
+def legal_prompt(case: Case, documents: Documents = NO_DOCUMENTS) -> tuple[Message, ...]:
+    """What a model under test is sent for a legal case: the earlier messages, then context and documents, then the
+    prompt, unless the last message of the user says it already, and the options of a choice."""
+    given = case.input
+    earlier = [Message(message.role, message.content) for message in user_side(case)]
+    asked = earlier.pop() if earlier and earlier[-1].role is Role.USER else None
+    context = given.context if isinstance(given, SingleTurn) else ""
+    tail = [context, documents.of(case), asked.content if asked else "", _options(case)]
+    return *earlier, Message(Role.USER, "\n\n".join(text for text in tail if text))
+
+
+@cache
+def _schema(prompt: Prompt) -> dict[str, Any]:
     match prompt.head.reply:
         case ReplyKind.RATING:
             low, high = map(int, prompt.head.scale)
@@ -80,17 +95,6 @@ def reply_schema(question: Question) -> dict[str, Any] | None:
             return _reply("verdicts", {"type": "array", "items": verdict})
 
 
-def legal_prompt(case: Case, documents: Documents = NO_DOCUMENTS) -> tuple[Message, ...]:
-    """What a model under test is sent for a legal case: the earlier messages, then context and documents, then the
-    prompt, unless the last message of the user says it already, and the options of a choice."""
-    given = case.input
-    earlier = [Message(message.role, message.content) for message in user_side(case)]
-    asked = earlier.pop() if earlier and earlier[-1].role is Role.USER else None
-    context = given.context if isinstance(given, SingleTurn) else ""
-    tail = [context, documents.of(case), asked.content if asked else "", _options(case)]
-    return *earlier, Message(Role.USER, "\n\n".join(text for text in tail if text))
-
-
 def _options(case: Case) -> str:
     lists = [each.choices for each in case.expectations if isinstance(each, CorrectChoice)]
     if not lists:
@@ -99,12 +103,11 @@ def _options(case: Case) -> str:
     return f"{options}\n\nEnd with one line: `Answer:` and the letter, or all letters that are right."
 
 
-def _is_repair(question: Question) -> bool:
-    return question.attempt > 1 and bool(question.unreadable)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
+def _to_repair(question: Question) -> dict[str, str]:
+    """The reply that could not be read and what was wrong with it: both repeat what the judge had read."""
+    if question.attempt == 1 or not question.unreadable:
+        return {}
+    return {EARLIER: question.replied or "(an empty reply)", WRONG: question.unreadable}
 
 
 def _or_not_applicable(value: dict[str, Any], prompt: Prompt) -> dict[str, Any]:

@@ -143,7 +143,7 @@ def _is_age(value: Any) -> bool:
     return age(value) is not None
 
 
-_ANY, _LIST, _WORDS = "any value", "a list with at least one value", "a text"
+_ANY, _LIST, _WORDS = "any value (a matcher in it must be well formed)", "a list with at least one value", "a text"
 _NUMBER, _LENGTH = "a number, or a date or time in ISO 8601", "a length of time such as 30s, 15m, 24h, 7d or 2w"
 
 

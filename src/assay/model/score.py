@@ -84,6 +84,10 @@ class Why(Enum):
     NO_JUDGE = "no_judge"
 
 
+FREE = "gates nothing"
+"""Among the details of a grade that lacks a value and would have had no mark: it decides nothing."""
+
+
 class Unscored(Struct, frozen=True, kw_only=True, tag="unscored", tag_field="kind", omit_defaults=True):
     """A measurement that could not be made. It is not a low value: it has none."""
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from assay.model.profile import Profile
 from assay.model.rubric import Severity
-from assay.model.score import Direction, Grade, Score, Unscored, Why
+from assay.model.score import FREE, Direction, Grade, Score, Unscored, Why
 from assay.model.verdict import Decision, Verdict
 from assay.policies.reasons import (
     CRITERIA,
@@ -119,7 +119,9 @@ def _gating(grades: Sequence[Grade], profile: Profile, free: Collection[str]) ->
 
 def _decides(grade: Grade) -> bool:
     """A value with a mark; or that there should have been one."""
-    return grade.pass_mark is not None if isinstance(grade, Score) else grade.why is not Why.NOT_APPLICABLE
+    if isinstance(grade, Score):
+        return grade.pass_mark is not None
+    return grade.why is not Why.NOT_APPLICABLE and not (grade.pass_mark is None and FREE in grade.details)
 
 
 def _criteria_gate(grade: Grade, named: bool, *, whole_alone: bool) -> bool:

@@ -25,7 +25,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 MAGIC = b"SQLite format 3\x00"
-PRAGMAS = ("foreign_keys = ON", "synchronous = NORMAL", "cache_size = -16000", "temp_store = MEMORY")
+PRAGMAS = (
+    "foreign_keys = ON",
+    "synchronous = NORMAL",
+    "cache_size = -32000",
+    "temp_store = MEMORY",
+    "wal_autocheckpoint = 8000",
+)
 INSERTS = {"sqlite": sqlite.insert}
 """The dialects whose `insert` knows ON CONFLICT."""
 

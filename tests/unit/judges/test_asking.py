@@ -32,6 +32,20 @@ async def test_an_unreadable_reply_is_asked_for_again() -> None:
     assert [question.attempt for question in judge.asked] == [1, 2]
 
 
+async def test_the_second_question_tells_what_was_wrong_with_the_first_reply() -> None:
+    judge = ScriptedJudge({"criteria": [{"score": 7}, "yes"]})
+    await ruling(judge, QUESTION, read_check)
+    first, second = judge.asked
+    assert (first.unreadable, first.replied) == ("", "")
+    assert (second.unreadable, second.replied) == ("7 is not on the scale 0 to 1", '{"score": 7}')
+
+
+async def test_a_long_unreadable_reply_is_shown_again_in_part() -> None:
+    judge = ScriptedJudge({"criteria": ["x" * 9_000, "yes"]})
+    await ruling(judge, QUESTION, read_check)
+    assert "⟦5000 of 9000 characters were cut out here⟧" in judge.asked[1].replied
+
+
 async def test_after_its_tries_the_failure_tells_every_attempt() -> None:
     judge = ScriptedJudge({"criteria": ["hm", {"passed": True, "score": 0}]})
     with pytest.raises(JudgeFailed) as failure:

@@ -300,7 +300,14 @@ def test_what_else_the_judge_said_is_kept_by_its_own_keys() -> None:
 
 @pytest.mark.parametrize(
     ("said", "evidence"),
-    [("turn 2", ("turn 2",)), (["a", "b"], ("a", "b")), ([], ()), (["a", 1], ()), (None, ())],
+    [
+        ("turn 2", ("turn 2",)),
+        (["a", "b"], ("a", "b")),
+        ([], ()),
+        (["a", 1], ("a", "turn 1")),
+        (["a", None], ()),
+        (None, ()),
+    ],
 )
 def test_quoted_evidence_is_kept(said: Any, evidence: tuple[str, ...]) -> None:
     assert check({"passed": True, "evidence": said}).evidence == evidence

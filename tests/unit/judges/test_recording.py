@@ -10,7 +10,7 @@ import pytest
 
 from assay.errors import JudgeFailed
 from assay.judges.asking import ruling
-from assay.judges.base import Question
+from assay.judges.base import Question, Reply
 from assay.judges.reading import read_check
 from assay.judges.recorded import RecordedJudge
 from assay.judges.recording import Covering, RecordingJudge
@@ -85,3 +85,21 @@ async def test_what_the_judge_covers_is_what_its_recorder_covers(tmp_path: Path)
     assert judge.covers("case-1", "safety")
     assert not judge.covers("case-2", "safety")
     assert RecordingJudge(ScriptedJudge({}), lambda line: None).covers("case-2", "safety")
+
+
+class Knowing:
+    """A judge that knows more about its reply than it says."""
+
+    name = "knowing"
+
+    async def ask(self, question: Question) -> Reply:
+        return Reply(content="yes", judge=self.name, details={"prob_score": 4.5})
+
+
+async def test_what_is_known_beside_the_reply_is_replayed_too(tmp_path: Path) -> None:
+    path = tmp_path / "judge.jsonl"
+    with path.open("wb") as file:
+        await RecordingJudge(Knowing(), file.write).ask(QUESTION)
+    recording = RecordedJudge.load(path)
+    assert recording.warnings == ()
+    assert (await recording.at("", 1).ask(QUESTION)).details == {"prob_score": 4.5}
