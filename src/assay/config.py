@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +32,25 @@ class ProfileSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     normalization: Normalization | None = None
 
 
+class PanelRule(Enum):
+    """How the rulings of a panel become one. `ROUND_ROBIN` is no ensemble: one member rules on each criterion."""
+
+    MAJORITY = "majority"
+    MEAN = "mean"
+    UNANIMOUS = "unanimous"
+    ROUND_ROBIN = "round_robin"
+
+
+class PanelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`panel:`, the judge of `--judge panel`. Members are judges as `--judge` takes them. Each is asked `votes` times
+    where its first value is within `near` of the pass mark; without `near`, always."""
+
+    members: tuple[str, ...]
+    rule: PanelRule = PanelRule.MAJORITY
+    votes: int = 1
+    near: float | None = None
+
+
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What `assay.yaml` may say. Paths in it are relative to its folder; a contract is a JSON Schema or its path;
     prices are in USD for a million tokens."""
@@ -39,7 +61,9 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     plugins: tuple[str, ...] = ()
     profiles: dict[str, ProfileSettings] = field(default_factory=dict)
     contracts: dict[str, dict[str, Any] | str] = field(default_factory=dict)
+    evals: tuple[str, ...] = ()
     prices: dict[str, dict[str, float]] = field(default_factory=dict)
+    panel: PanelSettings | None = None
 
 
 def load(folder: Path, environ: Mapping[str, str], file: Path | None = None) -> Settings:
@@ -84,9 +108,29 @@ def _checked(given: dict[str, Any], path: Path) -> Settings:
             wrong.append(f"`{name}`: {error}")
     if right.get("max_concurrency", 1) < 1:
         wrong.append(f"`max_concurrency`: expected 1 or more, found {right['max_concurrency']}")
+    if panel := right.get("panel"):
+        wrong += _panel_problems(panel)
     if wrong:
         raise ConfigInvalid(f"{path}: " + "; ".join(wrong))
     return Settings(**right)
+
+
+def _panel_problems(panel: PanelSettings) -> Iterator[str]:
+    named = [member.strip() for member in panel.members]
+    if not named:
+        yield "`panel.members`: expected one judge or more, found none"
+    for member in named:
+        if member.partition(":")[0] in ("", "none", "panel"):
+            yield f"`panel.members`: {member!r} cannot be a member; expected provider:model, recorded:FILE or offline"
+    for member, count in Counter(named).items():
+        if count > 1:
+            yield f"`panel.members`: {member!r} is named {count} times; to ask it several times, set `votes`"
+    if panel.votes < 1 or panel.votes % 2 == 0:
+        yield f"`panel.votes`: expected an odd number from 1, found {panel.votes}"
+    if panel.near is not None and not (isfinite(panel.near) and panel.near >= 0):
+        yield f"`panel.near`: expected a distance from 0, found {panel.near}"
+    if panel.near is not None and panel.votes == 1:
+        yield "`panel.near`: says when to vote, and `votes` is 1; set it to 3 or 5"
 
 
 def profiles(settings: Settings, builtin: Mapping[str, Profile]) -> dict[str, Profile]:

@@ -28,6 +28,7 @@ from assay.services.workplace import Workplace
     "--judge", default=None, metavar="SPEC", help="Who judges: offline (default), recorded:FILE, provider:model, none."
 )
 @click.option("--graders", callback=read(names), metavar="A,B", help="Only these graders.")
+@click.option("--evals", multiple=True, metavar="FILE", help="Evals of your own: YAML, or a definition file (JSON).")
 @click.option("--profile", default="", metavar="NAME", help="Pass marks to use instead of those the cases name.")
 @click.option("--normalization", callback=read(normalization), metavar="points|min_max", help="Of weighted criteria.")
 @click.option("--rubric", default="", metavar="FILE", help="The agent's standing rules.")

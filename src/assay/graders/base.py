@@ -29,13 +29,15 @@ class Grader(Protocol):
 
 
 class Setting(Struct, frozen=True, kw_only=True):
-    """What a run offers its graders. `contracts` are JSON Schemas by name; `now` is the clock that ages are told by."""
+    """What a run offers its graders. `contracts` are JSON Schemas by name; `now` is the clock that ages are told by;
+    `marks` tells the pass mark that a profile sets for a grader and a case."""
 
     judge: Judge | None = None
     rubric: Rubric | None = None
     agent: Agent | None = None
     contracts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     now: Callable[[], datetime] | None = None
+    marks: Callable[[Case, str], float | None] | None = None
 
 
 @runtime_checkable

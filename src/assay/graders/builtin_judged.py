@@ -7,7 +7,6 @@ from assay.graders.criteria import CriteriaGrader
 from assay.graders.expected_outcome import ExpectedOutcomeGrader
 from assay.graders.explain_evals import explain_evals
 from assay.graders.golden_judged import golden_judged
-from assay.graders.library_evals import library_evals
 from assay.graders.reference_answer import ReferenceAnswerGrader
 from assay.graders.rubric_rules import RubricGrader
 from assay.graders.weighted_criteria import WeightedCriteriaGrader
@@ -22,5 +21,4 @@ def judged_graders() -> tuple[Binding, ...]:
         WeightedCriteriaGrader(),
         ReferenceAnswerGrader(),
         *golden_judged(),
-        *library_evals(),
     )

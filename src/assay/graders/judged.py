@@ -8,16 +8,15 @@ from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from typing import Any, Self
 
-from msgspec import Struct
-
 from assay.errors import JudgeFailed
 from assay.graders.base import Setting
-from assay.judges.asking import ruling
 from assay.judges.base import Judge, Question
 from assay.judges.evidence import flagged, missing
+from assay.judges.panel import decided
 from assay.judges.rulings import NotApplicable, Ruling
+from assay.judges.voting import Mark as Mark
 from assay.model.case import Case
-from assay.model.score import UNIT, Direction, Grade, Part, Scale, Score, Unscored, Why
+from assay.model.score import FREE, UNIT, Grade, Part, Scale, Score, Unscored, Why
 from assay.model.transcript import Transcript
 
 NO_JUDGE = "needs a judge"
@@ -26,17 +25,12 @@ DOES_NOT_APPLY = "the judge says that this does not apply"
 Read = Callable[[Any], Ruling]
 
 
-class Mark(Struct, frozen=True):
-    """What a value must reach, and from which side."""
-
-    value: float | None = None
-    direction: Direction = Direction.HIGHER
-
-
 class JudgedGrader:
-    """Unbound it has no judge; `bind` gives the grader that has the run's."""
+    """Unbound it has no judge; `bind` gives the grader that has the run's. One that no pass rule needs does not gate
+    where it has no mark."""
 
     name: str = ""
+    needed: bool = True
     scale: Scale = UNIT
     mark: Mark = Mark()
     judge: Judge | None = None
@@ -71,11 +65,11 @@ class JudgedGrader:
             prompt=prompt,
         )
         try:
-            given, reply = await ruling(self.judge, question, read)
+            given, reply = await decided(self.judge, question, read, self._asked_mark(case, mark))
         except JudgeFailed as failure:
             return self.without(Why.ERROR, str(failure), part, mark)
         if isinstance(given, NotApplicable):
-            return self.without(Why.NOT_APPLICABLE, given.reason or DOES_NOT_APPLY, part, mark)
+            return self.without(Why.NOT_APPLICABLE, given.reason or DOES_NOT_APPLY, part, mark, reply.details)
         lost = missing(given.evidence, case, transcript)
         details = {**given.details, **reply.details}
         return Score(
@@ -92,12 +86,32 @@ class JudgedGrader:
             details={**details, "evidence_missing": lost} if lost else details,
         )
 
-    def without(self, why: Why, reason: str, part: Part | None = None, mark: Mark | None = None) -> Unscored:
+    def _asked_mark(self, case: Case, mark: Mark) -> Mark:
+        """The mark that the value will be held to: the grader's own, else the one that the run's profile sets."""
+        if mark.value is not None or self.setting.marks is None:
+            return mark
+        return Mark(self.setting.marks(case, self.name), mark.direction)
+
+    def without(
+        self,
+        why: Why,
+        reason: str,
+        part: Part | None = None,
+        mark: Mark | None = None,
+        details: dict[str, Any] | None = None,
+    ) -> Unscored:
         """A grade that has no value."""
         judge = self.judge.name if self.judge else ""
         pass_mark = (mark or self.mark).value
         return Unscored(
-            name=self.name, why=why, reason=reason, scale=self.scale, pass_mark=pass_mark, part=part, judge=judge
+            name=self.name,
+            why=why,
+            reason=reason,
+            scale=self.scale,
+            pass_mark=pass_mark,
+            part=part,
+            judge=judge,
+            details=(details or {}) | ({} if self.needed or pass_mark is not None else {FREE: True}),
         )
 
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from assay.errors import JudgeFailed, boundary
 from assay.judges.base import Judge, Question, Reply
 from assay.judges.embedded import mended
+from assay.judges.quoting import cut
 from assay.judges.rulings import Unreadable
 
 R = TypeVar("R")
@@ -39,7 +40,7 @@ async def ruling(judge: Judge, question: Question, read: Callable[[Any], R], tri
             return read(reply.content), reply
         except (Unreadable, RecursionError) as error:
             unread.append(f"attempt {attempt}: {error}: {quoted(reply.content)}")
-            asked = replace(asked, unreadable=str(error), replied=_text(reply.content)[:REPEATED])
+            asked = replace(asked, unreadable=str(error), replied=cut(_text(reply.content), REPEATED))
     raise JudgeFailed("; ".join(unread))
 
 

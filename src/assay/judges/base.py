@@ -17,8 +17,10 @@ class Question(Struct, frozen=True, kw_only=True):
     """One thing a grader asks: about this case and transcript, and, where it has several, this criterion or rule.
 
     `agent` and `rubric` are those of the run. `attempt` counts from 1: an unreadable reply is asked for again, a
-    bounded number of times, and `unreadable` is what it was then. `prompt` is the whole question in words where the
-    grader brings its own (custom evals), with what others wrote in it quoted already.
+    bounded number of times; `replied` is what it was then, `unreadable` what was wrong with it. `prompt` is the whole
+    question in words where the grader brings its own (custom evals), with what others wrote in it quoted already;
+    `schema` is then the shape of the reply, where there is one. `member` names whom of a panel this is put to, `vote`
+    counts how often the same one was asked, and `order` tells the two orders of a pair apart.
     """
 
     grader: str
@@ -31,6 +33,10 @@ class Question(Struct, frozen=True, kw_only=True):
     unreadable: str = ""
     replied: str = ""
     prompt: str = ""
+    schema: dict[str, Any] | None = None
+    member: str = ""
+    vote: int = 1
+    order: str = ""
 
 
 class Reply(Struct, frozen=True, kw_only=True):

@@ -3,12 +3,14 @@ repeat or criterion never answers for another. recording_file.py reads the lines
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from assay.config import PanelSettings
 from assay.errors import JudgeFailed, Problem
 from assay.judges.base import Question, Reply
 from assay.judges.recording_file import Line, read_lines
+from assay.judges.voting import Bench
 from assay.model.case import Case
 from assay.model.expectation import Criteria, WeightedCriteria, text_id
 from assay.model.score import Part
@@ -17,21 +19,26 @@ Key = tuple[str, str, str, int]
 
 
 class RecordedJudge:
-    """Every reply of a recording. `at` gives the judge of one lane. `warnings` are about fields nobody reads."""
+    """Every reply of a recording. `at` gives the judge of one lane. `warnings` are about fields nobody reads. `panel`
+    says how several judges become one where the lines themselves do not."""
 
     name = "recorded"
 
-    def __init__(self, lines: Sequence[Line], warnings: Sequence[Problem] = ()) -> None:
+    def __init__(
+        self, lines: Sequence[Line], warnings: Sequence[Problem] = (), panel: PanelSettings | None = None
+    ) -> None:
         self.warnings = tuple(warnings)
+        self._panel = panel
+        self._has_panels = panel is not None or any(line.seat is not None for line in lines)
         self._replies: dict[Key, list[Line]] = {}
         for line in lines:
             key = (line.case_id, line.grader, line.criterion, line.attempt)
             self._replies.setdefault(key, []).append(line)
 
     @classmethod
-    def load(cls, path: Path) -> RecordedJudge:
+    def load(cls, path: Path, panel: PanelSettings | None = None) -> RecordedJudge:
         """The recording, or `DatasetInvalid` with all its problems."""
-        return cls(*read_lines(path))
+        return cls(*read_lines(path), panel)
 
     def at(self, candidate: str, repeat: int) -> RecordedLane:
         """The judge of one candidate in one repeat."""
@@ -55,6 +62,19 @@ class RecordedJudge:
                 return [line for line in answering if _closeness(line) == closest]
         return []
 
+    def bench(self, question: Question, candidate: str, repeat: int) -> Bench | None:
+        """The panel whose replies these are; None when one judge replied."""
+        if not self._has_panels:
+            return None
+        lines = self.find(question.case, question.grader, question.part, 1, candidate, repeat)
+        if seats := {line.seat.member: line for line in lines if line.seat is not None}:
+            return _seated(seats)
+        names = tuple(dict.fromkeys(line.judge for line in lines))
+        votes = max((sum(line.judge == name for line in lines) for name in names), default=0)
+        if self._panel is None or (len(names) < 2 and votes < 2):
+            return None
+        return Bench(rule=self._panel.rule, members=names, votes=votes)
+
 
 class RecordedLane:
     """A recording, bound to one candidate and repeat."""
@@ -69,15 +89,21 @@ class RecordedLane:
     def covers(self, case: Case | str, grader: str, part: Part | None = None) -> bool:
         return self._recording.covers(case, grader, part, self._candidate, self._repeat)
 
+    def bench(self, question: Question) -> Bench | None:
+        return self._recording.bench(question, self._candidate, self._repeat)
+
     async def ask(self, question: Question) -> Reply:
-        lines = self._recording.find(
+        found = self._recording.find(
             question.case, question.grader, question.part, question.attempt, self._candidate, self._repeat
         )
+        lines = [line for line in found if _is_said_to(line, question)]
         if not lines:
             raise JudgeFailed(f"the recording has no reply for {self._described(question)}")
         if len(lines) > 1:
-            raise JudgeFailed(f"the recording has {len(lines)} replies for {self._described(question)}")
+            raise JudgeFailed(f"the recording has {len(lines)} replies for {self._described(question)}{_hint(lines)}")
         (line,) = lines
+        if line.failed:
+            raise JudgeFailed(line.failed)
         return Reply(content=line.reply, judge=line.judge or self.name, details=line.details or {})
 
     def _described(self, question: Question) -> str:
@@ -90,6 +116,12 @@ class RecordedLane:
             said.append(f"repeat {self._repeat}")
         if question.attempt != 1:
             said.append(f"attempt {question.attempt}")
+        if question.member:
+            said.append(f"judge {question.member!r}")
+        if question.vote != 1:
+            said.append(f"sample {question.vote}")
+        if question.order:
+            said.append(f"order {question.order!r}")
         return ", ".join(said)
 
 
@@ -117,6 +149,27 @@ def _criterion_ids(case: Case) -> set[str]:
 
 def _is_for(line: Line, candidate: str, repeat: int) -> bool:
     return line.candidate in (None, candidate) and line.repeat in (None, repeat)
+
+
+def _is_said_to(line: Line, question: Question) -> bool:
+    """Of a panel's or a pair's lines, whether this one is the member's, the vote's, the order's."""
+    if question.order and line.order != question.order:
+        return False
+    if not question.member:
+        return True
+    return line.judge == question.member and line.draw in (str(question.vote), "" if question.vote == 1 else None)
+
+
+def _seated(lines: Mapping[int, Line]) -> Bench:
+    """The panel as its lines tell. A member without any line keeps its seat: it counts among those who did not rule."""
+    seat = next(line.seat for line in lines.values() if line.seat is not None)
+    names = (lines[number].judge if number in lines else f"member {number}" for number in range(1, seat.of + 1))
+    return Bench(rule=seat.rule, members=tuple(names), votes=seat.votes, near=seat.near)
+
+
+def _hint(lines: Sequence[Line]) -> str:
+    judges = {line.judge for line in lines}
+    return "; to count them as a panel, set its rule under `panel:` in assay.yaml" if len(judges) > 1 else ""
 
 
 def _closeness(line: Line) -> tuple[bool, bool]:

@@ -6,7 +6,12 @@ import json
 from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
+from msgspec import to_builtins
+
+from assay.errors import JudgeFailed
 from assay.judges.base import Judge, Question, Reply
+from assay.judges.recording_file import Seat
+from assay.judges.voting import Bench, bench_of
 from assay.model.case import Case
 from assay.model.score import Part
 
@@ -32,12 +37,21 @@ class RecordingJudge:
         """Whatever the judge says; one that cannot say can be asked anything."""
         return self._judge.covers(case, grader, part) if isinstance(self._judge, Covering) else True
 
+    def bench(self, question: Question) -> Bench | None:
+        return bench_of(self._judge, question)
+
     async def ask(self, question: Question) -> Reply:
-        reply = await self._judge.ask(question)
+        try:
+            reply = await self._judge.ask(question)
+        except JudgeFailed as failure:
+            # Of a panel, those who could not rule are part of the ruling: a replay must know of them.
+            if question.member:
+                self._write(self._line(question, Reply(content=""), str(failure)))
+            raise
         self._write(self._line(question, reply))
         return reply
 
-    def _line(self, question: Question, reply: Reply) -> bytes:
+    def _line(self, question: Question, reply: Reply, failed: str = "") -> bytes:
         line: dict[str, Any] = {
             "case_id": question.case.id,
             "candidate": self._candidate,
@@ -46,14 +60,25 @@ class RecordingJudge:
         }
         if question.part:
             line["criterion_id"] = question.part.id
-        line |= {"judge": reply.judge or self.name, "attempt": question.attempt, "reply": _lasting(reply.content)}
+        line["judge"] = question.member or reply.judge or self.name
+        if question.member:
+            line["sample"] = question.vote
+        line |= {"attempt": question.attempt, "reply": _lasting(reply.content)}
         if reply.details:
             line["details"] = reply.details
+        line |= self._told_apart(question, failed)
         text = json.dumps(line, ensure_ascii=False)
         try:
             return text.encode() + b"\n"
         except UnicodeEncodeError:
             return json.dumps(line).encode() + b"\n"
+
+    def _told_apart(self, question: Question, failed: str) -> dict[str, Any]:
+        """What only panels and pairs need."""
+        bench = self.bench(question) if question.member else None
+        told = {"order": question.order, "failed": failed}
+        seat = {} if bench is None else {"panel": to_builtins(Seat.of_bench(bench, question.member))}
+        return {key: value for key, value in told.items() if value} | seat
 
 
 def _lasting(content: Any) -> Any:

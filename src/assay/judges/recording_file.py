@@ -8,13 +8,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
+from assay.config import PanelRule
 from assay.errors import DatasetInvalid, Level, Problem
 from assay.judges.embedded import mended
+from assay.judges.voting import Bench
 
 BOM = b"\xef\xbb\xbf"
 _TYPES: dict[str, tuple[tuple[type, ...], str]] = {
@@ -29,14 +31,35 @@ _TYPES: dict[str, tuple[tuple[type, ...], str]] = {
     "attempt": ((int,), "a whole number from 1"),
     "order": ((int, str, list), "a number, a text or a list"),
     "details": ((dict,), "an object"),
+    "failed": ((str,), "a text"),
+    "panel": ((dict,), "an object"),
 }
 _REQUIRED = ("case_id", "grader", "reply")
 _COUNTED = ("repeat", "attempt")
 
 
+class Seat(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Which member of which panel gave a reply, so that a replay needs no configuration. `member` counts from 1."""
+
+    rule: PanelRule
+    member: Annotated[int, Meta(ge=1)]
+    of: Annotated[int, Meta(ge=1)]
+    votes: Annotated[int, Meta(ge=1)] = 1
+    near: Annotated[float, Meta(ge=0)] | None = None
+
+    def __post_init__(self) -> None:
+        if self.member > self.of:
+            raise ValueError(f"member {self.member} of {self.of}")
+
+    @classmethod
+    def of_bench(cls, bench: Bench, name: str) -> Seat:
+        number = bench.members.index(name) + 1
+        return cls(rule=bench.rule, member=number, of=len(bench.members), votes=bench.votes, near=bench.near)
+
+
 class Line(Struct, frozen=True, kw_only=True):
     """One reply. `candidate` and `repeat` None: any. `judge`, `draw` and `order` tell panels and pairs apart. `details`
-    is what was known about the reply beside its words."""
+    is what was known about the reply beside its words. `failed`: why a member of a panel gave no reply."""
 
     case_id: str
     grader: str
@@ -49,6 +72,8 @@ class Line(Struct, frozen=True, kw_only=True):
     attempt: int = 1
     order: str = ""
     details: dict[str, Any] | None = None
+    failed: str = ""
+    seat: Seat | None = None
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -69,6 +94,9 @@ class _Plain(Struct, forbid_unknown_fields=True):
     judge: str | None = None
     attempt: int | None = None
     details: dict[str, Any] | None = None
+    sample: int | None = None
+    order: str | None = None
+    panel: Seat | None = None
 
 
 _PLAIN = msgspec.json.Decoder(_Plain)
@@ -78,9 +106,8 @@ _ONCE = tuple(b'"%b"' % name.encode() for name in _Plain.__struct_fields__)
 
 def read_lines(path: Path) -> tuple[list[Line], list[Problem]]:
     """Every line and the warnings; or `DatasetInvalid` with every problem of the file."""
-    lines: list[Line] = []
     found: list[Problem] = []
-    first: dict[tuple[Any, ...], int] = {}
+    kept: dict[tuple[Any, ...], tuple[int, Line]] = {}
     for number, raw in _numbered(path):
         line = _fast(raw)
         if line is None:
@@ -88,14 +115,15 @@ def read_lines(path: Path) -> tuple[list[Line], list[Problem]]:
             found += [msgspec.structs.replace(problem, file=str(path), line=number) for problem in problems]
         if line is None:
             continue
-        if (earlier := first.setdefault(line.key, number)) != number:
-            found.append(_repeated(line, path, number, earlier))
-        lines.append(line)
-    if not lines and not found:
+        # A run that was tried again has written its reply after the failure: that one counts.
+        if (earlier := kept.get(line.key)) is not None and not earlier[1].failed:
+            found.append(_repeated(line, path, number, earlier[0]))
+        kept[line.key] = number, line
+    if not kept and not found:
         found.append(Problem(code="empty-file", message="the recording has no replies", file=str(path)))
     if any(problem.level is Level.ERROR for problem in found):
         raise DatasetInvalid(str(path), found)
-    return lines, found
+    return [line for _, line in kept.values()], found
 
 
 def _numbered(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -128,8 +156,11 @@ def _fast(raw: bytes) -> Line | None:
         repeat=plain.repeat,
         criterion=plain.criterion_id or "",
         judge=plain.judge or "",
+        draw="" if plain.sample is None else str(plain.sample),
         attempt=plain.attempt or 1,
+        order=plain.order or "",
         details=plain.details,
+        seat=plain.panel,
     )
 
 
@@ -162,7 +193,7 @@ def _slow(raw: bytes) -> tuple[Line | None, list[Problem]]:
         return None, [Problem(code="json-depth", message="nested too deeply")]
     if not isinstance(said, dict):
         return None, [Problem(code="wrong-type", message="not an object", expected="an object", found=_shown(said))]
-    problems = [*_twice(twice, said), *_missing(said), *_wrong(said), *_unknown(said)]
+    problems = [*_twice(twice, said), *_missing(said), *_wrong(said), *_unseated(said), *_unknown(said)]
     if any(problem.level is Level.ERROR for problem in problems):
         return None, problems
     return _line(said), problems
@@ -204,6 +235,15 @@ def _wrong(said: dict[str, Any]) -> Iterator[Problem]:
             yield Problem(code="wrong-type", message=message, field=field, expected=expected, found=_shown(value))
 
 
+def _unseated(said: dict[str, Any]) -> Iterator[Problem]:
+    if isinstance(panel := said.get("panel"), dict):
+        try:
+            msgspec.convert(panel, Seat)
+        except msgspec.ValidationError as error:
+            message = f"`panel` must say rule, member and of: {error}"
+            yield Problem(code="wrong-type", message=message, field="panel", found=_shown(panel))
+
+
 def _unknown(said: dict[str, Any]) -> Iterator[Problem]:
     for field in said:
         if field not in _TYPES:
@@ -230,6 +270,8 @@ def _line(said: dict[str, Any]) -> Line:
         attempt=said.get("attempt") or 1,
         order=_as_text(said.get("order")),
         details=said.get("details"),
+        failed=said.get("failed") or "",
+        seat=None if said.get("panel") is None else msgspec.convert(said["panel"], Seat),
     )
 
 

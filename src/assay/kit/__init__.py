@@ -35,6 +35,10 @@ class Registry(Generic[T]):
             raise Conflict(f"two {self.kind}s are named {thing.name!r}")
         self._known[thing.name] = thing
 
+    def put(self, thing: T) -> None:
+        """Add it, in the place of whatever has its name."""
+        self._known[thing.name] = thing
+
     def __getitem__(self, name: str) -> T:
         try:
             return self._known[name]

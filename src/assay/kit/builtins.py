@@ -14,6 +14,7 @@ from assay.graders.base import Binding, Grader
 from assay.graders.builtin_judged import judged_graders
 from assay.graders.choice import ChoiceGrader
 from assay.graders.final_state import FinalStateGrader
+from assay.graders.library_evals import library_evals
 from assay.graders.measures import measures
 from assay.graders.output_contract import OutputContractGrader, builtin_contracts
 from assay.graders.tool_calls import tool_calls, tool_usage_accuracy
@@ -53,6 +54,7 @@ def register(kit: Kit, prices: PriceTable | None = None) -> None:
         ForbiddenToolsGrader(),
         OutputContractGrader(),
         *judged_graders(),
+        *library_evals(),
         *measures(prices),
     )
     for grader in graders:

@@ -48,6 +48,7 @@ class Pins(Struct, frozen=True, kw_only=True, omit_defaults=True):
     judge: str = ""
     judge_sha256: str = ""
     graders: tuple[str, ...] | None = None
+    evals: tuple[DatasetPin, ...] = ()
     profile: str = ""
     normalization: Normalization | None = None
     policy_sha256: str = ""

@@ -22,6 +22,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     candidates: tuple[str, ...] = ()
     judge: str = ""
     graders: tuple[str, ...] | None = None
+    evals: tuple[str, ...] = ()
     profile: str = ""
     normalization: Normalization | None = None
     rubric: str = ""
@@ -50,6 +51,7 @@ def options_of(pins: Pins, name: str) -> RunOptions:
         candidates=pins.candidates,
         judge=usable(pins.judge),
         graders=pins.graders,
+        evals=tuple(usable(pin.path) for pin in pins.evals),
         profile=pins.profile,
         normalization=pins.normalization,
         component_scope=pins.component_scope,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from pathlib import Path
 
 from msgspec import Struct
 
 from assay.dialects.agent_file import read_agent
+from assay.dialects.finding import digest
 from assay.dialects.rubric_file import applicable, read_rubric
 from assay.engine.plan import Lane, Rules
 from assay.errors import NotFound, PlanRefused, UnknownName
@@ -22,6 +24,7 @@ from assay.model.profile import Profile
 from assay.model.rubric import Rubric
 from assay.model.run import DatasetPin, Pins
 from assay.services.answers import Answers
+from assay.services.evals import add_evals
 from assay.services.fingerprints import fingerprint
 from assay.services.judging import RECORDED, Judging
 from assay.services.options import RunOptions
@@ -57,11 +60,14 @@ class Given(Struct, frozen=True, kw_only=True):
     answers: Answers | None = None
     judging: Judging = Judging()
     record: Callable[[bytes], None] | None = None
+    now: Callable[[], datetime] | None = None
 
 
 def plan(options: RunOptions, kit: Kit, given: Given) -> Plan:
     """Everything a run needs, or every reason why it cannot be had."""
     _check_numbers(options)
+    for file in options.evals:
+        add_evals(Path(file), kit)
     recordings = given.answers.recordings if given.answers else None
     candidates = options.candidates or (recordings.candidates if recordings else ()) or ("",)
     targets = {
@@ -128,7 +134,7 @@ def _setting(kit: Kit, given: Given, candidate: str, repeat: int) -> Setting:
     asked: Judge | None = None if source is None else source.at(candidate, repeat)
     if asked is not None and given.record is not None:
         asked = RecordingJudge(asked, given.record, candidate=candidate, repeat=repeat)
-    return Setting(judge=asked, rubric=given.rubric, agent=given.agent, contracts=kit.contracts)
+    return Setting(judge=asked, rubric=given.rubric, agent=given.agent, contracts=kit.contracts, now=given.now)
 
 
 def rules_for(options: RunOptions, kit: Kit) -> Rules:
@@ -256,6 +262,7 @@ def _pins(options: RunOptions, found: Survey, given: Given, rules: Rules, candid
         judge=given.judging.spec,
         judge_sha256=given.judging.sha256,
         graders=options.graders,
+        evals=tuple(DatasetPin(path=stored(Path(file)), sha256=digest(Path(file))) for file in options.evals),
         profile=options.profile,
         normalization=options.normalization,
         policy_sha256=fingerprint([rules.profile, dict(rules.profiles)]),

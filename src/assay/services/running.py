@@ -12,7 +12,7 @@ from msgspec import Struct
 from assay.engine.run import results, todos
 from assay.errors import AssayError, Conflict, PlanRefused
 from assay.model.result import BUDGET, Result
-from assay.model.run import Counts, Pins, Run, RunState, Spent
+from assay.model.run import Counts, DatasetPin, Pins, Run, RunState, Spent
 from assay.model.verdict import Verdict
 from assay.services.paths import lasting
 from assay.services.planning import Plan
@@ -80,7 +80,7 @@ def check_same(run: Run, pins: Pins) -> None:
     """A run goes on only with what it began with."""
     changed = [
         f"{new.path} has changed"
-        for old, new in zip((*run.pins.datasets, *run.pins.responses), (*pins.datasets, *pins.responses), strict=True)
+        for old, new in zip(_files(run.pins), _files(pins), strict=True)
         if old.sha256 != new.sha256
     ]
     if run.pins.judge_sha256 != pins.judge_sha256:
@@ -89,6 +89,10 @@ def check_same(run: Run, pins: Pins) -> None:
         changed.append("the profiles have changed")
     if changed:
         raise Conflict(f"run {run.id} began with other data: {'; '.join(changed)}. Start a new run.")
+
+
+def _files(pins: Pins) -> tuple[DatasetPin, ...]:
+    return (*pins.datasets, *pins.responses, *pins.evals)
 
 
 async def errored(store: Store, run: Run) -> set[int]:

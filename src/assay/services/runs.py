@@ -44,9 +44,11 @@ async def start(work: Workplace, options: RunOptions, watch: Watching) -> Summar
         store = await stack.enter_async_context(await work.store())
         judge = await stack.enter_async_context(judging(wanted(work, options)))
         record = stack.enter_context(Recording(options.record_judge))
-        given = replace(read_given(options, await _answers(work, store, options)), judging=judge, record=record)
+        began = utc_now()
+        answers = await _answers(work, store, options)
+        given = replace(read_given(options, answers), judging=judge, record=record, now=lambda: began)
         made = plan(options, work.kit, given)
-        run = new_run(made, options.name, utc_now())
+        run = new_run(made, options.name, began)
         await store.create_run(run)
         progress = watch(Started(run, 0, made.warnings))
         await execute(store, run, Work(plan=made, progress=progress, spent=judge.spent))
@@ -102,7 +104,14 @@ async def _once_more(
         judge = await stack.enter_async_context(judging(wanted(work, options, run.spent)))
         record = stack.enter_context(Recording(again.record_judge))
         answers = await _answers(work, store, options)
-        given = Given(rubric=run.pins.rubric, agent=run.pins.agent, answers=answers, judging=judge, record=record)
+        given = Given(
+            rubric=run.pins.rubric,
+            agent=run.pins.agent,
+            answers=answers,
+            judging=judge,
+            record=record,
+            now=lambda: run.created_at,
+        )
         made = plan(options, work.kit, given)
         check_same(run, made.pins)
         if made.total != run.counts.total:

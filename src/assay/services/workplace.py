@@ -16,6 +16,7 @@ from assay.kit.builtins import builtin_kit
 from assay.kit.plugins import installed_plugins, plugin_file
 from assay.policies.profiles import builtin_profiles
 from assay.prices.table import PriceTable
+from assay.services.evals import add_evals
 from assay.store.store import Store
 
 
@@ -47,6 +48,8 @@ class Workplace:
         kit.contracts.update(_contracts(settings, folder))
         for register in (*installed_plugins(), *(plugin_file(Path(file)) for file in (*settings.plugins, *plugins))):
             register(kit)
+        for file in settings.evals:
+            add_evals(folder / file, kit)
         return cls(settings, kit, folder)
 
     @property
