@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from bench import end_to_end, grading, reading, starting, storing
+from bench import calling, end_to_end, grading, judging, offline_agreement, reading, starting, storing
 
 ALL = {
     "reading": reading.main,
@@ -12,6 +12,9 @@ ALL = {
     "storing": storing.main,
     "end_to_end": end_to_end.main,
     "starting": starting.main,
+    "calling": calling.main,
+    "judging": judging.main,
+    "offline_agreement": offline_agreement.main,
 }
 
 for name in sys.argv[1:] or ALL:

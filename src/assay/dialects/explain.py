@@ -4,9 +4,9 @@ and problem). explain_inputs.py knows the payloads, explain_checks.py the rules,
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from assay.dialects import extras
 from assay.dialects.explain_cases import case_of, explain_rows
@@ -27,10 +27,15 @@ _SHAPE = Shape(SCHEMA)
 _TELLING = {"agent_name", "explain_inputs", "required_evals", "quality_band", "threshold_profile"}
 
 
+M = TypeVar("M")
+
+
 class ExplainDialect:
     """JSONL of Explain cases. `profiles` are the threshold profiles a case may name; None: any."""
 
     name = "explain"
+    brings_answers = True
+    """In a survey, None stands for a case that has its answer with it."""
 
     def __init__(self, profiles: Collection[str] | None = PROFILES) -> None:
         self._profiles = profiles
@@ -46,6 +51,9 @@ class ExplainDialect:
         return self.read_watched(path)
 
     def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
+        return self._read(path, watch, case_of_line)
+
+    def _read(self, path: Path, watch: Watch | None, made: Callable[[Line], M]) -> Iterator[Case | Problem | M]:
         catalogs, ids = [read_catalog(found) for found in find_catalogs(path)], Ids("case_id")
         yield from _catalog_problems(catalogs, path)
         name = str(path)
@@ -57,9 +65,13 @@ class ExplainDialect:
                     and is_sound(line, text, self._profiles)
                     and _is_linked(line, number, ids, catalogs)
                 ):
-                    yield case_of_line(line)
+                    yield made(line)
                 else:
                     yield from self._line(text, Spot(name, number), ids, catalogs)
+
+    def survey(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem | None]:
+        """As `read_watched`, with None for each case that there is nothing to say about and that brings its answer."""
+        return self._read(path, watch, lambda _: None)
 
     def read_again(self, path: Path, watch: Watch) -> Iterator[Case | Problem]:
         """The cases of a file that was found valid, and is hashed to be the same."""

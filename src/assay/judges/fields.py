@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from assay.judges.rulings import Unreadable
@@ -17,6 +18,7 @@ EVIDENCE = ("evidence", "quotes", "quote")
 _NOT_PLAIN = re.compile(r"[^a-z0-9]")
 
 
+@lru_cache(maxsize=4096)
 def plain_key(key: str) -> str:
     return _NOT_PLAIN.sub("", key.lower())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -23,6 +24,7 @@ from assay.model.expectation import ForbiddenTools, ToolCalls
 from assay.model.profile import Profile
 from assay.model.rubric import Rubric
 from assay.model.run import DatasetPin, Pins
+from assay.policies.profiles import DEFAULT_PROFILE
 from assay.services.answers import Answers
 from assay.services.evals import add_evals
 from assay.services.fingerprints import fingerprint
@@ -76,18 +78,26 @@ def plan(options: RunOptions, kit: Kit, given: Given) -> Plan:
         for repeat in range(1, options.repeat + 1)
     }
     watch = Watch(targets, given.agent)
-    found = survey(options.datasets, kit, watch, dialect=options.dialect, filters=options.filters, limit=options.limit)
+    found = survey(
+        options.datasets,
+        kit,
+        watch,
+        dialect=options.dialect,
+        filters=options.filters,
+        limit=options.limit,
+        glance=recordings is None and options.target in ("", RECORDED) and given.agent is None,
+    )
     watch.refuse()
+    rules = rules_for(options, kit)
     lanes = tuple(
         Lane(
             target=target,
-            graders=graders_for(options, kit, given, _setting(kit, given, name, repeat)),
+            graders=graders_for(options, kit, given, _setting(kit, given, rules, name, repeat)),
             candidate=name,
             repeat=repeat,
         )
         for (name, repeat), target in targets.items()
     )
-    rules = rules_for(options, kit)
     return Plan(
         survey=found,
         lanes=lanes,
@@ -129,12 +139,27 @@ def graders_for(options: RunOptions, kit: Kit, given: Given, setting: Setting) -
     return tuple(each.bind(setting) if isinstance(each, Binding) else each for each in known)
 
 
-def _setting(kit: Kit, given: Given, candidate: str, repeat: int) -> Setting:
+def _setting(kit: Kit, given: Given, rules: Rules, candidate: str, repeat: int) -> Setting:
     source = given.judging.source
     asked: Judge | None = None if source is None else source.at(candidate, repeat)
     if asked is not None and given.record is not None:
         asked = RecordingJudge(asked, given.record, candidate=candidate, repeat=repeat)
-    return Setting(judge=asked, rubric=given.rubric, agent=given.agent, contracts=kit.contracts, now=given.now)
+    return Setting(
+        judge=asked,
+        rubric=given.rubric,
+        agent=given.agent,
+        contracts=kit.contracts,
+        now=given.now,
+        marks=partial(profile_mark, rules),
+    )
+
+
+def profile_mark(rules: Rules, case: Case, grader: str) -> float | None:
+    """The pass mark that the profile of a case sets for a grader: judges that vote near it must know it."""
+    chosen = rules.profile_for(case)
+    if case.world == World.EXPLAIN and not (chosen and chosen.name):
+        chosen = rules.profiles.get(DEFAULT_PROFILE)
+    return chosen.marks.get(grader) if chosen else None
 
 
 def rules_for(options: RunOptions, kit: Kit) -> Rules:

@@ -129,7 +129,23 @@ def spoken(message: Message) -> dict[str, Any]:
     return {"role": message.role.value, "content": [{"type": "text", "text": message.content}, *shown]}
 
 
+_FORMATS: dict[int, tuple[Mapping[str, Any], dict[str, Any]]] = {}
+_MOST_FORMATS = 256
+
+
 def response_format(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Worked out once for each schema object: the same few are sent with every call of a run."""
+    known = _FORMATS.get(id(schema))
+    if known is not None and known[0] is schema:
+        return known[1]
+    if len(_FORMATS) >= _MOST_FORMATS:
+        _FORMATS.clear()
+    made = _response_format(schema)
+    _FORMATS[id(schema)] = (schema, made)
+    return made
+
+
+def _response_format(schema: Mapping[str, Any]) -> dict[str, Any]:
     # The name may only hold these characters, and is shown to the model.
     title = "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in schema.get("title", ""))
     named = {"name": title[:64] or "reply", "schema": schema, "strict": is_strict(schema)}
