@@ -1,12 +1,15 @@
 """A scripted model on loopback, speaking the OpenAI chat protocol: it answers whatever JSON Schema it is asked for.
 
-`python model_server.py PORT-FILE [good|bad|garbage|flaky]` writes its port to the file and serves until it is killed.
+`python model_server.py PORT-FILE [good|bad|garbage|flaky|slow|bad-day]` writes its port to the file and serves until it
+is killed. `slow` takes 200 ms for each call; a `bad-day` too, and then one in ten is refused, one in ten breaks, one
+in a hundred never ends.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import random
 import sys
 from pathlib import Path
 from typing import Any
@@ -38,10 +41,25 @@ class Server:
     def __init__(self, mood: str) -> None:
         self.mood = mood
         self.calls = 0
+        self.answered = 0
+        self.chance = random.Random(20261115)
+
+    async def trouble(self) -> web.Response | None:
+        drawn = self.chance.random()
+        if drawn < 0.01:
+            await asyncio.sleep(3600)
+        if drawn < 0.11:
+            return web.json_response({"error": {"message": "slow down"}}, status=429, headers={"Retry-After": "1"})
+        return web.json_response({"error": {"message": "broken"}}, status=500) if drawn < 0.21 else None
 
     async def complete(self, request: web.Request) -> web.Response:
         self.calls += 1
         body = await request.json()
+        if self.mood in ("slow", "bad-day"):
+            await asyncio.sleep(0.2)
+        if self.mood == "bad-day" and (trouble := await self.trouble()) is not None:
+            return trouble
+        self.answered += 1
         if self.mood == "flaky" and self.calls % 5 == 0:
             return web.json_response({"error": {"message": "overloaded"}}, status=(429, 500)[self.calls % 2])
         wanted = body.get("response_format", {}).get("json_schema", {}).get("schema", {"type": "string"})
@@ -51,7 +69,7 @@ class Server:
         return web.json_response({"id": "x", "model": body["model"], "choices": [choice], "usage": usage})
 
     async def count(self, _: web.Request) -> web.Response:
-        return web.json_response({"calls": self.calls})
+        return web.json_response({"calls": self.calls, "answered": self.answered})
 
 
 async def serve(port_file: Path, mood: str) -> None:

@@ -1,8 +1,8 @@
 """One value against another: literal, or through matchers, however deep; and in words, what differs and where.
 
 Two ideas of equality share the walk. `STRICT` is for arguments: the same JSON value, integers equal to floats of the
-same value, True not 1. `LENIENT` is for final states: numbers may differ by rounding, dates by their spelling, and objects may
-hold more than is listed, however deep.
+same value, True not 1. `LENIENT` is for final states: numbers may differ by rounding, dates by their spelling, and
+objects may hold more than is listed, however deep.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ class Tally(Struct, frozen=True, kw_only=True):
 class GraderSummary(Struct, frozen=True, kw_only=True):
     """What one grader gave one candidate, over its whole-case grades (not its parts).
 
-    scored = passed + failed + unmarked; total = scored + errored + not_applicable + no_judge. `mean` is over the scored.
+    scored = passed + failed + unmarked; total = scored + errored + not_applicable + no_judge. `mean`: over the scored.
     """
 
     name: str

@@ -78,8 +78,8 @@ class Span(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Tokens and money spent; None: not known (never zero by default). Prompt tokens include the cached ones; completion
-    tokens exclude thinking."""
+    """Tokens and money spent; None: not known (never zero by default). Prompt tokens include the cached ones;
+    completion tokens exclude thinking."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None

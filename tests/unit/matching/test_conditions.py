@@ -177,7 +177,11 @@ def test_an_age_needs_a_clock() -> None:
             ("value",),
             "`within` takes a length of time such as 30s, 15m, 24h, 7d or 2w",
         ),
-        (one("a", "equals", {"$regexp": "x"}), ("value",), "`equals` takes any value (a matcher in it must be well formed)"),
+        (
+            one("a", "equals", {"$regexp": "x"}),
+            ("value",),
+            "`equals` takes any value (a matcher in it must be well formed)",
+        ),
         ({**YES, "values": 1}, ("values",), "`values` is not part of a condition"),
         ({"all": []}, ("all",), "must be a list with at least one condition"),
         ({"all": YES}, ("all",), "must be a list with at least one condition"),
