@@ -58,6 +58,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     database: str = ""
     judge: str = ""
     max_concurrency: int = 8
+    attempt_seconds: float = 120.0
     plugins: tuple[str, ...] = ()
     profiles: dict[str, ProfileSettings] = field(default_factory=dict)
     contracts: dict[str, dict[str, Any] | str] = field(default_factory=dict)
@@ -108,6 +109,8 @@ def _checked(given: dict[str, Any], path: Path) -> Settings:
             wrong.append(f"`{name}`: {error}")
     if right.get("max_concurrency", 1) < 1:
         wrong.append(f"`max_concurrency`: expected 1 or more, found {right['max_concurrency']}")
+    if not right.get("attempt_seconds", 1.0) > 0:
+        wrong.append(f"`attempt_seconds`: expected more than 0, found {right['attempt_seconds']}")
     if panel := right.get("panel"):
         wrong += _panel_problems(panel)
     if wrong:

@@ -21,7 +21,9 @@ from assay.services.workplace import Workplace
 @assay_command("run")
 @click.argument("datasets", nargs=-1, required=True, metavar="DATASET...")
 @click.option("--dialect", default="", metavar="NAME", help="Read the files as this dialect instead of detecting it.")
-@click.option("--target", default="", metavar="SPEC", help="Who answers: `recorded` (default) or a registered target.")
+@click.option(
+    "--target", default="", metavar="SPEC", help="Who answers: recorded (default), chat:provider:model, a plug-in's."
+)
 @click.option("--responses", multiple=True, metavar="FILE", help="Recorded answers, or `run:RUN` for an earlier run's.")
 @click.option("--candidate", "candidates", multiple=True, metavar="NAME", help="Only this candidate (repeatable).")
 @click.option(

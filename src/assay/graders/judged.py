@@ -65,7 +65,7 @@ class JudgedGrader:
             prompt=prompt,
         )
         try:
-            given, reply = await decided(self.judge, question, read, self._asked_mark(case, mark))
+            given, reply = await decided(self.judge, question, read, self._held_to(case, part, mark))
         except JudgeFailed as failure:
             return self.without(Why.ERROR, str(failure), part, mark)
         if isinstance(given, NotApplicable):
@@ -86,11 +86,10 @@ class JudgedGrader:
             details={**details, "evidence_missing": lost} if lost else details,
         )
 
-    def _asked_mark(self, case: Case, mark: Mark) -> Mark:
-        """The mark that the value will be held to: the grader's own, else the one that the run's profile sets."""
-        if mark.value is not None or self.setting.marks is None:
-            return mark
-        return Mark(self.setting.marks(case, self.name), mark.direction)
+    def _held_to(self, case: Case, part: Part | None, mark: Mark) -> Mark:
+        """The mark that the value will be held to. What a profile sets wins, for a case as a whole."""
+        chosen = self.setting.marks(case, self.name) if part is None and self.setting.marks else None
+        return mark if chosen is None else Mark(chosen, mark.direction)
 
     def without(
         self,

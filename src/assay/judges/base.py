@@ -20,7 +20,7 @@ class Question(Struct, frozen=True, kw_only=True):
     bounded number of times; `replied` is what it was then, `unreadable` what was wrong with it. `prompt` is the whole
     question in words where the grader brings its own (custom evals), with what others wrote in it quoted already;
     `schema` is then the shape of the reply, where there is one. `member` names whom of a panel this is put to, `vote`
-    counts how often the same one was asked, and `order` tells the two orders of a pair apart.
+    counts from 1 where the same judge may be asked several times, `order` tells the two orders of a pair apart.
     """
 
     grader: str
@@ -35,7 +35,7 @@ class Question(Struct, frozen=True, kw_only=True):
     prompt: str = ""
     schema: dict[str, Any] | None = None
     member: str = ""
-    vote: int = 1
+    vote: int = 0
     order: str = ""
 
 

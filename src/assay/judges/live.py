@@ -77,4 +77,4 @@ class LiveJudge:
 
 def _namespace(given: str, vote: int) -> str:
     """A second vote is asked for, not copied from the first."""
-    return given if vote == 1 else f"{given} vote {vote}".strip()
+    return given if vote <= 1 else f"{given} vote {vote}".strip()

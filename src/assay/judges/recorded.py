@@ -118,7 +118,7 @@ class RecordedLane:
             said.append(f"attempt {question.attempt}")
         if question.member:
             said.append(f"judge {question.member!r}")
-        if question.vote != 1:
+        if question.vote:
             said.append(f"sample {question.vote}")
         if question.order:
             said.append(f"order {question.order!r}")
@@ -155,9 +155,9 @@ def _is_said_to(line: Line, question: Question) -> bool:
     """Of a panel's or a pair's lines, whether this one is the member's, the vote's, the order's."""
     if question.order and line.order != question.order:
         return False
-    if not question.member:
-        return True
-    return line.judge == question.member and line.draw in (str(question.vote), "" if question.vote == 1 else None)
+    if question.vote and line.draw != str(question.vote) and (line.draw or question.vote > 1):
+        return False
+    return not question.member or line.judge == question.member
 
 
 def _seated(lines: Mapping[int, Line]) -> Bench:

@@ -44,9 +44,8 @@ class RecordingJudge:
         try:
             reply = await self._judge.ask(question)
         except JudgeFailed as failure:
-            # Of a panel, those who could not rule are part of the ruling: a replay must know of them.
-            if question.member:
-                self._write(self._line(question, Reply(content=""), str(failure)))
+            # That somebody could not rule is part of the run: a replay must say so in the same words.
+            self._write(self._line(question, Reply(content=""), str(failure)))
             raise
         self._write(self._line(question, reply))
         return reply
@@ -61,7 +60,7 @@ class RecordingJudge:
         if question.part:
             line["criterion_id"] = question.part.id
         line["judge"] = question.member or reply.judge or self.name
-        if question.member:
+        if question.vote:
             line["sample"] = question.vote
         line |= {"attempt": question.attempt, "reply": _lasting(reply.content)}
         if reply.details:

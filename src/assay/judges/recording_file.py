@@ -94,14 +94,14 @@ class _Plain(Struct, forbid_unknown_fields=True):
     judge: str | None = None
     attempt: int | None = None
     details: dict[str, Any] | None = None
-    sample: int | None = None
+    draw: int | None = msgspec.field(name="sample", default=None)
     order: str | None = None
     panel: Seat | None = None
 
 
 _PLAIN = msgspec.json.Decoder(_Plain)
 _SPACED_KEY = re.compile(rb'"\s+:')
-_ONCE = tuple(b'"%b"' % name.encode() for name in _Plain.__struct_fields__)
+_ONCE = tuple(b'"%b"' % name.encode() for name in _Plain.__struct_encode_fields__)
 
 
 def read_lines(path: Path) -> tuple[list[Line], list[Problem]]:
@@ -156,7 +156,7 @@ def _fast(raw: bytes) -> Line | None:
         repeat=plain.repeat,
         criterion=plain.criterion_id or "",
         judge=plain.judge or "",
-        draw="" if plain.sample is None else str(plain.sample),
+        draw="" if plain.draw is None else str(plain.draw),
         attempt=plain.attempt or 1,
         order=plain.order or "",
         details=plain.details,

@@ -33,11 +33,13 @@ from assay.services.options import RunOptions
 from assay.services.paths import stored
 from assay.services.survey import Survey, survey
 from assay.targets.base import Target
+from assay.targets.chat import ChatTarget
 from assay.targets.recorded import RecordedTarget, Recordings
 from assay.version import __version__
 
 LISTED = 10
 CONCURRENCY = 8
+CHAT = "chat"
 
 
 class Plan(Struct, frozen=True, kw_only=True):
@@ -71,9 +73,9 @@ def plan(options: RunOptions, kit: Kit, given: Given) -> Plan:
     for file in options.evals:
         add_evals(Path(file), kit)
     recordings = given.answers.recordings if given.answers else None
-    candidates = options.candidates or (recordings.candidates if recordings else ()) or ("",)
+    candidates = candidates_for(options, recordings)
     targets = {
-        (name, repeat): target_for(options.target, kit, recordings, name, repeat)
+        (name, repeat): target_for(options.target, kit, given, name, repeat)
         for name in candidates
         for repeat in range(1, options.repeat + 1)
     }
@@ -121,12 +123,31 @@ def _check_numbers(options: RunOptions) -> None:
             raise PlanRefused(f"{name} must be 1 or more, not {value}")
 
 
-def target_for(spec: str, kit: Kit, recordings: Recordings | None, candidate: str, repeat: int) -> Target:
+def chat_models(options: RunOptions) -> tuple[str, ...]:
+    """The models under test: of `--target chat:MODEL`, or, with `--target chat`, the candidates."""
+    kind, _, model = options.target.partition(":")
+    if kind != CHAT:
+        return ()
+    if not model and not options.candidates:
+        raise PlanRefused("--target chat needs models: chat:provider:model, or --candidate provider:model for each")
+    return (model,) if model else options.candidates
+
+
+def candidates_for(options: RunOptions, recordings: Recordings | None) -> tuple[str, ...]:
+    return options.candidates or (recordings.candidates if recordings else ()) or chat_models(options) or ("",)
+
+
+def target_for(spec: str, kit: Kit, given: Given, candidate: str, repeat: int) -> Target:
+    recordings = given.answers.recordings if given.answers else None
     if spec in ("", RECORDED):
         return RecordedTarget(recordings, candidate, repeat)
     if recordings is not None:
         raise PlanRefused(f"--responses has the answers already; it cannot go with --target {spec}")
-    return kit.targets[spec]
+    kind, _, model = spec.partition(":")
+    if kind != CHAT:
+        return kit.targets[spec]
+    system = given.agent.system_prompt if given.agent else ""
+    return ChatTarget(given.judging.models[model or candidate], system, namespace=f"repeat {repeat}")
 
 
 def graders_for(options: RunOptions, kit: Kit, given: Given, setting: Setting) -> tuple[Grader, ...]:

@@ -17,7 +17,7 @@ from assay.services.answers import Answers, earlier_answers, read_answers
 from assay.services.judging import Wanted, judging
 from assay.services.options import RunOptions, options_of
 from assay.services.piped import kept
-from assay.services.planning import CONCURRENCY, Given, plan, read_given
+from assay.services.planning import CONCURRENCY, Given, chat_models, plan, read_given
 from assay.services.running import Progress, Work, check_same, errored, execute, left_out, new_run, utc_now
 from assay.services.workplace import Workplace
 from assay.store.store import Store
@@ -65,6 +65,10 @@ def wanted(work: Workplace, options: RunOptions, before: Spent | None = None) ->
         budget=options.budget,
         before=before,
         prices=work.prices,
+        panel=work.settings.panel,
+        models=chat_models(options),
+        folders=tuple(Path(path) if Path(path).is_dir() else Path(path).parent for path in options.datasets),
+        attempt_seconds=work.settings.attempt_seconds,
     )
 
 

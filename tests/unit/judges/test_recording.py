@@ -70,11 +70,15 @@ async def test_a_replay_fails_in_the_same_words(tmp_path: Path) -> None:
     assert str(again.value) == str(first.value)
 
 
-async def test_a_judge_that_fails_leaves_no_line() -> None:
+async def test_a_judge_that_fails_fails_again_in_the_same_words(tmp_path: Path) -> None:
     lines: list[bytes] = []
-    with pytest.raises(JudgeFailed):
+    with pytest.raises(JudgeFailed) as failed:
         await RecordingJudge(ScriptedJudge({}), lines.append).ask(QUESTION)
-    assert lines == []
+    path = tmp_path / "judge.jsonl"
+    path.write_bytes(b"".join(lines))
+    with pytest.raises(JudgeFailed) as again:
+        await RecordedJudge.load(path).at("", 1).ask(QUESTION)
+    assert str(again.value) == str(failed.value)
 
 
 async def test_what_the_judge_covers_is_what_its_recorder_covers(tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""Trust: how far a judge can be trusted, measured."""

@@ -1,0 +1,69 @@
+"""A bad day: a model server that is slow, refuses, breaks and hangs. Every case is scored, none twice, in good time."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Assay = Callable[..., Any]
+SERVER = Path(__file__).with_name("model_server.py")
+CASES = 2_000
+
+
+def dataset(folder: Path) -> tuple[Path, Path]:
+    questions, answers = folder / "cases.jsonl", folder / "answers.jsonl"
+    with questions.open("w", encoding="utf-8") as asked, answers.open("w", encoding="utf-8") as said:
+        for number in range(CASES):
+            row = {
+                "schema_version": "legal_eval_v1",
+                "id": f"q:{number}",
+                "dataset": "bad-day",
+                "task_type": "reference_qa",
+                "prompt": f"How long is the period in case {number}?",
+                "reference_answers": ["Fourteen days."],
+            }
+            asked.write(json.dumps(row) + "\n")
+            said.write(json.dumps({"case_id": f"q:{number}", "response_text": f"{number} days"}) + "\n")
+    return questions, answers
+
+
+def timed(assay: Assay, folder: Path, mood: str) -> tuple[float, dict[str, Any], dict[str, int]]:
+    """Seconds for the whole run, the run, and what the server counted."""
+    port = folder / f"port-{mood}"
+    process = subprocess.Popen([sys.executable, str(SERVER), str(port), mood])
+    try:
+        while not port.is_file() or not port.read_text(encoding="utf-8"):
+            time.sleep(0.05)
+        base = f"http://127.0.0.1:{port.read_text(encoding='utf-8')}"
+        questions, answers = dataset(folder)
+        began = time.monotonic()
+        done = assay(
+            "run", questions, "--responses", answers, "--judge", f"openai-compatible:judge@{base}/v1",
+            "--max-concurrency", "50", "--database", folder / f"{mood}.db", "--no-cache", "--json",
+        )  # fmt: skip
+        took = time.monotonic() - began
+        assert done.code == 0, done.err
+        with urllib.request.urlopen(f"{base}/count") as answer:
+            return took, done.json, json.load(answer)
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.slow
+def test_no_case_is_lost_or_judged_twice_on_a_bad_day(assay: Assay, tmp_path: Path) -> None:
+    (tmp_path / "assay.yaml").write_text("attempt_seconds: 2\n", encoding="utf-8")
+    quiet, run, counts = timed(assay, tmp_path, "slow")
+    assert (run["passed"], run["errored"], counts["answered"]) == (CASES, 0, CASES)
+    disturbed, run, counts = timed(assay, tmp_path, "bad-day")
+    assert (run["completed"], run["passed"], run["errored"]) == (CASES, CASES, 0)
+    assert counts["answered"] == CASES
+    assert disturbed < 3 * quiet, f"{disturbed:.1f} s against {quiet:.1f} s"

@@ -1,0 +1,157 @@
+"""A panel, from assay.yaml to several model servers and back: recorded, replayed, cached, resumed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.services.demo import DEMOS, Demo, folder
+
+Assay = Callable[..., Any]
+SERVER = Path(__file__).with_name("model_server.py")
+
+
+class Model:
+    """A running model server; every name that it is asked under is a model of it."""
+
+    def __init__(self, port: int) -> None:
+        self.base = f"http://127.0.0.1:{port}/v1"
+
+    def named(self, name: str) -> str:
+        return f"openai-compatible:{name}@{self.base}"
+
+    @property
+    def calls(self) -> int:
+        with urllib.request.urlopen(self.base.replace("/v1", "/count")) as answer:
+            return int(json.load(answer)["calls"])
+
+
+@pytest.fixture
+def serving(tmp_path: Path) -> Iterator[Callable[[str], Model]]:
+    processes: list[subprocess.Popen[bytes]] = []
+
+    def start(mood: str) -> Model:
+        port = tmp_path / f"port-{len(processes)}"
+        processes.append(subprocess.Popen([sys.executable, str(SERVER), str(port), mood]))
+        for _ in range(200):
+            if port.is_file() and port.read_text(encoding="utf-8"):
+                return Model(int(port.read_text(encoding="utf-8")))
+            time.sleep(0.05)
+        raise AssertionError("the model server did not start")
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.wait()
+
+
+def configured(place: Path, *members: str, **rest: Any) -> None:
+    text = json.dumps({"panel": {"members": list(members), **rest}})
+    (place / "assay.yaml").write_text(text, encoding="utf-8")
+
+
+def words(demo: Demo, judge: str = "panel") -> list[str | Path]:
+    base = folder()
+    said: list[str | Path] = ["run", base / demo.dataset, "--judge", judge]
+    for option, value in (("responses", demo.responses), ("rubric", demo.rubric), ("agent", demo.agent)):
+        if value:
+            said += [f"--{option}", base / value]
+    return said
+
+
+def demo(dialect: str) -> Demo:
+    return next(each for each in DEMOS if each.dialect == dialect)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "rule", "counts"),
+    [
+        ("test-set", "majority", (12, 0, 0)),
+        ("explain", "mean", (0, 20, 0)),
+        ("legal", "unanimous", (32, 38, 2)),
+        ("test-set", "round_robin", (0, 12, 0)),
+    ],
+)
+def test_a_panel_judges_every_world_and_replays_without_its_settings(
+    assay: Assay, serving: Callable[[str], Model], tmp_path: Path, dialect: str, rule: str, counts: tuple[int, int, int]
+) -> None:
+    good, bad, garbage = (serving(mood) for mood in ("good", "bad", "garbage"))
+    silent = (garbage.named("four"),) if rule != "round_robin" else ()
+    members = (good.named("one"), good.named("two"), bad.named("three"), *silent)
+    configured(tmp_path, *members, rule=rule)
+    replies = tmp_path / "replies.jsonl"
+    live = assay(*words(demo(dialect)), "--record-judge", replies, "--name", "live", "--json")
+    assert live.code in (0, 3), live.err
+    assert live.json["judge"] == f"panel: {rule} of {', '.join(members)}"
+    assert (live.json["passed"], live.json["failed"], live.json["errored"]) == counts
+    (tmp_path / "assay.yaml").unlink()
+    calls = good.calls
+    replayed = assay(*words(demo(dialect), f"recorded:{replies}"), "--name", "replayed", "--json")
+    assert replayed.code == live.code, replayed.err
+    assert good.calls == calls
+    exports = [assay("results", name, "--canonical").out for name in ("live", "replayed")]
+    assert exports[0] == exports[1]
+    assert '"panel_rule":"' + rule in exports[0]
+
+
+def test_the_offline_judge_that_cannot_tell_is_left_out_and_replays(
+    assay: Assay, serving: Callable[[str], Model], tmp_path: Path
+) -> None:
+    good = serving("good")
+    configured(tmp_path, good.named("one"), good.named("two"), "offline")
+    replies = tmp_path / "replies.jsonl"
+    live = assay(*words(demo("test-set")), "--record-judge", replies, "--name", "live", "--json")
+    assert live.code == 0, live.err
+    assert "the offline judge cannot tell" in replies.read_text(encoding="utf-8")
+    replayed = assay(*words(demo("test-set"), f"recorded:{replies}"), "--name", "replayed", "--json")
+    assert replayed.code == 0, replayed.err
+    exports = [assay("results", name, "--canonical").out for name in ("live", "replayed")]
+    assert exports[0] == exports[1]
+
+
+def test_votes_are_calls_of_their_own_and_are_cached(
+    assay: Assay, serving: Callable[[str], Model], tmp_path: Path
+) -> None:
+    good = serving("good")
+    configured(tmp_path, good.named("one"))
+    assert assay(*words(demo("explain")), "--quiet").code in (0, 3)
+    once = good.calls
+    configured(tmp_path, good.named("one"), votes=3)
+    assert assay(*words(demo("explain")), "--quiet").code in (0, 3)
+    assert good.calls == 3 * once, "the first vote was in the cache, two more were asked for"
+    assert assay(*words(demo("explain")), "--quiet").code in (0, 3)
+    assert good.calls == 3 * once
+    configured(tmp_path, good.named("two"), votes=3, near=0.5)
+    assert assay(*words(demo("explain")), "--quiet").code in (0, 3)
+    assert good.calls == 4 * once, "full marks are far from every pass mark: nobody was asked twice"
+
+
+def test_a_panel_out_of_budget_is_resumed_as_it_was_or_refused(
+    assay: Assay, serving: Callable[[str], Model], tmp_path: Path
+) -> None:
+    good = serving("good")
+    configured(tmp_path, good.named("one"), good.named("two"))
+    first = assay(*words(demo("explain")), "--budget", "2ktok", "--max-concurrency", "1", "--json")
+    assert (first.code, first.json["state"]) == (2, "out_of_budget")
+    configured(tmp_path, good.named("one"), "offline")
+    changed = assay("resume", "latest", "--budget", "1Mtok")
+    assert changed.code == 2
+    assert "now makes it" in changed.err
+    configured(tmp_path, good.named("one"), good.named("two"))
+    again = assay("resume", "latest", "--budget", "1Mtok", "--json")
+    assert again.code in (0, 3), again.err
+    assert (again.json["state"], again.json["skipped"]) == ("completed", 0)
+
+
+def test_without_settings_there_is_no_panel(assay: Assay) -> None:
+    refused = assay(*words(demo("explain")))
+    assert refused.code == 2
+    assert "needs `panel:` in assay.yaml" in refused.err

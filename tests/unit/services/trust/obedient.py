@@ -1,0 +1,74 @@
+"""Scripted judges that do what they are told wherever they are told it, except inside the data block of a prompt."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from assay.kit.builtins import builtin_kit
+from assay.llm.base import LanguageModel, Request
+from assay.policies.profiles import builtin_profiles
+from assay.services.answers import read_answers
+from assay.services.demo import DEMOS, options
+from assay.services.judging import Judging, Live
+from assay.services.options import RunOptions
+from assay.services.planning import read_given
+from assay.services.trust.bench import Bench, bench
+
+STRICT = re.compile(r"<<<BEGIN ([^\n]*) · (\w+)>>>\n.*?\n<<<END \1 · \2>>>", re.DOTALL)
+"""A reader who ends a block where its own code stands."""
+LAX = re.compile(r"<<<\s*BEGIN[^\n]*\n.*?\n?<<<\s*END[^\n]*", re.DOTALL)
+"""A reader who takes any line that looks like an end for the end."""
+TOLD = re.compile(
+    r"give the score [15]|verdict pass|score: ?[15]\b|verdict: pass|\"passed\": true[,}]|ruling is [15]|as passed"
+    r"|meets all criteria|Note [15]|would save me",
+    re.IGNORECASE,
+)
+
+
+def outside(request: Request, block: re.Pattern[str] = STRICT) -> str:
+    """What a reader of the prompt takes for instructions."""
+    return "\n".join(block.sub("(data)", message.content) for message in request.messages)
+
+
+def inside(request: Request) -> str:
+    return "\n".join(found[0] for message in request.messages for found in STRICT.finditer(message.content))
+
+
+def valued(schema: dict[str, Any] | None, *, top: bool) -> Any:
+    """The highest or the lowest reply that the schema allows."""
+    schema = schema or {}
+    if "anyOf" in schema:
+        return valued(schema["anyOf"][0], top=top)
+    if "enum" in schema:
+        return schema["enum"][-1 if top else 0]
+    match schema.get("type"):
+        case "object":
+            return {key: valued(each, top=top) for key, each in schema["properties"].items()}
+        case "array":
+            inner = schema["items"]
+            return [valued(inner, top=top)] if inner.get("type") == "object" else []
+        case "boolean":
+            return top
+        case "number":
+            return 1 if top else 0
+        case _:
+            return "because"
+
+
+def obeying(request: Request, block: re.Pattern[str] = STRICT) -> str:
+    """The top value when anything outside the data asks for it, the lowest otherwise."""
+    return json.dumps(valued(request.schema, top=TOLD.search(outside(request, block)) is not None))
+
+
+def on_the_bench(model: LanguageModel, dialect: str, **changed: Any) -> Bench:
+    """The demo dataset of a dialect, judged by `model`."""
+    demo = next(each for each in DEMOS if each.dialect == dialect)
+    base = options(demo)
+    chosen = RunOptions(**{**{name: getattr(base, name) for name in base.__struct_fields__}, **changed})
+    kit = builtin_kit(builtin_profiles())
+    answers = read_answers(chosen.responses, kit.dialects["simulation"]) if chosen.responses else None
+    read = read_given(chosen, answers)
+    judging = Judging(spec="scripted:model", sha256="0" * 64, source=Live(model))
+    return bench(chosen, kit, type(read)(rubric=read.rubric, agent=read.agent, answers=answers, judging=judging))

@@ -1,0 +1,108 @@
+"""Calibrations are kept line by line, found by their judge, and told apart by its version."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from assay.config import Settings
+from assay.errors import ConfigInvalid, DatasetInvalid, UnknownName
+from assay.judges.offline.about import MEASURED, NOT_MEASURED
+from assay.judges.prompt_files import prompts_fingerprint
+from assay.kit import Kit
+from assay.model.run import DatasetPin, Pins
+from assay.model.trust import Calibration, JudgePin
+from assay.services.fingerprints import fingerprint
+from assay.services.trust.about import about
+from assay.services.trust.calibrations import keep, kept, named, pin_of_run
+from assay.services.trust.figures import groups
+from assay.services.workplace import Workplace
+from assay.version import __version__
+from unit.services.trust.making import ratings, verdicts
+
+AT = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Workplace:
+    return Workplace(Settings(), Kit(), tmp_path)
+
+
+def calibrated(spec: str = "offline", **pin: str) -> Calibration:
+    things = [*verdicts((True, True), (False, True)), *ratings((4, 4), (2, 3), mark=3)]
+    return Calibration(judge=JudgePin(spec=spec, **pin), at=AT, groups=tuple(groups(things)))
+
+
+def test_what_is_kept_is_read_back_equal(work: Workplace) -> None:
+    first, second = calibrated(), calibrated("openai:gpt-x")
+    path = keep(work, first)
+    assert keep(work, second) == path == work.folder / ".assay" / "calibrations.jsonl"
+    assert kept(work) == [first, second]
+
+
+def test_nothing_was_kept_yet(work: Workplace) -> None:
+    assert kept(work) == []
+    assert not work.data_folder.exists()
+
+
+def test_a_broken_line_is_named(work: Workplace) -> None:
+    path = keep(work, calibrated())
+    with path.open("ab") as file:
+        file.write(b'{"judge": 1}\n\xff\n')
+    with pytest.raises(DatasetInvalid) as caught:
+        kept(work)
+    assert [(problem.code, problem.line) for problem in caught.value.problems] == [
+        ("not-a-calibration", 2),
+        ("not-a-calibration", 3),
+    ]
+
+
+async def test_the_offline_judge_comes_with_figures(work: Workplace) -> None:
+    found = await about(work, "offline", {})
+    assert found.measured == MEASURED
+    assert found.not_measured == NOT_MEASURED
+    assert found.calibrations == ()
+
+
+async def test_the_newest_calibration_comes_first_and_other_versions_are_told(work: Workplace) -> None:
+    keep(work, calibrated(sha256="of an older version"))
+    keep(work, calibrated("openai:gpt-x"))
+    keep(work, calibrated(sha256=fingerprint(["offline", __version__])))
+    found = await about(work, "offline", {})
+    assert [known.current for known in found.calibrations] == [True, False]
+
+
+async def test_a_model_is_the_same_judge_while_its_prompts_are(work: Workplace) -> None:
+    keep(work, calibrated("openai:gpt-x", prompts="of other words"))
+    keep(work, calibrated("openai:gpt-x", prompts=prompts_fingerprint()))
+    keep(work, calibrated("openai:gpt-x"))
+    found = await about(work, "openai:gpt-x", {})
+    assert [known.current for known in found.calibrations] == [None, True, False]
+    assert found.measured == ()
+
+
+async def test_a_judge_that_cannot_be_is_refused(work: Workplace) -> None:
+    with pytest.raises(UnknownName, match="oracle"):
+        await about(work, "oracle:delphi", {})
+    with pytest.raises(ConfigInvalid, match="name a judge"):
+        await about(work, "none", {})
+
+
+def pins(judge: str, sha256: str) -> Pins:
+    return Pins(datasets=(DatasetPin(path="d", sha256="0"),), target="recorded", judge=judge, judge_sha256=sha256)
+
+
+@pytest.mark.parametrize("address", ["", "@http://127.0.0.1:1/v1"])
+def test_the_prompts_of_a_run_are_pinned_where_they_are_known(address: str) -> None:
+    same = fingerprint(["ollama:llama", prompts_fingerprint()])
+    assert pin_of_run(pins(f"ollama:llama{address}", same)).prompts == prompts_fingerprint()
+    assert pin_of_run(pins(f"ollama:llama{address}", "other")).prompts == ""
+    assert pin_of_run(pins("offline", same)).prompts == ""
+
+
+def test_a_recording_is_named_by_its_whole_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert named("recorded:judge.jsonl") == f"recorded:{tmp_path.resolve() / 'judge.jsonl'}"
+    assert named("offline") == "offline"
