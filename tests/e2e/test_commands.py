@@ -22,6 +22,7 @@ COMMANDS = [
     "results",
     "report",
     "cache",
+    "judge",
     "schema",
     "doctor",
 ]

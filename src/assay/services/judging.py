@@ -18,13 +18,14 @@ from assay.config import FILE, PanelSettings
 from assay.dialects.finding import digest
 from assay.errors import ConfigInvalid, Conflict, NotFound, PlanRefused, Problem
 from assay.judges.base import Judge
-from assay.judges.documents import NO_DOCUMENTS, Documents
+from assay.judges.documents import Documents
 from assay.judges.guard import GuardedJudge
 from assay.judges.live import LiveJudge
 from assay.judges.offline.judge import OfflineJudge
 from assay.judges.panel import NAME as PANEL
 from assay.judges.panel import Member, PanelJudge
 from assay.judges.prompt_files import prompts_fingerprint
+from assay.judges.prompting import NO_DOCUMENTS
 from assay.judges.recorded import RecordedJudge
 from assay.judges.voting import Bench
 from assay.llm.base import Cache, LanguageModel
