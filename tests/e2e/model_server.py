@@ -1,4 +1,5 @@
-"""A scripted model on loopback, speaking the OpenAI chat protocol: it answers whatever JSON Schema it is asked for.
+"""A scripted model on loopback, speaking the OpenAI chat protocol: it answers whatever JSON Schema it is asked for, and
+`Answer: A` where it is asked for none.
 
 `python model_server.py PORT-FILE [good|bad|garbage|flaky|slow|bad-day]` writes its port to the file and serves until it
 is killed. `slow` takes 200 ms for each call; a `bad-day` too, and then one in ten is refused, one in ten breaks, one
@@ -62,8 +63,11 @@ class Server:
         self.answered += 1
         if self.mood == "flaky" and self.calls % 5 == 0:
             return web.json_response({"error": {"message": "overloaded"}}, status=(429, 500)[self.calls % 2])
-        wanted = body.get("response_format", {}).get("json_schema", {}).get("schema", {"type": "string"})
-        text = "%% no idea %%" if self.mood == "garbage" else json.dumps(filled(wanted, self.mood))
+        wanted = body.get("response_format", {}).get("json_schema", {}).get("schema")
+        if self.mood == "garbage":
+            text = "%% no idea %%"
+        else:
+            text = "Answer: A" if wanted is None else json.dumps(filled(wanted, self.mood))
         usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
         choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
         return web.json_response({"id": "x", "model": body["model"], "choices": [choice], "usage": usage})

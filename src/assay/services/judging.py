@@ -139,6 +139,8 @@ class Judging(Struct, frozen=True, kw_only=True):
 @asynccontextmanager
 async def judging(wanted: Wanted) -> AsyncIterator[Judging]:
     """The judge that was asked for, and the models under test. Connections are open inside this block only."""
+    if wanted.budget:
+        parse_budget(wanted.budget)
     async with AsyncExitStack() as stack:
         specs = {text: parse(text, os.environ) for text in _asked(wanted)}
         way = await _way(wanted, tuple(specs.values()), stack) if specs else None

@@ -1,0 +1,95 @@
+"""Models under test: several side by side, asked through the one door, cached, repeated, and their failures counted."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Assay = Callable[..., Any]
+SERVER = Path(__file__).with_name("model_server.py")
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Iterator[str]:
+    port = tmp_path / "port"
+    process = subprocess.Popen([sys.executable, str(SERVER), str(port)])
+    while not port.is_file() or not port.read_text(encoding="utf-8"):
+        time.sleep(0.05)
+    yield f"http://127.0.0.1:{port.read_text(encoding='utf-8')}"
+    process.kill()
+    process.wait()
+
+
+def calls(base: str) -> int:
+    with urllib.request.urlopen(f"{base}/count") as answer:
+        return int(json.load(answer)["calls"])
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Path:
+    path = tmp_path / "questions.jsonl"
+    rows = [
+        {
+            "schema_version": "legal_eval_v1",
+            "id": f"q{number}",
+            "dataset": "house",
+            "task_type": "mcq",
+            "prompt": f"Question {number}?",
+            "context": "The facts of the case.",
+            "choices": [{"id": "A", "text": "Yes"}, {"id": "B", "text": "No"}],
+            "correct_choice_ids": ["A" if number % 2 else "B"],
+        }
+        for number in range(1, 7)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_a_model_is_asked_and_graded(assay: Assay, base: str, dataset: Path) -> None:
+    done = assay("run", dataset, "--target", f"chat:openai-compatible:m@{base}/v1", "--json")
+    assert done.code == 0, done.err
+    assert (done.json["passed"], done.json["failed"]) == (3, 3)
+    assert done.json["spent"]["calls"] == 6
+    first = assay("results", "--json").json[0]
+    assert first["output"]["messages"][-1]["content"] == "Answer: A"
+
+
+def test_several_models_stand_side_by_side(assay: Assay, base: str, dataset: Path) -> None:
+    names = [f"openai-compatible:{name}@{base}/v1" for name in ("juno", "orchid")]
+    chosen = [word for name in names for word in ("--candidate", name)]
+    done = assay("run", dataset, "--target", "chat", *chosen, "--json")
+    assert done.code == 0, done.err
+    assert {name: counts["passed"] for name, counts in done.json["candidates"].items()} == dict.fromkeys(names, 3)
+
+
+def test_answers_are_cached_and_repeats_are_asked_anew(assay: Assay, base: str, dataset: Path) -> None:
+    target = f"chat:openai-compatible:m@{base}/v1"
+    assay("run", dataset, "--target", target, "--quiet")
+    assay("run", dataset, "--target", target, "--quiet")
+    assert calls(base) == 6
+    done = assay("run", dataset, "--target", target, "--repeat", "3", "--json")
+    assert done.json["total"] == 18
+    assert calls(base) == 18
+
+
+def test_a_model_that_cannot_be_reached_errors_its_cases(assay: Assay, tmp_path: Path, dataset: Path) -> None:
+    (tmp_path / "assay.yaml").write_text("attempt_seconds: 1\n", encoding="utf-8")
+    target = "chat:openai-compatible:m@http://127.0.0.1:9/v1"
+    done = assay("run", dataset, "--target", target, "--limit", "1", "--budget", "3s", "--json")
+    assert done.code in (2, 3), done.err
+    assert done.json["passed"] == done.json["failed"] == 0
+    assert "Traceback" not in done.err
+
+
+def test_chat_without_a_model_says_what_is_missing(assay: Assay, dataset: Path) -> None:
+    done = assay("run", dataset, "--target", "chat")
+    assert done.code == 2
+    assert "--candidate" in done.err
