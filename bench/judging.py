@@ -25,7 +25,7 @@ from assay.services.runs import Started, start
 from assay.services.workplace import Workplace
 from bench.calling import bare, serving
 
-CASES = 4_000
+CASES = 12_000
 ROUNDS = 3
 MOST = 3.0
 AT_ONCE = 64

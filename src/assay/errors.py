@@ -57,9 +57,9 @@ class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return ":".join(str(part) for part in (self.file or None, self.line, self.column) if part is not None)
 
     def __str__(self) -> str:
-        field = f" `{self.field}`" if self.field else ""
+        where = " ".join(part for part in (self.place, f"`{self.field}`" if self.field else "") if part)
         hint = f" ({self.hint})" if self.hint else ""
-        return f"{self.place}{field}: {self.message}{hint} [{self.code}]"
+        return f"{where}{': ' if where else ''}{self.message}{hint} [{self.code}]"
 
 
 class AssayError(Exception):
@@ -154,4 +154,5 @@ class boundary:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         if isinstance(error, Exception) and not isinstance(error, CaseFailure):
-            raise self._kind(f"{self._who}: {type(error).__name__}: {error}") from error
+            said = f": {error}" if str(error) else ""
+            raise self._kind(f"{self._who}: {type(error).__name__}{said}") from error

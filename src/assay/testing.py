@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from assay.errors import JudgeFailed, ModelFailed
+from assay.errors import JudgeFailed, ModelFailed, TargetFailed
 from assay.judges.base import Question
 from assay.judges.base import Reply as JudgeReply
 from assay.llm.base import Completion, Request
@@ -37,11 +37,14 @@ class ScriptedSession:
     """Says its lines in order; a line that is an exception is raised."""
 
     def __init__(self, lines: Sequence[str | Reply | Exception], closing: Closing) -> None:
-        self._lines = list(lines)
+        self._lines = iter(lines)
+        self._count = len(lines)
         self._closing = closing
 
     async def send(self, text: str) -> Reply:
-        line = self._lines.pop(0)
+        line = next(self._lines, None)
+        if line is None:
+            raise TargetFailed(f"scripted target: no line is left; {self._count} were scripted")
         if isinstance(line, Exception):
             raise line
         return Reply.saying(line) if isinstance(line, str) else line

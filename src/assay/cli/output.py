@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,6 +21,9 @@ CASES_ERRORED = 3
 INTERRUPTED = 130
 
 SHOWN_PROBLEMS = 200
+
+NOT_BYTES = re.compile("[\ud800-\udc7f\udd00-\udfff]")
+"""Lone surrogates that stand for no byte."""
 
 
 def assay_command(name: str, *, json_too: bool = True) -> Callable[[Callable[..., int | None]], click.Command]:
@@ -74,9 +77,9 @@ def ended_properly(*, as_json: bool) -> Iterator[None]:
 
 def refuse(error: InputError, problems: tuple[Problem, ...], *, as_json: bool) -> None:
     if as_json:
-        print_json(
-            {"error": type(error).__name__, "detail": str(error), "problems": [problem_shape(p) for p in problems]}
-        )
+        # A run may have several files: unlike in `validate`, each problem must say which.
+        told = [{"file": problem.file, **problem_shape(problem)} for problem in problems]
+        print_json({"error": type(error).__name__, "detail": str(error), "problems": told})
         return
     for problem in problems[:SHOWN_PROBLEMS]:
         say(str(problem))
@@ -95,9 +98,23 @@ def print_json(value: Any, *, indent: int = 2) -> None:
     try:
         text = msgspec.json.encode(value)
     except UnicodeEncodeError:
-        # In the C locale a path's bytes beyond ASCII are lone surrogates; this gives the bytes back.
-        text = json.dumps(msgspec.to_builtins(value), ensure_ascii=False).encode("utf-8", "surrogateescape")
+        text = msgspec.json.encode(_mended(msgspec.to_builtins(value)))
     print_bytes((msgspec.json.format(text, indent=indent) if indent else text) + b"\n")
+
+
+def _mended(value: Any) -> Any:
+    """In the C locale a path's bytes beyond ASCII are lone surrogates: they are read as what they are, and what is no
+    text even so is shown escaped."""
+    match value:
+        case str():
+            kind = "backslashreplace" if NOT_BYTES.search(value) else "surrogateescape"
+            return value.encode("utf-8", kind).decode("utf-8", "backslashreplace")
+        case dict():
+            return {_mended(key): _mended(each) for key, each in value.items()}
+        case list() | tuple():
+            return [_mended(each) for each in value]
+        case _:
+            return value
 
 
 def print_bytes(text: bytes) -> None:

@@ -10,6 +10,7 @@ import msgspec
 
 from assay.errors import ConfigInvalid
 from assay.model.profile import Normalization
+from assay.services.paths import lasting
 
 
 def read(reader: Callable[[Any, str], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
@@ -34,6 +35,15 @@ def names(text: str | None, option: str) -> tuple[str, ...] | None:
     return found
 
 
+def text(given: str | None, option: str) -> str | None:
+    """Text that can be stored, whatever bytes were typed. Not for paths: these must stay as they are."""
+    return None if given is None else lasting(given)
+
+
+def texts(given: Iterable[str], option: str) -> tuple[str, ...]:
+    return tuple(map(lasting, given))
+
+
 def normalization(text: str | None, option: str) -> Normalization | None:
     known = {each.value: each for each in Normalization}
     if text is not None and text not in known:
@@ -42,7 +52,7 @@ def normalization(text: str | None, option: str) -> Normalization | None:
 
 
 def split(text: str, option: str) -> tuple[str, str]:
-    key, colon, value = text.partition(":")
+    key, colon, value = lasting(text).partition(":")
     if not colon or not key.strip():
         raise ConfigInvalid(f"{option} expects KEY:VALUE, not {text!r}")
     return key.strip(), value.strip()

@@ -53,8 +53,9 @@ class Tally:
         return ", ".join([*said, f"{self.rate:,.0f}/s"])
 
     def left(self) -> str:
-        seconds = (self.total - self.done) / self.rate if self.rate else 0.0
-        return f"{seconds:,.0f} s left" if self.done < self.total else "done"
+        if self.done >= self.total:
+            return "done"
+        return f"{(self.total - self.done) / self.rate:,.0f} s left" if self.rate else "time left unknown"
 
 
 class Bar:

@@ -9,6 +9,7 @@ import click
 
 from assay.cli.output import assay_command
 from assay.cli.running import again_options, finish, output_options, watching
+from assay.services.reporting import check_outputs
 from assay.services.runs import Again, go_on
 from assay.services.workplace import Workplace
 
@@ -19,6 +20,7 @@ from assay.services.workplace import Workplace
 @output_options
 def command(work: Workplace, run: str, outputs: tuple[str, ...], quiet: bool, as_json: bool, **again: Any) -> int:
     """Go on with RUN (an id, a unique prefix, a name, or `latest`): what is finished is kept, nothing is repeated."""
+    check_outputs(outputs)
     with watching(quiet=quiet or as_json) as watch:
         summary = asyncio.run(go_on(work, run, watch, Again(**again)))
     return finish(work, summary, outputs, quiet=quiet, as_json=as_json)

@@ -9,6 +9,7 @@ import click
 
 from assay.cli.output import assay_command
 from assay.cli.running import again_options, finish, output_options, watching
+from assay.services.reporting import check_outputs
 from assay.services.runs import Again, retry
 from assay.services.workplace import Workplace
 
@@ -22,6 +23,7 @@ def command(
     work: Workplace, run: str, errors: bool, outputs: tuple[str, ...], quiet: bool, as_json: bool, **again: Any
 ) -> int:
     """Try the errored cases of RUN (an id, a unique prefix, a name, or `latest`) again; the others are kept."""
+    check_outputs(outputs)
     with watching(quiet=quiet or as_json) as watch:
         summary = asyncio.run(retry(work, run, watch, Again(**again)))
     return finish(work, summary, outputs, quiet=quiet, as_json=as_json)

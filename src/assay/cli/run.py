@@ -9,7 +9,7 @@ import click
 from msgspec.structs import replace
 
 from assay.cli.output import assay_command
-from assay.cli.parsing import names, normalization, pairs, read, values_by_key
+from assay.cli.parsing import names, normalization, pairs, read, text, texts, values_by_key
 from assay.cli.running import finish, judge_options, output_options, watching
 from assay.services.judging import OFFLINE
 from assay.services.options import RunOptions
@@ -25,7 +25,14 @@ from assay.services.workplace import Workplace
     "--target", default="", metavar="SPEC", help="Who answers: recorded (default), chat:provider:model, a plug-in's."
 )
 @click.option("--responses", multiple=True, metavar="FILE", help="Recorded answers, or `run:RUN` for an earlier run's.")
-@click.option("--candidate", "candidates", multiple=True, metavar="NAME", help="Only this candidate (repeatable).")
+@click.option(
+    "--candidate",
+    "candidates",
+    multiple=True,
+    callback=read(texts),
+    metavar="NAME",
+    help="Only this candidate (repeatable).",
+)
 @click.option(
     "--judge", default=None, metavar="SPEC", help="Who judges: offline (default), recorded:FILE, provider:model, none."
 )
@@ -35,8 +42,21 @@ from assay.services.workplace import Workplace
 @click.option("--normalization", callback=read(normalization), metavar="points|min_max", help="Of weighted criteria.")
 @click.option("--rubric", default="", metavar="FILE", help="The agent's standing rules.")
 @click.option("--agent", default="", metavar="FILE", help="Who is under test (a BotContext).")
-@click.option("--component-scope", default="", metavar="SCOPE", help="Only rules of this scope, or of none.")
-@click.option("--component-id", "component_ids", multiple=True, metavar="ID", help="Only rules of this component.")
+@click.option(
+    "--component-scope",
+    default="",
+    callback=read(text),
+    metavar="SCOPE",
+    help="Only rules of this scope, or of none.",
+)
+@click.option(
+    "--component-id",
+    "component_ids",
+    multiple=True,
+    callback=read(texts),
+    metavar="ID",
+    help="Only rules of this component.",
+)
 @click.option(
     "--state", multiple=True, callback=read(pairs), metavar="KEY:VALUE", help="Initial session state for the target."
 )

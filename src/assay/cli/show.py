@@ -7,6 +7,7 @@ import asyncio
 import click
 
 from assay.cli.output import assay_command, print_json
+from assay.cli.parsing import read, text
 from assay.cli.summary import console, print_summary
 from assay.errors import NotFound
 from assay.model.result import Result
@@ -18,8 +19,10 @@ from assay.services.workplace import Workplace
 
 @assay_command("show")
 @click.argument("run", default="latest")
-@click.argument("case", required=False)
-@click.option("--candidate", default=None, metavar="NAME", help="Only what this candidate made of the case.")
+@click.argument("case", required=False, callback=read(text))
+@click.option(
+    "--candidate", default=None, callback=read(text), metavar="NAME", help="Only what this candidate made of the case."
+)
 def command(
     work: Workplace,
     run: str,

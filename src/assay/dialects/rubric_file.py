@@ -139,7 +139,9 @@ def _rule_warnings(rule: Json, spot: Spot) -> Iterator[Problem]:
             known = (_RULE["properties"][name] if name else _RULE)["properties"]
             at = spot.below(name) if name else spot
             yield from unknown_fields(value, known, file=at.file, line=at.line, prefix=at.prefix)
-    if not any(rule.get(name) for name in ("evaluation_criteria", "description", OUTCOME_CHECK)):
+    conditions = rule.get("evaluation_criteria")
+    told = any(conditions.values()) if isinstance(conditions, dict) else conditions
+    if not (told or rule.get("description") or rule.get(OUTCOME_CHECK)):
         message = "the rule has neither conditions nor a description: its name alone is put to the judge"
         yield spot.below("evaluation_criteria").warning("no-conditions", message)
 

@@ -69,6 +69,8 @@ PLAIN = (
     "system_instructions",
     "eval_results",
 )
+VERBATIM = ("question_id", "final_response")
+"""Columns whose cell is the value: an agent may well answer in JSON."""
 NUMBERED = ("score.", "metric.", "adk_score.")
 """Columns of these families hold measurements."""
 DISTINCTIVE = {
@@ -137,16 +139,29 @@ def _loaded(text: str, spot: Spot, kinds: tuple[type, ...]) -> tuple[Any, list[P
     stripped = text.strip()
     if not stripped:
         return None, []
-    if str in kinds and not stripped.startswith("{" if dict in kinds else ('["', "[]")):
+    if str in kinds and not stripped.startswith(("{", '"') if dict in kinds else ('["', "[]")):
         return (_WORDS.get(stripped.lower(), text) if bool in kinds else text), []
     value, problems = parse(stripped.encode("utf-8", "surrogatepass"), file=spot.file, line=None)
     if not problems:
-        return value, []
+        return _unwrapped(value, spot, kinds)
     printed = _printed(stripped) if problems[0].code == "json-syntax" else None
     if printed is None:
         return None, [structs.replace(problem, line=spot.line, field=spot.prefix) for problem in problems]
     message = "the cell holds what Python prints, not JSON; it was read as that"
     return printed, [spot.warning("python-literal", message, found=shown(text), hint="write cells with json.dumps")]
+
+
+def _unwrapped(value: Any, spot: Spot, kinds: tuple[type, ...]) -> tuple[Any, list[Problem]]:
+    """A text inside the JSON text is what a program wrote that encoded twice; it is read where it holds more JSON."""
+    if not isinstance(value, str) or (str in kinds and not value.strip().startswith("{")):
+        return value, []
+    if not value.strip().startswith(("{", "[")):
+        return value, []
+    inner, problems = _loaded(value, spot, kinds)
+    if any(problem.level is Level.ERROR for problem in problems):
+        return None, problems
+    message = "the cell holds JSON that was encoded twice; it was read as that"
+    return inner, [*problems, spot.warning("encoded-twice", message, found=shown(value), hint="encode cells once")]
 
 
 _WORDS = {"true": True, "false": False}
@@ -165,6 +180,8 @@ def _printed(text: str) -> Any:
 def plain_value(column: str, text: str) -> Any:
     """A cell of a column that we only keep: the JSON it holds where it looks like some (numbers: only where
     measurements stand), else the text as it is."""
+    if column in VERBATIM:
+        return text
     if text.startswith(("{", "[", '"')) or column.startswith(NUMBERED):
         value, problems = parse(text.encode("utf-8", "surrogatepass"), file="", line=None)
         return text if problems else value
@@ -192,7 +209,7 @@ def _shaped(row: Json) -> Json:
     own: Json = {}
     others: Json = {}
     for column, value in row.items():
-        safe = column in JSON_COLUMNS or column in ("question_id", "final_response") or _comes_back(column, value)
+        safe = column in JSON_COLUMNS or column in VERBATIM or _comes_back(column, value)
         (own if safe else others)[column] = value
     return {**own, "other_columns": others} if others else own
 

@@ -32,8 +32,12 @@ SIMULATED = "simulation"
 """What converters write as `base_url`: nobody was reached over a network."""
 _REFERENCE = Shape(reference_data.SCHEMA)
 _STRINGS = Shape({"type": "array", "items": {"type": "string"}})
-_SUCCESS = ("success", "succeeded", "ok", "completed", "true", "")
+_SUCCESS = ("success", "succeeded", "ok", "completed", "passed", "true", "")
 _FAILURE = ("failed", "failure", "error", "errored", "false")
+_NOTHING = ("none", "null", "nan")
+"""How tables write that a cell is empty."""
+_SAYS_WHY = {"status": ("error_message", "failed"), "missing_information": ("details", "true")}
+"""The field that says why, and the word that it stands for where the object has no other."""
 
 
 def read_row(cells: Cells, spot: Spot) -> tuple[Case | None, list[Problem]]:
@@ -152,9 +156,13 @@ class _RowReader:
         return Mishap(reason=reasons[1] or "the row is marked as missing information") if missing else None
 
     def _word(self, column: str) -> str:
-        given = self._values.get(column, "")
-        word = given.get("boolean", "") if isinstance(given, dict) else given
-        return str(word).strip().lower()
+        word = self._values.get(column, "")
+        if isinstance(word, dict):
+            told = next((word[name] for name in ("boolean", column) if word.get(name) is not None), "")
+            field, meant = _SAYS_WHY[column]
+            word = meant if told == "" and word.get(field) else told
+        plain = str(word).strip().lower()
+        return "" if plain in _NOTHING else plain
 
     def _marked(self, column: str) -> bool | None:
         """Whether all is well by this column; None: it says something that we do not know."""

@@ -33,6 +33,7 @@ _TOOL = re.compile(r"(?:execute_tool|tool_call)\b\s*\[?(?P<name>[^\]]*)\]?")
 _CALL_ARGUMENTS = "gcp.vertex.agent.tool_call_args"
 _CALL_RESULT = "gcp.vertex.agent.tool_response"
 _REQUEST = "gcp.vertex.agent.llm_request"
+_FRACTION = re.compile(r"[0-9]+(?:\.[0-9]+(?:[eE]\+?[0-9]{1,2})?|[eE]\+?[0-9]{1,2})")
 _ROUNDING = 1_000
 """Nanoseconds by which a length of one second may be off: the times were counted in floating-point seconds."""
 
@@ -76,16 +77,20 @@ def _span(raw: Json) -> Span:
 
 
 def nanoseconds(given: Any) -> int | None:
-    """Whole numbers are nanoseconds, also as text; numbers with a fraction are seconds; ISO dates are read as such."""
+    """Whole numbers are nanoseconds, numbers with a fraction seconds, both also as text; ISO dates are read as such;
+    an empty text is no time."""
+    if isinstance(given, str):
+        text = given.strip()
+        given = float(text) if _FRACTION.fullmatch(text) else text or None
     if given is None or (isinstance(given, int) and not isinstance(given, bool)):
         return given
     if isinstance(given, float):
         return int(given) if given >= 1e15 else round(given * SECOND)
-    if isinstance(given, str) and given.strip().isdigit():
+    if isinstance(given, str) and given.isdecimal():
         return int(given)
     if isinstance(given, str):
         try:
-            moment = datetime.fromisoformat(given.strip())
+            moment = datetime.fromisoformat(given)
         except ValueError:
             raise ValueError(f"{shown(given)} is not a time") from None
         moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)

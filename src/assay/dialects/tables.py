@@ -63,6 +63,10 @@ def _decoded(stream: Iterable[bytes]) -> Iterator[str]:
 
 
 def _header_problems(header: Sequence[str], required: Iterable[str], spot: Spot) -> Iterator[Problem]:
+    other = next((sign for sign in "\t;|" if len(header) == 1 and sign in header[0]), "")
+    if other:
+        message, hint = f"the columns are separated by {other!r}", "save the table with commas between the columns"
+        yield spot.problem("csv-delimiter", message, expected="','", found=repr(other), hint=hint)
     for name in sorted({name for name in header if header.count(name) > 1}):
         yield spot.below(name).problem("duplicate-column", f"the column {name!r} stands twice")
     for name in sorted(set(required) - set(header)):

@@ -51,6 +51,16 @@ def json_reading(text: str, options: Options) -> Reading | None:
     return read_value(value, options)
 
 
+def is_object(text: str) -> bool:
+    """Whether the whole answer is a JSON object: its first key is no choice because it comes first."""
+    if not text.startswith("{"):
+        return False
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
 def read_value(value: Any, options: Options) -> Reading | None:
     """A JSON value that should name choices."""
     if isinstance(value, _Pairs):
@@ -89,6 +99,8 @@ def _read_object(pairs: _Pairs, options: Options) -> Reading | None:
     readings = [reading for _, value in named if (reading := read_value(value, options)) is not None]
     if len(set(readings)) > 1:
         return Unclear("the JSON gives two different answers")
+    if not readings and any(isinstance(value, _Pairs) and value for _, value in named):
+        return Unclear("the object under the answer in the JSON names no choice")
     return readings[0] if readings else None
 
 

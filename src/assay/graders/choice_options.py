@@ -37,16 +37,27 @@ _OPENERS = (
 )
 _CLOSERS = r"(?:[*_`\"”“»)\]}>$|~]|['’](?![^\W\d_]))*+"
 _CLAUSE_END = re.compile(r"[.,;:!?\n—–。](?=\s|$)|\s[-–—]\s|$")
-_PART_OF_A_WORD = re.compile(r"[.,]\d|[-–'’][^\W\d_]|\s?[%°?]")
+_PART_OF_A_WORD = re.compile(r"[.,]\d|[-–'’][^\W\d_]|\s?[%°?]|[+#]")
 _STOP = re.compile(r"\s*+(?:$|[.,:;!)\]}—–\"'”(\[<|\\。]|-[\s>])|[ \t]*+\n")
 _BECAUSE = re.compile(rf"\s++(?:{BECAUSE})(?!\w)", re.IGNORECASE)
-_NEGATED = re.compile(rf"[\s:–—-]*+{NEGATED}", re.IGNORECASE)
+# "Correct: B" above "Incorrect: A, C" rules nothing out; "B:" above "wrong" does.
+_NEGATED = re.compile(rf"(?:[^\S\n]|[:–—-]|(?<=:)\n)*+{NEGATED}", re.IGNORECASE)
 _LEAD = re.compile(rf"{_OPENERS}{LEAD}(?P<option>{OPTION}\s++)?+{_OPENERS}", re.IGNORECASE)
 _FURTHER = re.compile(FURTHER, re.IGNORECASE)
 _LONE_TOKEN = re.compile(rf"(?P<token>[A-Za-z]|\d{{1,3}})(?![{_LETTER}]){_CLOSERS}\s*+(?:$|[.,:;)])")
 _LABEL = re.compile(rf"[ \t*_`>#•-]*+(?:{OPTION}[ \t]++)?+[ \t*_`(\[]*+", re.IGNORECASE)
 _AFTER_LABEL = re.compile(r"[*_`)\]]*[.):]")
 _HESITATES = re.compile(r"\s*+[,;]?+\s*+(?:or|oder|lub|eller|или|maybe|perhaps|vielleicht)(?!\w)", re.IGNORECASE)
+_DOUBTS = re.compile(
+    r"\s*+[,;(]?+\s*+(?:(?:and/)?or|possibly|alternatively|otherwise|maybe|perhaps"
+    r"|oder|eventuell|möglicherweise|vielleicht|ou|peut-être|o|quizás|forse)(?!\w)",
+    re.IGNORECASE,
+)
+# "A; B is possible too": what follows is said of the last id alone.
+_OF_THE_LAST = re.compile(
+    r"\s++(?:is|was|would|could|may|might|can|seems|ist|wäre|kann|est|es|è|é)(?!\w)", re.IGNORECASE
+)
+_NEGATIVE = re.compile(r"[\s:.)\]*_`\"'($\\]*+[-−–](?=[.,]?\d)")
 _PERCENT = re.compile(r"\d\s?%")
 
 
@@ -79,7 +90,7 @@ class Options:
         if self._by_text is None:
             self._by_text = {}
             for choice in self.choices:
-                self._by_text.setdefault(words(choice.text), []).append(choice.id)
+                self._by_text.setdefault(_text_key(choice.text), []).append(choice.id)
         return self._by_text
 
     @property
@@ -153,17 +164,27 @@ class Options:
         rest = text[found.end :].partition("\n")[0]
         if found.alternatives:
             return Unclear(f"the answer is {' or '.join(found.ids)}")
-        if _HESITATES.match(rest) or self.id_of(rest.strip(" .-–—")) not in (None, *found.ids):
+        if _HESITATES.match(rest) or self.id_of(rest.strip(" .-–—>→⇒")) not in (None, *found.ids):
             return Unclear(f"the answer is {' and '.join(found.ids)}, or something else")
-        if _PERCENT.search(rest) and any(self.id_of(other["id"]) not in found.ids for other in self.mentions(rest)):
+        others = [other["id"] for other in self.mentions(rest) if self.id_of(other["id"]) not in found.ids]
+        if others and _PERCENT.search(rest):
             return Unclear("the answer spreads percentages over several choices")
+        if others and _DOUBTS.match(rest):
+            return Unclear(f"the answer is {' and '.join(found.ids)}, or {others[0]}")
         if len(found.ids) > 1:
-            # "A and B" may be the text of D.
-            return self.named_by_text(text[found.start :].partition("\n")[0]) or self.chosen(found.ids)
+            return self._several(text, found, rest)
         other = self._text_of_another(found.ids[0], text[found.start :], rest)
         if other:
             return Unclear(f"the answer names {found.ids[0]}, but has the text of {other}")
         return self.chosen(found.ids)
+
+    def _several(self, text: str, found: Found, rest: str) -> Reading:
+        """ "A and B", or "both A and B", may be the text of D."""
+        lines = (text[at:].partition("\n")[0] for at in (0, found.start))
+        by_text = next((reading for line in lines if (reading := self.named_by_text(line)) is not None), None)
+        if by_text is None and _OF_THE_LAST.match(rest):
+            return Unclear(f"the answer says something of {found.ids[-1]} alone after it names {found.ids[0]}")
+        return by_text or self.chosen(found.ids)
 
     def labels(self, text: str) -> list[str]:
         """The ids that lines begin with, as options are set out."""
@@ -178,7 +199,7 @@ class Options:
 
     def _text_of_another(self, named: str, text: str, rest: str) -> str:
         """The id whose text is (or comes after) the id that was named; "" where nothing contradicts it."""
-        for quoted in (words(text.partition("\n")[0]), words(rest)):
+        for quoted in (_text_key(text.partition("\n")[0]), _text_key(rest)):
             ids = self.by_text.get(quoted, []) if quoted else []
             if ids and named not in ids:
                 return ids[0]
@@ -199,13 +220,13 @@ class Options:
     def read_run(self, text: str) -> Chosen | None:
         """ "AC", where every id is one letter; only in alphabetical order, because BAD is a word."""
         letters = text.partition("\n")[0].strip(" .*_`\"'()[]{}$\\")
-        if not 1 < len(letters) <= len(self.ids) or list(letters) != sorted(set(letters)):
+        if not (letters.isalpha() and 1 < len(letters) <= len(self.ids)) or list(letters) != sorted(set(letters)):
             return None
         return self.chosen(letters) if all(letter in self.ids for letter in letters) else None
 
     def named_by_text(self, text: str) -> Reading | None:
         """The option whose own text this is."""
-        plain = words(text)
+        plain = _text_key(text)
         ids = self.by_text.get(plain) if plain else None
         if ids is None:
             return None
@@ -235,6 +256,12 @@ class Options:
     def nothing_but_ids(self, text: str) -> bool:
         found = self.ids_at(text, after_lead(text))
         return found is not None and not text[found.end :].strip(" .!*_`\"')]}\t\n")
+
+
+def _text_key(text: str) -> str:
+    """What two spellings of an option's text share. A sign counts: -12 is not 12."""
+    plain = words(text)
+    return f"-{plain}" if plain and _NEGATIVE.match(text) else plain
 
 
 def after_lead(text: str) -> int:
@@ -270,7 +297,7 @@ def _separator(ids: tuple[str, ...]) -> re.Pattern[str]:
     taken = {each.casefold() for each in ids}
     ands, ors = ("|".join(re.escape(word) for word in kind if word not in taken) for kind in (AND, OR))
     return re.compile(
-        rf"\s*+(?:[,;]?+\s*+(?P<or>(?:{ors})(?!\w)|/)|[,;&+、]\s*+(?:(?:{ands})(?!\w))?+|(?:{ands})(?!\w))\s*+"
+        rf"\s*+(?:[,;]?+\s*+(?P<or>(?:{ors})(?!\w)|/)|[,;&+、]\s*+(?:(?:{ands})(?!\w))?+|(?:{ands})(?!\w)|(?<=[)\]])(?=[(\[]))\s*+"
         rf"(?:{OPTION}\s++)?+{_OPENERS}",
         re.IGNORECASE,
     )

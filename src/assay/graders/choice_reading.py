@@ -5,20 +5,28 @@ option's text; it is a few words with one id among them. Where two signs of the 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from unicodedata import normalize
 
-from assay.graders.choice_json import json_reading
+from assay.graders.choice_json import is_object, json_reading
 from assay.graders.choice_options import Chosen, Options, Reading, Unclear
 from assay.graders.choice_statements import stated
 from assay.graders.choice_words import FILLER
 from assay.matching.text import words
 from assay.model.expectation import Choice
 
+# Some models print their thinking between other brackets, or in a channel of its own.
+_OTHER_BRACKETS = re.compile(r"(?:\[|◁|<seed:)(?P<name>/?think)(?:\]|▷|>)|</seed:think>", re.IGNORECASE)
 _THINKING = re.compile(
-    r"<(think|thinking|thought|reasoning|reflection|scratchpad)\b[^>]*>.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE
+    r"<(think|thinking|thought|reasoning|reflection|scratchpad)\b[^>]*>.*?(?:</\1\s*>|\Z)"
+    r"|<\|channel\|>(?:analysis|commentary).*?(?=<\|channel\|>final|\Z)",
+    re.DOTALL | re.IGNORECASE,
 )
-_END_OF_THINKING = re.compile(r"</(?:think|thinking|thought|reasoning)\s*>", re.IGNORECASE)
+_END_OF_THINKING = re.compile(
+    r"</(?:think|thinking|thought|reasoning)\s*>|<\|channel\|>final<\|message\|>", re.IGNORECASE
+)
+_UNSEEN = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
+_STRUCK = re.compile(r"~~[^~\n]+~~")
 _QUOTED_LINE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
 _BOLD = re.compile(r"\*\*(?P<inside>[^*\n]+)\*\*|__(?P<under>[^_\n]+)__")
 _SENTENCE = re.compile(
@@ -35,7 +43,7 @@ def read_choice(answer: str, choices: Sequence[Choice]) -> Reading | None:
     text = spoken(answer)
     if not text:
         return None
-    for sign in (_whole, stated, _leading, _bold, _leading_text, _few_words):
+    for sign in _SURE if is_object(text) else (*_SURE, *_WEAK):
         reading = sign(text, options)
         if reading is not None:
             return reading
@@ -43,12 +51,14 @@ def read_choice(answer: str, choices: Sequence[Choice]) -> Reading | None:
 
 
 def spoken(answer: str) -> str:
-    """The answer without its thinking and without quoted lines, in one Unicode spelling."""
-    text = _THINKING.sub("", normalize("NFKC", answer))
+    """The answer without its thinking, quotations, what is struck out and what nobody sees, in one Unicode spelling."""
+    text = _UNSEEN.sub("", normalize("NFKC", answer))
+    text = _THINKING.sub("", _OTHER_BRACKETS.sub(lambda tag: f"<{tag['name'] or '/think'}>", text))
     ends = [match.end() for match in _END_OF_THINKING.finditer(text)]
     text = text[ends[-1] if ends else 0 :].strip()
-    unquoted = _QUOTED_LINE.sub("", text).strip()
-    return unquoted or text
+    unquoted = _QUOTED_LINE.sub("", text).strip() or text
+    # An answer that is struck out as a whole is not empty, and chooses nothing.
+    return _STRUCK.sub("", unquoted).strip() or unquoted[:2]
 
 
 def _whole(text: str, options: Options) -> Reading | None:
@@ -63,10 +73,14 @@ def _whole(text: str, options: Options) -> Reading | None:
     return by_text or ids or json_reading(text, options)
 
 
-def _id_with_own_text(text: str, options: Options) -> Chosen | None:
+def _id_with_own_text(text: str, options: Options) -> Reading | None:
     plain = words(text)
     both = [choice.id for choice in options.choices if plain == f"{words(choice.id)} {words(choice.text)}"]
-    return Chosen((both[0],)) if len(both) == 1 else None
+    if len(both) != 1:
+        return None
+    # "A) -12" where A is 12 and B is -12.
+    reading = options.read_ids(text)
+    return reading if isinstance(reading, Unclear) else Chosen((both[0],))
 
 
 def _leading(text: str, options: Options) -> Reading | None:
@@ -128,11 +142,17 @@ def _leading_text(text: str, options: Options) -> Reading | None:
 
 
 def _few_words(text: str, options: Options) -> Reading | None:
-    """ "It's B." """
+    """ "It's B.", "It's larceny." """
     tokens = text.strip(" .!").split()
     named = [token.strip("*_`\"'()[].,:!") for token in tokens]
     ids = [token for token in named if token in options.ids]
     others = [token.casefold() for token in named if token not in options.ids]
     if len(ids) == 1 and named[-1] == ids[0] and all(token in FILLER for token in others):
         return Chosen((ids[0],))
-    return None
+    fillers = next((at for at, token in enumerate(named) if token.casefold() not in FILLER), len(named))
+    return options.named_by_text(" ".join(tokens[fillers:]))
+
+
+_SURE: tuple[Callable[[str, Options], Reading | None], ...] = (_whole, stated)
+_WEAK: tuple[Callable[[str, Options], Reading | None], ...] = (_leading, _bold, _leading_text, _few_words)
+"""Not asked of a JSON object, whose first key would begin the answer."""

@@ -33,12 +33,20 @@ _STATED = re.compile(
 )
 _CHOOSING = re.compile(rf"{CHOOSING}\s*", re.IGNORECASE)
 _NEGATED_BEFORE = re.compile(r"(?:not|never|n't|nicht|pas|no|non|não|niet)\s*$", re.IGNORECASE)
-_MARKED = re.compile(r"\\boxed\s*\{|<(?:final[_-]?)?answer>", re.IGNORECASE)
+_MARKED = re.compile(r"\\(?:boxed|fbox)\s*\{|<(?:final|(?:final[_-]?)?answer)>", re.IGNORECASE)
+_LATEX_TEXT = re.compile(r"\\(?:text|mathrm|mathbf|textbf|textit|mbox)\s*\{")
+_REPORTED_BEFORE = re.compile(
+    r"(?<!\w)(?:you|users?|students?|key|(?:text)?book|prompt|question|they|he|she|some|others?|people|someone)\W+(?:\w+\s+){0,2}?"
+    r"(?:said|says?|claim(?:s|ed)?|thinks?|thought|suggest(?:s|ed)?|argue[sd]?|wrote|believe[sd]?)\s+(?:that\s+)?"
+    r"(?:(?:the|my|your|correct|right)\s+)*$",
+    re.IGNORECASE,
+)
 _RIGHT_AFTER = re.compile(
     r"(?<=\S)\s+(?:is|are|must be|ist|sind|est|sont|es|son|è|sono|é|são|jest)\s+"
     r"(?:the |die |la |le |il |a |o |de |het |dus |daher )*"
-    r"(?:(?:only|most|single|clearly|therefore|thus|best|both|all|beide|alle|einzige|seule|única)\s+)*"
-    rf"(?:{RIGHT}(?:\s+(?:ones?|{OPTION}))?|{OPTION})(?!\w)(?=[*_`\"')\]]*\s*(?:$|[.,;:!(\n–—]|(?:{REASON})(?!\w)))",
+    r"(?:(?:(?P<also>also|too|auch|aussi|également|también|anche)|only|most|single|clearly|therefore|thus|best|both|all|beide|alle|einzige|seule|única)\s+)*"
+    rf"(?:{RIGHT}(?:\s+(?:ones?|{OPTION}))?|{OPTION})(?!\w)(?=[*_`\"')\]]*\s*(?:$|[.,;:!(\n–—]|(?:{REASON})(?!\w)))"
+    r"|(?<=\S)\s*是?(?:正确|正解)的?(?:答案|选项)?(?=\s*(?:$|[.,;!。\n]|因为))",
     re.IGNORECASE,
 )
 # "If he lied, the answer would be A" states nothing.
@@ -46,7 +54,9 @@ _CONDITION_BEFORE = re.compile(rf"(?<!\w)(?:{CONDITION})(?!\w)[^.!?\n]*$", re.IG
 _CONDITION_AFTER = re.compile(rf"[*_`\"'(\[]*\w+[*_`\"')\]]*\s+(?:only |nur )?(?:{CONDITION})(?!\w)", re.IGNORECASE)
 _NEARBY = 120
 _MAY_PRECEDE = re.compile(
-    r"(?:^|[.!?:;,\n*(>-]|(?<!\w)(?:options?|choices?|answers?|letters?|alternatives?|so|thus|therefore|hence|that|believe"
+    r"(?:^|[.!?:;,\n*(>-]|(?:^|[.!?:])\s*(?:both|beide)|(?:correct|right|true|richtig|juste),?\s+(?:and|und|et)"
+    r"|(?<!\w)(?:options?|choices?|answers?|letters?|alternatives?|so|but|thus|therefore|hence|that|believe"
+    r"|antworten|optionen|réponses|opciones|respuestas|opzioni|risposte|opções|respostas|选项|因此|所以|故"
     r"|think|say|conclude|antwort|variante|dass|daher|somit|réponse|donc|que|opción|respuesta|opzione|risposta|opção"
     r"|resposta))\s*$",
     re.IGNORECASE,
@@ -57,6 +67,7 @@ _CORRECTED = re.compile(
 )
 _NOTHING_BETWEEN = re.compile(r"[\s.,;:!*_`)\]}\"'|-]*(?:and|or|und|oder|et|ou|y|o)?[\s*_`(\[]*", re.IGNORECASE)
 _LONGEST_LIST = 120
+_FURTHER = Unclear("the answer adds a further choice to an earlier one")
 
 
 class Statement(Struct, frozen=True):
@@ -105,7 +116,7 @@ def _statements(text: str, options: Options) -> Iterator[Statement]:
 
 def _worded(text: str, options: Options) -> Iterator[Statement]:
     for match in _STATED.finditer(text):
-        if match["wrong"] or _is_conditional(text, match):
+        if match["wrong"] or _is_conditional(text, match) or _is_reported(text, match):
             continue
         reading = _after(text, match, options)
         if reading is not None:
@@ -124,6 +135,8 @@ def _after(text: str, match: re.Match[str], options: Options) -> Reading | None:
     on the lines below, the first of them is not the answer."""
     fragment = text[match.end() : match.end() + options.reach]
     if match["link"] is None:
+        if _NEGATED_BEFORE.search(text[max(match.start() - _NEARBY, 0) : match.start()]):
+            return None
         return options.read_ids(fragment, strict=True)
     if "\n" in match[0] and len(set(options.labels(text[match.end() :]))) > 1:
         return None
@@ -135,11 +148,16 @@ def _is_conditional(text: str, match: re.Match[str]) -> bool:
     return bool(_CONDITION_BEFORE.search(before) or _CONDITION_AFTER.match(text, match.end()))
 
 
+def _is_reported(text: str, match: re.Match[str]) -> bool:
+    """ "You said the answer is A" is somebody else's answer."""
+    return _REPORTED_BEFORE.search(text[max(match.start() - _NEARBY, 0) : match.start()]) is not None
+
+
 def _marked(text: str, options: Options) -> Iterator[Statement]:
     for match in _MARKED.finditer(text):
         end = text.find("</" if match[0].startswith("<") else "}", match.end())
         inside = text[match.end() :] if end < 0 else text[match.end() : end]
-        reading = options.read(inside)
+        reading = options.read(_LATEX_TEXT.sub("", inside))
         if reading is not None:
             yield Statement(match.start(), match.end() + len(inside), reading, final=True)
 
@@ -149,7 +167,7 @@ def _called_right(text: str, options: Options) -> Iterator[Statement]:
         start = _list_before(text, match.start(), options)
         if start is None or _is_conditional(text, match):
             continue
-        reading = options.read(text[start : match.start()])
+        reading = _FURTHER if match["also"] else options.read(text[start : match.start()])
         if reading is not None:
             yield Statement(start, match.end(), reading)
 

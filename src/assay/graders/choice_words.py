@@ -6,11 +6,11 @@ Only data: patterns for `choice_options` and `choice_statements`. Text is NFKC b
 from __future__ import annotations
 
 _ANSWER_WORDS = (
-    r"answers?(?:\(s\))?|ans|solution|response|selection",
+    r"answers?(?:\(s\))?|ans(?:\.(?=\s))?|solution|response|selection|(?:final|my) verdict",
     r"antwort(?:en)?|lösung(?:en)?|antwoord(?:en)?|svar(?:et)?|vastaus|válasz",
     r"réponses?|reponses?|respuestas?|rispost[ae]|respostas?|răspuns(?:ul)?|raspuns(?:ul)?",
     r"odpowied(?:ź|zi|z)|odpověď|odpoveď|odgovor|ответы?|відповідь|отговор(?:ът)?|απάντηση",
-    r"cevap|yanıt|jawaban|đáp án|câu trả lời",
+    r"cevap|yanıt|jawaban|đáp án|câu trả lời|gabarito",
 )
 _OPTION_WORDS = (
     r"options?|choices?|letters?|alternatives?|selections?|picks?",
@@ -18,9 +18,9 @@ _OPTION_WORDS = (
     r"opzione|lettera|scelta|opção|opcao|opcja|litera|вариант|вариант ответа|選択肢|选项",
 )
 _RIGHT = (
-    r"correct|right|best|proper|chosen|selected|true|most accurate|most appropriate",
+    r"correct|right|best|better|proper|chosen|selected|true|most accurate|most appropriate",
     r"richtige?n?|korrekte?n?|beste|juiste|correcte|goede|rätt|bonnes?|justes?|exactes?",
-    r"correct[ao]s?|corrett[ae]|correta|giust[ae]|poprawn[aey]|prawidłow[aey]|правильн(?:ый|ая|о)|верн(?:ый|ая|о)",
+    r"correct[ao]s?|corrett[ae]|corretas?|esatt[ae]|giust[ae]|poprawn[aey]|prawidłow[aey]|правильн(?:ый|ая|о)|верн(?:ый|ая|о)",
 )
 
 RIGHT = "(?:" + "|".join(_RIGHT) + ")"
@@ -31,10 +31,10 @@ _LATIN_WORD = rf"(?<!\w)(?:{'|'.join(_ANSWER_WORDS)})(?!\w)"
 _CALLED = "|".join((*_OPTION_WORDS, "statement", "response"))
 _RIGHT_OPTION = rf"(?<!\w)(?:my|final|{'|'.join(_RIGHT)})\s+(?:{_CALLED})(?!\w)"
 _RIGHT_ALONE = (
-    r"(?<!\w)(?:richtig|korrekt|correct|correcto|correcta|juste|corretto|juist|poprawna|верно)"
-    r"(?=\s*[:=]|\s+(?:ist|sind|est|es|è|is)\s)"
+    r"(?<!\w)(?:richtig|korrekt|correct|correcto|correcta|correta|juste|corretto|corretta|juist|poprawna|верно)"
+    r"(?=\s*[:=]|\s+(?:ist|sind|est|es|è|é|is)\s)"
 )
-_EASTERN_WORD = r"正确答案|答案|答え|正解|回答|解答|정답|답|الإجابة|الجواب|תשובה|उत्तर|答"
+_EASTERN_WORD = r"正确答案|正确选项|答案|答え|正解|回答|解答|정답|답|الإجابة|الجواب|תשובה|उत्तर|答"
 WORD = f"(?:{_LATIN_WORD}|{_RIGHT_OPTION}|{_RIGHT_ALONE}|{_EASTERN_WORD})"
 
 FINAL = r"(?:final|endgültige|finale|definitive|définitive|final|finale|definitieve|ostateczna|最终|最終|최종)"
@@ -42,11 +42,11 @@ WRONG_BEFORE = r"(?:wrong|incorrect|false|falsche?n?|mauvaise|fausse|incorrecta|
 MIDDLE = (
     r"(?:\s+(?:to|for|of|auf|zu|zur|à|a|alla|à la|op|na)\s+(?:the|this|your|die|diese|der|la|cette|esta|questa|de|to)?"
     r"\s*(?:question|frage|pregunta|domanda|pergunta|vraag|pytanie|problem|case)(?:\s+\d+)?"
-    r"|\s+(?:corretta|correcta|correta|correcte|exacta|exacte|giusta|juste|certa)|\s+here|\s+(?:choice|option|letter)s?|\s+\(s\)|\s*\([^()\n]{0,20}\))?"
+    r"|\s+(?:corrett[ae]|correctas?|corretas?|correctes?|exactas?|exactes?|esatt[ae]|giust[ae]|justes?|certas?|đúng)|\s+here|\s+(?:choice|option|letter)s?|\s+\(s\)|\s*\([^()\n]{0,20}\))?"
 )
 _COPULAS = (
     r"is|are|was|would be|should be|must be|will be|has to be|ist|sind|lautet|lauten|wäre|est|sont|serait|es|son|sería"
-    r"|è|sono|sarebbe|é|são|seria|zijn|luidt|jest|brzmi|to|je|är|er|este|esta|on"
+    r"|è|sono|sarebbe|é|são|seria|zijn|luidt|jest|brzmi|to|je|är|er|este|esta|on|là"
 )
 _EASTERN_COPULAS = r"\s*(?:是|为|は|が|은|는|هو|هي)"
 _IS = rf"(?:\s+(?:{_COPULAS})(?!\w)|{_EASTERN_COPULAS})"
@@ -54,7 +54,8 @@ LINK = rf"(?:{_IS}?\s*(?:[:=]|[-–—=]>|→|[-–—](?=\s))|{_IS})"
 
 LEAD = (
     r"(?:(?:clearly|therefore|thus|definitely|most likely|probably|likely|hence|indeed|simply|actually|still|obviously"
-    r"|both|either|only|again|the|die|la|le|el|il|eindeutig|daher|somit|wohl|donc|clairement)\s+)*"
+    r"|both|either|only|again|the|die|la|le|el|il|eindeutig|daher|somit|wohl|donc|clairement"
+    r"|a(?=\s+(?:letra|alternativa|opção|resposta)\s))\s+)*"
 )
 FURTHER = r"(?:also|auch|aussi|también|anche|também|ook|również)\s"
 """After "the answer is": another answer beside one that was given."""
@@ -76,9 +77,10 @@ _WRONG = (
     "wrong|incorrect|false|falsch|unrichtig|faux|fausse|incorrecte|incorrecta|incorrecto|falsa|falso|errata|sbagliata"
     "|errada|fout|onjuist|błędna|nieprawidłowa|неверно|неправильно"
 )
+_OUT = "out|excluded|eliminated|ruled out|impossible|implausible|unlikely|invalid|ausgeschlossen|unmöglich|exclue?"
 NEGATED = (
     r"(?:(?:is|are|was|would be|can|could|ist|sind|kann|est|sont|es|son|è|é|jest)\s+"
-    rf"(?:(?:clearly|also|therefore|definitely|obviously|eindeutig)\s+)?(?:{_NOT}|{_WRONG})"
+    rf"(?:(?:clearly|also|therefore|definitely|obviously|eindeutig)\s+)?(?:{_NOT}|{_WRONG}|{_OUT})"
     rf"|{_WRONG}|not (?:correct|right|true|valid)|cannot|isn't|aren't|can't|couldn't|wasn't"
     r"|n'est pas|no es|non è|não é)(?!\w)"
 )
@@ -93,7 +95,7 @@ CHOOSING = (
     r"(?<!\w)(?:(?:I|we)(?:'d|'ll| would| will| must| have to| am going to| therefore)?\s+"
     r"(?:choose|chose|select|selected|pick|picked|go with|opt for|vote for|answer|prefer)"
     r"|ich (?:wähle|nehme)|wähle ich|je (?:choisis|sélectionne)|(?:yo )?(?:elijo|selecciono|escojo)|scelgo|escolho"
-    r"|ik kies|wybieram|я выбираю)(?!\w)|我?(?:选择|选)"
+    r"|ik kies|wybieram|я выбираю)(?!\w)|我?(?:选择|选)(?!项)\s*[:]?"
 )
 JSON_KEYS = (
     "finalanswer",
@@ -115,6 +117,11 @@ JSON_KEYS = (
     "choiceids",
     "option",
     "letter",
+    "answerletter",
+    "answerchoice",
+    "answeroption",
+    "answerid",
+    "selectedanswers",
     "antwort",
     "réponse",
     "respuesta",

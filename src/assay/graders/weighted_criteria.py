@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import fsum
+from sys import float_info
 from typing import Any
 
 from assay.graders.judged import Mark, PartsGrader
@@ -19,6 +20,7 @@ from assay.policies.legal import DEFAULT_MARK, WEIGHTED
 NO_WEIGHT = 1.0
 """The weight of a criterion whose file gives none."""
 
+_LARGE = 1e300
 _MET = Mark(1.0)
 _NOT_MET = Mark(0.0, Direction.LOWER)
 
@@ -42,7 +44,9 @@ class WeightedCriteriaGrader(PartsGrader):
         return read_rating(content, UNIT)
 
     def whole(self, scores: Sequence[Score], parts: Sequence[Grade]) -> Score | Unscored:
-        weighed = [(score.part.weight or 0.0, score.value) for score in scores if score.part]
+        given = [(score.part.weight or 0.0, score.value) for score in scores if score.part]
+        unit = _unit(weight for weight, _ in given)
+        weighed = [(weight / unit, value) for weight, value in given]
         raw = fsum(weight * value for weight, value in weighed)
         lowest = fsum(weight for weight, _ in weighed if weight < 0)
         highest = fsum(weight for weight, _ in weighed if weight > 0)
@@ -54,9 +58,9 @@ class WeightedCriteriaGrader(PartsGrader):
             "points": points,
             "min_max": min_max,
             "normalization": (Normalization.MIN_MAX if points is None else Normalization.POINTS).value,
-            "raw_sum": raw,
-            "min_raw": lowest,
-            "max_raw": highest,
+            "raw_sum": _in_points(raw, unit),
+            "min_raw": _in_points(lowest, unit),
+            "max_raw": _in_points(highest, unit),
             "matched_criteria": len(scores),
             "total_criteria": len(parts),
         }
@@ -66,9 +70,19 @@ class WeightedCriteriaGrader(PartsGrader):
             name=self.name,
             value=min_max if points is None else points,
             pass_mark=self.mark.value,
-            reason=_reason(raw, lowest, highest),
+            reason=_reason(*(_in_points(share, unit) for share in (raw, lowest, highest))),
             details=details,
         )
+
+
+def _unit(weights: Iterable[float]) -> float:
+    """What weights are divided by before they are added: the largest, where a sum could leave the range of numbers."""
+    largest = max(map(abs, weights), default=0.0)
+    return largest if largest > _LARGE else 1.0
+
+
+def _in_points(share: float, unit: float) -> float:
+    return min(float_info.max, max(-float_info.max, share * unit))
 
 
 def _reason(raw: float, lowest: float, highest: float) -> str:

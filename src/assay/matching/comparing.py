@@ -77,6 +77,8 @@ def _one_of(found: Any, wanted: Any, now: datetime | None) -> bool:
 def _order(found: Any, wanted: Any) -> int:
     """-1, 0 or 1: numbers, or moments in time. A number written as text is not a number."""
     if is_number(found) and is_number(wanted):
+        if not (found <= wanted or found >= wanted):
+            raise CannotTell(f"{shown(found)} is neither above nor below {shown(wanted)}")
         return (found > wanted) - (found < wanted)
     first, second = moment(found), moment(wanted)
     if first is None or second is None:

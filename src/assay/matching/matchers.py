@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from math import inf
 from typing import Any, Protocol, TypeGuard
 
 from assay.matching.alignment import maximum_matching
@@ -174,9 +175,12 @@ class Approx:
 
     def matches(self, spec: Spec, actual: Any, compare: Compare) -> bool:
         wanted, within = spec["$approx"], spec["within"]
-        if not is_number(actual):
+        if not is_number(actual) or abs(actual) == inf:
             return False
-        return bool(abs(actual - wanted) <= within + _ROUNDING * max(abs(wanted), abs(actual)))
+        try:
+            return bool(abs(actual - wanted) <= within + _ROUNDING * max(abs(wanted), abs(actual)))
+        except OverflowError:  # Whole numbers too large for a float are exact: no rounding to allow for.
+            return isinstance(actual, int) and isinstance(wanted, int) and abs(actual - wanted) <= within
 
     def in_words(self, spec: Spec) -> str:
         return f"{shown(spec['$approx'])} give or take {shown(spec['within'])}"

@@ -29,9 +29,16 @@ def alike(expected: Any, actual: Any) -> bool:
     if equal(expected, actual):
         return True
     if is_number(expected) and is_number(actual):
-        return isclose(expected, actual, rel_tol=RELATIVE_TOLERANCE)
+        return _close(expected, actual)
     first, second = moment(expected), moment(actual)
     return first is not None and second is not None and same_moment(first, second)
+
+
+def _close(one: float, other: float) -> bool:
+    try:
+        return isclose(one, other, rel_tol=RELATIVE_TOLERANCE)
+    except OverflowError:
+        return False  # A whole number too large for a float was never rounded.
 
 
 class Values:

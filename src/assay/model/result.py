@@ -49,7 +49,14 @@ class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def result_id(run: UUID, case: str, candidate: str, repeat: int) -> UUID:
     """The same attempt always has the same id, so writing it twice changes nothing."""
-    return uuid5(run, f"{case}\x1f{candidate}\x1f{repeat}")
+    return uuid5(run, attempt_name(case, candidate, repeat))
+
+
+def attempt_name(case: str, candidate: str, repeat: int) -> str:
+    """What the id is made of. The length comes first where an id holds the separator itself: no two attempts share a
+    name, and every other attempt keeps the id it has always had."""
+    name = f"{case}\x1f{candidate}\x1f{repeat}"
+    return f"{len(case)}\x1f{name}" if "\x1f" in case or "\x1f" in candidate else name
 
 
 def score_id(result: UUID, grader: str, part: Part | None) -> UUID:

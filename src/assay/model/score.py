@@ -67,6 +67,8 @@ class Score(Struct, frozen=True, kw_only=True, tag="score", tag_field="kind", om
     def __post_init__(self) -> None:
         if self.value not in self.scale:
             raise ValueError(f"{self.name}: {self.value} is not on the scale {self.scale}")
+        if self.pass_mark is not None and not isfinite(self.pass_mark):
+            raise ValueError(f"{self.name}: {self.pass_mark} is no pass mark")
 
     @property
     def passed(self) -> bool | None:

@@ -37,7 +37,7 @@ def read_answers(paths: Sequence[str], simulation: Dialect) -> Answers:
         if not path.is_file():
             raise NotFound(f"{path}: no such responses file")
         if _is_simulation(path, simulation):
-            _take_conversations(recordings, read_cases(path, simulation))
+            problems += _take_conversations(recordings, read_cases(path, simulation), path.name)
         else:
             problems += _take_responses(recordings, path)
         pins.append(DatasetPin(path=stored(path), sha256=digest(path)))
@@ -77,14 +77,19 @@ def _twice(response: Response, file: str) -> Problem:
     )
 
 
-def _take_conversations(recordings: Recordings, cases: Iterable[Case]) -> None:
-    """By id, and by what the user said; several conversations of one question are its repeats."""
+def _take_conversations(recordings: Recordings, cases: Iterable[Case], file: str) -> list[Problem]:
+    """By id, and by what the user said; several conversations of one question in one file are its repeats."""
+    problems: list[Problem] = []
     for case in cases:
         if case.recorded is None:
             continue
         question, repeat = question_of(case)
-        recordings.by_case[(question, "", repeat)] = case.recorded
+        if (key := (question, "", repeat)) in recordings.by_case:
+            problems.append(_twice(Response(case_id=question, recording=case.recorded, repeat=repeat), file))
+            continue
+        recordings.by_case[key] = case.recorded
         _by_turns(recordings, case, case.recorded)
+    return problems
 
 
 def _by_turns(recordings: Recordings, case: Case, recording: Recording) -> None:

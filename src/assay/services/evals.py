@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from copy import copy
 from pathlib import Path
 
 from assay.errors import ConfigInvalid
 from assay.graders.custom_evals import custom_evals
 from assay.graders.definition_graders import definition_graders
-from assay.kit import Kit
+from assay.kit import Kit, Registry
+
+
+def with_evals(kit: Kit, files: Sequence[str]) -> Kit:
+    """The kit and the graders of these files besides. The kit itself stays as it is: another run has other evals."""
+    if not files:
+        return kit
+    own = copy(kit)
+    own.graders = Registry(kit.graders.kind)
+    for grader in kit.graders:
+        own.graders.add(grader)
+    for file in files:
+        add_evals(Path(file), own)
+    return own
 
 
 def add_evals(path: Path, kit: Kit) -> tuple[str, ...]:

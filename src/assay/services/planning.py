@@ -26,7 +26,7 @@ from assay.model.rubric import Rubric
 from assay.model.run import DatasetPin, Pins
 from assay.policies.profiles import DEFAULT_PROFILE
 from assay.services.answers import Answers
-from assay.services.evals import add_evals
+from assay.services.evals import with_evals
 from assay.services.fingerprints import fingerprint
 from assay.services.judging import RECORDED, Judging
 from assay.services.options import RunOptions
@@ -70,8 +70,7 @@ class Given(Struct, frozen=True, kw_only=True):
 def plan(options: RunOptions, kit: Kit, given: Given) -> Plan:
     """Everything a run needs, or every reason why it cannot be had."""
     _check_numbers(options)
-    for file in options.evals:
-        add_evals(Path(file), kit)
+    kit = with_evals(kit, options.evals)
     recordings = given.answers.recordings if given.answers else None
     candidates = candidates_for(options, recordings)
     targets = {

@@ -15,7 +15,7 @@ from assay.services.workplace import Workplace
 def check_outputs(paths: Sequence[str]) -> None:
     """Refuse an ending nobody can write, or a folder that is not there, before a run and not after it."""
     for path in map(Path, paths):
-        if path.suffix not in FORMATS:
+        if path.suffix.lower() not in FORMATS:
             raise PlanRefused(f"--output {path}: the ending must be one of {', '.join(FORMATS)}")
         if not path.parent.is_dir():
             raise PlanRefused(f"--output {path}: there is no folder {path.parent}")
@@ -34,6 +34,6 @@ async def write_reports(work: Workplace, run: str, paths: Sequence[str]) -> list
 
 async def _write(path: Path, summary: Summary, results: AsyncIterator[Result]) -> None:
     try:
-        await FORMATS[path.suffix](summary, results, path)
+        await FORMATS[path.suffix.lower()](summary, results, path)
     except OSError as error:
         raise PlanRefused(f"--output {path}: cannot be written: {error.strerror}") from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Sequence
+from contextlib import aclosing
 from datetime import UTC, datetime
 from uuid import uuid4
 
@@ -50,23 +51,27 @@ class Work(Struct, frozen=True, kw_only=True):
 async def execute(store: Store, run: Run, work: Work) -> Run:
     """Make every attempt that has no Result yet (and those to make again), saving as they come; the run as it is."""
     await store.claim(run.id, this_process(uuid4().hex), utc_now())
-    plan, left_out = work.plan, False
+    plan, unreached = work.plan, False
     done = await store.finished(run.id) - set(work.again)
     todo = todos(plan.survey.cases(), plan.lanes, done)
     await store.set_state(run.id, RunState.RUNNING, started_at=run.started_at or utc_now())
     try:
-        stream = results(todo, plan.rules, concurrency=plan.pins.concurrency, clock=utc_now)
-        async for handful in stream:
-            await store.save(run.id, handful)
-            left_out = left_out or any(map(is_left_out, handful))
-            work.progress(handful)
+        # Closed here, whatever happens: nobody may go on asking a target after the run has ended.
+        async with aclosing(results(todo, plan.rules, concurrency=plan.pins.concurrency, clock=utc_now)) as stream:
+            async for handful in stream:
+                await store.save(run.id, handful)
+                unreached = unreached or any(map(is_left_out, handful))
+                work.progress(handful)
     except asyncio.CancelledError:
         await store.set_state(run.id, RunState.INTERRUPTED, spent=work.spent())
         raise
     except AssayError as error:
         await store.set_state(run.id, RunState.FAILED, error=str(error), spent=work.spent())
         raise
-    state = RunState.OUT_OF_BUDGET if left_out else RunState.COMPLETED
+    # A retry makes only what errored again: what the budget did not reach before it is still to be made.
+    if not unreached and run.state is not RunState.PENDING:
+        unreached = bool(await left_out(store, run))
+    state = RunState.OUT_OF_BUDGET if unreached else RunState.COMPLETED
     await store.set_state(run.id, state, completed_at=utc_now(), spent=work.spent())
     return await store.run(run.id)
 

@@ -41,15 +41,18 @@ class Workplace:
         """The workplace of the current folder; what is passed in wins over environment and file."""
         folder = Path.cwd()
         settings = load(folder, environ, Path(config) if config else None)
+        # What the settings name lies beside them; what is typed, where it is typed.
+        beside = Path(config).parent if config else folder
         if database:
             settings = msgspec.structs.replace(settings, database=database)
         known = profiles(settings, {each.name: each for each in builtin_profiles()})
         kit = builtin_kit(known.values(), PriceTable.load(settings.prices))
-        kit.contracts.update(_contracts(settings, folder))
-        for register in (*installed_plugins(), *(plugin_file(Path(file)) for file in (*settings.plugins, *plugins))):
+        kit.contracts.update(_contracts(settings, beside))
+        named = (*(beside / file for file in settings.plugins), *map(Path, plugins))
+        for register in (*installed_plugins(), *map(plugin_file, named)):
             register(kit)
         for file in settings.evals:
-            add_evals(folder / file, kit)
+            add_evals(beside / file, kit)
         return cls(settings, kit, folder)
 
     @property

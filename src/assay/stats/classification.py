@@ -67,8 +67,7 @@ def confusion(truth: Sequence[K], said: Sequence[K]) -> Mapping[tuple[K, K], int
 def confusion_table(truth: Sequence[K], said: Sequence[K], labels: Sequence[K]) -> list[list[int]]:
     """The same as a table: one line for each truth, one column for each verdict, in the order of `labels`."""
     met = confusion(truth, said)
-    if strange := [label for pair in met for label in pair if label not in labels]:
-        raise ValueError(f"{strange[0]!r} is none of the labels {list(labels)}")
+    _refuse_strange(met, labels)
     return [[met.get((one, other), 0) for other in labels] for one in labels]
 
 
@@ -76,12 +75,18 @@ def classification(truth: Sequence[K], said: Sequence[K], labels: Sequence[K] | 
     """One report for each label (without `labels`: each that is true or said somewhere, truths first)."""
     met = confusion(truth, said)
     true, spoken = Counter(truth), Counter(said)
-    known = list(dict.fromkeys((*truth, *said))) if labels is None else labels
+    known = list(dict.fromkeys((*truth, *said) if labels is None else labels))
+    _refuse_strange(met, known)
     reports = tuple(
         ClassReport(label=label, correct=met.get((label, label), 0), said=spoken[label], support=true[label])
         for label in known
     )
     return Classification(classes=reports, n=len(truth))
+
+
+def _refuse_strange(met: Mapping[tuple[K, K], int], labels: Sequence[K]) -> None:
+    if strange := [label for pair in met for label in pair if label not in labels]:
+        raise ValueError(f"{strange[0]!r} is none of the labels {list(labels)}")
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from bisect import bisect_right, insort
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
-from math import fsum, isfinite, sqrt
+from math import frexp, fsum, isfinite, ldexp, sqrt
 
 
 def pearson(first: Sequence[float], second: Sequence[float]) -> float | None:
@@ -14,16 +14,22 @@ def pearson(first: Sequence[float], second: Sequence[float]) -> float | None:
     n = _paired(first, second)
     if n < 2:
         return None
-    mean_one, mean_other = fsum(first) / n, fsum(second) / n
-    ones = [value - mean_one for value in first]
-    others = [value - mean_other for value in second]
     # A list that never changes has exactly no variation, whatever the rounding of its mean leaves over.
     if len(set(first)) < 2 or len(set(second)) < 2:
         return None
+    ones, others = _deviations(first), _deviations(second)
     spread = sqrt(fsum(value * value for value in ones)) * sqrt(fsum(value * value for value in others))
     if spread == 0:
         return None
     return _inside(fsum(one * other for one, other in zip(ones, others, strict=True)) / spread)
+
+
+def _deviations(values: Sequence[float]) -> list[float]:
+    """From the mean, in a unit that leaves their squares room: a power of two, so that nothing is rounded by it."""
+    _, power = frexp(max(map(abs, values)))
+    scaled = [ldexp(value, -power) for value in values]
+    mean = fsum(scaled) / len(scaled)
+    return [value - mean for value in scaled]
 
 
 def spearman(first: Sequence[float], second: Sequence[float]) -> float | None:

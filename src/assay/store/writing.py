@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Dialect, Table, bindparam, delete, select, up
 from sqlalchemy.exc import IntegrityError
 
 from assay.errors import Conflict, NotFound
-from assay.model.result import FORMAT, Result
+from assay.model.result import FORMAT, Result, attempt_name
 from assay.model.score import Grade, Score
 from assay.model.verdict import Verdict
 from assay.store.bodies import encode, result_body
@@ -86,7 +86,7 @@ def _columns(grade: Grade) -> Values:
 
 def result_key(namespace: bytes, case_id: str, candidate: str, repeat: int) -> str:
     """`str(model.result.result_id(…))`, at a quarter of the cost of building UUIDs for every result."""
-    text = f"{case_id}\x1f{candidate}\x1f{repeat}"
+    text = attempt_name(case_id, candidate, repeat)
     digits = sha1(namespace + text.encode(), usedforsecurity=False).hexdigest()
     variant = VARIANTS[digits[16]]
     return f"{digits[:8]}-{digits[8:12]}-5{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:32]}"

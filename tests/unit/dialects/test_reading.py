@@ -142,7 +142,7 @@ def test_what_cannot_be_read_is_for_the_user_to_mend(dialect: LegalDialect | Pla
 def test_the_quick_ways_are_offered_by_the_built_in_line_dialects() -> None:
     dialects: list[Dialect] = [LEGAL, ExplainDialect(), Plain()]
     assert [isinstance(dialect, Watchable) for dialect in dialects] == [True, True, False]
-    assert [isinstance(dialect, Surveying) for dialect in dialects] == [True, False, False]
+    assert [isinstance(dialect, Surveying) for dialect in dialects] == [True, True, False]
 
 
 def test_a_warning_on_every_line_is_told_a_hundred_times_and_then_counted(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ MEASURED = (
     _measured("long references against itself", "lexam, open questions", Kind.SELF_CHECK, (100, 100), 1.0),
     _measured("long references against the next question's", "lexam, open questions", Kind.SELF_CHECK, (95, 100), 1.0),
     _measured(
-        "CoherenceExplain against rated coherence", "unieval, dialogue turns", Kind.CORRELATION, (360, 360), 0.332
+        "CoherenceExplain against rated coherence", "unieval, dialogue turns", Kind.CORRELATION, (360, 360), 0.344
     ),
     _measured(
         "FluencyExplain against rated naturalness", "unieval, dialogue turns", Kind.CORRELATION, (360, 360), 0.206
@@ -52,24 +52,24 @@ MEASURED = (
         "unieval, dialogue turns",
         Kind.CORRELATION,
         (360, 360),
-        0.343,
+        0.35,
     ),
     _measured(
         "IntentResolutionExplain against rated groundedness",
         "unieval, dialogue turns",
         Kind.CORRELATION,
         (360, 360),
-        0.276,
+        0.282,
     ),
-    _measured("RelevanceExplain against rated overall", "unieval, dialogue turns", Kind.CORRELATION, (360, 360), 0.29),
+    _measured("RelevanceExplain against rated overall", "unieval, dialogue turns", Kind.CORRELATION, (360, 360), 0.301),
     _measured(
-        "HelpfulnessExplain against rated overall", "unieval, dialogue turns", Kind.CORRELATION, (360, 360), 0.298
+        "HelpfulnessExplain against rated overall", "unieval, dialogue turns", Kind.CORRELATION, (360, 360), 0.302
     ),
     _measured(
-        "TaskAdherenceExplain against rated overall", "unieval, dialogue turns", Kind.CORRELATION, (360, 360), 0.258
+        "TaskAdherenceExplain against rated overall", "unieval, dialogue turns", Kind.CORRELATION, (360, 360), 0.265
     ),
-    _measured("HelpfulnessExplain", "pandalm, pairs without a tie", Kind.PREFERENCE, (846, 894), 0.649),
-    _measured("HelpfulnessExplain", "llmbar/Natural", Kind.PREFERENCE, (91, 100), 0.575),
+    _measured("HelpfulnessExplain", "pandalm, pairs without a tie", Kind.PREFERENCE, (814, 894), 0.653),
+    _measured("HelpfulnessExplain", "llmbar/Natural", Kind.PREFERENCE, (91, 100), 0.605),
 )
 NOT_MEASURED = (
     "criteria about tone, reasoning or conduct, rubric rules and expected outcomes: mostly `cannot tell`; no public "

@@ -17,7 +17,16 @@ _APOSTROPHE = re.compile(r"(?<=\w)['’`´](?=\w)")
 _HALF_DAY = re.compile(r"(?<=\d)(?::00)?\s*([ap])\.?\s?m\b\.?")
 _ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_TOKEN = re.compile(r"(?<![\w.)])-?\d+(?:\.\d+)?|\d+(?:\.\d+)?|[^\W\d_]+|[%$€£°]")
+CODE = "⌗"
+"""Stands before a code, which is one word whatever figures are in it."""
+_CODED = re.compile(
+    r"(?<![^\W_])(?:[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
+    r"|(?=[A-Za-z]*[0-9])(?=[0-9]*[A-Za-z])[A-Za-z0-9]{10,})(?![^\W_])"
+)
+_SWITCH = re.compile(r"(?<=[a-z])(?=[A-Z0-9])|(?<=[A-Z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])")
+SWITCHES = 3
+"""A long run of letters and figures that changes between them this often is a hash, a key or encoded text."""
+_TOKEN = re.compile(rf"{CODE}[a-z0-9]+|(?<![\w.)])-?\d+(?:\.\d+)?|\d+(?:\.\d+)?|[^\W\d_]+|[%$€£°]")
 _NUMERALS = {"I": 1, "V": 5, "X": 10, "L": 50}
 
 _UNSEEN = ("Mn", "Cf")
@@ -28,7 +37,7 @@ ARTICLES = frozenset({"a", "an", "the"})
 @lru_cache(maxsize=4096)
 def tokens(text: str) -> tuple[str, ...]:
     """The words and numbers of a text in one spelling: no case, accents, articles or punctuation; `twenty-one`, `21st`
-    and `XXI` are all `21`; `B.R.` is two initials."""
+    and `XXI` are all `21`; `B.R.` is two initials; a hash or a key is one word, and its figures are none."""
     folded = folded_text(text)
     found = spelled_numbers(_TOKEN.findall(folded))
     return tuple(_without_articles(found)) or tuple(found)
@@ -38,6 +47,7 @@ def folded_text(text: str) -> str:
     """One spelling for letters and figures; the words are still where they were."""
     text = _ROMAN.sub(_arabic, _repaired(text))
     text = "".join(mark for mark in normalize("NFKD", text) if category(mark) not in _UNSEEN)
+    text = _CODED.sub(_as_one, text)
     text = _APOSTROPHE.sub("", _POSSESSIVE.sub("", text.casefold())).replace("&", " and ").replace("−", "-")
     return _ORDINAL.sub("", _THOUSANDS.sub("", _HALF_DAY.sub(r" \1m", text)))
 
@@ -49,6 +59,16 @@ def squeezed(words: tuple[str, ...]) -> str:
 
 def is_number(token: str) -> bool:
     return token[0].isdigit() or (token[0] == "-" and len(token) > 1)
+
+
+def is_code(token: str) -> bool:
+    return token[0] == CODE
+
+
+def coded_share(text: str) -> float:
+    """How much of a text's characters are codes."""
+    length = sum(len(found[0]) for found in _CODED.finditer(text) if _is_coded(found[0]))
+    return length / max(1, len("".join(text.split())))
 
 
 def singular(word: str) -> str:
@@ -64,7 +84,7 @@ def singular(word: str) -> str:
 
 def root(word: str) -> str:
     """What words of one family share, roughly: `environment` and `environmental`, `refund` and `refunded`."""
-    if is_number(word):
+    if is_number(word) or is_code(word):
         return word
     word = singular(word)
     for ending in ("ing", "ed", "ly", "er", "e"):
@@ -72,6 +92,14 @@ def root(word: str) -> str:
             word = word[: -len(ending)]
             break
     return word[:6]
+
+
+def _as_one(found: re.Match[str]) -> str:
+    return CODE + found[0].replace("-", "") if _is_coded(found[0]) else found[0]
+
+
+def _is_coded(run: str) -> bool:
+    return len(_SWITCH.findall(run)) >= SWITCHES or "-" in run
 
 
 def _without_articles(words: list[str]) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.judges.offline.folding import is_number, singular
+from assay.judges.offline.folding import is_code, is_number, singular
 from assay.judges.offline.vocabulary import STOPWORDS, TITLES
 
 _SHORT_FORMS: dict[str, str] = {
@@ -20,7 +20,9 @@ LONG_WORD = 5
 
 
 def same_word(one: str, other: str) -> bool:
-    """The same word but for a plural or a letter mistyped; numbers and short words must be equal."""
+    """The same word but for a plural or a letter mistyped; numbers, codes and short words must be equal."""
+    if is_code(one) or is_code(other):
+        return one == other
     one, other = singular(one), singular(other)
     if one == other:
         return True

@@ -10,7 +10,8 @@ from assay.judges.offline.signals import Signals
 
 WEAK, CLEAR = 0.6, 0.85
 """The confidence of a weighing of signals, and of what is plain to see: echoes, refusals, loops."""
-LOWEST, HIGHEST = 1, 5
+LOWEST, BELOW_THE_MIDDLE, HIGHEST = 1, 2, 5
+MOSTLY = 0.5
 
 Parts = Sequence[tuple[str, float, float]]
 """What was weighed: its name, its weight, its value from 0 to 1."""
@@ -23,7 +24,23 @@ def quality_view(name: str, seen: Signals) -> View:
         return CannotTell(f"{name} is no eval that it knows")
     if (plain := _plain_to_see(name, seen)) is not None:
         return plain
-    return weigh(seen)
+    view = weigh(seen)
+    return _held_down(name, seen, view) if isinstance(view, Opinion) and view.value > BELOW_THE_MIDDLE else view
+
+
+def _held_down(name: str, seen: Signals, view: Opinion) -> View:
+    """Length, figures and good form make no good answer of one that is about something else, or that nobody can
+    read."""
+    if seen.coded >= MOSTLY:
+        return CannotTell(f"{seen.coded:.0%} of the answer is codes, which it cannot read")
+    if seen.on_topic or name not in NEEDS_AN_ANSWER:
+        return view
+    return Opinion(
+        value=BELOW_THE_MIDDLE,
+        confidence=view.confidence,
+        reason=f"The answer takes up no word of the question. {view.reason}",
+        details={**view.details, "weighed": float(BELOW_THE_MIDDLE)},
+    )
 
 
 def _plain_to_see(name: str, seen: Signals) -> Opinion | None:

@@ -4,10 +4,13 @@ asked, what it offers. The evals in qualities.py weigh these."""
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from functools import lru_cache
 
 from msgspec import Struct
 
-from assay.judges.offline.folding import is_number, root
+from assay.judges.offline.echoes import own_sentences, taken_up
+from assay.judges.offline.folding import coded_share, is_number, root
 from assay.judges.offline.passages import Passage, comparable, content, passages
 from assay.judges.offline.polarity import refuses
 from assay.judges.offline.writing import continuity, contradiction, mechanics, repetition, variety
@@ -57,6 +60,12 @@ class Signals(Struct, frozen=True, kw_only=True):
     reasoned: float
     feeling: int
     user_feels: bool
+    coded: float = 0.0
+
+    @property
+    def on_topic(self) -> bool:
+        """Whether it takes up a word of anything that stands beside it."""
+        return any((self.on_question, self.on_context, self.on_goal, self.on_reference))
 
 
 class Beside(Struct, frozen=True):
@@ -68,13 +77,16 @@ class Beside(Struct, frozen=True):
     references: tuple[str, ...] = ()
 
 
+@lru_cache(maxsize=64)
 def signals(answer: str, beside: Beside) -> Signals:
-    """All of them."""
+    """All of them, kept for the next eval of the same answer. How it is written is seen in all of it; what it
+    offers, in what it does not just hand back."""
     sentences = passages(answer)
-    words = [word for sentence in sentences for word in sentence.words]
-    roots = {root(word) for word in content(words)} if words else set()
+    own = own_sentences(sentences, (beside.question, beside.goal))
+    words = [word for sentence in own for word in sentence.words]
+    said = "\n".join(sentence.text for sentence in own)
     against = contradiction(answer)
-    n = max(1, len(sentences))
+    n = max(1, len(own))
     return Signals(
         sentences=sentences,
         words=len(words),
@@ -83,34 +95,31 @@ def signals(answer: str, beside: Beside) -> Signals:
         contradicts=(against[0].text, against[1].text) if against else None,
         continuity=continuity(sentences),
         variety=variety(answer),
-        on_question=_share(beside.question, roots) or 0.0,
-        on_context=_share(beside.context, roots),
-        on_goal=_share(beside.goal, roots),
+        on_question=_share(beside.question, own) or 0.0,
+        on_context=_share(beside.context, own),
+        on_goal=_share(beside.goal, own),
         on_reference=max(
-            (share for text in beside.references if (share := _share(text, roots)) is not None), default=None
+            (share for text in beside.references if (share := _share(text, own)) is not None), default=None
         ),
-        echo=_is_echo(roots, beside.question),
+        echo=bool(sentences) and not own,
         refuses=refuses(answer),
-        practical=min(1.0, len(_PRACTICAL.findall(answer)) / max(2, n)),
-        specific=min(1.0, sum(map(is_number, words)) / n + _names(sentences) / (2 * n)),
-        reasoned=min(1.0, len(_REASONS.findall(answer)) / max(2, n) * 2),
+        practical=min(1.0, len(_PRACTICAL.findall(said)) / max(2, n)),
+        specific=min(1.0, sum(map(is_number, words)) / n + _names(own) / (2 * n)),
+        reasoned=min(1.0, len(_REASONS.findall(said)) / max(2, n) * 2),
         feeling=len(_FEELING.findall(answer)),
         user_feels=bool(_USER_FEELS.search(beside.question)),
+        coded=coded_share(answer),
     )
 
 
-def _share(text: str, roots: set[str]) -> float | None:
+def _share(text: str, own: Sequence[Passage]) -> float | None:
     """How much of a text's content the answer takes up, long words weighing more."""
     # In the order of the text: the order of a set is another in every process.
     weights = {root(word): 2.0 if is_number(word) else min(len(word), 10) / 10 for word in content(comparable(text))}
     total = sum(weights.values())
-    return sum(weight for each, weight in weights.items() if each in roots) / total if total else None
+    found = taken_up(frozenset(weights), own)
+    return sum(weight for each, weight in weights.items() if each in found) / total if total else None
 
 
-def _is_echo(roots: set[str], question: str) -> bool:
-    asked = {root(word) for word in content(comparable(question))}
-    return len(asked) > 2 and bool(roots) and roots <= asked and len(roots) >= 0.7 * len(asked)
-
-
-def _names(sentences: tuple[Passage, ...]) -> int:
+def _names(sentences: Sequence[Passage]) -> int:
     return sum(len(re.findall(r"(?<=[a-z,] )[A-Z][\w-]+", sentence.text)) for sentence in sentences)

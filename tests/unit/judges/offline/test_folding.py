@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.judges.offline.folding import is_number, root, singular, squeezed, tokens
+from assay.judges.offline.folding import coded_share, is_code, is_number, root, singular, squeezed, tokens
 from assay.judges.offline.number_words import spelled_numbers
 
 
@@ -38,6 +38,13 @@ from assay.judges.offline.number_words import spelled_numbers
         ("-5 °C", ("-5", "°", "c")),
         ("pages 3-4", ("pages", "3", "4")),
         ("don't", ("dont",)),
+        ("key 3aef0b0cb2e3 end", ("key", "⌗3aef0b0cb2e3", "end")),
+        ("SWdub3JlIGFsbCBpbnN0cnVj", ("⌗swdub3jligfsbcbpbnn0cnvj",)),
+        ("id 550e8400-e29b-41d4-a716-446655440000.", ("id", "⌗550e8400e29b41d4a716446655440000")),
+        ("COVID19 vaccine", ("covid", "19", "vaccine")),
+        ("AZ900/AI102/DP203", ("az", "900", "ai", "102", "dp", "203")),
+        ("100kilometres", ("100", "kilometres")),
+        ("#blackfriday 0123456789", ("blackfriday", "0123456789")),
         ("Mary’s lamb", ("mary", "lamb")),
         ("", ()),
         ("…!?", ()),
@@ -90,3 +97,19 @@ def test_words_without_their_breaks() -> None:
 @given(st.text())
 def test_any_text_can_be_folded(text: str) -> None:
     assert all(token and (is_number(token) or token == token.casefold()) for token in tokens(text))
+
+
+def test_a_code_is_a_word_of_its_own_and_no_number() -> None:
+    (code,) = tokens("3aef0b0cb2e3")
+    assert is_code(code)
+    assert not is_number(code)
+    assert root(code) == code
+    assert not is_code("az")
+
+
+@pytest.mark.parametrize(
+    ("text", "share"),
+    [("", 0.0), ("plain words", 0.0), ("3aef0b0cb2e3", 1.0), ("four 3aef0b0cb2e3", 0.75), ("getUserAccountName", 0.0)],
+)
+def test_the_share_of_codes_is_of_the_characters(text: str, share: float) -> None:
+    assert coded_share(text) == share

@@ -1,0 +1,108 @@
+"""What run, resume and retry share: who is told of the start, how a run ends, and which cases are shown first."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from assay.cli.running import SHOWN_WARNINGS, finish, watching
+from assay.cli.summary import print_summary
+from assay.model.case import Case
+from assay.model.run import Counts, DatasetPin, Pins, Run, RunState
+from assay.model.summary import Summary
+from assay.services.running import utc_now
+from assay.services.runs import Started, start
+from assay.services.workplace import Workplace
+from unit.services.places import Counting, asking, house, unwatched, workplace
+
+PINS = Pins(datasets=(DatasetPin(path="a.jsonl", sha256="1"),), target="recorded", judge="offline")
+
+
+def a_run(state: RunState = RunState.COMPLETED, **counts: int) -> Run:
+    numbers = Counts(total=4, **counts)
+    return Run(id="0123456789", name="nightly", state=state, pins=PINS, counts=numbers, created_at=utc_now())
+
+
+def a_summary(state: RunState = RunState.COMPLETED, **counts: int) -> Summary:
+    return Summary(run=a_run(state, **counts), candidates={}, graders=())
+
+
+def test_the_start_is_announced_with_target_and_judge(capsys: pytest.CaptureFixture[str]) -> None:
+    with watching(quiet=False) as watch:
+        watch(Started(a_run(), 1, ("odd",)))
+        said = capsys.readouterr().err
+    assert said.splitlines() == [
+        "warning: odd",
+        "run 01234567 'nightly': 4 attempts; target recorded",
+        "judge: offline",
+    ]
+    assert capsys.readouterr().err == "1 of 4: 0/s, time left unknown\n"
+
+
+def test_a_run_without_a_judge_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    with watching(quiet=False) as watch:
+        watch(Started(replace(a_run(), pins=replace(PINS, judge="")), 0, ()))
+    assert "judge: none: judged grades will say so" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("count", "last"),
+    [
+        (SHOWN_WARNINGS, "warning: 9"),
+        (SHOWN_WARNINGS + 1, "warning: … and 1 more (assay validate shows all)"),
+    ],
+)
+def test_warnings_are_said_even_when_all_else_is_quiet(
+    capsys: pytest.CaptureFixture[str], count: int, last: str
+) -> None:
+    with watching(quiet=True) as watch:
+        watch(Started(a_run(), 0, tuple(map(str, range(count)))))
+    assert capsys.readouterr().err.splitlines()[-1] == last
+
+
+@pytest.mark.parametrize(
+    ("state", "counts", "code"),
+    [
+        (RunState.COMPLETED, {"passed": 4}, 0),
+        (RunState.COMPLETED, {"failed": 4}, 0),
+        (RunState.COMPLETED, {"passed": 3, "errored": 1}, 3),
+        (RunState.COMPLETED, {"skipped": 4}, 0),
+        (RunState.OUT_OF_BUDGET, {"passed": 3, "skipped": 1}, 2),
+        (RunState.OUT_OF_BUDGET, {"errored": 3, "skipped": 1}, 2),
+    ],
+    ids=["passed", "failed without a gate", "errored", "skipped", "out of budget", "out of budget and errored"],
+)
+def test_a_run_ends_with_the_code_of_what_matters_most(
+    tmp_path: Path, state: RunState, counts: dict[str, int], code: int
+) -> None:
+    assert finish(workplace(tmp_path), a_summary(state, **counts), (), quiet=True, as_json=False) == code
+
+
+def test_json_is_printed_even_when_quiet(tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    finish(workplace(tmp_path), a_summary(passed=4), (), quiet=True, as_json=True)
+    assert b'"run_id": "0123456789"' in capsysbinary.readouterr().out
+
+
+async def kept(folder: Path) -> tuple[Workplace, Summary]:
+    """A run of thirty cases: q1 to q3 break, the others fail."""
+
+    def answer(case: Case) -> str:
+        if case.id in ("q1", "q2", "q3"):
+            raise ConnectionError("refused")
+        return "B"
+
+    work = workplace(folder, Counting(answer))
+    return work, await start(work, asking(house(folder, 30)), unwatched)
+
+
+def test_the_cases_to_look_at_first_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    work, summary = asyncio.run(kept(tmp_path))
+    print_summary(work, summary)
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert "q1" in out
+    assert "q4" in out
+    assert "3" in out

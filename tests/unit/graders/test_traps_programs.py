@@ -1,0 +1,267 @@
+"""Graders that need no model, against calls, states, steps and answers that are meant to fool them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from assay.graders.base import Setting
+from assay.graders.choice import ChoiceGrader
+from assay.graders.final_state import FinalStateGrader
+from assay.graders.output_contract import OutputContractGrader
+from assay.graders.tool_calls import ToolCallGrader
+from assay.graders.tools_used import ForbiddenToolsGrader
+from assay.graders.trajectory import TrajectoryGrader
+from assay.graders.weighted_criteria import WeightedCriteriaGrader
+from assay.model.expectation import (
+    Choice,
+    Contract,
+    CorrectChoice,
+    Criterion,
+    ExpectedCall,
+    FinalState,
+    ForbiddenTools,
+    ToolCalls,
+    Trajectory,
+    WeightedCriteria,
+)
+from assay.model.score import Grade, Score, Unscored, Why
+from assay.testing import ScriptedJudge, a_case, a_transcript
+
+
+def value(grade: Grade) -> float | Why:
+    return grade.value if isinstance(grade, Score) else grade.why
+
+
+@pytest.mark.parametrize(
+    ("expected", "given", "mark"),
+    [
+        ({"n": 1}, {"n": 1.0}, 1.0),
+        ({"n": 1}, {"n": True}, 0.0),
+        ({"n": 0}, {"n": False}, 0.0),
+        ({"n": 0}, {"n": -0.0}, 1.0),
+        ({"n": 0}, {"n": None}, 0.0),
+        ({"n": None}, {"n": None}, 1.0),
+        ({"n": None}, {}, 0.0),
+        ({"n": ""}, {"n": " "}, 0.0),
+        ({"n": "a"}, {"n": "A"}, 0.0),
+        ({"n": "é"}, {"n": "é"}, 1.0),
+        ({"n": []}, {"n": {}}, 0.0),
+        ({"n": [1, 2]}, {"n": [2, 1]}, 0.0),
+        ({"n": [1, 2]}, {"n": [1, 2, 3]}, 0.0),
+        ({"n": {"a": 1}}, {"n": {"a": 1}}, 1.0),
+        ({"n": "1"}, {"n": 1}, 0.0),
+        ({"n": {"$any": True}}, {"n": None}, 1.0),
+        ({"n": {"$any": True}}, {}, 0.0),
+        ({"n": {"$optional": 5}}, {}, 1.0),
+        ({"n": {"$optional": 5}}, {"n": 6}, 0.0),
+        ({"n": {"$one_of": ["a", "b"]}}, {"n": "b"}, 1.0),
+        ({"n": {"$one_of": ["a", "b"]}}, {"n": ["a"]}, 0.0),
+        ({"n": {"$text": "New York!"}}, {"n": "new  york"}, 1.0),
+        ({"n": {"$text": "5 %"}}, {"n": "5"}, 0.0),
+        ({"n": {"$text": "10"}}, {"n": 10}, 0.0),
+        ({"n": {"$between": [1, 2]}}, {"n": 2}, 1.0),
+        ({"n": {"$between": [1, 2]}}, {"n": True}, 0.0),
+        ({"n": {"$between": [1, 2]}}, {"n": "1.5"}, 0.0),
+        ({"n": {"$approx": 1.0, "within": 0.1}}, {"n": 1.05}, 1.0),
+        ({"n": {"$approx": 1.0, "within": 0.1}}, {"n": 1.2}, 0.0),
+        ({"n": {"$contains": "b"}}, {"n": "abc"}, 1.0),
+        ({"n": {"$contains": "B"}}, {"n": "abc"}, 0.0),
+        ({"n": {"$regex": "[0-9]+"}}, {"n": 12}, 0.0),
+        ({"n": {"a": {"$one_of": [1, {"$between": [5, 9]}]}}}, {"n": {"a": 7}}, 1.0),
+    ],
+)
+async def test_an_argument_is_what_is_expected_or_it_is_not(
+    expected: dict[str, Any], given: dict[str, Any], mark: float
+) -> None:
+    case = a_case(ToolCalls(expected=(ExpectedCall(name="t", arguments=expected),)))
+    (score,) = await ToolCallGrader().grade(case, a_transcript(calls=[("t", given)]))
+    assert value(score) == mark
+
+
+@pytest.mark.parametrize(
+    ("called", "mark"),
+    [("refund", 1.0), ("Refund", 0.0), ("refund ", 0.0), ("refund_order", 0.0), ("", 0.0), ("refund\u200b", 0.0)],
+)
+async def test_the_name_of_a_tool_is_compared_letter_by_letter(called: str, mark: float) -> None:
+    case = a_case(ToolCalls(expected=(ExpectedCall(name="refund"),)))
+    (score,) = await ToolCallGrader().grade(case, a_transcript(calls=[(called, {})]))
+    assert value(score) == mark
+
+
+async def test_one_call_does_not_satisfy_two_expected_ones() -> None:
+    twice = ToolCalls(expected=(ExpectedCall(name="t", arguments={"a": 1}), ExpectedCall(name="t", arguments={"a": 1})))
+    (once,) = await ToolCallGrader().grade(a_case(twice), a_transcript(calls=[("t", {"a": 1})]))
+    (both,) = await ToolCallGrader().grade(a_case(twice), a_transcript(calls=[("t", {"a": 1}), ("t", {"a": 1})]))
+    assert isinstance(once, Score)
+    assert once.passed is False
+    assert value(both) == 1.0
+
+
+async def test_the_loose_call_is_not_spent_on_the_wrong_expectation() -> None:
+    loose, tight = ExpectedCall(name="t", arguments={"a": {"$any": True}}), ExpectedCall(name="t", arguments={"a": 1})
+    calls = [("t", {"a": 1}), ("t", {"a": 2})]
+    for expected in ((loose, tight), (tight, loose)):
+        (score,) = await ToolCallGrader().grade(a_case(ToolCalls(expected=expected)), a_transcript(calls=calls))
+        assert value(score) == 1.0
+
+
+async def test_a_tool_named_in_the_answer_was_not_called() -> None:
+    case = a_case(ToolCalls(expected=(ExpectedCall(name="refund"),)))
+    (score,) = await ToolCallGrader().grade(case, a_transcript('I called refund({"order": 1}).'))
+    assert value(score) == 0.0
+    forbidden = a_case(ForbiddenTools(names=("refund",)))
+    (free,) = await ForbiddenToolsGrader().grade(forbidden, a_transcript("I called refund()."))
+    assert value(free) == 1.0
+    (caught,) = await ForbiddenToolsGrader().grade(forbidden, a_transcript("No.", calls=[("refund", {})]))
+    assert value(caught) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("expected", "state", "mark"),
+    [
+        ({"a": 1}, {"a": 1, "b": 2}, 1.0),
+        ({"a": 1}, {"a": True}, 0.0),
+        ({"a": None}, {"a": None}, 1.0),
+        ({"a": None}, {}, 0.0),
+        ({"a": ""}, {"a": None}, 0.0),
+        ({"a": {"b": 1}}, {"a": {"b": 1}}, 1.0),
+        ({"a": {"b": 1}}, {"a": '{"b": 1}'}, 0.0),
+        ({"a": [1]}, {"a": [1.0]}, 1.0),
+        ({"a": [1]}, {"a": (2,)}, 0.0),
+        ({"a": "50"}, {"a": 50}, 0.0),
+        ({"a": {"$one_of": ["x", "y"]}}, {"a": "y"}, 1.0),
+    ],
+)
+async def test_the_state_holds_what_is_listed_or_it_does_not(
+    expected: dict[str, Any], state: dict[str, Any], mark: float
+) -> None:
+    (score,) = await FinalStateGrader().grade(a_case(FinalState(variables=expected)), a_transcript(state=state))
+    assert value(score) == mark
+
+
+async def test_a_state_that_was_not_recorded_is_no_wrong_state() -> None:
+    (grade,) = await FinalStateGrader().grade(a_case(FinalState(variables={"a": 1})), a_transcript())
+    assert isinstance(grade, Unscored)
+
+
+@pytest.mark.parametrize(
+    ("steps", "called", "mark"),
+    [
+        (("a", "b"), ["a", "b"], 1.0),
+        (("a", "b"), ["a", "x", "b"], 1.0),
+        (("a", "a"), ["a"], 0.5),
+        (("a", "a"), ["a", "a"], 1.0),
+        (("a", "b"), ["A", "B"], 0.0),
+        (("a", "b"), [], 0.0),
+        (("tool:a",), ["a"], 1.0),
+    ],
+)
+async def test_steps_count_once_each_and_in_their_order(steps: tuple[str, ...], called: list[str], mark: float) -> None:
+    transcript = a_transcript("x", calls=[(name, {}) for name in called])
+    (score,) = await TrajectoryGrader().grade(a_case(Trajectory(steps=steps)), transcript)
+    assert value(score) == mark
+
+
+SCHEMA = {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}, "additionalProperties": False}
+
+
+@pytest.mark.parametrize(
+    ("answer", "mark"),
+    [
+        ('{"n": 1}', 1.0),
+        ('\ufeff{"n": 1}', 1.0),
+        ('```json\n{"n": 1}\n```', 1.0),
+        ('Here you are:\n```json\n{"n": 1}\n```\nLet me know!', 1.0),
+        ('{"n": 1.0}', 1.0),
+        ('{"n": "1"}', 0.0),
+        ('{"n": true}', 0.0),
+        ('{"n": null}', 0.0),
+        ('{"n": 1, "m": 2}', 0.0),
+        ('[{"n": 1}]', 0.0),
+        ("{'n': 1}", 0.0),
+        ('{"n": 1,}', 0.0),
+        ('{"n": NaN}', 0.0),
+        ("", 0.0),
+        ("n = 1", 0.0),
+        ("null", 0.0),
+        ('"{\\"n\\": 1}"', 0.0),
+        ('{"n": 1', 0.0),
+    ],
+)
+async def test_an_answer_fulfils_its_contract_or_it_does_not(answer: str, mark: float) -> None:
+    grader = OutputContractGrader().bind(Setting(contracts={"Own": SCHEMA}))
+    (score,) = await grader.grade(a_case(Contract(name="Own")), a_transcript(answer))
+    assert value(score) == mark
+
+
+async def weighed(weights: list[float | None], met: list[float]) -> Grade:
+    criteria = tuple(Criterion(id=str(n), text=f"Criterion {n}", weight=weight) for n, weight in enumerate(weights))
+    judge = ScriptedJudge({("weighted_criteria", str(n)): {"score": score} for n, score in enumerate(met)})
+    grader = WeightedCriteriaGrader().bind(Setting(judge=judge))
+    *_, whole = await grader.grade(a_case(WeightedCriteria(criteria=criteria)), a_transcript("Hi"))
+    return whole
+
+
+@pytest.mark.parametrize(
+    ("weights", "met", "points"),
+    [
+        ([1e308, 1e308], [1, 1], 1.0),
+        ([1e308, 1e308], [1, 0], 0.5),
+        ([1e308, -1e308], [1, 1], 0.0),
+        ([1.7e308, 1.7e308, -1.7e308], [1, 1, 0], 1.0),
+        ([1e308, 1], [0, 1], 0.0),
+        ([5e-324, 5e-324], [1, 0], 0.5),
+        ([1e-300, 1e-300], [1, 1], 1.0),
+        ([-1, -2], [0, 0], 1.0),
+        ([-1, -2], [1, 1], 0.0),
+        ([-1, -2], [1, 0], 2 / 3),
+        ([-1e308, -1e308], [0, 1], 0.5),
+        ([0, 0, 1], [1, 1, 0], 0.0),
+        ([-0.0, 4], [1, 1], 1.0),
+    ],
+)
+async def test_weights_of_any_size_give_a_share_and_no_infinity(
+    weights: list[float | None], met: list[float], points: float
+) -> None:
+    whole = await weighed(weights, met)
+    assert isinstance(whole, Score)
+    assert whole.value == pytest.approx(points)
+    assert "inf" not in whole.reason
+    json.dumps(whole.details, allow_nan=False)
+
+
+@pytest.mark.parametrize("weights", [[0], [0, 0.0], [-0.0]])
+async def test_criteria_that_weigh_nothing_decide_nothing(weights: list[float | None]) -> None:
+    whole = await weighed(weights, [1] * len(weights))
+    assert isinstance(whole, Unscored)
+    assert (whole.why, whole.reason) == (Why.NOT_APPLICABLE, "every criterion has the weight 0")
+
+
+CHOICES = (Choice(id="A", text="Paris"), Choice(id="B", text="Berlin"), Choice(id="C", text="Rome"))
+
+
+@pytest.mark.parametrize(
+    ("answer", "correct", "mark"),
+    [
+        ("B", ("B",), 1.0),
+        ("A and B", ("B",), 0.0),
+        ("B", ("A", "B"), 0.0),
+        ("B and A", ("A", "B"), 1.0),
+        ("A, B, C", ("A", "B", "C"), 1.0),
+        ("", ("B",), 0.0),
+        ("<think>B</think>", ("B",), 0.0),
+        ("B or C", ("B",), Why.ERROR),
+        ("B, possibly C", ("B",), Why.ERROR),
+        ("I cannot answer.", ("B",), Why.ERROR),
+        ('{"answer": []}', ("B",), 0.0),
+    ],
+)
+async def test_a_choice_is_right_wrong_or_not_to_be_read(
+    answer: str, correct: tuple[str, ...], mark: float | Why
+) -> None:
+    case = a_case(CorrectChoice(choices=CHOICES, correct=correct))
+    (grade,) = await ChoiceGrader().grade(case, a_transcript(answer))
+    assert value(grade) == mark

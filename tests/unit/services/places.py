@@ -1,0 +1,76 @@
+"""A workplace with multiple-choice cases and a target that does as it is told, for the tests of services."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from assay.config import Settings
+from assay.kit.builtins import builtin_kit
+from assay.model.case import Case
+from assay.model.result import Result
+from assay.policies.profiles import builtin_profiles
+from assay.services.options import RunOptions
+from assay.services.running import Progress
+from assay.services.runs import Started
+from assay.services.workplace import Workplace
+from assay.targets.base import Reply, Stateless, Target
+
+
+def mcq(number: int, **fields: Any) -> dict[str, Any]:
+    return {
+        "schema_version": "legal_eval_v1",
+        "id": f"q{number}",
+        "dataset": "house",
+        "task_type": "mcq",
+        "prompt": f"Question {number}?",
+        "choices": [{"id": "A", "text": "Yes"}, {"id": "B", "text": "No"}],
+        "correct_choice_ids": ["A"],
+        **fields,
+    }
+
+
+def lines(path: Path, *objects: dict[str, Any]) -> str:
+    path.write_text("".join(json.dumps(each) + "\n" for each in objects), encoding="utf-8")
+    return str(path)
+
+
+def house(folder: Path, count: int = 4, name: str = "house.jsonl") -> str:
+    """A dataset of that many cases, q1, q2 …; A is right."""
+    return lines(folder / name, *(mcq(number) for number in range(1, count + 1)))
+
+
+class Counting:
+    """A target that remembers whom it was asked about; `answer` says A, raises, or whatever the test wants."""
+
+    name = "counting"
+
+    def __init__(self, answer: Callable[[Case], str] = lambda case: "A") -> None:
+        self.answer = answer
+        self.asked: list[str] = []
+
+    async def open(self, case: Case) -> Stateless:
+        self.asked.append(case.id)
+        said = self.answer(case)
+        return Stateless(lambda _: Reply.saying(said))
+
+
+def workplace(folder: Path, *targets: Target, settings: Settings | None = None) -> Workplace:
+    kit = builtin_kit(builtin_profiles())
+    for target in targets:
+        kit.targets.add(target)
+    return Workplace(settings or Settings(), kit, folder)
+
+
+def asking(dataset: str, **options: Any) -> RunOptions:
+    """A run of the counting target, one case at a time."""
+    return RunOptions(**{"datasets": (dataset,), "target": "counting", "concurrency": 1, **options})
+
+
+def unwatched(_: Started) -> Progress:
+    def ignore(results: Sequence[Result]) -> None:
+        return None
+
+    return ignore

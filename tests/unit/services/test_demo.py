@@ -1,0 +1,63 @@
+"""The demo: all five datasets, run as `assay run` would, each with a page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from assay.services.demo import DEMOS, Demo, commands, folder, options, run_demos
+from unit.services.places import unwatched, workplace
+
+IDS = [demo.dialect for demo in DEMOS]
+
+
+@pytest.mark.parametrize("demo", DEMOS, ids=IDS)
+def test_every_file_a_demo_names_is_there(demo: Demo) -> None:
+    for name in (demo.dataset, demo.responses, demo.judge, demo.rubric, demo.agent):
+        assert not name or (folder() / name).is_file(), name
+
+
+def test_there_is_one_demo_for_each_dialect() -> None:
+    assert IDS == ["explain", "golden", "simulation", "test-set", "legal"]
+
+
+def test_the_options_of_a_demo_are_those_of_the_command_that_is_shown() -> None:
+    demo = next(each for each in DEMOS if each.dialect == "test-set")
+    base = folder() / "test-set"
+    assert list(commands(demo)) == [
+        f"assay run {base / 'test-set.json'}",
+        f"--responses {base / 'responses.jsonl'}",
+        f"--rubric {base / 'rubric.json'}",
+        f"--agent {base / 'agent.json'}",
+        f"--judge recorded:{base / 'judge.jsonl'}",
+    ]
+    made = options(demo)
+    assert made.datasets == (str(base / "test-set.json"),)
+    assert made.responses == (str(base / "responses.jsonl"),)
+    assert (made.rubric, made.agent) == (str(base / "rubric.json"), str(base / "agent.json"))
+    assert (made.judge, made.name) == (f"recorded:{base / 'judge.jsonl'}", "demo test-set")
+
+
+def test_a_demo_that_brings_its_answers_needs_nothing_else() -> None:
+    demo = next(each for each in DEMOS if each.dialect == "simulation")
+    assert list(commands(demo)) == [f"assay run {folder() / demo.dataset}"]
+    assert (options(demo).responses, options(demo).judge, options(demo).rubric) == ((), "", "")
+
+
+async def test_the_demos_are_kept_and_each_has_a_page(tmp_path: Path) -> None:
+    work = workplace(tmp_path)
+    done = await run_demos(work, unwatched, tmp_path / "pages" / "deep")
+    assert [(demo.dialect, summary.run.counts.total) for demo, summary, _ in done] == [
+        ("explain", 20),
+        ("golden", 16),
+        ("simulation", 13),
+        ("test-set", 12),
+        ("legal", 72),
+    ]
+    for demo, summary, page in done:
+        assert page == tmp_path / "pages" / "deep" / f"{demo.dialect}.html"
+        assert summary.run.id in page.read_text(encoding="utf-8")
+        assert summary.run.counts.pending == 0
+    async with await work.store(read_only=True) as store:
+        assert [run.name for run in await store.runs()] == [f"demo {name}" for name in reversed(IDS)]
