@@ -21,7 +21,7 @@ from assay.services.workplace import Workplace
 
 
 @assay_command("runs")
-@click.option("--limit", default=20, show_default=True, metavar="N", help="The newest N.")
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, metavar="N", help="The newest N.")
 @click.option("--agent-id", default=None, metavar="ID", help="Only runs of this agent.")
 @click.option("--state", type=click.Choice([each.value for each in RunState]), help="Only runs in this state.")
 def command(
@@ -41,6 +41,8 @@ def command(
         print_json([evaluation_run(each) for each in found if isinstance(each, Summary)])
     elif found:
         console().print(_table([each for each in found if isinstance(each, Run)]))
+    elif agent_id or state:
+        click.echo("No run is like that.")
     else:
         click.echo("No runs yet. `assay demo` makes some; `assay run DATASET` makes yours.")
 

@@ -69,7 +69,8 @@ def expand(paths: Iterable[Path], dialects: Iterable[Dialect] = (), note: Note |
     known = list(dialects)
     found: list[Path] = []
     for path in paths:
-        found += _in_folder(path, known, note) if path.is_dir() else [_existing(path)]
+        with readable(path):
+            found += _in_folder(path, known, note) if path.is_dir() else [_existing(path)]
     return list(dict.fromkeys(found))
 
 

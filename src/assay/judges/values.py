@@ -38,7 +38,7 @@ _WORDS = {
 _NUMBER = r"(?P<number>(?>-?[0-9]+(?:\.[0-9]+)?))(?:\s*(?:/|out\s+of)\s*(?P<out_of>(?>[0-9]+(?:\.[0-9]+)?)))?"
 _WORD = r"(?P<word>" + "|".join(re.escape(word).replace(r"\ ", "[ _-]") for word in sorted(_WORDS, reverse=True)) + ")"
 # A number that goes on (`4-5`, `4 %`, `4,5`) is not that number; a word that goes on (`no doubt`) is not that word.
-_NUMBER_ENDS = r"(?!\s*(?:[-–—/%]|to\b|or\b|out\s+of\b)|[.,]?[0-9]|[A-Za-z])"
+_NUMBER_ENDS = r"(?!\s*(?:[-–—/%]|to\b|or\b|out\s+of\b)|\s?[½⅓⅔¼¾]|[.,]?[0-9]|[A-Za-z])"
 _WORD_ENDS = r"(?=\s*(?:$|[,.;:!)\n\"'”]|\s[-–—]))"
 _NUMBER_ALONE = re.compile(_NUMBER)
 _LABEL = r"(?<![\w-])(?P<label>{})[\"']?\s*(?:\([^()\n]{{0,40}}\))?\s*[:=]\s*[\"'“]?"

@@ -5,14 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from assay.dialects.finding import digest, is_pipe, spool
+from assay.dialects.finding import digest, is_pipe, readable, spool
 from assay.errors import ConfigInvalid, NotFound
 
 
 def kept(path: str, folder: Path) -> str:
     """The path itself; or, for a pipe, where its content now lies, named by what is in it."""
-    if path != "-" and not Path(path).exists():
-        raise NotFound(f"no such file: {path}")
+    with readable(Path(path)):
+        if path != "-" and not Path(path).exists():
+            raise NotFound(f"no such file: {path}")
     if not is_pipe(Path(path)):
         return path
     try:

@@ -10,7 +10,7 @@ from assay.dialects.agent_file import is_agent, read_agent
 from assay.dialects.finding import HEAD, detect, expand, readable, spool
 from assay.dialects.reading import FileReport, validate
 from assay.dialects.rubric_file import is_rubric, read_rubric
-from assay.errors import DatasetInvalid, Problem
+from assay.errors import DatasetInvalid, InputError, Problem
 from assay.kit import Kit
 
 Warn = Callable[[Problem], None]
@@ -38,9 +38,13 @@ def _validated(path: Path, kit: Kit, dialect: str) -> FileReport:
         if fits(path, head):
             return _companion(path, kind, read)
     try:
-        return validate(path, detect(path, list(kit.dialects)))
+        known = detect(path, list(kit.dialects))
     except DatasetInvalid as error:
         return FileReport(path=str(path), dialect="", cases=0, problems=error.problems)
+    except InputError as error:
+        unknown = Problem(code="unknown-dialect", message=str(error), file=str(path))
+        return FileReport(path=str(path), dialect="", cases=0, problems=(unknown,))
+    return validate(path, known)
 
 
 def _companion(path: Path, kind: str, read: Callable[[Path, Warn], object]) -> FileReport:

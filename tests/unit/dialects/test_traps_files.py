@@ -101,6 +101,9 @@ def test_a_link_may_point_inside_the_folder_and_not_out_of_it(tmp_path: Path) ->
     assert errors(LegalDialect(), path) == [("attachment-escapes", "attachments[0].path")]
 
 
+NO_LISTS: tuple[Any, ...] = (None, {}, "")
+
+
 def question(**fields: Any) -> Row:
     return {"id": "q", "user_inputs": ["hi"], "agents_evaluated": ["a"], "reference_data": {}, **fields}
 
@@ -118,7 +121,7 @@ def question(**fields: Any) -> Row:
         *(
             ({"reference_data": {name: wrong}}, ("wrong-type", f"reference_data.{name}"))
             for name in ("reference_tool_interactions", "reference_trajectory")
-            for wrong in (None, {}, "")
+            for wrong in NO_LISTS
         ),
     ],
 )

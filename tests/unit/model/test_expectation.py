@@ -69,7 +69,9 @@ def test_every_kind_is_in_the_table_and_no_two_share_a_name() -> None:
     assert len({kind.__struct_config__.tag for kind in kinds}) == len(kinds) == 12
 
 
-@pytest.mark.parametrize("body", [b'{"kind":"vibes"}', b'{"text":"x"}', b'{"kind":"goal"}', b'{"kind":null,"text":"x"}'])
+@pytest.mark.parametrize(
+    "body", [b'{"kind":"vibes"}', b'{"text":"x"}', b'{"kind":"goal"}', b'{"kind":null,"text":"x"}']
+)
 def test_an_unknown_kind_is_refused(body: bytes) -> None:
     with pytest.raises(msgspec.ValidationError):
         msgspec.json.decode(body, type=Expectation)

@@ -87,9 +87,7 @@ def test_steps_that_the_source_tells_are_taken_as_they_are() -> None:
     ],
     ids=["nobody", "each once, in order", "unnamed", "steps, then speakers", "steps first", "a tool is no agent"],
 )
-def test_agents_are_named_once(
-    messages: tuple[Message, ...], steps: tuple[Step, ...], agents: tuple[str, ...]
-) -> None:
+def test_agents_are_named_once(messages: tuple[Message, ...], steps: tuple[Step, ...], agents: tuple[str, ...]) -> None:
     assert Transcript(answer="", messages=messages, steps=steps).agents == agents
 
 

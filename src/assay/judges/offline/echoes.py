@@ -22,7 +22,7 @@ FIGURES = 3
 
 def own_sentences(sentences: Sequence[Passage], given: Iterable[str]) -> tuple[Passage, ...]:
     """The sentences that do not just say one of the given texts again."""
-    own = [sentence for sentence in sentences if not _is_row_of_figures(sentence.words)]
+    own = [sentence for sentence in sentences if not _is_string_of_figures(sentence.words)]
     for text in given:
         words = comparable(text)
         own = _not_shuffled([sentence for sentence in own if not _is_copied(sentence.words, words)], words)
@@ -45,7 +45,7 @@ def roots_of(words: Words) -> frozenset[str]:
     return frozenset(map(root, content(words)))
 
 
-def _is_row_of_figures(words: Words) -> bool:
+def _is_string_of_figures(words: Words) -> bool:
     figures = sum(is_number(word) or is_code(word) for word in words)
     return figures > FIGURES and figures > len(words) / 2
 
