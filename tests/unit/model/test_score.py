@@ -44,7 +44,7 @@ FINITE = st.floats(allow_nan=False, allow_infinity=False)
     ],
 )
 def test_a_value_off_its_scale_is_refused(value: float, scale: Scale) -> None:
-    with pytest.raises(ValueError, match="fluency: .* is not on the scale"):
+    with pytest.raises(ValueError, match=r"fluency: .* is not on the scale"):
         Score(name="fluency", value=value, scale=scale)
 
 
@@ -66,7 +66,7 @@ def test_the_refusal_names_the_score_the_value_and_the_scale() -> None:
 @pytest.mark.parametrize("mark", [nan, inf, -inf])
 def test_a_mark_that_no_value_can_be_held_against_is_refused(mark: float) -> None:
     # JSON would write it as null, and a failed Score would come back as one that was never judged.
-    with pytest.raises(ValueError, match="x: .* is no pass mark"):
+    with pytest.raises(ValueError, match=r"x: .* is no pass mark"):
         Score(name="x", value=1, pass_mark=mark)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -97,7 +99,7 @@ def test_every_call_is_a_step_and_no_agent_takes_over_from_itself(talk: list[tup
     tools = [step.name for step in transcript.trajectory if isinstance(step, ToolStep)]
     agents = [step.name for step in transcript.trajectory if isinstance(step, AgentStep)]
     assert tools == [call.name for call in transcript.tool_calls] == [name for _, calls in talk for name in calls]
-    assert all(one != other for one, other in zip(agents, agents[1:], strict=False))
+    assert all(one != other for one, other in pairwise(agents))
     assert set(transcript.agents) == {agent for agent, _ in talk if agent}
     assert len(transcript.agents) == len(set(transcript.agents))
 
