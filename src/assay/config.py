@@ -111,11 +111,24 @@ def _checked(given: dict[str, Any], path: Path) -> Settings:
         wrong.append(f"`max_concurrency`: expected 1 or more, found {right['max_concurrency']}")
     if not right.get("attempt_seconds", 1.0) > 0:
         wrong.append(f"`attempt_seconds`: expected more than 0, found {right['attempt_seconds']}")
+    for name, profile in right.get("profiles", {}).items():
+        wrong += _endless(name, profile)
     if panel := right.get("panel"):
         wrong += _panel_problems(panel)
     if wrong:
         raise ConfigInvalid(f"{path}: " + "; ".join(wrong))
     return Settings(**right)
+
+
+def _endless(name: str, profile: ProfileSettings) -> Iterator[str]:
+    """Marks and weights must be numbers that something can be held to."""
+    groups = {"marks": profile.marks, "weights": profile.weights, "hard_fails": profile.hard_fails}
+    groups["composite_mark"] = {"": profile.composite_mark or 0.0}
+    for group, numbers in groups.items():
+        for grader, number in numbers.items():
+            if not isfinite(number):
+                place = ".".join(part for part in ("profiles", name, group, grader) if part)
+                yield f"`{place}`: expected a finite number, found {number}"
 
 
 def _panel_problems(panel: PanelSettings) -> Iterator[str]:

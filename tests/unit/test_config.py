@@ -35,8 +35,21 @@ def test_the_environment_wins_over_the_file(tmp_path: Path) -> None:
         ("- a\n- b\n", "expected settings by name, found list"),
         ("a: [1\n", "not readable as YAML"),
         ("profiles: {x: {mark: {}}}\n", "Object contains unknown field `mark`"),
+        ("profiles: {x: {marks: {criteria: .nan}}}\n", "`profiles.x.marks.criteria`: expected a finite number"),
+        ("profiles: {x: {composite_mark: .inf}}\n", "`profiles.x.composite_mark`: expected a finite number"),
+        ("attempt_seconds: 0\n", "expected more than 0, found 0.0"),
     ],
-    ids=["unknown key", "wrong type", "out of range", "not a mapping", "broken yaml", "unknown key inside"],
+    ids=[
+        "unknown key",
+        "wrong type",
+        "out of range",
+        "not a mapping",
+        "broken yaml",
+        "unknown key inside",
+        "a mark that is no number",
+        "an endless mark",
+        "no time at all",
+    ],
 )
 def test_a_wrong_setting_is_named(tmp_path: Path, text: str, told: str) -> None:
     with pytest.raises(ConfigInvalid, match=r"assay\.yaml") as caught:
