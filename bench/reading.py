@@ -19,7 +19,7 @@ from assay.dialects.legal import LegalDialect
 from assay.dialects.reading import validate
 
 ROWS = 200_000
-TRIES = 3
+TRIES = 7
 WANTED = 80_000
 MOST_MEGABYTES = 150
 _ENGLISH = """the court held that a contract is void where its object is unlawful and neither party may rely on it
