@@ -11,6 +11,7 @@
     └── CaseFailure           one case broke: stored as data, verdict `errored`; the other cases go on
         ├── TargetFailed
         │   └── TargetTimedOut
+        ├── SimulatorFailed   the user's side could not be played
         ├── JudgeFailed
         ├── GraderFailed
         ├── ModelFailed       a language model gave no answer, after every retry that made sense
@@ -113,6 +114,10 @@ class TargetFailed(CaseFailure):
 
 class TargetTimedOut(TargetFailed):
     """The agent under test did not answer in time."""
+
+
+class SimulatorFailed(CaseFailure):
+    """The simulated user broke: nothing can be said of the agent."""
 
 
 class JudgeFailed(CaseFailure):

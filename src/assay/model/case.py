@@ -37,12 +37,30 @@ class Script(Struct, frozen=True, kw_only=True, tag="script", tag_field="kind", 
             raise ValueError("a script needs at least one turn")
 
 
+class Fact(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Something the user knows and tells when asked for it. `asked_by`: other words the agent may ask with."""
+
+    name: str
+    value: str
+    asked_by: tuple[str, ...] = ()
+
+
+class PlanStep(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Something the user will say or do; `when` is the condition on what the agent did, in words ("" = in its turn)."""
+
+    say: str
+    when: str = ""
+
+
 class Scenario(Struct, frozen=True, kw_only=True, tag="scenario", tag_field="kind", omit_defaults=True):
-    """A simulated user: who they are, how they open, how long they go on."""
+    """A simulated user: who they are, how they open, what they want, know and plan, how long they go on."""
 
     persona: str
     initial_message: str
     max_turns: int = 8
+    goal: str = ""
+    facts: tuple[Fact, ...] = ()
+    plan: tuple[PlanStep, ...] = ()
 
 
 Input = SingleTurn | Script | Scenario
@@ -79,6 +97,7 @@ class Case(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     `labels` are short strings to slice and filter by; `metadata` is everything else the file said, kept as it was.
     `tools` are the tools the agent really has (None: the case does not say), never those that happened to be used.
+    `state` is what the agent's session starts with.
     """
 
     id: str
@@ -91,4 +110,5 @@ class Case(Struct, frozen=True, kw_only=True, omit_defaults=True):
     labels: dict[str, str] = field(default_factory=dict)
     metadata: dict[str, Any] = field(default_factory=dict)
     tools: tuple[Tool, ...] | None = None
+    state: dict[str, Any] = field(default_factory=dict)
     recorded: Transcript | Mishap | None = None

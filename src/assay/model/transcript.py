@@ -8,6 +8,8 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from assay.model.simulation import Simulation
+
 
 class Role(Enum):
     """Who speaks."""
@@ -99,7 +101,7 @@ class Transcript(Struct, frozen=True, kw_only=True, tag="transcript", tag_field=
 
     `steps` is the order in which agents and tools took part, where the source tells it better than the messages do.
     `state`, `spans`, `usage` and `duration_ms` are None when nobody recorded them. `invented_times`: the spans' times
-    were made up by a converter, and no latency may be read from them.
+    were made up by a converter, and no latency may be read from them. `simulation`: how the user's side was played.
     """
 
     answer: str
@@ -110,6 +112,7 @@ class Transcript(Struct, frozen=True, kw_only=True, tag="transcript", tag_field=
     usage: Usage | None = None
     duration_ms: float | None = None
     invented_times: bool = False
+    simulation: Simulation | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
 
     @property

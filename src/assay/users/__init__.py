@@ -1,0 +1,1 @@
+"""Users: who plays the user's side of a conversation. `base.py` is the contract."""

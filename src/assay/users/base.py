@@ -1,0 +1,46 @@
+"""The contract of a user: who plays the user's side of a conversation, turn by turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from assay.model.case import Case
+from assay.model.simulation import Ending
+from assay.model.transcript import Message, Usage
+
+
+class Say(Struct, frozen=True):
+    """The user's next message."""
+
+    text: str
+    usage: Usage | None = None
+
+
+class Leave(Struct, frozen=True):
+    """The conversation is over, in this state."""
+
+    ending: Ending
+    reason: str = ""
+    usage: Usage | None = None
+
+
+Move = Say | Leave
+
+
+class User(Protocol):
+    """The user's side of one conversation."""
+
+    async def next(self, said: Sequence[Message]) -> Move:
+        """What the user does now, having seen everything said so far (empty at the start)."""
+        ...
+
+
+class UserSide(Protocol):
+    """Plays users: one for each conversation. `name` is what a run pins ("offline", "openai:gpt-5" …)."""
+
+    name: str
+
+    def open(self, case: Case) -> User: ...
