@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Callable
+from typing import Any, Protocol
 
-from msgspec import Struct, field
+from msgspec import Struct
 
-from assay.model.agent import Agent
 from assay.model.case import Case
 from assay.model.transcript import Message, Role, Span, Transcript, Usage
 
@@ -51,47 +49,6 @@ class Target(Protocol):
     name: str
 
     async def open(self, case: Case) -> Session | Finished: ...
-
-
-@runtime_checkable
-class Held(Protocol):
-    """A target that holds something open for a whole run: connections, a process."""
-
-    async def start(self) -> None: ...
-
-    async def stop(self) -> None: ...
-
-
-@runtime_checkable
-class Checked(Protocol):
-    """A target that can be asked, before a run, whether it is there."""
-
-    async def check(self) -> str:
-        """One sentence on what was found; raises `TargetFailed` saying what to do."""
-        ...
-
-
-class Wish(Struct, frozen=True, kw_only=True):
-    """What is asked of a target. `rest` follows the kind in `--target kind:rest`; `settings` is its block in
-    assay.yaml, found in `folder`; `state` is what every session starts with, before the case's own."""
-
-    name: str
-    rest: str = ""
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    folder: Path = Path()
-    environ: Mapping[str, str] = field(default_factory=dict)
-    state: Mapping[str, Any] = field(default_factory=dict)
-    agent: Agent | None = None
-    candidate: str = ""
-    repeat: int = 1
-
-
-class Making(Protocol):
-    """A kind of target: makes one as wished, or raises `ConfigInvalid` naming every setting that is wrong."""
-
-    name: str
-
-    def make(self, wish: Wish) -> Target: ...
 
 
 class Stateless:
