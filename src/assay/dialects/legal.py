@@ -1,7 +1,7 @@
 """The `legal` dialect: JSONL of `legal_eval_v1` rows (docs/dialects/legal.md describes every field and problem).
 
-A line is decoded straight into a typed row and checked cheaply (legal_rows.py); one that fails anything is read again
-slowly, by the schema, to name every problem and to keep the fields nobody knows.
+Lines are decoded straight into typed rows and checked cheaply, many at once (legal_rows.py, legal_bulk.py); one that
+fails anything is read again slowly, by the schema, to name every problem and to keep the fields nobody knows.
 """
 
 from __future__ import annotations
@@ -10,17 +10,16 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
-import msgspec
-
 from assay.dialects import extras
 from assay.dialects.json_places import Spot
+from assay.dialects.legal_bulk import sound_rows, valid_row
 from assay.dialects.legal_checks import path_problems, row_problems
-from assay.dialects.legal_rows import AnyRow, decode, valid_row
+from assay.dialects.legal_rows import AnyRow
 from assay.dialects.legal_schema import SCHEMA, VERSION
 from assay.dialects.legal_writing import legal_rows
-from assay.dialects.lines import Ids, Watch, not_an_object, split_lines, write_checked
+from assay.dialects.lines import Ids, Watch, line_groups, not_an_object, write_checked
 from assay.dialects.problems import Checker
-from assay.dialects.strict_json import BOM, duplicate_free, parse
+from assay.dialects.strict_json import BOM, parse
 from assay.errors import Level, Problem
 from assay.model.case import Case
 
@@ -60,31 +59,32 @@ class LegalDialect:
 
 def _read(path: Path, watch: Watch | None, built: Callable[[AnyRow], T]) -> Iterator[T | Case | Problem]:
     """What is `built` from each row where the fast path finds nothing wrong; else what the slow path gives."""
-    ids, folder, file = Ids(), path.parent, str(path)
-    is_new = ids.is_new
-    for line, text in enumerate(split_lines(path, watch), 1):
-        row = _sound_row(text)
-        if row is not None and is_new(row.id, line) and not (row.attachments and _astray(row, folder)):
-            yield built(row)
-        elif text.removeprefix(BOM).strip():
-            yield from _slow(text, Spot(file, line), ids, folder)
+    ids, folder, line = Ids(), path.parent, 1
+    for lines in line_groups(path, watch):
+        rows = sound_rows(lines)
+        astray = any(_astray(row, folder) for row in rows if row.attachments)
+        if rows and not astray and ids.all_new([row.id for row in rows], line):
+            yield from map(built, rows)
+        else:
+            for number, text in enumerate(lines, line):
+                yield from _one(text, Spot(str(path), number), ids, built)
+        line += len(lines)
+
+
+def _one(text: bytes, spot: Spot, ids: Ids, built: Callable[[AnyRow], T]) -> Iterator[T | Case | Problem]:
+    folder = Path(spot.file).parent
+    rows = sound_rows([text])
+    if rows and ids.is_new(rows[0].id, spot.line or 0) and not _astray(rows[0], folder):
+        yield built(rows[0])
+    elif text.removeprefix(BOM).strip():
+        yield from _slow(text, spot, ids, folder)
 
 
 def _again(text: bytes, spot: Spot, ids: Ids, folder: Path) -> Iterator[Case | Problem]:
     """What reading a line that is about to be written would give, where that is not simply its case."""
-    row = _sound_row(text)
-    if row is None or row.attachments or not ids.is_new(row.id, spot.line or 0):
+    rows = sound_rows([text])
+    if not rows or rows[0].attachments or not ids.is_new(rows[0].id, spot.line or 0):
         yield from _slow(text, spot, ids, folder)
-
-
-def _sound_row(text: bytes) -> AnyRow | None:
-    """None: something may be wrong with the line (or it is blank, or a byte order mark stands before it)."""
-    try:
-        row = decode(text)
-        colons = row.id.count(":") + (row.prompt.count(":") if ":" in row.prompt else 0)
-        return row if duplicate_free(text, row.sure_keys(), colons) else None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
 
 
 def _astray(row: AnyRow, folder: Path) -> bool:

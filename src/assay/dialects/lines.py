@@ -38,6 +38,14 @@ class Ids:
         """Asking again for the same line gives the same answer."""
         return self._first.setdefault(id, line) == line
 
+    def all_new(self, ids: Sequence[str], line: int) -> bool:
+        """Whether none of these, on as many lines from `line` on, was met before. They are, from now on; but where one
+        was, none of them is."""
+        if len(set(ids)) != len(ids) or not self._first.keys().isdisjoint(ids):
+            return False
+        self._first.update(zip(ids, range(line, line + len(ids)), strict=True))
+        return True
+
     def repeated(self, id: str, spot: Spot) -> Problem:
         message = f"the id {shown(id)} stands on line {self._first[id]} already"
         return spot.below(self._field).problem("duplicate-id", message, found=shown(id), hint="ids must be unique")
@@ -70,22 +78,28 @@ def opened(path: Path, watch: Watch | None = None) -> BinaryIO:
     return io.BufferedReader(_Watched(path, watch), CHUNK)
 
 
-def split_lines(path: Path, watch: Watch | None = None) -> Iterator[bytes]:
-    """Every line, blank ones too, with its ending. Splitting big pieces is much faster than asking a watched stream for
-    one line after the other."""
+def line_groups(path: Path, watch: Watch | None = None) -> Iterator[list[bytes]]:
+    """Every line, blank ones too, with its ending, as many at a time as one piece of the file holds. Splitting big
+    pieces is much faster than asking a watched stream for one line after the other."""
     begun: list[bytes] = []
     with open(path, "rb", buffering=0) as file:
         while piece := file.read(CHUNK):
             if watch is not None:
                 watch(memoryview(piece))
-            first, *lines = io.BytesIO(piece).readlines()
-            begun.append(first)
-            if first.endswith(b"\n"):
-                yield b"".join(begun)
+            lines = io.BytesIO(piece).readlines()
+            begun.append(lines[0])
+            if lines[0].endswith(b"\n"):
+                lines[0] = b"".join(begun)
                 begun = [] if piece.endswith(b"\n") else [lines.pop()]
-                yield from lines
+                yield lines
     if begun:
-        yield b"".join(begun)
+        yield [b"".join(begun)]
+
+
+def split_lines(path: Path, watch: Watch | None = None) -> Iterator[bytes]:
+    """As `line_groups`, line by line."""
+    for lines in line_groups(path, watch):
+        yield from lines
 
 
 def read_lines(stream: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:

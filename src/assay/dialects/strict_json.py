@@ -22,7 +22,7 @@ MAX_DEPTH = 200
 """Deeper nesting is refused: what is read must also fit through every later step, some of which recurse."""
 
 _NEVER = -(1 << 60)
-_CONTAINERS = frozenset({dict, list})
+CONTAINERS = frozenset({dict, list})
 # A colon with space before it, and before that more space or a quote. Starting from the colons, which are rarer than
 # quotes and spaces, makes this twice as fast as the obvious pattern.
 _SPACED_KEY = re.compile(rb':(?<=["\s]\s:)')
@@ -77,12 +77,12 @@ def parse(text: bytes, *, file: str, line: int | None = 1) -> tuple[Any, list[Pr
 def count_keys(value: Any, depth: int = 1) -> int:
     """The keys in a decoded value, for `duplicate_free`; a number that fits no text, where it is nested too deep."""
     kind = type(value)
-    if kind not in _CONTAINERS:
+    if kind not in CONTAINERS:
         return 0
     if depth > MAX_DEPTH:
         return _NEVER
     count, inner = (len(value), value.values()) if kind is dict else (0, value)
-    if not _CONTAINERS.isdisjoint(map(type, inner)):
+    if not CONTAINERS.isdisjoint(map(type, inner)):
         count += sum([count_keys(each, depth + 1) for each in inner])
     return count
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from assay.dialects.legal import LegalDialect
-from assay.dialects.legal_rows import valid_row
+from assay.dialects.legal_bulk import valid_row
 from assay.dialects.legal_schema import SCHEMA
 from assay.dialects.problems import Checker
 from assay.dialects.reading import read_cases, validate
