@@ -2,10 +2,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fix bench docs lock
+.PHONY: help setup demo test test-frameworks check fix bench docs lock
+# Agents of other frameworks are tested in an environment each: their pins clash.
+FRAMEWORKS := adk langgraph openai-agents pydantic-ai
 
 help:  ## this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
 
 setup: .venv/ready  ## install into .venv
 
@@ -21,6 +23,17 @@ demo: setup  ## run the five demo datasets and write a report
 
 test: setup  ## run every test
 	$(BIN)/python -m pytest -n auto -q
+
+test-frameworks: $(FRAMEWORKS:%=.venv-frameworks/%/ready)  ## run real ADK, LangGraph, OpenAI Agents and Pydantic AI agents
+	@set -e; for name in $(FRAMEWORKS); do echo "== $$name"; \
+		.venv-frameworks/$$name/bin/python -m pytest -q -c tests/frameworks/pytest.ini \
+			tests/frameworks/test_$$(echo $$name | tr - _).py; done
+
+.venv-frameworks/%/ready: requirements/frameworks-%.lock pyproject.toml
+	test -x .venv-frameworks/$*/bin/python || $(PYTHON) -m venv .venv-frameworks/$*
+	.venv-frameworks/$*/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	.venv-frameworks/$*/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
 
 check: setup  ## format, lint, types, import layers, tests
 	$(BIN)/ruff format --check .
@@ -39,7 +52,10 @@ bench: setup  ## measure the speed figures quoted in the docs
 docs: setup  ## run the tests that hold the documentation true
 	$(BIN)/python -m pytest -q tests/docs
 
-lock:  ## write requirements.lock anew (needs uv)
+lock:  ## write requirements.lock and those of the frameworks anew (needs uv)
 	uv lock --quiet
 	uv export --quiet --format requirements-txt --no-emit-project --all-groups --no-header > requirements.lock
 	rm -f uv.lock
+	for name in $(FRAMEWORKS); do uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+		--no-emit-index-url --extra $$name --output-file requirements/frameworks-$$name.lock \
+		pyproject.toml requirements/frameworks-$$name.in; done

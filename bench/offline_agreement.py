@@ -7,11 +7,12 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from hashlib import sha256
 from pathlib import Path
 from random import Random
 from statistics import fmean
 from typing import Any
+
+from msgspec import structs
 
 from assay.judges.base import Question
 from assay.judges.offline.about import Kind, Measured
@@ -24,6 +25,7 @@ from assay.model.transcript import Transcript
 from assay.stats.agreement import cohen_kappa
 from assay.stats.bootstrap import bootstrap_interval
 from assay.stats.correlation import spearman
+from bench.halves import gap_beyond_trained, is_built_on, our_gap
 
 DATA = Path(os.environ.get("ASSAY_SHARED", Path(__file__).parents[2] / "shared")) / "data"
 JUDGE = OfflineJudge()
@@ -60,11 +62,6 @@ def lines(*parts: str) -> Iterator[Any]:
         yield from map(json.loads, file)
 
 
-def is_built_on(question: str) -> bool:
-    """The half of the questions that was looked at while the judge was built; the other half was not."""
-    return int(sha256(question.encode()).hexdigest(), 16) % 2 == 0
-
-
 def verdicts(entries: Iterable[Any]) -> tuple[list[bool | None], list[bool]]:
     """The judge's verdicts on reference answers (None: cannot tell) and people's."""
     said: list[bool | None] = []
@@ -98,21 +95,41 @@ def references() -> Iterator[Measured]:
     for data, wanted in halves:
         chosen = list(filter(wanted, entries))
         said, people = verdicts(chosen)
-        found = agreed("short reference answers", data, said, people)
         print(f"  {data}: {_beside(chosen, said, people)}")
-        yield found
+        yield agreed("short reference answers", data, said, people)
+        trained = [entry["bem"]["verdict"] == "Yes" for entry in chosen]
+        found = agreed("short reference answers, a trained matcher (BEM)", data, trained, people)
+        yield structs.replace(found, kind=Kind.COMPARISON)
+    yield from gaps(entries)
 
 
 def _beside(entries: Sequence[Any], said: Sequence[bool | None], people: Sequence[bool]) -> str:
-    """Kappa, the interval that drawing whole questions gives, and the trained matcher that saw neither half."""
+    """Kappa, and the interval that drawing whole questions gives."""
     kappa = cohen_kappa([one is True for one in said], people)
     same = [(entry["question"], one is other) for entry, one, other in zip(entries, said, people, strict=True)]
     interval = bootstrap_interval(
         same, lambda drawn: fmean(one for _, one in drawn), Random(1), cluster=lambda pair: pair[0]
     )
-    trained = fmean((entry["bem"]["verdict"] == "Yes") is other for entry, other in zip(entries, people, strict=True))
     low, high = interval or (0.0, 1.0)
-    return f"kappa {kappa:.3f}, interval {low:.3f} to {high:.3f} by question; a trained matcher {trained:.3f}"
+    return f"kappa {kappa:.3f}, interval {low:.3f} to {high:.3f} by question"
+
+
+def gaps(entries: Sequence[Any]) -> Iterator[Measured]:
+    said, people = verdicts(entries)
+    answers = [
+        (entry["question"], one is other, (entry["bem"]["verdict"] == "Yes") is other)
+        for entry, one, other in zip(entries, said, people, strict=True)
+    ]
+    for what, statistic in (
+        ("built on minus held out", our_gap),
+        ("the same, less the trained matcher's", gap_beyond_trained),
+    ):
+        value, n = statistic(answers) or 0.0, len(answers)
+        interval = bootstrap_interval(answers, statistic, Random(1), cluster=lambda answer: answer[0])
+        low, high = interval or (-1.0, 1.0)
+        print(f"  {what}: {value:.3f}, interval {low:.3f} to {high:.3f} by question")
+        what = f"short reference answers, {what}"
+        yield Measured(what=what, data="openqa_eval, all", kind=Kind.GAP, n=n, decided=n, value=round(value, 3))
 
 
 def statements() -> Iterator[Measured]:

@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import fields, replace
 
 from assay.errors import ConfigInvalid
+from assay.model.calls import CallSettings, Patience, Rates, rate_problems
 from assay.model.profile import Normalization, Profile
 
 FILE = "assay.yaml"
@@ -43,12 +44,14 @@ class PanelRule(Enum):
 
 class PanelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`panel:`, the judge of `--judge panel`. Members are judges as `--judge` takes them. Each is asked `votes` times
-    where its first value is within `near` of the pass mark; without `near`, always."""
+    where its first value is within `near` of the pass mark; without `near`, always. `settings` are those of a member,
+    by its name in `members`, in place of `judge_settings`."""
 
     members: tuple[str, ...]
     rule: PanelRule = PanelRule.MAJORITY
     votes: int = 1
     near: float | None = None
+    settings: dict[str, CallSettings] = field(default_factory=dict)
 
 
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -65,6 +68,17 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     evals: tuple[str, ...] = ()
     prices: dict[str, dict[str, float]] = field(default_factory=dict)
     panel: PanelSettings | None = None
+    targets: dict[str, dict[str, Any]] = field(default_factory=dict)
+    simulator: str = ""
+    simulator_settings: CallSettings = CallSettings()
+    turn_seconds: float | None = None
+    case_seconds: float | None = None
+    judge_settings: CallSettings = CallSettings()
+    target_settings: CallSettings = CallSettings()
+    batch_criteria: bool = False
+    images: bool = True
+    rates: dict[str, Rates] = field(default_factory=dict)
+    retry: Patience = Patience()
 
 
 def load(folder: Path, environ: Mapping[str, str], file: Path | None = None) -> Settings:
@@ -109,12 +123,16 @@ def _checked(given: dict[str, Any], path: Path) -> Settings:
             wrong.append(f"`{name}`: {error}")
     if right.get("max_concurrency", 1) < 1:
         wrong.append(f"`max_concurrency`: expected 1 or more, found {right['max_concurrency']}")
-    if not right.get("attempt_seconds", 1.0) > 0:
-        wrong.append(f"`attempt_seconds`: expected more than 0, found {right['attempt_seconds']}")
+    wrong += [
+        f"`{name}`: expected more than 0, found {seconds}"
+        for name in ("attempt_seconds", "turn_seconds", "case_seconds")
+        if (seconds := right.get(name)) is not None and not seconds > 0
+    ]
     for name, profile in right.get("profiles", {}).items():
         wrong += _endless(name, profile)
     if panel := right.get("panel"):
         wrong += _panel_problems(panel)
+    wrong += _call_problems(right)
     if wrong:
         raise ConfigInvalid(f"{path}: " + "; ".join(wrong))
     return Settings(**right)
@@ -147,6 +165,23 @@ def _panel_problems(panel: PanelSettings) -> Iterator[str]:
         yield f"`panel.near`: expected a distance from 0, found {panel.near}"
     if panel.near is not None and panel.votes == 1:
         yield "`panel.near`: says when to vote, and `votes` is 1; set it to 3 or 5"
+    for name in panel.settings.keys() - set(named):
+        yield f"`panel.settings`: {name!r} is not among the members {', '.join(named)}"
+
+
+def _call_problems(right: Mapping[str, Any]) -> Iterator[str]:
+    """Of what says how models are called."""
+    panel: PanelSettings | None = right.get("panel")
+    given = {f"panel.settings.{name}": each for name, each in (panel.settings if panel else {}).items()}
+    given |= {
+        name: right[name]
+        for name in ("judge_settings", "target_settings", "simulator_settings", "retry")
+        if name in right
+    }
+    for place, each in given.items():
+        yield from (f"`{place}`: {problem}" for problem in each.problems())
+    for pattern in right.get("rates", ()):
+        yield from (f"`rates`: {pattern!r}: {problem}" for problem in rate_problems(pattern))
 
 
 def profiles(settings: Settings, builtin: Mapping[str, Profile]) -> dict[str, Profile]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,16 @@ def filled(schema: dict[str, Any], mood: str) -> Any:
     if kind in ("integer", "number"):
         return schema.get("minimum", 0) if mood == "bad" else schema.get("maximum", 1)
     return "because it says so"
+
+
+ASKED_ABOUT = re.compile(r'^"(.+)":$', re.MULTILINE)
+
+
+def listed(schema: dict[str, Any], body: dict[str, Any], mood: str) -> Any:
+    """The verdicts of a batch: one for each id that the question lists."""
+    verdict = schema["properties"]["verdicts"]["items"]
+    names = ASKED_ABOUT.findall(body["messages"][-1]["content"])
+    return {"verdicts": [filled(verdict, mood) | {"criterion_id": name} for name in names]}
 
 
 class Server:
@@ -67,7 +78,9 @@ class Server:
         if self.mood == "garbage":
             text = "%% no idea %%"
         else:
-            text = "Answer: A" if wanted is None else json.dumps(filled(wanted, self.mood))
+            batch = wanted is not None and list(wanted.get("properties", {})) == ["verdicts"]
+            value = listed(wanted, body, self.mood) if batch else filled(wanted or {}, self.mood)
+            text = "Answer: A" if wanted is None else json.dumps(value)
         usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
         choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
         return web.json_response({"id": "x", "model": body["model"], "choices": [choice], "usage": usage})

@@ -93,3 +93,31 @@ def test_chat_without_a_model_says_what_is_missing(assay: Assay, dataset: Path) 
     done = assay("run", dataset, "--target", "chat")
     assert done.code == 2
     assert "--candidate" in done.err
+
+
+def test_attachments_settings_and_the_datasets_own_instructions_reach_the_model(
+    assay: Assay, base: str, tmp_path: Path
+) -> None:
+    (tmp_path / "lease.txt").write_text("The lease ends in May.", encoding="utf-8")
+    (tmp_path / "plan.png").write_bytes(b"\x89PNG\r\n\x1a\n0000")
+    row = {
+        "schema_version": "legal_eval_v1",
+        "id": "q1",
+        "dataset": "house",
+        "task_type": "reference_qa",
+        "prompt": "When does it end?",
+        "reference_answers": ["In May."],
+        "attachments": [{"path": "lease.txt"}, {"path": "plan.png", "title": "Plan"}],
+        "metadata": {"policy_id": "apexv1_extended_v1"},
+    }
+    dataset, trace = tmp_path / "attached.jsonl", tmp_path / "trace.jsonl"
+    dataset.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    (tmp_path / "assay.yaml").write_text("target_settings: {temperature: 0.3, seed: 5}\n", encoding="utf-8")
+    target = f"chat:openai-compatible:m@{base}/v1"
+    done = assay("run", dataset, "--target", target, "--judge", "none", "--trace", trace, "--json")
+    assert done.code in (0, 3), done.err
+    traced = trace.read_text(encoding="utf-8")
+    for part in ("The lease ends in May.", "image_url", "data:image/png;base64,", "experienced lawyer"):
+        assert part in traced
+    asked = json.loads(traced.splitlines()[0])
+    assert (asked["request"]["temperature"], asked["request"]["seed"]) == (0.3, 5)

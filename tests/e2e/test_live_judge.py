@@ -78,6 +78,26 @@ def test_every_world_is_judged_live_and_replays_from_its_recording(
     assert exports[0] == exports[1]
 
 
+@pytest.mark.parametrize("dialect", ["test-set", "legal"])
+def test_batches_are_judged_in_fewer_calls_and_replay_as_any_recording(
+    assay: Assay, model: Model, tmp_path: Path, dialect: str
+) -> None:
+    replies = tmp_path / "replies.jsonl"
+    assay(*words(demo(dialect), model.spec), "--name", "singly", "--json")
+    singly = model.calls
+    live = assay(
+        *words(demo(dialect), model.spec), "--batch-criteria", "--record-judge", replies, "--name", "batched", "--json"
+    )
+    assert live.code in (0, 3), live.err
+    assert live.json["passed"] > 0
+    assert model.calls - singly < singly / 2
+    # A recording of batches is one of single verdicts: a replay need not know how they were asked for.
+    replayed = assay(*words(demo(dialect), f"recorded:{replies}"), "--name", "replayed", "--json")
+    assert replayed.code == live.code, replayed.err
+    exports = [assay("results", name, "--canonical").out for name in ("batched", "replayed")]
+    assert exports[0] == exports[1]
+
+
 def test_the_golden_judged_graders_run_when_they_are_asked_for(assay: Assay, model: Model) -> None:
     asked = "response_correctness,capability_honesty,general_quality,trajectory_accuracy_judged"
     done = assay(*words(demo("golden"), model.spec), "--graders", asked, "--json")

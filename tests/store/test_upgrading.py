@@ -10,9 +10,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import Connection, create_engine
 
 from assay.errors import ConfigInvalid
+from assay.model.simulation import Fault, Party
 from assay.store.schema import HEAD
 from assay.store.store import Store
 from assay.store.upgrading import MIGRATIONS, behind, upgrade
@@ -81,12 +83,13 @@ async def test_a_new_store_has_the_newest_revision(tmp_path: Path) -> None:
     assert newest.startswith(f"v{HEAD}_")
 
 
-NEXT = """
+AFTER = f"{int(HEAD) + 1:04}"
+NEXT = f"""
 from alembic import op
 import sqlalchemy as sa
 
-revision = "0002"
-down_revision = "0001"
+revision = "{AFTER}"
+down_revision = "{HEAD}"
 
 def upgrade() -> None:
     with op.batch_alter_table("runs") as batch:
@@ -102,8 +105,8 @@ async def test_an_older_store_is_migrated_with_its_data(tmp_path: Path, monkeypa
         await store.save(RUN, [a_result()])
     later = tmp_path / "100% migrations"
     shutil.copytree(MIGRATIONS, later, ignore=shutil.ignore_patterns("__pycache__"))
-    (later / "versions" / "v0002_note.py").write_text(NEXT)
-    monkeypatch.setattr("assay.store.upgrading.HEAD", "0002")
+    (later / "versions" / f"v{AFTER}_note.py").write_text(NEXT)
+    monkeypatch.setattr("assay.store.upgrading.HEAD", AFTER)
     monkeypatch.setattr("assay.store.upgrading.MIGRATIONS", later)
     monkeypatch.setattr(upgrade, "__defaults__", (later,))
     with pytest.raises(ConfigInvalid, match="is from an older Assay and cannot be upgraded while it is only read"):
@@ -113,7 +116,30 @@ async def test_an_older_store_is_migrated_with_its_data(tmp_path: Path, monkeypa
         assert await store.results(RUN) == [a_result()]
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("SELECT note FROM runs").fetchall() == [("none",)]
-    assert revision_of(path) == [("0002",)]
+    assert revision_of(path) == [(AFTER,)]
+
+
+async def test_a_store_of_the_first_schema_is_brought_to_the_newest(tmp_path: Path) -> None:
+    """What older versions left behind: the first schema, made by its own migration, with a result in it."""
+    new = tmp_path / "new.db"
+    async with await Store.open(new) as store:
+        await store.create_run(a_run())
+        await store.save(RUN, [a_result()])
+    with closing(sqlite3.connect(new)) as connection, connection:
+        connection.execute("DROP INDEX ix_results_run_id_fault")
+        connection.execute("ALTER TABLE results DROP COLUMN fault")
+    set_revision(new, "0001")
+    async with await Store.open(new) as store:
+        assert await store.results(RUN) == [a_result()]
+        blamed = Fault(party=Party.SIMULATOR, reason="it made up an order number")
+        await store.save(RUN, [replace(a_result(), fault=blamed)])
+        assert (await store.summary(RUN)).faults == {"simulator": 1}
+        assert (await store.results(RUN))[0].fault == blamed
+    assert revision_of(new) == [(HEAD,)]
+    fresh = tmp_path / "fresh.db"
+    async with await Store.open(fresh):
+        pass
+    assert schema_of(new) == schema_of(fresh)
 
 
 async def test_a_migration_that_breaks_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,20 +149,20 @@ async def test_a_migration_that_breaks_changes_nothing(tmp_path: Path, monkeypat
     before = schema_of(path)
     later = tmp_path / "migrations"
     shutil.copytree(MIGRATIONS, later, ignore=shutil.ignore_patterns("__pycache__"))
-    (later / "versions" / "v0002_note.py").write_text(NEXT + "    raise RuntimeError('half way')\n")
-    monkeypatch.setattr("assay.store.upgrading.HEAD", "0002")
+    (later / "versions" / f"v{AFTER}_note.py").write_text(NEXT + "    raise RuntimeError('half way')\n")
+    monkeypatch.setattr("assay.store.upgrading.HEAD", AFTER)
     monkeypatch.setattr(upgrade, "__defaults__", (later,))
     with pytest.raises(RuntimeError, match="half way"):
         await Store.open(path)
     assert schema_of(path) == before
-    assert revision_of(path) == [("0001",)]
+    assert revision_of(path) == [(HEAD,)]
 
 
 @pytest.mark.parametrize("read_only", [False, True])
 @pytest.mark.parametrize(
     ("revision", "message"),
     [
-        ("0099", "is from a newer Assay (schema 0099, this one knows 0001): upgrade Assay"),
+        ("0099", "is from a newer Assay (schema 0099, this one knows " + HEAD + "): upgrade Assay"),
         ("4fe3a1", "has the schema revision '4fe3a1', which is none of Assay's"),
     ],
 )

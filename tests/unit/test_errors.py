@@ -24,6 +24,7 @@ from assay.errors import (
     ModelTimedOut,
     NotFound,
     PlanRefused,
+    SimulatorFailed,
     Problem,
     TargetFailed,
     TargetTimedOut,
@@ -33,7 +34,7 @@ from assay.errors import (
 
 FIXABLE = {DatasetInvalid, ConfigInvalid, UnknownName, PlanRefused, NotFound, Conflict}
 BROKEN = {
-    TargetFailed, TargetTimedOut, JudgeFailed, GraderFailed, ModelFailed, ModelRefused, ModelTimedOut, BudgetReached,
+    TargetFailed, TargetTimedOut, SimulatorFailed, JudgeFailed, GraderFailed, ModelFailed, ModelRefused, ModelTimedOut, BudgetReached,
 }  # fmt: skip
 
 

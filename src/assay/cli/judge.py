@@ -54,7 +54,8 @@ def answer_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def options_from(work: Workplace, judge: str | None, rest: dict[str, Any]) -> RunOptions:
-    options = RunOptions(judge=(work.settings.judge or OFFLINE) if judge is None else judge, **rest)
+    chosen = (work.settings.judge or OFFLINE) if judge is None else judge
+    options = RunOptions(judge=chosen, batch_criteria=work.settings.batch_criteria, **rest)
     return options if options.concurrency else replace(options, concurrency=work.settings.max_concurrency)
 
 

@@ -22,7 +22,11 @@ from assay.services.workplace import Workplace
 @click.argument("datasets", nargs=-1, required=True, metavar="DATASET...")
 @click.option("--dialect", default="", metavar="NAME", help="Read the files as this dialect instead of detecting it.")
 @click.option(
-    "--target", default="", metavar="SPEC", help="Who answers: recorded (default), chat:provider:model, a plug-in's."
+    "--target",
+    default="",
+    metavar="SPEC",
+    help="Who answers: recorded (default), a target of assay.yaml or a plug-in, chat:provider:model, http:URL,"
+    " function:module:callable, command:PROGRAM, adk:URL/APP, replay:SPEC …",
 )
 @click.option("--responses", multiple=True, metavar="FILE", help="Recorded answers, or `run:RUN` for an earlier run's.")
 @click.option(
@@ -36,6 +40,7 @@ from assay.services.workplace import Workplace
 @click.option(
     "--judge", default=None, metavar="SPEC", help="Who judges: offline (default), recorded:FILE, provider:model, none."
 )
+@click.option("--batch-criteria", is_flag=True, help="One call of a live judge for all criteria of a case.")
 @click.option("--graders", callback=read(names), metavar="A,B", help="Only these graders.")
 @click.option("--evals", multiple=True, metavar="FILE", help="Evals of your own: YAML, or a definition file (JSON).")
 @click.option("--profile", default="", metavar="NAME", help="Pass marks to use instead of those the cases name.")
@@ -60,6 +65,25 @@ from assay.services.workplace import Workplace
 @click.option(
     "--state", multiple=True, callback=read(pairs), metavar="KEY:VALUE", help="Initial session state for the target."
 )
+@click.option(
+    "--simulator",
+    default=None,
+    metavar="SPEC",
+    help="Who plays the user in scenarios: offline (default: no model), provider:model, a plug-in's.",
+)
+@click.option(
+    "--replay-spoiled",
+    "replays",
+    default=0,
+    metavar="N",
+    help="Play a conversation again, up to N times, where the simulated user spoiled it.",
+)
+@click.option(
+    "--criteria-from",
+    default="",
+    metavar="TESTSET",
+    help="Hold finished conversations (a file, or run:RUN as DATASET) against all success criteria of this test set.",
+)
 @click.option("--repeat", default=1, show_default=True, metavar="N", help="Independent conversations for each case.")
 @click.option("--limit", type=int, default=None, metavar="N", help="Only the first N cases.")
 @click.option(
@@ -76,7 +100,13 @@ from assay.services.workplace import Workplace
 @judge_options
 @output_options
 def command(
-    work: Workplace, judge: str | None, outputs: tuple[str, ...], quiet: bool, as_json: bool, **rest: Any
+    work: Workplace,
+    judge: str | None,
+    simulator: str | None,
+    outputs: tuple[str, ...],
+    quiet: bool,
+    as_json: bool,
+    **rest: Any,
 ) -> int:
     """Run DATASETs: every case, graded, decided and kept.
 
@@ -85,7 +115,10 @@ def command(
     A key in the environment alone never selects a judge that costs money.
     """
     check_outputs(outputs)
-    options = RunOptions(judge=(work.settings.judge or OFFLINE) if judge is None else judge, **rest)
+    judge = (work.settings.judge or OFFLINE) if judge is None else judge
+    simulator = work.settings.simulator if simulator is None else simulator
+    options = RunOptions(judge=judge, simulator=simulator, **rest)
+    options = replace(options, batch_criteria=options.batch_criteria or work.settings.batch_criteria)
     if options.concurrency is None:
         options = replace(options, concurrency=work.settings.max_concurrency)
     with watching(quiet=quiet or as_json) as watch:

@@ -46,6 +46,7 @@ _QUESTION: Json = {
         "reference_data": reference_data.SCHEMA,
         "updated_datetime": {"type": "string"},
         "agent": {"type": "string"},
+        "initial_state": {"type": "object"},
     },
 }
 _SHAPE = Shape(_QUESTION)
@@ -147,6 +148,7 @@ def _case(question: Json, agent: str, metadata: Json) -> Case:
         world=World.GOLDEN,
         labels=labels(question.get("metadata", {}), agent=question.get("agent", agent)),
         metadata=kept | metadata,
+        state=question.get("initial_state", {}),
     )
 
 
@@ -194,6 +196,8 @@ def question_document(case: Case, agent: str) -> Json:
         **{key: given[key] for key in _KEPT if key in given},
         "reference_data": reference_document(case.expectations, given.get("reference_data", {})),
     }
+    if case.state:
+        document["initial_state"] = case.state
     if labels(given.get("metadata", {}), agent=agent) != case.labels:
         document["agent"] = case.labels.get("agent", "")
     put_back(document, given.get(UNKNOWN, {}))

@@ -16,6 +16,7 @@ from assay.dialects.lines import Watch
 from assay.dialects.problems import unknown_fields
 from assay.dialects.reference_data import TEXT
 from assay.dialects.schema_fit import Shape
+from assay.dialects.test_set_scenarios import FIELDS, LOOSE, NEEDED, STATE, USED, scenario_faults, scenario_of
 from assay.dialects.test_set_writing import (
     BY_NAME,
     HEADER,
@@ -27,7 +28,7 @@ from assay.dialects.test_set_writing import (
 )
 from assay.dialects.wording import shown
 from assay.errors import Level, Problem
-from assay.model.case import Case, Input, Scenario, SingleTurn, World
+from assay.model.case import Case, Input, SingleTurn, World
 from assay.model.expectation import (
     Criteria,
     Criterion,
@@ -43,14 +44,11 @@ _NOT_RUN = {
     "transcript": "transcripts that exist already are graded with --responses",
     "voice_simulation": "calls by voice cannot be made here; write it as a scenario",
 }
-MAX_TURNS = 8
 _NAMES: Json = {"type": "array", "items": TEXT, "uniqueItems": True}
-_LOOSE: Json = {"type": ["string", "null"]}
-_TURNS: Json = {"type": ["integer", "null"], "minimum": 1}
 
 
 def _inputs(**needed: Json) -> Json:
-    fields = {"message": _LOOSE, "persona": _LOOSE, "initial_message": _LOOSE, "max_turns": _TURNS}
+    fields = {"message": LOOSE, "persona": LOOSE, **FIELDS, "state": STATE}
     return {"type": "object", "required": list(needed), "properties": fields | needed}
 
 
@@ -73,15 +71,15 @@ _ENTRY: Json = {
                 "success_criteria": _NAMES,
                 "should_use_tools": _NAMES,
                 "should_not_use_tools": _NAMES,
-                "expected_outcome": _LOOSE,
+                "expected_outcome": LOOSE,
             },
         },
         "tags": {"type": "array", "items": TEXT},
-        "priority": _LOOSE,
+        "priority": LOOSE,
     },
     "allOf": [
         _when(SINGLE_TURN, _inputs(message=TEXT)),
-        _when(SCENARIO, _inputs(persona=TEXT, initial_message=TEXT)),
+        _when(SCENARIO, {**_inputs(persona=TEXT), **NEEDED}),
     ],
 }
 _HEADER: Json = {
@@ -89,9 +87,9 @@ _HEADER: Json = {
     "agent_id": {"type": "string"},
     "version": {"type": "integer", "minimum": 1},
     "name": {"type": "string"},
-    "description": _LOOSE,
-    "created_at": _LOOSE,
-    "updated_at": _LOOSE,
+    "description": LOOSE,
+    "created_at": LOOSE,
+    "updated_at": LOOSE,
 }
 SCHEMA: Json = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -141,6 +139,7 @@ class TestSetDialect:
 def _entry(entry: Any, spot: Spot, problems: list[Problem], header: Json) -> Iterator[Case | Problem]:
     if isinstance(entry, dict):
         problems += _contradictions(entry, spot)
+        problems += scenario_faults(entry.get("inputs"), spot.below("inputs"))
     sound = not any(problem.level is Level.ERROR for problem in problems)
     apart = Extras({}, []) if sound and _is_plain(entry) else set_apart(entry, _ENTRY, spot)
     yield from problems
@@ -188,6 +187,7 @@ def _listed(entry: Json, name: str) -> list[Any]:
 def _case(entry: Json, header: Json, unknown: Json) -> Case:
     given, used = _given(entry)
     unused = {key: value for key, value in entry["inputs"].items() if key not in used and value is not None}
+    state = unused.pop("state", {})
     metadata: Json = {HEADER: header} if header else {}
     if unused:
         metadata["inputs"] = unused
@@ -202,6 +202,7 @@ def _case(entry: Json, header: Json, unknown: Json) -> Case:
         tags=tuple(entry.get("tags", ())),
         labels=labels_of(entry["type"], entry.get("priority")),
         metadata=metadata,
+        state=state,
     )
 
 
@@ -210,13 +211,7 @@ def _given(entry: Json) -> tuple[Input, tuple[str, ...]]:
     inputs = entry["inputs"]
     if entry["type"] == SINGLE_TURN:
         return SingleTurn(message=inputs["message"]), ("message",)
-    turns = inputs.get("max_turns")
-    scenario = Scenario(
-        persona=inputs["persona"],
-        initial_message=inputs["initial_message"],
-        max_turns=MAX_TURNS if turns is None else int(turns),
-    )
-    return scenario, ("persona", "initial_message", "max_turns")
+    return scenario_of(inputs), USED
 
 
 def _expectations(expected: Json) -> Iterator[Expectation]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from assay.dialects.documents import Json, Reason, beyond, foreign_expectations, unplaced
 from assay.dialects.extras import KEY as UNKNOWN
 from assay.dialects.extras import put_back
+from assay.dialects.test_set_scenarios import scenario_document, unwritable_scenario
 from assay.model.case import Case, Input, Scenario, Script, SingleTurn
 from assay.model.expectation import (
     ArgumentMode,
@@ -41,7 +42,7 @@ def entry_document(case: Case) -> Json:
         "item_id": case.id,
         "type": kind,
         "name": case.name,
-        "inputs": {**inputs, **case.metadata.get("inputs", {})},
+        "inputs": {**inputs, **({"state": case.state} if case.state else {}), **case.metadata.get("inputs", {})},
         "expected": _expected_document(case.expectations),
         "tags": list(case.tags),
     }
@@ -55,8 +56,8 @@ def _inputs_document(given: Input) -> tuple[str, Json]:
     match given:
         case SingleTurn(message=message):
             return SINGLE_TURN, {"message": message}
-        case Scenario(persona=persona, initial_message=opening, max_turns=turns):
-            return SCENARIO, {"persona": persona, "initial_message": opening, "max_turns": turns}
+        case Scenario():
+            return SCENARIO, scenario_document(given)
         case Script(turns=turns):
             return SINGLE_TURN, {"message": turns[0]}
 
@@ -89,6 +90,8 @@ def unwritable(case: Case) -> Iterator[Reason]:
         yield "input", "fixed turns after the first one have no place in a test set"
     if isinstance(case.input, SingleTurn) and case.input != SingleTurn(message=case.input.message):
         yield "input", "context, history and attachments have no place in a test set"
+    if isinstance(case.input, Scenario):
+        yield from unwritable_scenario(case.input)
     yield from _unwritable_expectations(case)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from assay.engine.converse import converse
 from assay.engine.plan import Lane, Rules
-from assay.errors import BudgetReached, CaseFailure, GraderFailed, boundary
+from assay.errors import BudgetReached, CaseFailure, GraderFailed, TargetFailed, boundary
 from assay.graders.base import Grader
 from assay.model.case import Case
 from assay.model.result import BUDGET, Failure, Result
@@ -18,12 +18,14 @@ from assay.model.verdict import Decision, Verdict
 async def attempt(case: Case, lane: Lane, rules: Rules) -> Result:
     """What one candidate made of one case. Whatever breaks inside becomes data; the other cases go on."""
     try:
-        transcript = await converse(case, lane.target)
+        held = await converse(case, lane)
     except BudgetReached as reached:
         return lane.result(case, out_of_budget(reached))
-    except CaseFailure as failure:
-        decision = Decision(verdict=Verdict.ERRORED, reasons=(str(failure),), grades=())
-        return lane.result(case, decision, failures=(Failure.of(failure),))
+    transcript = held.transcript
+    if held.failure is not None or transcript is None:
+        broken = held.failure or TargetFailed("nothing was said")
+        decision = Decision(verdict=Verdict.ERRORED, reasons=(str(broken),), grades=())
+        return lane.result(case, decision, transcript=transcript, failures=(Failure.of(broken),))
     grades: list[Grade] = []
     failures: list[Failure] = []
     for grader in lane.graders:

@@ -1,83 +1,154 @@
-"""The conversation with a target: send the user's side, collect what comes back, close. No grading here."""
+"""The conversation with a target: let the user's side speak, collect what comes back, close. No grading here."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
 
-from assay.errors import TargetFailed, boundary
-from assay.model.case import Case, user_turns
-from assay.model.transcript import Message, Role, Transcript, Usage
-from assay.targets.base import Closing, Finished, Reply, Session, Target
+from msgspec import Struct
+from msgspec.structs import replace
 
+from assay.engine.assembling import assembled as assembled
+from assay.engine.plan import Lane
+from assay.errors import BudgetReached, CaseFailure, SimulatorFailed, TargetFailed, TargetTimedOut, boundary
+from assay.model.case import Case, Scenario
+from assay.model.simulation import Ending, Simulation, Slip
+from assay.model.transcript import Message, Role, Transcript
+from assay.targets.base import Closing, Finished, Reply, Session
+from assay.users.base import Leave, Move, Say, User
+from assay.users.fidelity import slips
 
-async def converse(case: Case, target: Target) -> Transcript:
-    """Everything said and done; a target that breaks raises `TargetFailed` naming it."""
-    with boundary(TargetFailed, f"target {target.name!r}"):
-        session = await target.open(case)
-        if isinstance(session, Finished):
-            return session.transcript
-        closed = False
-        try:
-            replies = [(text, await session.send(text)) for text in user_turns(case.input)]
-            closing = await session.close()
-            closed = True
-        finally:
-            if not closed:
-                await _close_quietly(session)
-        return assembled(replies, closing)
+T = TypeVar("T")
 
 
-async def _close_quietly(session: Session) -> None:
-    """The first failure is the one to report; closing after it must not hide it."""
+class Conversation(Struct, frozen=True):
+    """What came of it. Where it broke, `failure` says how, and `transcript` holds what was said until then."""
+
+    transcript: Transcript | None = None
+    failure: CaseFailure | None = None
+
+    @property
+    def spoiled(self) -> bool:
+        """Whether the simulated user made it useless."""
+        played = self.transcript.simulation if self.transcript else None
+        return played is not None and played.spoiled and self.failure is None
+
+
+async def converse(case: Case, lane: Lane) -> Conversation:
+    """Everything said and done. A conversation that the simulated user spoiled is played again, as often as the lane
+    allows; what was wrong with each is kept. Only a reached budget is raised: nothing was tried, then."""
+    discarded: list[tuple[Slip, ...]] = []
+    while (held := await _held(case, lane, len(discarded) + 1)).spoiled and len(discarded) < lane.replays:
+        discarded.append(_played(held).slips)
+    if not discarded or held.transcript is None or held.transcript.simulation is None:
+        return held
+    played = replace(held.transcript.simulation, discarded=tuple(discarded))
+    return Conversation(replace(held.transcript, simulation=played), held.failure)
+
+
+def _played(held: Conversation) -> Simulation:
+    assert held.transcript is not None and held.transcript.simulation is not None
+    return held.transcript.simulation
+
+
+async def _held(case: Case, lane: Lane, attempt: int) -> Conversation:
+    """One conversation from its beginning."""
+    talk = None
     try:
-        with boundary(TargetFailed, "close"):
-            await session.close()
-    except TargetFailed:
-        return
+        session = await _in_time(_opened(case, lane), lane.limits.turn_seconds, f"{lane.whom}: no session was opened")
+        if isinstance(session, Finished):
+            return Conversation(session.transcript)
+        talk = Talk(case, lane)
+        late = f"{lane.whom}: the conversation was not over"
+        await _in_time(talk.play(session, lane.users.open(case, attempt)), lane.limits.case_seconds, late)
+    except BudgetReached:
+        raise
+    except CaseFailure as failure:
+        return Conversation(talk.transcript() if talk and talk.replies else None, failure)
+    return Conversation(talk.transcript())
 
 
-def assembled(replies: Sequence[tuple[str, Reply]], closing: Closing) -> Transcript:
-    """One transcript from the turns: the answer is the last thing said to the user, not the thinking beside a call."""
-    messages: list[Message] = []
-    for text, reply in replies:
-        messages.append(Message(role=Role.USER, content=text))
-        messages += reply.messages
-    return Transcript(
-        answer=final_answer(messages),
-        messages=tuple(messages),
-        state=closing.state,
-        spans=closing.spans,
-        usage=total(reply.usage for _, reply in replies),
-    )
+async def _opened(case: Case, lane: Lane) -> Session | Finished:
+    with boundary(TargetFailed, lane.whom):
+        return await lane.target.open(case)
 
 
-def final_answer(messages: Sequence[Message]) -> str:
-    """The last assistant message without tool calls after the last user message; empty when there was none."""
-    for message in reversed(messages):
-        if message.role is Role.USER:
-            return ""
-        if message.role is Role.ASSISTANT and message.content and not message.tool_calls:
-            return message.content
-    return ""
+async def _in_time(work: Coroutine[Any, Any, T], seconds: float | None, late: str) -> T:
+    """What takes longer is given up. A time limit of its own that the target keeps is the target's to report."""
+    if seconds is None:
+        return await work
+    try:
+        async with asyncio.timeout(seconds):
+            return await work
+    except TimeoutError as error:
+        raise TargetTimedOut(f"{late} within {seconds:g} seconds") from error
 
 
-def total(usages: Iterable[Usage | None]) -> Usage | None:
-    """The sum of what is known; None where nothing is, and an amount that one turn does not know stays unknown."""
-    known = [usage for usage in usages if usage is not None]
-    if not known:
-        return None
-    return Usage(
-        prompt_tokens=_sum([usage.prompt_tokens for usage in known]),
-        completion_tokens=_sum([usage.completion_tokens for usage in known]),
-        cached_tokens=_sum([usage.cached_tokens for usage in known]),
-        thinking_tokens=_sum([usage.thinking_tokens for usage in known]),
-        cost_usd=_money([usage.cost_usd for usage in known]),
-    )
+class Talk:
+    """A conversation while it goes on."""
+
+    def __init__(self, case: Case, lane: Lane) -> None:
+        self.replies: list[tuple[str, Reply]] = []
+        self._closing = Closing()
+        self._case = case
+        self._lane = lane
+        self._said: list[Message] = []
+        self._left: Leave | None = None
+
+    async def play(self, session: Session, user: User) -> None:
+        """Turn by turn, until the user leaves; the session is closed whatever happens."""
+        left = False
+        try:
+            while isinstance(move := await self._next(user), Say):
+                await self._turn(session, move.text)
+            self._left, left = move, True
+        finally:
+            if not left:
+                await self._close_quietly(session)
+        with boundary(TargetFailed, f"{self._lane.whom}, closing"):
+            self._closing = await session.close()
+
+    async def _next(self, user: User) -> Move:
+        with boundary(SimulatorFailed, f"the user played by {self._lane.users.name!r}"):
+            move = await user.next(self._said)
+        given = self._case.input
+        if isinstance(move, Say) and isinstance(given, Scenario) and len(self.replies) >= given.max_turns:
+            return Leave(Ending.TURN_LIMIT, f"the user has spoken {given.max_turns} times")
+        return move
+
+    async def _turn(self, session: Session, text: str) -> None:
+        self._said.append(Message(role=Role.USER, content=text))
+        late = f"{self._lane.whom}: turn {len(self.replies) + 1} was not answered"
+        reply = await _in_time(self._sent(session, text), self._lane.limits.turn_seconds, late)
+        self._said += reply.messages
+        self.replies.append((text, reply))
+
+    async def _sent(self, session: Session, text: str) -> Reply:
+        with boundary(TargetFailed, self._lane.whom):
+            return await session.send(text)
+
+    async def _close_quietly(self, session: Session) -> None:
+        """The first failure is the one to report; closing after it must not hide it, nor hold it up."""
+        try:
+            with boundary(TargetFailed, "close"):
+                self._closing = await _in_time(_closed(session), CLOSING_SECONDS, "close")
+        except CaseFailure:
+            return
+
+    def transcript(self) -> Transcript:
+        transcript = assembled(self.replies, self._closing)
+        given, left = self._case.input, self._left
+        if not isinstance(given, Scenario) or left is None:
+            return transcript
+        found = slips(given, transcript.messages, left.ending)
+        played = Simulation(user=self._lane.users.name, ending=left.ending, reason=left.reason, slips=found)
+        return replace(transcript, simulation=played)
 
 
-def _sum(amounts: list[int | None]) -> int | None:
-    return None if any(amount is None for amount in amounts) else sum(amount or 0 for amount in amounts)
+CLOSING_SECONDS = 10.0
+"""How long a session that broke may take to be closed."""
 
 
-def _money(amounts: list[float | None]) -> float | None:
-    return None if any(amount is None for amount in amounts) else sum(amount or 0.0 for amount in amounts)
+async def _closed(session: Session) -> Closing:
+    return await session.close()

@@ -17,15 +17,32 @@ from assay.model.score import Grade
 from assay.model.verdict import Decision
 from assay.policies.base import Policy
 from assay.targets.base import Target
+from assay.users.base import UserSide
+from assay.users.script import ScriptedUsers
+
+
+class Limits(Struct, frozen=True, kw_only=True):
+    """How long a turn and a whole conversation may take, in seconds; None: as long as the target allows itself."""
+
+    turn_seconds: float | None = None
+    case_seconds: float | None = None
 
 
 class Lane(Struct, frozen=True, kw_only=True):
-    """One candidate in one repeat: whom to talk to and who grades. Every case goes through every lane."""
+    """One candidate in one repeat: whom to talk to, who plays the user and who grades. Every case goes through every
+    lane. `replays`: how often a conversation that the simulated user spoiled is played again."""
 
     target: Target
     graders: Sequence[Grader]
+    users: UserSide = ScriptedUsers()
     candidate: str = ""
     repeat: int = 1
+    limits: Limits = Limits()
+    replays: int = 0
+
+    @property
+    def whom(self) -> str:
+        return f"target {self.target.name!r}"
 
     def result(self, case: Case, decision: Decision, **rest: Any) -> Result:
         return Result(

@@ -11,8 +11,9 @@ from msgspec.structs import replace
 
 from assay.engine.attempt import attempt
 from assay.engine.plan import Lane, Rules
-from assay.model.case import Case
+from assay.model.case import Case, Scenario
 from assay.model.result import Result
+from assay.users.attribution import fault
 
 Clock = Callable[[], datetime]
 
@@ -92,11 +93,17 @@ async def _work(todo: Iterator[Todo], rules: Rules, outbox: Outbox, concurrency:
             started = clock()
             result = await attempt(next_.case, next_.lane, rules)
             took = (clock() - started).total_seconds() * 1000
-            await outbox.put(replace(result, position=next_.position, created_at=started, duration_ms=took))
+            result = replace(result, position=next_.position, created_at=started, duration_ms=took)
+            await outbox.put(attributed(result) if isinstance(next_.case.input, Scenario) else result)
 
     async with asyncio.TaskGroup() as group:
         for _ in range(max(1, concurrency)):
             group.create_task(worker())
+
+
+def attributed(result: Result) -> Result:
+    """With the one who is answerable, where a simulated conversation did not pass."""
+    return replace(result, fault=fault(result.verdict, result.transcript, result.grades, result.failures))
 
 
 def _first(error: BaseException) -> BaseException:

@@ -9,6 +9,7 @@ from assay.graders.explain_evals import explain_evals
 from assay.graders.golden_judged import golden_judged
 from assay.graders.reference_answer import ReferenceAnswerGrader
 from assay.graders.rubric_rules import RubricGrader
+from assay.graders.simulator_fidelity import JudgedFidelityGrader
 from assay.graders.weighted_criteria import WeightedCriteriaGrader
 
 
@@ -21,4 +22,5 @@ def judged_graders() -> tuple[Binding, ...]:
         WeightedCriteriaGrader(),
         ReferenceAnswerGrader(),
         *golden_judged(),
+        JudgedFidelityGrader(),
     )

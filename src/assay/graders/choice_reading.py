@@ -15,6 +15,7 @@ from assay.graders.choice_words import FILLER
 from assay.matching.text import words
 from assay.model.expectation import Choice
 
+_ASKED_FOR = re.compile(r"Answer: (?P<id>[0-9A-Za-z])\s*")
 # Some models print their thinking between other brackets, or in a channel of its own.
 _OTHER_BRACKETS = re.compile(r"(?:\[|◁|<seed:)(?P<name>/?think)(?:\]|▷|>)|</seed:think>", re.IGNORECASE)
 _THINKING = re.compile(
@@ -40,6 +41,25 @@ def read_choice(answer: str, choices: Sequence[Choice]) -> Reading | None:
     options = Options(choices)
     if answer in options.ids and options.named_by_text(answer) in (None, Chosen((answer,))):
         return Chosen((answer,))
+    return _as_asked(answer, options) or searched(answer, options)
+
+
+def _as_asked(answer: str, options: Options) -> Chosen | None:
+    """What models that do as they are told reply, and nothing else: `Answer: B`. A search would find the same, for many
+    times the price. Where any option could be meant by these words in another way, it has to."""
+    match = _ASKED_FOR.fullmatch(answer)
+    if match is None or (named := match["id"]) not in options.ids or not all(map(_is_one_sign, options.ids)):
+        return None
+    texts = options.by_text
+    return None if words(answer) in texts or words(named) in texts else Chosen((named,))
+
+
+def _is_one_sign(named: str) -> bool:
+    return len(named) == 1 and named.isascii() and named.isalnum()
+
+
+def searched(answer: str, options: Options) -> Reading | None:
+    """The choice, from whichever sign of it is the surest."""
     text = spoken(answer)
     if not text:
         return None

@@ -22,14 +22,11 @@ MULTI_TURN = "multi_turn_"
 SINGLE_TURN = "the conversation has a single turn"
 
 
-class GoldenJudgedGrader(WholeGrader):
-    """Wants golden cases that its judge can speak about. `optional`: a plan asks live judges only when told to."""
+class JudgeWilling(WholeGrader):
+    """Asks only what its judge can speak about. `optional`: a plan asks live judges only when told to."""
 
     optional = True
     covering: Covering | None = None
-
-    def __init__(self, name: str) -> None:
-        self.name = name
 
     def bind(self, setting: Setting) -> Self:
         bound = super().bind(setting)
@@ -37,10 +34,20 @@ class GoldenJudgedGrader(WholeGrader):
         bound.covering = judge if isinstance(judge, Covering) else None
         return bound
 
-    def wants(self, case: Case) -> bool:
-        if self.judge is None or case.world != World.GOLDEN:
+    def willing(self, case: Case) -> bool:
+        if self.judge is None:
             return False
         return self.covering is None or self.covering.covers(case, self.name)
+
+
+class GoldenJudgedGrader(JudgeWilling):
+    """Wants golden cases."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def wants(self, case: Case) -> bool:
+        return case.world == World.GOLDEN and self.willing(case)
 
 
 class RatedToFive(GoldenJudgedGrader):

@@ -11,6 +11,7 @@ from typing import Any, Self
 from assay.errors import JudgeFailed
 from assay.graders.base import Setting
 from assay.judges.base import Judge, Question
+from assay.judges.batching import Batch, ruled_on
 from assay.judges.evidence import flagged, missing
 from assay.judges.panel import decided
 from assay.judges.rulings import NotApplicable, Ruling
@@ -50,6 +51,7 @@ class JudgedGrader:
         part: Part | None = None,
         mark: Mark | None = None,
         prompt: str = "",
+        batch: Batch | None = None,
     ) -> Grade:
         """The judge's ruling as a Score; or why there is none. `prompt`: the question in the grader's own words."""
         mark = mark or self.mark
@@ -63,6 +65,7 @@ class JudgedGrader:
             agent=self.setting.agent,
             rubric=self.setting.rubric,
             prompt=prompt,
+            batch=batch,
         )
         try:
             given, reply = await decided(self.judge, question, read, self._held_to(case, part, mark))
@@ -137,14 +140,23 @@ class PartsGrader(JudgedGrader):
         """The sum over the parts that have a value (at least one has)."""
         raise NotImplementedError
 
-    async def answered(self, case: Case, transcript: Transcript, part: Part, mark: Mark) -> Grade:
+    def by_program(self, part: Part) -> bool:
+        """Whether this one needs no judge."""
+        return False
+
+    async def answered(self, case: Case, transcript: Transcript, part: Part, mark: Mark, batch: Batch) -> Grade:
         """One of them: the judge's, unless it needs none."""
-        return await self.asked(case, transcript, self.read, part, mark)
+        return await self.asked(case, transcript, self._understood, part, mark, batch=batch)
 
     async def grade(self, case: Case, transcript: Transcript) -> Sequence[Grade]:
-        asking = (self.answered(case, transcript, part, mark) for part, mark in self.parts(case))
+        parts = list(self.parts(case))
+        batch = Batch([part for part, _ in parts if not self.by_program(part)], self.read)
+        asking = (self.answered(case, transcript, part, mark, batch) for part, mark in parts)
         grades: list[Grade] = list(await gather(*asking))
         return [*grades, self._summed(grades)]
+
+    def _understood(self, content: Any) -> Ruling:
+        return self.read(ruled_on(content))
 
     def _summed(self, parts: Sequence[Grade]) -> Grade:
         """A sum with an errored part is errored; parts that do not apply are left out of it."""

@@ -11,6 +11,7 @@ from typing import Any, Self
 from assay.graders.base import Setting
 from assay.graders.judged import Mark, PartsGrader
 from assay.graders.outcome_checks import OutcomeCheck, outcome_check
+from assay.judges.batching import Batch
 from assay.judges.reading import read_check
 from assay.judges.rulings import Check, NotApplicable
 from assay.model.case import Case
@@ -44,10 +45,13 @@ class RubricGrader(PartsGrader):
             part = Part(id=rule.id, text=rule.name, severity=rule.severity, scope=scope, position=position)
             yield part, _HOLDS
 
-    async def answered(self, case: Case, transcript: Transcript, part: Part, mark: Mark) -> Grade:
+    def by_program(self, part: Part) -> bool:
+        return part.id in self.checks
+
+    async def answered(self, case: Case, transcript: Transcript, part: Part, mark: Mark, batch: Batch) -> Grade:
         check = self.checks.get(part.id)
         if check is None:
-            return await super().answered(case, transcript, part, mark)
+            return await super().answered(case, transcript, part, mark, batch)
         return check.grade(self.name, part, transcript.state, self.setting.now)
 
     def read(self, content: Any) -> Check | NotApplicable:

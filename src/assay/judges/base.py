@@ -20,7 +20,8 @@ class Question(Struct, frozen=True, kw_only=True):
     bounded number of times; `replied` is what it was then, `unreadable` what was wrong with it. `prompt` is the whole
     question in words where the grader brings its own (custom evals), with what others wrote in it quoted already;
     `schema` is then the shape of the reply, where there is one. `member` names whom of a panel this is put to, `vote`
-    counts from 1 where the same judge may be asked several times, `order` tells the two orders of a pair apart.
+    counts from 1 where the same judge may be asked several times, `order` tells the two orders of a pair apart. `batch`
+    is what else the grader asks at the same time (batching.py); `parts` are all of these where one reply rules on them.
     """
 
     grader: str
@@ -37,6 +38,8 @@ class Question(Struct, frozen=True, kw_only=True):
     member: str = ""
     vote: int = 0
     order: str = ""
+    parts: tuple[Part, ...] = ()
+    batch: object = None
 
 
 class Reply(Struct, frozen=True, kw_only=True):

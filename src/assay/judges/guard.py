@@ -27,6 +27,10 @@ _WHOLE = frozenset({"trace", "conversation", "tool_calls", "steps"})
 _BLANK = "\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
 
 
+ABOUT_OTHERS = frozenset({"simulator_fidelity_judged"})
+"""Graders that ask about somebody else than the one who answered."""
+
+
 class GuardedJudge:
     """Asks `judge`, unless there is nothing to judge."""
 
@@ -39,7 +43,8 @@ class GuardedJudge:
         return self._judge.covers(case, grader, part) if isinstance(self._judge, Covering) else True
 
     async def ask(self, question: Question) -> Reply:
-        if not question.prompt and prompt_names(question.grader) and says_nothing(question):
+        about_answer = not question.prompt and question.grader not in ABOUT_OTHERS and prompt_names(question.grader)
+        if about_answer and says_nothing(question):
             return Reply(content=lowest(question), judge=NAME, cost_usd=0.0)
         return await self._judge.ask(question)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.judges.agent_notes import agent_notes, available_tools, source_notes
 from assay.judges.answer_text import judged_text
@@ -35,6 +36,9 @@ class Asked(Struct, frozen=True):
 
     question: Question
     documents: Documents
+
+
+Shown = Callable[[Asked], str]
 
 
 def _question(asked: Asked) -> str:
@@ -78,6 +82,23 @@ def _trace(asked: Asked) -> str:
 def _user(asked: Asked) -> str:
     given = asked.question.case.input
     return given.persona if isinstance(given, Scenario) else ""
+
+
+def _user_brief(asked: Asked) -> str:
+    """The part that a simulated user plays."""
+    given = asked.question.case.input
+    if not isinstance(given, Scenario):
+        return ""
+    plan = [f"{f'when {step.when}: ' if step.when else ''}{step.say}" for step in given.plan]
+    told = {
+        "persona": given.persona,
+        "opening message": given.initial_message,
+        "goal": given.goal,
+        "facts they hold": "\n".join(f"{fact.name}: {fact.value}" for fact in given.facts),
+        "plan": _numbered(plan),
+        "messages they may send at most": str(given.max_turns),
+    }
+    return "\n".join(f"{title}:\n{prefixed(text)}" for title, text in told.items() if text)
 
 
 def _tool_calls(asked: Asked) -> str:
@@ -149,6 +170,25 @@ def _explanation(asked: Asked) -> str:
     return next((each.description for each in criteria if wanted and each.id == wanted.id), "")
 
 
+def _statements(asked: Asked) -> str:
+    return _by_id(asked, _statement, "its explanation", _explanation)
+
+
+def _rules(asked: Asked) -> str:
+    return _by_id(asked, _rule, "its severity", _severity)
+
+
+def _by_id(asked: Asked, shown: Shown, title: str, beside: Shown) -> str:
+    """All that one reply is to rule on, each under its id, with what is said beside it."""
+    lines: list[str] = []
+    for part in asked.question.parts:
+        one = Asked(replace(asked.question, part=part), asked.documents)
+        lines.append(f"{name_of(part.id)}:\n{prefixed(shown(one))}")
+        if told := beside(one):
+            lines.append(f"{title}:\n{prefixed(told)}")
+    return "\n".join(lines)
+
+
 def _rule(asked: Asked) -> str:
     part, rule = asked.question.part, _ruled(asked)
     if rule is None:
@@ -198,7 +238,7 @@ def _expected(asked: Asked, kind: type[Any]) -> list[Any]:
     return [each for each in asked.question.case.expectations if isinstance(each, kind)]
 
 
-INPUTS: Mapping[str, Callable[[Asked], str]] = {
+INPUTS: Mapping[str, Shown] = {
     "question": _question,
     "context": _context,
     "history": _history,
@@ -209,6 +249,7 @@ INPUTS: Mapping[str, Callable[[Asked], str]] = {
     "conversation": _conversation,
     "trace": _trace,
     "user": _user,
+    "user_brief": _user_brief,
     "tool_calls": _tool_calls,
     "steps": _steps,
     "final_state": _final_state,
@@ -221,7 +262,9 @@ INPUTS: Mapping[str, Callable[[Asked], str]] = {
     "expected_state": _expected_state,
     "statement": _statement,
     "explanation": _explanation,
+    "statements": _statements,
     "rule": _rule,
+    "rules": _rules,
     "severity": _severity,
     "agent": lambda asked: agent_notes(asked.question.agent),
     "agent_instructions": lambda asked: asked.question.agent.system_prompt if asked.question.agent else "",

@@ -20,6 +20,7 @@ from assay.model.score import UNIT, Scale
 ENDING = ".md"
 REPLY = "reply"
 HEX = 8
+BATCHED = "_batched"
 
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 _VARIANTS = {
@@ -36,6 +37,9 @@ class ReplyKind(Enum):
     GRADE = "grade"
     CHECK = "check"
     VERDICTS = "verdicts"
+    CHECKS = "checks"
+    RATINGS = "ratings"
+    GRADES = "grades"
 
 
 class Head(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -92,6 +96,14 @@ def prompts() -> Mapping[str, Prompt]:
 
 
 @cache
+def batched_prompts() -> Mapping[str, Prompt]:
+    """The prompts that ask about all criteria at once, by the name of the one that asks about each."""
+    folder = files("assay.judges") / "prompts" / "batches"
+    read = [_prompt(file) for file in folder.iterdir() if file.name.endswith(ENDING)]
+    return {prompt.name.removesuffix(BATCHED): prompt for prompt in sorted(read, key=lambda prompt: prompt.name)}
+
+
+@cache
 def part(name: str) -> str:
     """A text that prompts share."""
     return (files("assay.judges") / "prompts" / "parts" / f"{name}{ENDING}").read_text("utf-8").strip()
@@ -107,9 +119,13 @@ def prompt_version(grader: str) -> str:
     return "+".join(prompts()[name].version for name in prompt_names(grader))
 
 
+@cache
 def prompts_fingerprint() -> str:
-    """One hash over all prompts: it changes when any word of any prompt does."""
-    return sha256("\n".join(prompt.version for prompt in prompts().values()).encode()).hexdigest()
+    """One hash over all prompts, of pairs and batches too: it changes when any word that a judge is asked with does."""
+    versions = [prompt.version for prompt in (*prompts().values(), *batched_prompts().values())]
+    pairs = files("assay.judges") / "prompts" / "pairs"
+    texts = [file.read_text("utf-8") for file in sorted(pairs.iterdir(), key=lambda file: file.name)]
+    return sha256("\n".join((*versions, *texts)).encode()).hexdigest()
 
 
 def _prompt(file: Traversable) -> Prompt:
@@ -119,5 +135,7 @@ def _prompt(file: Traversable) -> Prompt:
     found = placeholders(body)
     if sorted(found) != sorted((*head.inputs, REPLY)) or file.name != head.name + ENDING:
         raise ValueError(f"{file.name}: its placeholders are {found}, its head says {head.name} and {head.inputs}")
-    shared = "".join(part(name) for name in ("system", head.reply.value, "not_applicable", "repair", "closing"))
+    pictures = ("pictures",) if "documents" in head.inputs else ()
+    said = ("system", head.reply.value, "not_applicable", "repair", "closing", *pictures)
+    shared = "".join(part(name) for name in said)
     return Prompt(head=head, body=body.strip(), sha8=sha256((text + shared).encode()).hexdigest()[:HEX])

@@ -11,16 +11,14 @@ from assay.judges.base import Question
 from assay.judges.dataset_policies import policy_of
 from assay.judges.documents import Documents
 from assay.judges.inputs import INPUTS, Asked
-from assay.judges.prompt_files import REPLY, Prompt, ReplyKind, filled, part, prompt_names, prompts
+from assay.judges.prompt_files import REPLY, Prompt, ReplyKind, batched_prompts, filled, part, prompt_names, prompts
 from assay.judges.quoting import TEXT_CAP, blocks
-from assay.judges.turns import user_side
-from assay.llm.parts import Message
-from assay.model.case import Case, SingleTurn
-from assay.model.expectation import CorrectChoice
+from assay.llm.parts import Image, Message
 from assay.model.transcript import Role
 
 EARLIER, WRONG = "earlier_reply", "what_was_wrong"
 NOT_APPLICABLE = "n/a"
+DOCUMENTS = "documents"
 NO_DOCUMENTS = Documents()
 
 _TEXT = {"type": "string"}
@@ -34,12 +32,14 @@ def prompt_for(question: Question) -> Prompt:
         raise JudgeFailed(f"there is no prompt for the grader {question.grader!r}")
     policy = policy_of(question.case)
     styled = (policy.criteria.value, policy.reference.value)
-    return prompts()[next((name for name in names if name in styled), names[0])]
+    name = next((name for name in names if name in styled), names[0])
+    return batched_prompts()[name] if question.parts else prompts()[name]
 
 
 def messages(question: Question, documents: Documents = NO_DOCUMENTS, cap: int = TEXT_CAP) -> tuple[Message, ...]:
     """What the judge is asked. On a second attempt the first reply comes back, as data, with what was wrong with it."""
     texts = _to_repair(question)
+    images: tuple[Image, ...] = ()
     if question.prompt:
         quoted = blocks(texts, cap)
         said = question.prompt
@@ -47,9 +47,11 @@ def messages(question: Question, documents: Documents = NO_DOCUMENTS, cap: int =
         prompt, asked = prompt_for(question), Asked(question, documents)
         quoted = blocks({name: INPUTS[name](asked) for name in prompt.head.inputs} | texts, cap)
         said = filled(prompt.body, quoted | {REPLY: reply_words(prompt)})
+        if DOCUMENTS in prompt.head.inputs:
+            images = documents.images(question.case)
     repair = filled(part("repair"), quoted) if texts else ""
-    user = "\n\n".join(text for text in (said, repair, part("closing")) if text)
-    return Message(Role.SYSTEM, part("system")), Message(Role.USER, user)
+    user = "\n\n".join(text for text in (said, images and part("pictures"), repair, part("closing")) if text)
+    return Message(Role.SYSTEM, part("system")), Message(Role.USER, user, images)
 
 
 @cache
@@ -65,22 +67,12 @@ def reply_schema(question: Question) -> dict[str, Any] | None:
     own words and reads what it asked for."""
     if question.prompt:
         return None
-    return _schema(prompt_for(question))
-
-
-def legal_prompt(case: Case, documents: Documents = NO_DOCUMENTS) -> tuple[Message, ...]:
-    """What a model under test is sent for a legal case: the earlier messages, then context and documents, then the
-    prompt, unless the last message of the user says it already, and the options of a choice."""
-    given = case.input
-    earlier = [Message(message.role, message.content) for message in user_side(case)]
-    asked = earlier.pop() if earlier and earlier[-1].role is Role.USER else None
-    context = given.context if isinstance(given, SingleTurn) else ""
-    tail = [context, documents.of(case), asked.content if asked else "", _options(case)]
-    return *earlier, Message(Role.USER, "\n\n".join(text for text in tail if text))
+    return schema_of(prompt_for(question))
 
 
 @cache
-def _schema(prompt: Prompt) -> dict[str, Any]:
+def schema_of(prompt: Prompt) -> dict[str, Any]:
+    """The JSON Schema of the replies to a prompt."""
     match prompt.head.reply:
         case ReplyKind.RATING:
             low, high = map(int, prompt.head.scale)
@@ -93,14 +85,13 @@ def _schema(prompt: Prompt) -> dict[str, Any]:
         case ReplyKind.VERDICTS:
             verdict = _object(criterion=_TEXT, reasoning=_TEXT, passed={"type": "boolean"})
             return _reply("verdicts", {"type": "array", "items": verdict})
-
-
-def _options(case: Case) -> str:
-    lists = [each.choices for each in case.expectations if isinstance(each, CorrectChoice)]
-    if not lists:
-        return ""
-    options = "\n".join(f"{choice.id}. {choice.text}" for choices in lists for choice in choices)
-    return f"{options}\n\nEnd with one line: `Answer:` and the letter, or all letters that are right."
+        case ReplyKind.CHECKS:
+            return _verdicts("passed", _or_not_applicable({"type": "boolean"}, prompt))
+        case ReplyKind.RATINGS:
+            low, high = map(int, prompt.head.scale)
+            return _verdicts("score", {"type": "integer", "enum": list(range(low, high + 1))})
+        case ReplyKind.GRADES:
+            return _verdicts("score", {"type": "number"})
 
 
 def _to_repair(question: Question) -> dict[str, str]:
@@ -118,6 +109,12 @@ def _or_not_applicable(value: dict[str, Any], prompt: Prompt) -> dict[str, Any]:
 
 def _reply(key: str, value: dict[str, Any]) -> dict[str, Any]:
     return _object(reason=_TEXT, evidence=_TEXTS, **{key: value})
+
+
+def _verdicts(key: str, value: dict[str, Any]) -> dict[str, Any]:
+    """One for each criterion. Which ids there are is not in the schema: providers work out every new one anew."""
+    verdict = _object(criterion_id=_TEXT, reason=_TEXT, evidence=_TEXTS, **{key: value})
+    return _object(verdicts={"type": "array", "items": verdict})
 
 
 def _object(**properties: Any) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from assay.graders.base import Binding, Grader
 from assay.model.profile import Profile
 from assay.policies.base import Policy
 from assay.targets.base import Target
+from assay.targets.making import Making
+from assay.users.base import UserSide
 
 
 class Named(Protocol):
@@ -61,7 +63,11 @@ class Kit:
     def __init__(self) -> None:
         self.dialects: Registry[Dialect] = Registry("dialect")
         self.targets: Registry[Target] = Registry("target")
+        self.kinds: Registry[Making] = Registry("kind of target")
+        self.users: Registry[UserSide] = Registry("simulated user")
         self.graders: Registry[Grader | Binding] = Registry("grader")
         self.profiles: Registry[Profile] = Registry("profile")
         self.policies: dict[str, Policy] = {}
         self.contracts: dict[str, dict[str, Any]] = {}
+        self.brought: list[str] = []
+        """What others brought into it, each with its version or hash: a run pins them."""

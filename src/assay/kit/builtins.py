@@ -17,6 +17,7 @@ from assay.graders.final_state import FinalStateGrader
 from assay.graders.library_evals import library_evals
 from assay.graders.measures import measures
 from assay.graders.output_contract import OutputContractGrader, builtin_contracts
+from assay.graders.simulator_fidelity import SimulatorFidelityGrader
 from assay.graders.tool_calls import tool_calls, tool_usage_accuracy
 from assay.graders.tools_used import ForbiddenToolsGrader, ToolsUsedGrader
 from assay.graders.trajectory import TrajectoryGrader
@@ -24,7 +25,27 @@ from assay.kit import Kit
 from assay.model.profile import Profile
 from assay.policies.builtin import builtin_policies
 from assay.prices.table import PriceTable
+from assay.targets.adk import AdkKind
+from assay.targets.command import CommandKind
+from assay.targets.frameworks.adk_runner import AdkAgentKind
+from assay.targets.frameworks.langgraph import LangGraphKind
+from assay.targets.frameworks.openai_agents import OpenAiAgentsKind
+from assay.targets.frameworks.pydantic_ai import PydanticAiKind
+from assay.targets.function import FunctionKind
+from assay.targets.http import HttpKind
+from assay.targets.making import Making
 from assay.targets.recorded import RecordedTarget
+
+TARGET_KINDS: tuple[Making, ...] = (
+    HttpKind(),
+    FunctionKind(),
+    CommandKind(),
+    AdkKind(),
+    AdkAgentKind(),
+    LangGraphKind(),
+    OpenAiAgentsKind(),
+    PydanticAiKind(),
+)
 
 
 def builtin_kit(profiles: Iterable[Profile], prices: PriceTable | None = None) -> Kit:
@@ -43,6 +64,8 @@ def register(kit: Kit, prices: PriceTable | None = None) -> None:
     kit.dialects.add(TestSetDialect())
     kit.dialects.add(LegalDialect())
     kit.targets.add(RecordedTarget())
+    for kind in TARGET_KINDS:
+        kit.kinds.add(kind)
     graders: tuple[Grader | Binding, ...] = (
         ChoiceGrader(),
         tool_calls(),
@@ -53,6 +76,7 @@ def register(kit: Kit, prices: PriceTable | None = None) -> None:
         ToolsUsedGrader(),
         ForbiddenToolsGrader(),
         OutputContractGrader(),
+        SimulatorFidelityGrader(),
         *judged_graders(),
         *library_evals(),
         *measures(prices),

@@ -25,6 +25,12 @@ def installed_plugins() -> Iterator[Register]:
         yield _checked(point.load, f"plug-in {point.name!r}")
 
 
+def installed_names() -> Iterator[str]:
+    """Each of them, with the version of its package."""
+    for point in entry_points(group=GROUP):
+        yield f"{point.name} ({point.dist.name} {point.dist.version})" if point.dist else point.name
+
+
 def plugin_file(path: Path) -> Register:
     """`register` of one Python file."""
     if not path.is_file():

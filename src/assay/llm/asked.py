@@ -85,6 +85,7 @@ class Asked:
             usage=usage,
             finish=answer.finish,
             tool_calls=answer.tool_calls,
+            echo=answer.echo,
             logprobs=answer.logprobs,
             cost_usd=cost,
             latency_ms=seconds * 1000,

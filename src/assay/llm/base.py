@@ -24,13 +24,14 @@ class Request(Struct, frozen=True, kw_only=True):
 
 class Completion(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What came back. `cost_usd` is what this call cost now (0 from the cache, None: price or tokens not known), while
-    `usage` is what the answer cost when it was made."""
+    `usage` is what the answer cost when it was made. `echo` goes back with the results of its tool calls."""
 
     text: str
     model: str
     usage: Usage
     finish: Finish = Finish.STOP
     tool_calls: tuple[ToolCall, ...] = ()
+    echo: Any = None
     logprobs: tuple[Token, ...] | None = None
     cost_usd: float | None = None
     latency_ms: float = 0.0

@@ -27,7 +27,7 @@ ATTEMPT_SECONDS = 120.0
 
 class Habits(Struct, frozen=True, kw_only=True):
     """How the door behaves: calls in flight for each model, seconds for an attempt, retries, and the rates of models by
-    `provider:model`."""
+    `provider:model`, `provider:*` (each of that provider's) or `*` (each)."""
 
     concurrency: int = 8
     attempt_seconds: float = ATTEMPT_SECONDS
@@ -102,7 +102,7 @@ class Door:
         adapter, habits, around = ADAPTERS[spec.provider], self._habits, self._around
         key = key_of(spec, self._environ)
         self.redactor.learn(key)
-        rates = habits.rates.get(str(spec)) or Rates()
+        rates = _rates(spec, habits.rates)
         line = Line(
             name=str(spec),
             url=adapter.url(spec),
@@ -115,3 +115,9 @@ class Door:
         )
         tracer = Tracer(self._fittings.trace, self.redactor)
         return Caller(line, self._fittings.budget, around, self.redactor, tracer)
+
+
+def _rates(spec: ModelSpec, known: Mapping[str, Rates]) -> Rates:
+    """The closest that is set for it."""
+    names = (str(spec), f"{spec.provider.value}:*", "*")
+    return next((known[name] for name in names if name in known), Rates())

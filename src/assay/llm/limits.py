@@ -11,7 +11,7 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
 
-from msgspec import Struct
+from assay.model.calls import Rates as Rates
 
 WINDOW_SECONDS = 1.0
 FEWEST_REPLIES = 10
@@ -25,17 +25,6 @@ LEARNED_BURST_SECONDS = 0.2
 LARGEST_STEP_DOWN = 0.75
 SLOWEST = 6.0
 """Requests a minute that are always allowed: a lower rate is not learned from refusals."""
-
-
-class Rates(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a provider allows for one model; None: not known, or not limited."""
-
-    requests_per_minute: float | None = None
-    tokens_per_minute: float | None = None
-
-    def __post_init__(self) -> None:
-        if any(rate is not None and not rate > 0 for rate in (self.requests_per_minute, self.tokens_per_minute)):
-            raise ValueError("a rate is more than zero")
 
 
 class Bucket:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 
-from assay.model.transcript import Role
+from assay.model.calls import CallSettings as CallSettings
+from assay.model.transcript import Role, ToolCall
 
 
 class Image(Struct, frozen=True, kw_only=True):
@@ -25,22 +26,12 @@ class Message(Struct, frozen=True):
     images: tuple[Image, ...] = ()
 
 
-class CallSettings(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """How to answer; None: the provider's default. What a provider does not have is left out of its body.
+class ToolTurn(Message, frozen=True):
+    """A message of the assistant that calls tools, with what they gave. `echo`: what its provider wants to see of it
+    again, in the provider's own words (`Completion.echo`)."""
 
-    `logprobs` is the number of alternatives asked for at each token. `schema_by_prompt` asks in words for servers that
-    cannot enforce a JSON Schema. `extra` goes into the body as it is and wins over everything else.
-    """
-
-    temperature: float | None = None
-    max_tokens: int | None = None
-    top_p: float | None = None
-    seed: int | None = None
-    logprobs: int | None = None
-    effort: str | None = None
-    stop: tuple[str, ...] = ()
-    schema_by_prompt: bool = False
-    extra: dict[str, Any] = field(default_factory=dict)
+    tool_calls: tuple[ToolCall, ...] = ()
+    echo: Any = None
 
 
 class Finish(Enum):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from enum import Enum
 from ipaddress import ip_address
 from typing import NamedTuple
 from urllib.parse import SplitResult, urlsplit
@@ -16,23 +15,11 @@ from urllib.parse import SplitResult, urlsplit
 from msgspec import Struct
 
 from assay.errors import ConfigInvalid, UnknownName
+from assay.model.calls import Provider as Provider
 
 AZURE_VERSION = "2024-10-21"
 #: A model's own name may hold `@` and `:`; an address begins with its scheme.
 ADDRESS = re.compile(r"@(?=https?://)", re.IGNORECASE)
-
-
-class Provider(Enum):
-    """Who serves the model, or whose way of asking it understands."""
-
-    OPENAI = "openai"
-    ANTHROPIC = "anthropic"
-    GOOGLE = "google"
-    AZURE = "azure"
-    MISTRAL = "mistral"
-    OLLAMA = "ollama"
-    VLLM = "vllm"
-    OPENAI_COMPATIBLE = "openai-compatible"
 
 
 class Place(NamedTuple):

@@ -12,11 +12,13 @@ from msgspec import Struct
 from assay.llm.base import Request
 from assay.llm.parts import CallSettings, Finish, Message, Token
 from assay.llm.specs import ModelSpec
-from assay.model.transcript import Role, ToolCall, Usage
+from assay.model.transcript import Role, ToolCall, ToolResult, Usage
 
 #: The argument under which a tool call's arguments are kept that are no JSON object.
 UNREAD_ARGUMENTS = "$unread"
 NOTHING_KNOWN = Usage()
+#: What a model is told of a call that nobody answered: providers refuse a conversation in which one is left open.
+NOT_RUN = ToolResult(content="this call was noted, and not carried out", failed=True)
 
 
 class Response(Struct, frozen=True):
@@ -58,13 +60,14 @@ class Transport(Protocol):
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """What an adapter read in a response."""
+    """What an adapter read in a response. `echo`: see `ToolTurn`."""
 
     text: str
     model: str = ""
     usage: Usage = NOTHING_KNOWN
     finish: Finish = Finish.STOP
     tool_calls: tuple[ToolCall, ...] = ()
+    echo: Any = None
     logprobs: tuple[Token, ...] | None = None
 
 
@@ -91,6 +94,17 @@ def arguments_of(text: str) -> dict[str, Any]:
     except (msgspec.DecodeError, RecursionError):
         value = None
     return value if isinstance(value, dict) else {UNREAD_ARGUMENTS: text}
+
+
+def result_of(call: ToolCall) -> ToolResult:
+    return NOT_RUN if call.result is None else call.result
+
+
+def result_text(result: ToolResult, *, marked: bool = True) -> str:
+    """What a tool gave, for providers that take text. One that failed says so (`marked`), unless there is a field for
+    that."""
+    content = {"error": result.content} if result.failed and marked else result.content
+    return content if isinstance(content, str) else msgspec.json.encode(content).decode()
 
 
 def present(**named: Any) -> dict[str, Any]:

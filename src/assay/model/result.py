@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from assay.model.case import Case
 from assay.model.score import Grade, Part
+from assay.model.simulation import Fault
 from assay.model.transcript import Transcript
 from assay.model.verdict import Verdict
 
@@ -32,7 +33,8 @@ class Failure(Struct, frozen=True, kw_only=True):
 
 
 class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What one attempt gave. `transcript` None: the target broke before there was one."""
+    """What one attempt gave. `transcript` None: the target broke before there was one. `fault`: who is answerable for a
+    simulated conversation that did not pass."""
 
     case: Case
     verdict: Verdict
@@ -40,6 +42,7 @@ class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
     grades: tuple[Grade, ...] = ()
     failures: tuple[Failure, ...] = ()
     transcript: Transcript | None = None
+    fault: Fault | None = None
     candidate: str = ""
     repeat: int = 1
     position: int = 0

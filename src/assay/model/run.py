@@ -45,8 +45,14 @@ class Pins(Struct, frozen=True, kw_only=True, omit_defaults=True):
     responses: tuple[DatasetPin, ...] = ()
     candidates: tuple[str, ...] = ("",)
     repeat: int = 1
+    criteria_from: DatasetPin | None = None
+    simulator: str = ""
+    simulator_sha256: str = ""
+    replays: int = 0
     judge: str = ""
     judge_sha256: str = ""
+    judge_prompts: str = ""
+    batch_criteria: bool = False
     graders: tuple[str, ...] | None = None
     evals: tuple[DatasetPin, ...] = ()
     profile: str = ""

@@ -48,7 +48,8 @@ class GraderSummary(Struct, frozen=True, kw_only=True):
 
 class Summary(Struct, frozen=True, kw_only=True):
     """One Run in numbers. `criteria` counts the parts of `criteria` and `weighted_criteria`, `rules` those of `rubric`,
-    `components` the rules by scope (`general` where a rule has none); None where no case had any."""
+    `components` the rules by scope (`general` where a rule has none); None where no case had any. `faults` counts the
+    simulated conversations that did not pass by who is answerable."""
 
     run: Run
     candidates: dict[str, Counts]
@@ -56,3 +57,4 @@ class Summary(Struct, frozen=True, kw_only=True):
     criteria: Tally | None = None
     rules: Tally | None = None
     components: dict[str, Tally] = field(default_factory=dict)
+    faults: dict[str, int] = field(default_factory=dict)

@@ -36,9 +36,12 @@ MEASURES = frozenset(
         "agent_handoffs",
         "output_density",
         "sandbox_usage",
+        "simulator_fidelity",
+        "simulator_fidelity_judged",
     }
 )
-"""The measures read from spans: they gate in no world unless a profile names them."""
+"""What measures something else than whether the agent did well (spans, the simulated user): it gates in no world
+unless a profile names it."""
 
 _NO_PROFILE = Profile(name="")
 

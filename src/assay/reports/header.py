@@ -3,11 +3,13 @@ what to do next."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import PurePath
 
 from assay.model.run import Pins, Run, RunState, Spent
 from assay.model.summary import GraderSummary, Summary
 from assay.reports.figures import counted
+from assay.reports.simulated import notes as simulator_notes
 
 NO_JUDGE = "no judge"
 OFFLINE = "offline"
@@ -50,6 +52,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
         ("dataset", ", ".join(datasets(pins))),
         ("target", pins.target),
         ("agent", pins.agent.name if pins.agent else ""),
+        ("user", _simulator(pins)),
         ("judge", judged_by(pins)),
         ("spent", spending(run.spent) if run.spent else ""),
         ("rubric", f"{pins.rubric.name} v{pins.rubric.version}" if pins.rubric else ""),
@@ -59,6 +62,11 @@ def facts(run: Run) -> list[tuple[str, str]]:
         ("error", run.error),
     ]
     return [(name, value) for name, value in said if value]
+
+
+def _simulator(pins: Pins) -> str:
+    again = f", spoiled conversations played again up to {pins.replays} times" if pins.replays else ""
+    return f"simulated: {pins.simulator}{again}" if pins.simulator else ""
 
 
 def spending(spent: Spent) -> str:
@@ -92,11 +100,13 @@ def graders_together(summary: Summary) -> list[GraderSummary]:
     return sorted(summary.graders, key=lambda grader: order[grader.name])
 
 
-def repeats_note(run: Run) -> str:
-    """Repeats of one case resemble each other, so an interval that counts them apart promises too much."""
-    if run.pins.repeat < 2:
-        return ""
-    return f"Each case was tried {run.pins.repeat} times; repeats are alike, so the true intervals are wider."
+def notes(summary: Summary) -> Iterator[str]:
+    """What bounds the numbers. Repeats of one case resemble each other: an interval that counts them apart promises
+    too much."""
+    if summary.run.pins.repeat > 1:
+        times = summary.run.pins.repeat
+        yield f"Each case was tried {times} times; repeats are alike, so the true intervals are wider."
+    yield from simulator_notes(summary)
 
 
 def quoted(word: str) -> str:

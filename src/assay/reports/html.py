@@ -21,7 +21,7 @@ from assay.model.result import Result
 from assay.model.run import Counts
 from assay.model.summary import GraderSummary, Summary, Tally
 from assay.reports.figures import Rate, number, on_scale, utc
-from assay.reports.header import facts, graders_together, repeats_note, short_id, warning
+from assay.reports.header import facts, graders_together, notes, short_id, warning
 from assay.reports.inert import inert
 from assay.reports.marks import needed
 from assay.reports.page import Page
@@ -92,7 +92,7 @@ def _said(summary: Summary) -> dict[str, object]:
         "sentence": sentence(summary),
         "warning": warning(summary),
         "facts": facts(run),
-        "note": repeats_note(run),
+        "notes": list(notes(summary)),
         "run_prefix": short_id(run),
         "created": (utc(run.created_at) or "")[:16].replace("T", " "),
         "counts": counted_verdicts(run.counts),

@@ -17,7 +17,7 @@ from assay.model.verdict import Verdict
 from assay.reports.checks import RUBRIC, criteria_scores, parts, rubric_scores, status, wholes
 from assay.reports.conversation import conversation
 from assay.reports.figures import NOTHING, Rate, number, on_scale, utc
-from assay.reports.header import facts, graders_together, repeats_note, warning
+from assay.reports.header import facts, graders_together, notes, warning
 from assay.reports.inert import inert, one_line
 from assay.reports.marks import OF_VERDICT, mark_of, needed
 from assay.reports.sentence import rate_of, sentence
@@ -78,8 +78,7 @@ def _run(summary: Summary) -> Iterator[str]:
     yield "\n".join(f"- {name}: {escaped(value)}" for name, value in said)
     yield "## Counts"
     yield _counts(summary)
-    if repeats_note(run):
-        yield repeats_note(run)
+    yield from map(escaped, notes(summary))
     if summary.graders:
         yield "## Graders"
         yield _graders(summary)

@@ -20,6 +20,7 @@ from assay.reports.expected import expected
 from assay.reports.figures import number, on_scale
 from assay.reports.inert import inert, one_line
 from assay.reports.marks import mark_of, needed
+from assay.reports.simulated import played
 
 LONGEST = 20_000
 ASKED = 160
@@ -112,7 +113,8 @@ def _given(result: Result) -> list[dict[str, str]]:
     """What the user's side was told, beyond what it says."""
     given = result.case.input
     if isinstance(given, Scenario):
-        return [{"title": f"persona, up to {given.max_turns} turns", "text": _cut(given.persona)}]
+        told = [(f"persona, up to {given.max_turns} turns", given.persona), *played(result)]
+        return [{"title": title, "text": _cut(text)} for title, text in told]
     if isinstance(given, SingleTurn):
         documents = [{"title": "attachment", "text": _cut(file.title or file.path)} for file in given.attachments]
         return ([{"title": "context", "text": _cut(given.context)}] if given.context else []) + documents

@@ -66,6 +66,7 @@ def _structured(run: Run, result: Result) -> dict[str, Any]:
 
 
 def _result_added(case: Case, result: Result) -> dict[str, Any]:
+    simulation = result.transcript.simulation if result.transcript else None
     return {
         "candidate": result.candidate,
         "repeat": result.repeat,
@@ -74,6 +75,8 @@ def _result_added(case: Case, result: Result) -> dict[str, Any]:
         "reasons": list(result.reasons),
         "failures": [to_builtins(failure) for failure in result.failures],
         "input_kind": _kind(case.input),
+        "simulation": to_builtins(simulation) if simulation else None,
+        "fault": to_builtins(result.fault) if result.fault else None,
         "tags": list(case.tags),
         "labels": dict(case.labels),
     }
@@ -102,7 +105,9 @@ def _input(given: Input) -> dict[str, Any]:
         case Script(turns=turns):
             return {"turns": list(turns)}
         case Scenario(persona=persona, initial_message=text, max_turns=most):
-            return {"persona": persona, "initial_message": text, "max_turns": most}
+            around = {"goal": given.goal, "facts": given.facts, "conversation_plan": given.plan}
+            told = {name: _plain(value) for name, value in around.items() if value}
+            return {"persona": persona, "initial_message": text, "max_turns": most, **told}
         case SingleTurn(message=text):
             around = {"context": given.context, "history": given.history, "attachments": given.attachments}
             return {"message": text} | {name: _plain(value) for name, value in around.items() if value}

@@ -129,6 +129,8 @@ def _added(summary: Summary) -> dict[str, Any]:
         "criteria": _tally(summary.criteria),
         "rubric_rules": _tally(summary.rules),
         "target": pins.target,
+        "simulator": pins.simulator or None,
+        "faults": dict(summary.faults),
         "judge": pins.judge or None,
         "spent": None if run.spent is None else _spent(run.spent),
         "profile": pins.profile or None,

@@ -17,7 +17,7 @@ from assay.model.run import Counts
 from assay.model.summary import GraderSummary, Summary, Tally
 from assay.model.verdict import Verdict
 from assay.reports.figures import NOTHING, Rate, counted, on_scale
-from assay.reports.header import facts, graders_together, next_steps, repeats_note, short_id, warning
+from assay.reports.header import facts, graders_together, next_steps, notes, short_id, warning
 from assay.reports.marks import ERRORED, FAILED, OF_VERDICT, PASSED, PENDING, SKIPPED, needed
 from assay.reports.screen import Screen
 from assay.reports.sentence import rate_of, sentence
@@ -78,8 +78,8 @@ def _counts(screen: Screen, summary: Summary) -> Iterator[Text]:
     rate = rate_of(summary.run.counts)
     if rate.judged and len(summary.candidates) < 2:
         yield Text.assemble("pass rate ", screen.text(str(rate)), "  ", screen.strip(rate))
-    if repeats_note(summary.run):
-        yield screen.text(repeats_note(summary.run), "dim")
+    for note in notes(summary):
+        yield screen.text(note, "dim")
 
 
 def counts_line(screen: Screen, counts: Counts) -> Text:

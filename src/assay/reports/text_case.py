@@ -19,6 +19,7 @@ from assay.reports.conversation import conversation
 from assay.reports.figures import NOTHING, number, on_scale
 from assay.reports.marks import ERRORED, OF_VERDICT, mark_of, needed
 from assay.reports.screen import Screen
+from assay.reports.simulated import played
 
 GUTTER = 11
 CALL_LENGTH = 400
@@ -35,6 +36,7 @@ class CaseDetail(Struct, frozen=True):
         yield from _given(screen, self.result)
         yield Text()
         yield _script(screen, conversation(self.result))
+        yield from _played(screen, self.result)
         yield from _state(screen, self.result)
         yield from _grades(screen, self.result.grades)
 
@@ -97,6 +99,14 @@ def _state(screen: Screen, result: Result) -> Iterator[Text]:
     if result.transcript and result.transcript.state is not None:
         yield Text()
         yield Text.assemble(("final state  ", "dim"), screen.text(_written(result.transcript.state)))
+
+
+def _played(screen: Screen, result: Result) -> Iterator[Text]:
+    told = played(result)
+    if told:
+        yield Text()
+    for title, text in told:
+        yield Text.assemble((f"{title}  ", "dim"), screen.text(text))
 
 
 def _grades(screen: Screen, grades: Sequence[Grade]) -> Iterator[Text | Table]:

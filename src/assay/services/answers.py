@@ -36,7 +36,7 @@ def read_answers(paths: Sequence[str], simulation: Dialect) -> Answers:
     for path in map(Path, paths):
         if not path.is_file():
             raise NotFound(f"{path}: no such responses file")
-        if _is_simulation(path, simulation):
+        if is_simulation(path, simulation):
             problems += _take_conversations(recordings, read_cases(path, simulation), path.name)
         else:
             problems += _take_responses(recordings, path)
@@ -46,7 +46,7 @@ def read_answers(paths: Sequence[str], simulation: Dialect) -> Answers:
     return Answers(recordings, tuple(pins))
 
 
-def _is_simulation(path: Path, simulation: Dialect) -> bool:
+def is_simulation(path: Path, simulation: Dialect) -> bool:
     with path.open("rb") as file:
         return simulation.detect(path, file.read(65536))
 

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from copy import copy
 from pathlib import Path
 
-from assay.errors import ConfigInvalid
+from assay.errors import ConfigInvalid, Conflict
 from assay.graders.custom_evals import custom_evals
 from assay.graders.definition_graders import definition_graders
+from assay.graders.golden_judged import GoldenJudgedGrader
 from assay.kit import Kit, Registry
 
 
@@ -26,11 +27,13 @@ def with_evals(kit: Kit, files: Sequence[str]) -> Kit:
 
 
 def add_evals(path: Path, kit: Kit) -> tuple[str, ...]:
-    """Put the graders of the file into the kit; their names. A definition may take the place of a built-in one."""
+    """Put the graders of the file into the kit; their names. A definition of the golden world may take the place of one
+    of that world's own judged evals, and of no other grader."""
     if not path.is_file():
         raise ConfigInvalid(f"{path}: no such file of evals")
     if path.suffix.lower() == ".json":
         graders = definition_graders(path)
+        _check_names(path, [grader.name for grader in graders], kit)
         for grader in graders:
             kit.graders.put(grader)
     else:
@@ -38,3 +41,14 @@ def add_evals(path: Path, kit: Kit) -> tuple[str, ...]:
         for grader in graders:
             kit.graders.add(grader)
     return tuple(grader.name for grader in graders)
+
+
+def _check_names(path: Path, names: Sequence[str], kit: Kit) -> None:
+    taken = [name for name in names if name in kit.graders and not isinstance(kit.graders[name], GoldenJudgedGrader)]
+    if taken:
+        others = ", ".join(f"{name!r} ({type(kit.graders[name]).__name__})" for name in taken)
+        known = ", ".join(grader.name for grader in kit.graders if isinstance(grader, GoldenJudgedGrader))
+        raise Conflict(
+            f"{path}: there are graders of these names already: {others}. Rename the definitions; only judged evals of"
+            f" the golden world can be replaced: {known}"
+        )

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from importlib import import_module
 from pathlib import Path
-from typing import IO, Protocol
+from typing import Protocol
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -17,7 +15,9 @@ from msgspec.structs import replace
 from assay.config import FILE, PanelSettings
 from assay.dialects.finding import digest
 from assay.errors import ConfigInvalid, Conflict, NotFound, PlanRefused, Problem
+from assay.judges.answering import answering_fingerprint
 from assay.judges.base import Judge
+from assay.judges.batching import BatchingJudge
 from assay.judges.documents import Documents
 from assay.judges.guard import GuardedJudge
 from assay.judges.live import LiveJudge
@@ -28,19 +28,18 @@ from assay.judges.prompt_files import prompts_fingerprint
 from assay.judges.prompting import NO_DOCUMENTS
 from assay.judges.recorded import RecordedJudge
 from assay.judges.voting import Bench
-from assay.llm.base import Cache, LanguageModel
-from assay.llm.budget import Spending, check_priced, parse_budget
-from assay.llm.budget import Spent as Booked
-from assay.llm.cache import NoCache
-from assay.llm.costs import priced
-from assay.llm.door import ATTEMPT_SECONDS, Door, Fittings, Habits
+from assay.llm.base import LanguageModel
+from assay.llm.budget import parse_budget
+from assay.llm.lenient import Lenient
 from assay.llm.specs import ModelSpec, parse
-from assay.llm.tracing import to_file
+from assay.model.calls import CallSettings
 from assay.model.run import Spent
-from assay.prices.table import PriceTable
+from assay.services.aiming import Playing
 from assay.services.fingerprints import fingerprint
+from assay.services.manners import PLAIN, Manner, manner_of
 from assay.services.paths import stored
-from assay.store.replies import ReplyCache
+from assay.services.way import Wanted as Wanted
+from assay.services.way import Way, open_way
 from assay.version import __version__
 
 RECORDED = "recorded"
@@ -69,17 +68,36 @@ class Offline:
 
 
 class Live:
-    """A model. Repeats have caches of their own: they are asked again, not copied."""
+    """A model, in the manner of a judge. Repeats have caches of their own: they are asked again, not copied."""
 
     warnings: tuple[Problem, ...] = ()
 
-    def __init__(self, model: LanguageModel, documents: Documents = NO_DOCUMENTS) -> None:
-        self._model = model
+    def __init__(
+        self,
+        model: LanguageModel,
+        manner: Manner = PLAIN,
+        documents: Documents = NO_DOCUMENTS,
+        *,
+        batch: bool = False,
+    ) -> None:
+        # One for all lanes: what the model refuses is found out once.
+        self._model = Lenient(model, manner.wished) if manner.wished else model
+        self._manner = manner
         self._documents = documents
+        self._batch = batch
+
+    @property
+    def pin(self) -> str:
+        """Of everything that shapes its replies."""
+        return fingerprint([self._judge().pin, self._batch])
 
     def at(self, candidate: str, repeat: int) -> Judge:
-        lane = f"repeat {repeat}"
-        return GuardedJudge(LiveJudge(self._model, self._model.name, namespace=lane, documents=self._documents))
+        judge = self._judge(f"repeat {repeat}")
+        return GuardedJudge(BatchingJudge(judge) if self._batch else judge)
+
+    def _judge(self, lane: str = "") -> LiveJudge:
+        manner, documents = self._manner, self._documents
+        return LiveJudge(self._model, "", lane, settings=manner.settings, rated=manner.rated, documents=documents)
 
 
 class Seated(Struct, frozen=True):
@@ -106,30 +124,19 @@ class Panel:
         return PanelJudge(members, self._bench)
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
-    """What the options say of judging. `models` are those under test; attachments are looked for in `folders`."""
-
-    judge: str
-    concurrency: int = 8
-    cache: Path | None = None
-    trace: Path | None = None
-    budget: str = ""
-    before: Spent | None = None
-    prices: PriceTable | None = None
-    panel: PanelSettings | None = None
-    models: tuple[str, ...] = ()
-    folders: tuple[Path, ...] = ()
-    attempt_seconds: float = ATTEMPT_SECONDS
-
-
 class Judging(Struct, frozen=True, kw_only=True):
-    """The judge of a run while it runs. `spec` and `sha256` are what the run pins; `spent` tells what it cost."""
+    """The judge of a run while it runs. `spec`, `sha256` and `prompts`, the hash of the words it is asked in, are what
+    the run pins; `spent` tells what it cost. `models` are those under test: `target_sha256` pins how they are asked."""
 
     spec: str = ""
     sha256: str = ""
+    prompts: str = ""
     source: Source | None = None
     spent: Callable[[], Spent | None] = lambda: None
     models: Mapping[str, LanguageModel] = field(default_factory=dict)
+    target_sha256: str = ""
+    documents: Documents = NO_DOCUMENTS
+    playing: Playing = Playing()
 
     @property
     def is_recorded(self) -> bool:
@@ -143,13 +150,22 @@ async def judging(wanted: Wanted) -> AsyncIterator[Judging]:
         parse_budget(wanted.budget)
     async with AsyncExitStack() as stack:
         specs = {text: parse(text, os.environ) for text in _asked(wanted)}
-        way = await _way(wanted, tuple(specs.values()), stack) if specs else None
+        way = await open_way(wanted, tuple(specs.values()), stack) if specs else None
         found = _found(wanted, specs, way)
         if way is None:
             yield found
         else:
-            models = {text: way.door.model(specs[text]) for text in wanted.models}
-            yield replace(found, spent=way.spent, models=models)
+            models = {text: way.door.model(specs[text], wanted.target_settings) for text in wanted.models}
+            pin = _target_pin(wanted) if models else ""
+            found = replace(found, spent=way.spent, models=models, target_sha256=pin, documents=way.documents)
+            yield replace(found, playing=_playing(wanted, specs, way))
+
+
+def _playing(wanted: Wanted, specs: Mapping[str, ModelSpec], way: Way) -> Playing:
+    if not wanted.simulator:
+        return Playing()
+    model = way.door.model(specs[wanted.simulator], wanted.simulator_settings)
+    return Playing(spec=wanted.simulator, model=model)
 
 
 def _asked(wanted: Wanted) -> list[str]:
@@ -159,7 +175,7 @@ def _asked(wanted: Wanted) -> list[str]:
         judges = [text for text in _configured(wanted).members if text.partition(":")[0] not in UNASKED]
     else:
         judges = [] if kind in ("", NONE, *UNASKED) else [wanted.judge]
-    return list(dict.fromkeys([*judges, *wanted.models]))
+    return list(dict.fromkeys([*judges, *wanted.models, *filter(None, [wanted.simulator])]))
 
 
 def _found(wanted: Wanted, specs: Mapping[str, ModelSpec], way: Way | None) -> Judging:
@@ -173,9 +189,18 @@ def _found(wanted: Wanted, specs: Mapping[str, ModelSpec], way: Way | None) -> J
         return Judging(spec=f"{RECORDED}:{stored(Path(rest))}", sha256=sha256, source=source)
     if kind == PANEL:
         return _panel(wanted, specs, way)
-    spec = specs[wanted.judge]
     assert way is not None
-    return Judging(spec=wanted.judge, sha256=_live_pin(spec), source=Live(way.door.model(spec), way.documents))
+    live = _live(wanted, specs[wanted.judge], way, wanted.judge_settings)
+    return Judging(spec=wanted.judge, sha256=live.pin, prompts=prompts_fingerprint(), source=live)
+
+
+def _live(wanted: Wanted, spec: ModelSpec, way: Way, given: CallSettings, votes: int = 1) -> Live:
+    manner = manner_of(spec.provider, given, votes)
+    return Live(way.door.model(spec), manner, way.documents, batch=wanted.batch)
+
+
+def _target_pin(wanted: Wanted) -> str:
+    return fingerprint([answering_fingerprint(), wanted.target_settings, wanted.images])
 
 
 def _offline_pin() -> str:
@@ -195,9 +220,10 @@ def _panel(wanted: Wanted, specs: Mapping[str, ModelSpec], way: Way | None) -> J
     """The panel of the settings: one door for all its live members, so one cache, budget and set of connections."""
     settings = _configured(wanted)
     asked = {text: specs[text] for text in settings.members if text in specs}
-    members = dict(_seated(settings.members, asked, way))
+    members = dict(_seated(wanted, settings, asked, way))
     pinned = [settings.rule, settings.votes, settings.near, *((name, each.pin) for name, each in members.items())]
-    return Judging(spec=named(settings), sha256=fingerprint(pinned), source=Panel(settings, members))
+    words = prompts_fingerprint() if asked else ""
+    return Judging(spec=named(settings), sha256=fingerprint(pinned), prompts=words, source=Panel(settings, members))
 
 
 def named(panel: PanelSettings) -> str:
@@ -217,77 +243,18 @@ def _configured(wanted: Wanted) -> PanelSettings:
     return wanted.panel
 
 
-def _seated(texts: Sequence[str], specs: Mapping[str, ModelSpec], way: Way | None) -> Iterator[tuple[str, Seated]]:
+def _seated(
+    wanted: Wanted, panel: PanelSettings, specs: Mapping[str, ModelSpec], way: Way | None
+) -> Iterator[tuple[str, Seated]]:
     """Every member by its name: a model's is short unless two addresses serve models of one name."""
     short = Counter(map(str, specs.values()))
-    for text in texts:
+    for text in panel.members:
         kind, _, rest = text.partition(":")
         if way is not None and (spec := specs.get(text)):
             name = str(spec) if short[str(spec)] == 1 else text
-            yield name, Seated(Live(way.door.model(spec), way.documents), _live_pin(spec), free=False)
+            live = _live(wanted, spec, way, panel.settings.get(text, wanted.judge_settings), panel.votes)
+            yield name, Seated(live, live.pin, free=False)
         elif kind == RECORDED:
             yield text, Seated(*_recorded(rest), free=True)
         else:
             yield text, Seated(Offline(), _offline_pin(), free=True)
-
-
-class Way(Struct, frozen=True):
-    """The open door, and what went through it."""
-
-    door: Door
-    spent: Callable[[], Spent]
-    documents: Documents
-
-
-def _live_pin(spec: ModelSpec) -> str:
-    return fingerprint([str(spec), prompts_fingerprint()])
-
-
-async def _way(wanted: Wanted, specs: Sequence[ModelSpec], stack: AsyncExitStack) -> Way:
-    spending = _spending(wanted, specs)
-    cache: Cache = NoCache()
-    if wanted.cache is not None:
-        cache = await stack.enter_async_context(ReplyCache.open(wanted.cache))
-    fittings = Fittings(
-        cache=cache,
-        budget=spending,
-        prices=wanted.prices,
-        trace=None if wanted.trace is None else to_file(stack.enter_context(_opened(wanted.trace))),
-    )
-    # The HTTP client takes a quarter of a second to import: only runs that ask a model pay for it.
-    opening = import_module("assay.llm.opening")
-    door: Door = await stack.enter_async_context(opening.open_door(os.environ, _habits(wanted), fittings))
-    return Way(door, lambda: _spent(door, wanted, spending), Documents(wanted.folders))
-
-
-def _habits(wanted: Wanted) -> Habits:
-    return Habits(concurrency=wanted.concurrency, attempt_seconds=wanted.attempt_seconds)
-
-
-def _opened(path: Path) -> IO[bytes]:
-    try:
-        return path.open("ab")
-    except OSError as error:
-        raise ConfigInvalid(f"--trace {path}: cannot be written: {error.strerror}") from error
-
-
-def _spending(wanted: Wanted, specs: Sequence[ModelSpec]) -> Spending | None:
-    if not wanted.budget:
-        return None
-    allowance = parse_budget(wanted.budget)
-    check_priced(allowance, priced(specs, wanted.prices or PriceTable.load()))
-    before = wanted.before or Spent()
-    return Spending(allowance, time.monotonic, Booked(usd=before.usd, tokens=before.tokens, seconds=before.seconds))
-
-
-def _spent(door: Door, wanted: Wanted, spending: Spending | None) -> Spent:
-    """What the run has cost, with what it had cost before it was resumed."""
-    before, now = wanted.before or Spent(), door.total
-    return Spent(
-        usd=before.usd + now.cost_usd,
-        tokens=before.tokens + now.prompt_tokens + now.completion_tokens + now.thinking_tokens,
-        seconds=spending.spent.seconds if spending else before.seconds,
-        calls=before.calls + now.answered,
-        cached=before.cached + now.cached,
-        unpriced=before.unpriced + now.unpriced,
-    )

@@ -23,6 +23,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     judge: str = ""
     graders: tuple[str, ...] | None = None
     evals: tuple[str, ...] = ()
+    batch_criteria: bool = False
     profile: str = ""
     normalization: Normalization | None = None
     rubric: str = ""
@@ -30,6 +31,9 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     component_scope: str = ""
     component_ids: tuple[str, ...] = ()
     state: dict[str, Any] = field(default_factory=dict)
+    criteria_from: str = ""
+    simulator: str = ""
+    replays: int = 0
     repeat: int = 1
     limit: int | None = None
     filters: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -52,11 +56,15 @@ def options_of(pins: Pins, name: str) -> RunOptions:
         judge=usable(pins.judge),
         graders=pins.graders,
         evals=tuple(usable(pin.path) for pin in pins.evals),
+        batch_criteria=pins.batch_criteria,
         profile=pins.profile,
         normalization=pins.normalization,
         component_scope=pins.component_scope,
         component_ids=pins.component_ids,
         state=pins.state,
+        criteria_from=usable(pins.criteria_from.path) if pins.criteria_from else "",
+        simulator=pins.simulator,
+        replays=pins.replays,
         repeat=pins.repeat,
         limit=pins.limit,
         filters=pins.filters,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.dialects.agent_file import read_agent
 from assay.dialects.finding import digest
@@ -25,21 +27,21 @@ from assay.model.profile import Profile
 from assay.model.rubric import Rubric
 from assay.model.run import DatasetPin, Pins
 from assay.policies.profiles import DEFAULT_PROFILE
+from assay.services.aiming import RECORDED, Aim, Cast, Ground, aim_of, chat_models
 from assay.services.answers import Answers
 from assay.services.evals import with_evals
 from assay.services.fingerprints import fingerprint
-from assay.services.judging import RECORDED, Judging
+from assay.services.judging import Judging
 from assay.services.options import RunOptions
 from assay.services.paths import stored
+from assay.services.pooling import Pool
 from assay.services.survey import Survey, survey
 from assay.targets.base import Target
-from assay.targets.chat import ChatTarget
 from assay.targets.recorded import RecordedTarget, Recordings
 from assay.version import __version__
 
 LISTED = 10
 CONCURRENCY = 8
-CHAT = "chat"
 
 
 class Plan(Struct, frozen=True, kw_only=True):
@@ -63,6 +65,8 @@ class Given(Struct, frozen=True, kw_only=True):
     agent: Agent | None = None
     answers: Answers | None = None
     judging: Judging = Judging()
+    ground: Ground = Ground()
+    pool: Pool | None = None
     record: Callable[[bytes], None] | None = None
     now: Callable[[], datetime] | None = None
 
@@ -71,13 +75,12 @@ def plan(options: RunOptions, kit: Kit, given: Given) -> Plan:
     """Everything a run needs, or every reason why it cannot be had."""
     _check_numbers(options)
     kit = with_evals(kit, options.evals)
+    aim = aim_of(options.target, kit, given.ground.blocks)
     recordings = given.answers.recordings if given.answers else None
-    candidates = candidates_for(options, recordings)
-    targets = {
-        (name, repeat): target_for(options.target, kit, given, name, repeat)
-        for name in candidates
-        for repeat in range(1, options.repeat + 1)
-    }
+    candidates = candidates_for(options, aim, recordings)
+    cast = _cast(options, kit, given, aim)
+    lanes = [(name, repeat) for name in candidates for repeat in range(1, options.repeat + 1)]
+    targets = {lane: cast.target(*lane) for lane in lanes}
     watch = Watch(targets, given.agent)
     found = survey(
         options.datasets,
@@ -86,29 +89,63 @@ def plan(options: RunOptions, kit: Kit, given: Given) -> Plan:
         dialect=options.dialect,
         filters=options.filters,
         limit=options.limit,
-        glance=recordings is None and options.target in ("", RECORDED) and given.agent is None,
+        glance=recordings is None and aim.is_recorded and given.agent is None,
     )
+    if given.pool is not None:
+        found = replace(found, shape=given.pool)
     watch.refuse()
     rules = rules_for(options, kit)
-    lanes = tuple(
-        Lane(
-            target=target,
-            graders=graders_for(options, kit, given, _setting(kit, given, rules, name, repeat)),
-            candidate=name,
-            repeat=repeat,
-        )
-        for (name, repeat), target in targets.items()
-    )
     return Plan(
         survey=found,
-        lanes=lanes,
+        lanes=_lanes(options, kit, given, rules, cast, targets),
         rules=rules,
-        pins=_pins(options, found, given, rules, candidates),
+        pins=replace(
+            _pins(options, found, given, rules, candidates),
+            plugins=tuple(kit.brought),
+            target_sha256="".join((given.judging.target_sha256, aim.sha256)),
+            **_user_pins(options, given, simulated=watch.simulated),
+        ),
         warnings=(
             *watch.warnings(given.rubric),
             *map(str, found.warnings),
             *(map(str, given.judging.source.warnings) if given.judging.source else ()),
         ),
+    )
+
+
+def _lanes(
+    options: RunOptions,
+    kit: Kit,
+    given: Given,
+    rules: Rules,
+    cast: Cast,
+    targets: Mapping[tuple[str, int], Target],
+) -> tuple[Lane, ...]:
+    return tuple(
+        Lane(
+            target=target,
+            graders=graders_for(options, kit, given, _setting(kit, given, rules, name, repeat)),
+            users=cast.users(name, repeat),
+            candidate=name,
+            repeat=repeat,
+            limits=cast.limits,
+            replays=options.replays,
+        )
+        for (name, repeat), target in targets.items()
+    )
+
+
+def _cast(options: RunOptions, kit: Kit, given: Given, aim: Aim) -> Cast:
+    return Cast(
+        aim=aim,
+        kit=kit,
+        ground=given.ground,
+        playing=given.judging.playing,
+        state=options.state,
+        agent=given.agent,
+        recordings=given.answers.recordings if given.answers else None,
+        models=given.judging.models,
+        documents=given.judging.documents,
     )
 
 
@@ -120,33 +157,13 @@ def _check_numbers(options: RunOptions) -> None:
     ):
         if value is not None and value < 1:
             raise PlanRefused(f"{name} must be 1 or more, not {value}")
+    if options.replays < 0:
+        raise PlanRefused(f"--replay-spoiled must be 0 or more, not {options.replays}")
 
 
-def chat_models(options: RunOptions) -> tuple[str, ...]:
-    """The models under test: of `--target chat:MODEL`, or, with `--target chat`, the candidates."""
-    kind, _, model = options.target.partition(":")
-    if kind != CHAT:
-        return ()
-    if not model and not options.candidates:
-        raise PlanRefused("--target chat needs models: chat:provider:model, or --candidate provider:model for each")
-    return (model,) if model else options.candidates
-
-
-def candidates_for(options: RunOptions, recordings: Recordings | None) -> tuple[str, ...]:
-    return options.candidates or (recordings.candidates if recordings else ()) or chat_models(options) or ("",)
-
-
-def target_for(spec: str, kit: Kit, given: Given, candidate: str, repeat: int) -> Target:
-    recordings = given.answers.recordings if given.answers else None
-    if spec in ("", RECORDED):
-        return RecordedTarget(recordings, candidate, repeat)
-    if recordings is not None:
-        raise PlanRefused(f"--responses has the answers already; it cannot go with --target {spec}")
-    kind, _, model = spec.partition(":")
-    if kind != CHAT:
-        return kit.targets[spec]
-    system = given.agent.system_prompt if given.agent else ""
-    return ChatTarget(given.judging.models[model or candidate], system, namespace=f"repeat {repeat}")
+def candidates_for(options: RunOptions, aim: Aim, recordings: Recordings | None) -> tuple[str, ...]:
+    recorded = recordings.candidates if recordings and not aim.replay else ()
+    return options.candidates or recorded or chat_models(aim, options) or ("",)
 
 
 def graders_for(options: RunOptions, kit: Kit, given: Given, setting: Setting) -> tuple[Grader, ...]:
@@ -208,7 +225,7 @@ class Watch:
         self._tools = {tool.tool_name for tool in agent.tools} if agent else set()
         self._missing: list[str] = []
         self._missing_count = 0
-        self._scenarios: list[str] = []
+        self.simulated = 0
         self._unknown_tools: dict[str, str] = {}
 
     def __call__(self, case: Case) -> None:
@@ -218,7 +235,7 @@ class Watch:
                 if len(self._missing) < LISTED:
                     self._missing.append(_pair(case.id, candidate, repeat))
         if self._live and isinstance(case.input, Scenario):
-            self._scenarios.append(case.id)
+            self.simulated += 1
         if self._agent is not None:
             for name in named_tools(case):
                 if name not in self._tools:
@@ -231,11 +248,6 @@ class Watch:
                 f"{self._missing_count} answers are missing: {', '.join(self._missing)}"
                 + (f" and {more} more" if more else "")
                 + ". Name a file with --responses, or a live --target."
-            )
-        if self._scenarios:
-            raise PlanRefused(
-                f"{len(self._scenarios)} cases are scenarios ({self._scenarios[0]} …): this version cannot play the"
-                " user's side; give recorded conversations with --responses"
             )
 
     def warnings(self, rubric: Rubric | None) -> list[str]:
@@ -286,6 +298,18 @@ def _file(path: str, kind: str) -> Path:
     return Path(path)
 
 
+def _user_pins(options: RunOptions, given: Given, *, simulated: int) -> dict[str, Any]:
+    """Who plays the user's side, where somebody does."""
+    playing = given.judging.playing
+    pooled = Path(options.criteria_from)
+    return {
+        "criteria_from": DatasetPin(path=stored(pooled), sha256=digest(pooled)) if given.pool else None,
+        "simulator": playing.spec if simulated else "",
+        "simulator_sha256": playing.sha256 if simulated else "",
+        "replays": options.replays,
+    }
+
+
 def _pins(options: RunOptions, found: Survey, given: Given, rules: Rules, candidates: Sequence[str]) -> Pins:
     return Pins(
         datasets=tuple(
@@ -306,6 +330,8 @@ def _pins(options: RunOptions, found: Survey, given: Given, rules: Rules, candid
         repeat=options.repeat,
         judge=given.judging.spec,
         judge_sha256=given.judging.sha256,
+        judge_prompts=given.judging.prompts,
+        batch_criteria=options.batch_criteria,
         graders=options.graders,
         evals=tuple(DatasetPin(path=stored(Path(file)), sha256=digest(Path(file))) for file in options.evals),
         profile=options.profile,

@@ -22,6 +22,12 @@ from assay.store.store import Store
 
 Progress = Callable[[Sequence[Result]], None]
 
+GATHERING = 0.1
+"""Seconds in which Results gather before they are saved: a transaction for each would cost more than the case itself.
+What a crash can lose is a tenth of a second's work."""
+ENOUGH = 500
+"""Results that are worth a transaction at once."""
+
 
 def utc_now() -> datetime:
     return datetime.now(UTC)
@@ -53,7 +59,7 @@ async def execute(store: Store, run: Run, work: Work) -> Run:
     await store.claim(run.id, this_process(uuid4().hex), utc_now())
     plan, unreached = work.plan, False
     done = await store.finished(run.id) - set(work.again)
-    todo = todos(plan.survey.cases(), plan.lanes, done)
+    todo, left = todos(plan.survey.cases(), plan.lanes, done), plan.total - len(done)
     await store.set_state(run.id, RunState.RUNNING, started_at=run.started_at or utc_now())
     try:
         # Closed here, whatever happens: nobody may go on asking a target after the run has ended.
@@ -62,6 +68,9 @@ async def execute(store: Store, run: Run, work: Work) -> Run:
                 await store.save(run.id, handful)
                 unreached = unreached or any(map(is_left_out, handful))
                 work.progress(handful)
+                left -= len(handful)
+                if left > 0 and len(handful) < ENOUGH:
+                    await asyncio.sleep(GATHERING)
     except asyncio.CancelledError:
         await store.set_state(run.id, RunState.INTERRUPTED, spent=work.spent())
         raise
@@ -90,6 +99,12 @@ def check_same(run: Run, pins: Pins) -> None:
     ]
     if run.pins.judge_sha256 != pins.judge_sha256:
         changed.append(f"the judge {run.pins.judge} has changed")
+    brought = set(run.pins.plugins) ^ set(pins.plugins)
+    changed += sorted({f"{each.rsplit(' ', 1)[0]} has changed, or is not there" for each in brought})
+    if run.pins.target_sha256 != pins.target_sha256:
+        changed.append(f"how the target {run.pins.target} is asked has changed")
+    if run.pins.simulator_sha256 != pins.simulator_sha256:
+        changed.append(f"the simulated user {run.pins.simulator} has changed")
     if run.pins.policy_sha256 != pins.policy_sha256:
         changed.append("the profiles have changed")
     if changed:
@@ -97,7 +112,8 @@ def check_same(run: Run, pins: Pins) -> None:
 
 
 def _files(pins: Pins) -> tuple[DatasetPin, ...]:
-    return (*pins.datasets, *pins.responses, *pins.evals)
+    pooled = (pins.criteria_from,) if pins.criteria_from else ()
+    return (*pins.datasets, *pins.responses, *pins.evals, *pooled)
 
 
 async def errored(store: Store, run: Run) -> set[int]:

@@ -13,11 +13,14 @@ from msgspec.structs import replace
 from assay.errors import Conflict, PlanRefused
 from assay.model.run import Run, RunState, Spent
 from assay.model.summary import Summary
+from assay.services.aiming import Ground, aim_of, chat_models, simulator_model
 from assay.services.answers import Answers, earlier_answers, read_answers
 from assay.services.judging import Wanted, judging
 from assay.services.options import RunOptions, options_of
 from assay.services.piped import kept
-from assay.services.planning import CONCURRENCY, Given, chat_models, plan, read_given
+from assay.services.planning import CONCURRENCY, Given, plan, read_given
+from assay.services.pooling import Pool, conversations, stored_conversations
+from assay.services.readying import ready
 from assay.services.running import Progress, Work, check_same, errored, execute, left_out, new_run, utc_now
 from assay.services.workplace import Workplace
 from assay.store.store import Store
@@ -38,21 +41,47 @@ class Started(Struct, frozen=True):
 
 async def start(work: Workplace, options: RunOptions, watch: Watching) -> Summary:
     """Plan, create and execute a run. Nothing is stored when the plan is refused."""
-    lasting = tuple(kept(path, work.data_folder / "piped") for path in options.datasets)
-    options = replace(options, datasets=lasting)
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(await work.store())
+        lasting = [await _lasting(work, store, path, pooled=bool(options.criteria_from)) for path in options.datasets]
+        options = replace(options, datasets=tuple(lasting))
         judge = await stack.enter_async_context(judging(wanted(work, options)))
         record = stack.enter_context(Recording(options.record_judge))
         began = utc_now()
         answers = await _answers(work, store, options)
         given = replace(read_given(options, answers), judging=judge, record=record, now=lambda: began)
-        made = plan(options, work.kit, given)
+        made = plan(options, work.kit, replace(given, ground=ground(work), pool=_pool(work, options)))
+        await stack.enter_async_context(ready(made.lanes))
         run = new_run(made, options.name, began)
         await store.create_run(run)
         progress = watch(Started(run, 0, made.warnings))
         await execute(store, run, Work(plan=made, progress=progress, spent=judge.spent))
         return await store.summary(run.id)
+
+
+async def _lasting(work: Workplace, store: Store, path: str, *, pooled: bool) -> str:
+    """A file that can be read again: the dataset itself, or what came through a pipe or from an earlier run."""
+    simulation, folder = work.kit.dialects["simulation"], work.data_folder / "conversations"
+    if path.startswith(EARLIER_RUN):
+        earlier = await store.find_run(path.removeprefix(EARLIER_RUN))
+        return await stored_conversations(store.iterate(earlier.id), simulation, folder)
+    path = kept(path, work.data_folder / "piped")
+    return conversations(path, simulation, folder) if pooled else path
+
+
+def _pool(work: Workplace, options: RunOptions) -> Pool | None:
+    return Pool.of(Path(options.criteria_from), work.kit) if options.criteria_from else None
+
+
+def ground(work: Workplace) -> Ground:
+    """What the settings say of targets."""
+    settings = work.settings
+    return Ground(
+        blocks=settings.targets,
+        folder=work.beside,
+        turn_seconds=settings.turn_seconds,
+        case_seconds=settings.case_seconds,
+    )
 
 
 def wanted(work: Workplace, options: RunOptions, before: Spent | None = None) -> Wanted:
@@ -66,9 +95,17 @@ def wanted(work: Workplace, options: RunOptions, before: Spent | None = None) ->
         before=before,
         prices=work.prices,
         panel=work.settings.panel,
-        models=chat_models(options),
+        models=chat_models(aim_of(options.target, work.kit, work.settings.targets), options),
+        simulator=simulator_model(options.simulator, work.kit),
+        simulator_settings=work.settings.simulator_settings,
         folders=tuple(Path(path) if Path(path).is_dir() else Path(path).parent for path in options.datasets),
         attempt_seconds=work.settings.attempt_seconds,
+        judge_settings=work.settings.judge_settings,
+        target_settings=work.settings.target_settings,
+        batch=options.batch_criteria,
+        images=work.settings.images,
+        rates=work.settings.rates,
+        retry=work.settings.retry,
     )
 
 
@@ -115,11 +152,14 @@ async def _once_more(
             judging=judge,
             record=record,
             now=lambda: run.created_at,
+            ground=ground(work),
+            pool=_pool(work, options),
         )
         made = plan(options, work.kit, given)
         check_same(run, made.pins)
         if made.total != run.counts.total:
             raise Conflict(f"run {run.id} has {run.counts.total} attempts, its files now give {made.total}")
+        await stack.enter_async_context(ready(made.lanes))
         done = len(await store.finished(run.id)) - len(positions)
         progress = watch(Started(run, done, made.warnings))
         await execute(store, run, Work(plan=made, progress=progress, spent=judge.spent, again=positions))

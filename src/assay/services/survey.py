@@ -19,6 +19,8 @@ from assay.model.case import Case
 
 Filters = Mapping[str, tuple[str, ...]]
 Look = Callable[[Case], None]
+Shape = Callable[[Case], Case]
+"""What becomes of a case before it is tried."""
 
 
 class Dataset(Struct, frozen=True):
@@ -37,6 +39,7 @@ class Survey(Struct, frozen=True, kw_only=True):
     filters: Filters = field(default_factory=dict)
     limit: int | None = None
     total: int = 0
+    shape: Shape | None = None
 
     @property
     def warnings(self) -> list[Problem]:
@@ -45,7 +48,8 @@ class Survey(Struct, frozen=True, kw_only=True):
     def cases(self) -> Iterator[Case]:
         """The selected cases, in the order of the files; a file that changed meanwhile raises `Conflict`."""
         every = (case for each in self.datasets for case in read_cases(each.path, each.dialect, each.report))
-        return islice(selected(every, self.filters), self.limit)
+        chosen = islice(selected(every, self.filters), self.limit)
+        return chosen if self.shape is None else map(self.shape, chosen)
 
 
 def survey(

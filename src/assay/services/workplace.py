@@ -10,24 +10,27 @@ from typing import Any
 import msgspec
 
 from assay.config import DATABASE, Settings, load, profiles
+from assay.dialects.finding import digest
 from assay.errors import ConfigInvalid
 from assay.kit import Kit
 from assay.kit.builtins import builtin_kit
-from assay.kit.plugins import installed_plugins, plugin_file
+from assay.kit.plugins import installed_names, installed_plugins, plugin_file
 from assay.policies.profiles import builtin_profiles
 from assay.prices.table import PriceTable
 from assay.services.evals import add_evals
+from assay.services.paths import stored
 from assay.store.store import Store
 
 
 class Workplace:
     """What the commands work with. Nothing is opened or written before it is needed."""
 
-    def __init__(self, settings: Settings, kit: Kit, folder: Path) -> None:
+    def __init__(self, settings: Settings, kit: Kit, folder: Path, beside: Path | None = None) -> None:
         self.settings = settings
         self.prices = PriceTable.load(settings.prices)
         self.kit = kit
         self.folder = folder
+        self.beside = beside or folder
 
     @classmethod
     def here(
@@ -53,7 +56,9 @@ class Workplace:
             register(kit)
         for file in settings.evals:
             add_evals(beside / file, kit)
-        return cls(settings, kit, folder)
+        files = (*named, *(beside / file for file in settings.evals))
+        kit.brought += [*installed_names(), *(f"{stored(file)} {digest(file)}" for file in files)]
+        return cls(settings, kit, folder, beside)
 
     @property
     def data_folder(self) -> Path:

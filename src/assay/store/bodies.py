@@ -12,6 +12,7 @@ from assay.model.case import Case
 from assay.model.result import FORMAT, Failure, Result
 from assay.model.run import Pins
 from assay.model.score import Grade
+from assay.model.simulation import Fault
 from assay.model.transcript import Transcript
 
 
@@ -23,6 +24,7 @@ class StoredResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     grades: tuple[Grade, ...] = ()
     failures: tuple[Failure, ...] = ()
     transcript: Transcript | None = None
+    fault: Fault | None = None
     as_recorded: bool = False
 
 
@@ -47,6 +49,7 @@ def result_body(result: Result) -> bytes:
             grades=result.grades,
             failures=result.failures,
             transcript=None if as_recorded else result.transcript,
+            fault=result.fault,
             as_recorded=as_recorded,
         )
     )

@@ -18,9 +18,10 @@ from sqlalchemy import (
     Table,
     Text,
     TypeDecorator,
+    text,
 )
 
-HEAD = "0001"
+HEAD = "0002"
 """The newest revision in migrations/versions; revisions are numbers, so older and newer can be told apart."""
 
 
@@ -102,9 +103,11 @@ results = Table(
     Column("created_at", Moment),
     Column("format", Integer, nullable=False),
     Column("body", LargeBinary, nullable=False),
+    Column("fault", Text),
     Index(None, "run_id", "position", unique=True),
     Index(None, "run_id", "verdict", "position", "candidate"),
     Index(None, "run_id", "case_id"),
+    Index(None, "run_id", "fault", sqlite_where=text("fault IS NOT NULL"), postgresql_where=text("fault IS NOT NULL")),
 )
 
 # A score's place in its result is its key: its id (model.result.score_id) follows from the result's id, its grader and

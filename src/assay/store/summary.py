@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import Connection, Select, func, select
 
 from assay.model.run import Counts, Run
@@ -71,6 +72,11 @@ def verdicts(run_id: str) -> Select[Any]:
     return select(*alike, func.count()).where(results.c.run_id == run_id).group_by(*alike)
 
 
+def faults(run_id: str) -> Select[Any]:
+    blamed = (results.c.run_id == run_id, results.c.fault.is_not(None))
+    return select(results.c.fault, func.count()).where(*blamed).group_by(results.c.fault).order_by(results.c.fault)
+
+
 def summarise(connection: Connection, run_id: str, now: datetime) -> Summary:
     numbers: dict[str, dict[Verdict, int]] = {}
     for candidate, verdict, number in connection.execute(verdicts(run_id)):
@@ -80,7 +86,8 @@ def summarise(connection: Connection, run_id: str, now: datetime) -> Summary:
         total.update(found)
     run = one(connection, run_id, now, {run_id: total})
     groups = [Group(*found) for found in connection.execute(grouped(run_id))]
-    return summary_of(run, numbers, groups)
+    blamed = {str(party): int(number) for party, number in connection.execute(faults(run_id))}
+    return replace(summary_of(run, numbers, groups), faults=blamed)
 
 
 def summary_of(run: Run, numbers: Numbers, groups: Sequence[Group]) -> Summary:

@@ -68,6 +68,7 @@ class Batch:
                 None if result.created_at is None else as_text(result.created_at),
                 FORMAT,
                 result_body(result),
+                None if result.fault is None else result.fault.party.value,
             )
         )
         for ordinal, grade in enumerate(result.grades):

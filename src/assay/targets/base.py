@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from assay.model.case import Case
-from assay.model.transcript import Message, Role, Span, Transcript, Usage
+from assay.model.transcript import Message, Role, Span, Step, Transcript, Usage
 
 
 class Reply(Struct, frozen=True, kw_only=True):
@@ -23,10 +23,11 @@ class Reply(Struct, frozen=True, kw_only=True):
 
 
 class Closing(Struct, frozen=True, kw_only=True):
-    """What is left when the conversation is over."""
+    """What is left when the conversation is over. `steps`: who took part in which order, where messages do not tell."""
 
     state: dict[str, Any] | None = None
     spans: tuple[Span, ...] | None = None
+    steps: tuple[Step, ...] = ()
 
 
 class Session(Protocol):

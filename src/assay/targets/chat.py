@@ -2,36 +2,59 @@
 
 from __future__ import annotations
 
-from assay.judges.prompting import legal_prompt
-from assay.llm.base import LanguageModel, Request
-from assay.llm.parts import Message
+from assay.errors import ModelRefused, TargetFailed
+from assay.judges.answering import legal_prompt, system_prompt
+from assay.judges.documents import Documents, unseen
+from assay.judges.prompting import NO_DOCUMENTS
+from assay.llm.base import Completion, LanguageModel, Request
+from assay.llm.parts import Message, ToolTurn
 from assay.model.case import Case, Script
 from assay.model.transcript import Message as Said
-from assay.model.transcript import Role
+from assay.model.transcript import Role, ToolCall
 from assay.targets.base import Closing, Reply
+from assay.targets.chat_block import NO_TOOLS, Offer
+from assay.targets.tool_desk import OpenDesk
+from assay.targets.turns import summed
 
 
 class ChatTarget:
-    """`--target chat:provider:model`. `namespace` keeps repeats apart in the cache: they are asked anew, not copied."""
+    """`--target chat:provider:model`. `namespace` keeps repeats apart in the cache: they are asked anew, not copied.
+    `system` is the agent's prompt; where it has none, that of the dataset's policy stands in."""
 
     name = "chat"
 
-    def __init__(self, model: LanguageModel, system: str = "", namespace: str = "") -> None:
-        self._model = model
+    def __init__(
+        self,
+        model: LanguageModel,
+        system: str = "",
+        namespace: str = "",
+        documents: Documents = NO_DOCUMENTS,
+        offer: Offer = NO_TOOLS,
+    ) -> None:
+        self.model = model
         self._system = system
         self._namespace = namespace
+        self._documents = documents
+        self._offer = offer
 
     async def open(self, case: Case) -> ChatSession:
-        return ChatSession(case, self._model, self._system, self._namespace)
+        asked = Request(messages=(), tools=self._offer.to(case), namespace=self._namespace, purpose="target")
+        system = self._system or system_prompt(case)
+        return ChatSession(case, self.model, system, asked, self._documents, self._offer)
 
 
 class ChatSession:
     """One conversation with a model: it is sent everything said before, each time."""
 
-    def __init__(self, case: Case, model: LanguageModel, system: str, namespace: str) -> None:
+    def __init__(
+        self, case: Case, model: LanguageModel, system: str, asked: Request, documents: Documents, offer: Offer
+    ) -> None:
         self._case = case
         self._model = model
-        self._namespace = namespace
+        self._asked = asked
+        self._documents = documents
+        self._rounds = offer.rounds
+        self._desk: OpenDesk | None = offer.desk.open(asked.tools) if offer.desk and asked.tools else None
         self._said: list[Message] = [Message(Role.SYSTEM, system)] if system else []
         self._turns = 0
 
@@ -39,12 +62,50 @@ class ChatSession:
         self._turns += 1
         # The first message of a question brings its context, its earlier messages and its options along.
         whole = self._turns == 1 and not isinstance(self._case.input, Script)
-        self._said += legal_prompt(self._case) if whole else [Message(Role.USER, text)]
-        request = Request(messages=tuple(self._said), namespace=self._namespace, purpose="target")
-        completion = await self._model.complete(request)
-        self._said.append(Message(Role.ASSISTANT, completion.text))
-        said = Said(role=Role.ASSISTANT, content=completion.text, tool_calls=completion.tool_calls)
-        return Reply(messages=(said,), usage=completion.usage)
+        self._said += legal_prompt(self._case, self._documents) if whole else [Message(Role.USER, text)]
+        completion = await self._complete()
+        if completion.tool_calls and self._desk is not None:
+            return await self._worked(completion, self._desk)
+        return Reply(messages=(self._noted(completion, completion.tool_calls),), usage=completion.usage)
+
+    async def _complete(self) -> Completion:
+        asked = self._asked
+        request = Request(
+            messages=tuple(self._said), tools=asked.tools, namespace=asked.namespace, purpose=asked.purpose
+        )
+        try:
+            return await self._model.complete(request)
+        except ModelRefused as refusal:
+            raise ModelRefused(f"{refusal}{unseen(refusal, request)}") from refusal
+
+    async def _worked(self, completion: Completion, desk: OpenDesk) -> Reply:
+        """Calls are answered and the model is asked again, until it has no more of them."""
+        messages: list[Said] = []
+        usages = [completion.usage]
+        while completion.tool_calls:
+            if len(messages) == self._rounds:
+                raise _endless(completion, self._rounds)
+            messages.append(self._noted(completion, await desk.answered(completion.tool_calls)))
+            completion = await self._complete()
+            usages.append(completion.usage)
+        return Reply(messages=(*messages, self._noted(completion, ())), usage=summed(usages))
+
+    def _noted(self, completion: Completion, calls: tuple[ToolCall, ...]) -> Said:
+        """What the model said and called, for the transcript; and for itself, when it is asked again."""
+        turn = Message(Role.ASSISTANT, completion.text)
+        # Calls of tools that nobody offered cannot go back: providers refuse them.
+        if calls and self._asked.tools:
+            turn = ToolTurn(Role.ASSISTANT, completion.text, (), calls, completion.echo)
+        self._said.append(turn)
+        return Said(role=Role.ASSISTANT, content=completion.text, tool_calls=calls)
 
     async def close(self) -> Closing:
         return Closing()
+
+
+def _endless(completion: Completion, rounds: int) -> TargetFailed:
+    names = ", ".join(dict.fromkeys(call.name for call in completion.tool_calls))
+    return TargetFailed(
+        f"the model called tools in {rounds} rounds of one turn and goes on with {names};"
+        f" `max_tool_rounds` allows no more"
+    )

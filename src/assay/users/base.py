@@ -39,8 +39,9 @@ class User(Protocol):
 
 
 class UserSide(Protocol):
-    """Plays users: one for each conversation. `name` is what a run pins ("offline", "openai:gpt-5" …)."""
+    """Plays users: one for each conversation. `name` is what a run pins ("offline", "openai:gpt-5" …). A conversation
+    that is played again is another `attempt`: a user with a will of its own may speak otherwise then."""
 
     name: str
 
-    def open(self, case: Case) -> User: ...
+    def open(self, case: Case, attempt: int = 1) -> User: ...

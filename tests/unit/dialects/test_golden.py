@@ -377,6 +377,18 @@ def test_the_date_of_an_update_is_known(tmp_path: Path) -> None:
     assert the_case(tmp_path, updated_datetime="2025-01-31").metadata == {"updated_datetime": "2025-01-31"}
 
 
+def test_a_question_may_say_what_the_session_starts_with(tmp_path: Path) -> None:
+    case = the_case(tmp_path, initial_state={"plan": "free", "seats": [1, 2]})
+    assert case.state == {"plan": "free", "seats": [1, 2]}
+    DIALECT.write([case], tmp_path / "again.json")
+    assert read(tmp_path / "again.json") == ([case], [])
+
+
+def test_a_state_that_is_no_object_is_a_problem(tmp_path: Path) -> None:
+    cases, (problem,) = read(a_file(tmp_path, question(initial_state=["free"])))
+    assert (cases, problem.code, problem.field) == ([], "wrong-type", "golden_questions[0].initial_state")
+
+
 def test_fields_beside_the_list_are_kept_with_every_case(tmp_path: Path) -> None:
     path = a_file(tmp_path, question(), question(id="q2"), version=3)
     cases, (problem,) = read(path)
@@ -485,7 +497,14 @@ questions: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
         "agents_evaluated": st.lists(filled, max_size=2),
         "reference_data": references,
     },
-    optional={"metadata": objects, "updated_datetime": texts, "agent": texts, "note": values, "a~b/c": values},
+    optional={
+        "initial_state": objects,
+        "metadata": objects,
+        "updated_datetime": texts,
+        "agent": texts,
+        "note": values,
+        "a~b/c": values,
+    },
 )
 datasets: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
     {"golden_questions": st.lists(questions, min_size=1, max_size=4, unique_by=lambda one: one["id"])},

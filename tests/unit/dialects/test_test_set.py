@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 from assay.dialects.reading import read_cases, validate
 from assay.dialects.test_set import SCHEMA, TestSetDialect
 from assay.errors import DatasetInvalid, Level, Problem
-from assay.model.case import Case, Scenario, Script, SingleTurn, World
+from assay.model.case import Case, Fact, PlanStep, Scenario, Script, SingleTurn, World
 from assay.model.expectation import (
     ArgumentMode,
     Criteria,
@@ -29,7 +29,7 @@ from assay.model.expectation import (
     text_id,
 )
 from assay.model.transcript import Mishap
-from json_strategies import filled, texts, values
+from json_strategies import filled, objects, texts, values
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "seed_003_test_set.json"
 DIALECT = TestSetDialect()
@@ -153,6 +153,27 @@ FAULTS: list[tuple[str, Any, str, str]] = [
     ("opening blank", scenario(initial_message="\n"), "empty", "inputs.initial_message"),
     ("no turns", scenario(max_turns=0), "out-of-range", "inputs.max_turns"),
     ("turns in words", scenario(max_turns="8"), "wrong-type", "inputs.max_turns"),
+    ("goal a list", scenario(goal=[]), "wrong-type", "inputs.goal"),
+    ("state a list", entry(inputs={"message": "Hi", "state": []}), "wrong-type", "inputs.state"),
+    ("starting prompt blank", scenario(initial_message=..., starting_prompt=" "), "empty", "inputs.starting_prompt"),
+    ("starting prompt null", scenario(initial_message=..., starting_prompt=None), "missing-field",
+     "inputs.initial_message"),
+    ("two openings", scenario(starting_prompt="Another"), "contradiction", "inputs.starting_prompt"),
+    ("facts one text", scenario(facts="order 1"), "wrong-type", "inputs.facts"),
+    ("fact a list", scenario(facts={"order": ["1"]}), "wrong-type", "inputs.facts.order"),
+    ("fact true", scenario(facts={"order": True}), "wrong-type", "inputs.facts.order"),
+    ("fact blank", scenario(facts={"order": " "}), "empty", "inputs.facts.order"),
+    ("fact without a name", scenario(facts={" ": "1"}), "empty", "inputs.facts"),
+    ("listed fact without value", scenario(facts=[{"name": "order"}]), "missing-field", "inputs.facts[0].value"),
+    ("listed fact twice", scenario(facts=[{"name": "a", "value": "1"}, {"name": "a", "value": "2"}]),
+     "duplicate-value", "inputs.facts[1].name"),
+    ("asked by one text", scenario(facts=[{"name": "a", "value": "1", "asked_by": "b"}]), "wrong-type",
+     "inputs.facts[0].asked_by"),
+    ("plan a number", scenario(conversation_plan=3), "wrong-type", "inputs.conversation_plan"),
+    ("plan blank", scenario(conversation_plan=" "), "empty", "inputs.conversation_plan"),
+    ("step a number", scenario(conversation_plan=["a", 3]), "wrong-type", "inputs.conversation_plan[1]"),
+    ("step without words", scenario(conversation_plan=[{"when": "x"}]), "missing-field",
+     "inputs.conversation_plan[0].say"),
     ("criteria one text", entry(expected={"success_criteria": "polite"}), "wrong-type", "expected.success_criteria"),
     ("criterion blank", entry(expected={"success_criteria": ["a", ""]}), "empty", "expected.success_criteria[1]"),
     ("criterion twice", entry(expected={"success_criteria": ["a", "a"]}), "duplicate-value",
@@ -280,6 +301,105 @@ def test_a_written_test_set_has_every_field_of_the_evaluation_api(tmp_path: Path
     assert written == seed
 
 
+@pytest.mark.parametrize(
+    ("inputs", "expected"),
+    [
+        (
+            {"goal": None, "facts": None, "conversation_plan": None},
+            Scenario(persona="an employee", initial_message="Hello"),
+        ),
+        (
+            {"goal": "Know it", "facts": {"order": "A-1", "guests": 3, "size": 1.5}},
+            Scenario(
+                persona="an employee",
+                initial_message="Hello",
+                goal="Know it",
+                facts=(
+                    Fact(name="order", value="A-1"),
+                    Fact(name="guests", value="3"),
+                    Fact(name="size", value="1.5"),
+                ),
+            ),
+        ),
+        (
+            {"facts": [{"name": "order", "value": "1", "asked_by": ["purchase", "id"]}]},
+            Scenario(
+                persona="an employee",
+                initial_message="Hello",
+                facts=(Fact(name="order", value="1", asked_by=("purchase", "id")),),
+            ),
+        ),
+        (
+            {"initial_message": ..., "starting_prompt": "Hi there"},
+            Scenario(persona="an employee", initial_message="Hi there"),
+        ),
+        ({"starting_prompt": "Hello"}, Scenario(persona="an employee", initial_message="Hello")),
+    ],
+    ids=["nulls", "facts by name", "facts listed", "another name", "both names"],
+)
+def test_scenarios_carry_a_goal_facts_and_either_name_of_the_opening(
+    tmp_path: Path, inputs: dict[str, Any], expected: Scenario
+) -> None:
+    (case,), problems = read(a_file(tmp_path, scenario(**inputs)))
+    assert (case.input, case.metadata.get("inputs"), problems) == (expected, None, [])
+
+
+@pytest.mark.parametrize(
+    ("plan", "steps"),
+    [
+        ("Ask for the price.", [("Ask for the price.", "")]),
+        (
+            "Ask for the price. If the agent offers a voucher, decline it. Then leave.",
+            [("Ask for the price.", ""), ("decline it.", "the agent offers a voucher"), ("Then leave.", "")],
+        ),
+        ("1. Ask for it\n\n2) When asked for a date, say: next week\n- Leave",
+         [("Ask for it", ""), ("say: next week", "asked for a date"), ("Leave", "")]),
+        ("If the price is above 1,000 euros, then say no.", [("say no.", "the price is above 1,000 euros")]),
+        ("Wenn der Agent ablehnt, bestehe darauf.", [("bestehe darauf.", "der Agent ablehnt")]),
+        ("If possible, I'd like it today.", [("If possible, I'd like it today.", "")]),
+        (["When is it due?", "If the agent refuses, insist."],
+         [("When is it due?", ""), ("insist.", "the agent refuses")]),
+        ([{"say": "If the agent refuses, insist."}, {"say": "Yes", "when": "the agent calls pay"}],
+         [("If the agent refuses, insist.", ""), ("Yes", "the agent calls pay")]),
+        ("-", [("-", "")]),
+    ],
+    ids=["a sentence", "sentences", "lines", "thousands", "German", "no condition", "a list", "objects", "a mark"],
+)  # fmt: skip
+def test_a_plan_is_split_into_steps_with_their_conditions(
+    tmp_path: Path, plan: Any, steps: list[tuple[str, str]]
+) -> None:
+    (case,), problems = read(a_file(tmp_path, scenario(conversation_plan=plan)))
+    assert isinstance(case.input, Scenario)
+    assert [(step.say, step.when) for step in case.input.plan] == steps
+    assert problems == []
+    DIALECT.write([case], tmp_path / "again.json")
+    assert read(tmp_path / "again.json")[0] == [case]
+
+
+@pytest.mark.parametrize(
+    "inputs", [{"message": "Hi"}, {"persona": "p", "initial_message": "m"}], ids=["turn", "scenario"]
+)
+def test_a_session_may_start_with_a_state(tmp_path: Path, inputs: dict[str, Any]) -> None:
+    kind = "single_turn" if "message" in inputs else "scenario"
+    (case,), problems = read(a_file(tmp_path, entry(type=kind, inputs={**inputs, "state": {"tier": {"gold": [1]}}})))
+    assert (case.state, case.metadata, problems) == ({"tier": {"gold": [1]}}, {}, [])
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        Scenario(persona="p", initial_message="m", facts=(Fact(name="a", value="1"), Fact(name="a", value="2"))),
+        Scenario(persona="p", initial_message="m", facts=(Fact(name="a", value=" "),)),
+        Scenario(persona="p", initial_message="m", plan=(PlanStep(say=""),)),
+    ],
+    ids=["one name twice", "a blank value", "nothing to say"],
+)
+def test_a_scenario_that_could_not_be_read_again_is_not_written(tmp_path: Path, given: Scenario) -> None:
+    with pytest.raises(DatasetInvalid) as refused:
+        DIALECT.write([Case(id="c", input=given, labels={"type": "scenario"})], tmp_path / "a.json")
+    assert [problem.field for problem in refused.value.problems] == ["input"]
+
+
 names = st.lists(filled, max_size=3, unique=True)
 expectations = st.fixed_dictionaries(
     {},
@@ -291,11 +411,25 @@ expectations = st.fixed_dictionaries(
         "odd": values,
     },
 )
-loose = {"max_turns": st.none() | st.integers(1, 30), "odd": values}
+loose = {"max_turns": st.none() | st.integers(1, 30), "odd": values, "state": st.none() | objects}
 single = st.fixed_dictionaries({"message": filled}, optional={"persona": st.none() | texts, **loose})
-simulated = st.fixed_dictionaries(
-    {"persona": filled, "initial_message": filled}, optional={"message": st.none() | texts, **loose}
+words = filled | st.sampled_from(["If the agent asks, say yes.", "Ask. Then leave.", "- a\n- b", "When they call, no"])
+fact = st.fixed_dictionaries(
+    {"value": filled | st.integers(-5, 5)}, optional={"asked_by": st.lists(filled, max_size=2)}
 )
+told: dict[str, Any] = {
+    "message": st.none() | texts,
+    "goal": st.none() | texts,
+    "facts": st.none()
+    | st.dictionaries(filled, filled | st.floats(-2, 2), max_size=3)
+    | st.dictionaries(filled, fact, max_size=3).map(
+        lambda given: [{"name": name, **one} for name, one in given.items()]
+    ),
+    "conversation_plan": st.none()
+    | words
+    | st.lists(words | st.fixed_dictionaries({"say": words}, optional={"when": texts}), max_size=3),
+}
+simulated = st.fixed_dictionaries({"persona": filled, "initial_message": filled}, optional=told | loose)
 common: dict[str, Any] = {
     "name": texts,
     "expected": expectations,

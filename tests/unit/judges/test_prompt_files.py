@@ -11,6 +11,7 @@ from assay.judges.inputs import INPUTS
 from assay.judges.prompt_files import (
     Prompt,
     ReplyKind,
+    batched_prompts,
     filled,
     part,
     placeholders,
@@ -78,6 +79,15 @@ def test_a_version_names_prompt_number_and_hash() -> None:
     assert len(set(versions)) == len(versions)
 
 
+@pytest.mark.parametrize("name", ["criteria", "rubric_rule", "weighted_criterion_binary", "weighted_criterion_graded"])
+def test_the_prompt_of_a_batch_asks_what_the_prompt_of_each_asks(name: str) -> None:
+    one, many = prompts()[name].head, batched_prompts()[name].head
+    alone = {"statement", "explanation", "rule", "severity"}
+    assert set(one.inputs) - alone == set(many.inputs) - {"statements", "rules"} <= set(INPUTS)
+    assert many.reply.value == f"{one.reply.value}s"
+    assert (many.scale, many.may_not_apply) == (one.scale, one.may_not_apply)
+
+
 def test_all_of_them_have_one_fingerprint() -> None:
     assert re.fullmatch("[0-9a-f]{64}", prompts_fingerprint())
     assert prompts_fingerprint() == prompts_fingerprint()
@@ -86,7 +96,7 @@ def test_all_of_them_have_one_fingerprint() -> None:
 def test_the_reason_comes_before_the_value() -> None:
     for kind in ReplyKind:
         words = part(kind.value)
-        value = {"check": "passed", "verdicts": "verdicts"}.get(kind.value, "score")
+        value = {"check": "passed", "checks": "passed", "verdicts": "verdicts"}.get(kind.value, "score")
         assert words.index('"reason"') < words.index('"evidence"') < words.index(f'"{value}"')
 
 

@@ -18,20 +18,16 @@ from assay.graders.builtin_judged import judged_graders
 from assay.judges.base import Question
 from assay.judges.documents import Documents
 from assay.judges.prompt_files import part
-from assay.judges.prompting import legal_prompt, messages, prompt_for, reply_schema
-from assay.model.case import Case, SingleTurn
-from assay.model.expectation import Choice, CorrectChoice
+from assay.judges.prompting import messages, prompt_for, reply_schema
+from assay.model.case import SingleTurn
 from assay.model.score import Part
 from assay.model.transcript import Message, Role, ToolCall, ToolResult, Transcript
 from assay.testing import a_case, a_transcript
 from judge_questions import (
     AGENT,
-    CRITERIA_CASE,
     EVERY_PROMPT,
     GRADERS,
-    LEGAL_INPUT,
     RAW_OUTPUT,
-    REFERENCE_CASE,
     a_question,
     with_policy,
 )
@@ -308,30 +304,3 @@ def test_the_schema_refuses_what_could_not_be_read(name: str, reply: dict[str, o
     schema = reply_schema(EVERY_PROMPT[name])
     assert schema is not None
     assert not jsonschema.Draft202012Validator(schema).is_valid(reply)
-
-
-def test_a_legal_model_gets_messages_then_context_then_prompt() -> None:
-    sent = legal_prompt(CRITERIA_CASE)
-    assert [message.role for message in sent] == [Role.USER, Role.ASSISTANT, Role.USER]
-    assert sent[0].content == "HISTORY: I sell tents."
-    assert sent[2].content.startswith("CONTEXT: the tent was bought ten days ago.\n\n")
-    assert sent[2].content.endswith("May they withdraw?")
-
-
-def test_a_prompt_that_repeats_the_last_user_turn_is_sent_once() -> None:
-    history = (Message(role=Role.USER, content="May they withdraw?"),)
-    case = Case(id="1", input=replace(LEGAL_INPUT, history=history, attachments=()))
-    assert [message.content for message in legal_prompt(case)] == [
-        "CONTEXT: the tent was bought ten days ago.\n\nMay they withdraw?"
-    ]
-
-
-def test_the_options_of_a_choice_are_sent() -> None:
-    choices = (Choice(id="A", text="Yes"), Choice(id="B", text="No"))
-    (message,) = legal_prompt(a_case(CorrectChoice(choices=choices, correct=("A",)), message="May they?"))
-    assert message.content.startswith("May they?\n\nA. Yes\nB. No\n\n")
-    assert "Answer:" in message.content
-
-
-def test_references_are_no_secret_to_the_judge_and_unknown_to_the_model() -> None:
-    assert "REFERENCE" not in "".join(message.content for message in legal_prompt(REFERENCE_CASE))

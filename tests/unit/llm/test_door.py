@@ -373,9 +373,23 @@ def test_a_provider_that_does_not_count_cannot_get_around_a_budget() -> None:
     assert 100 <= tokens <= 150
 
 
-def test_the_rates_of_a_model_hold() -> None:
+SLOW = Rates(requests_per_minute=60, tokens_per_minute=100_000)
+
+
+@pytest.mark.parametrize(
+    "rates",
+    [
+        {MODEL: SLOW},
+        {f"{MODEL.partition(':')[0]}:*": SLOW},
+        {"*": SLOW},
+        {MODEL: SLOW, "*": Rates(requests_per_minute=1)},
+        {f"{MODEL.partition(':')[0]}:*": SLOW, "*": Rates(requests_per_minute=1), "google:*": Rates()},
+    ],
+    ids=["of the model", "of the provider", "of all", "the models own before all", "the providers before all"],
+)
+def test_the_rates_of_a_model_hold(rates: dict[str, Rates]) -> None:
     transport = ScriptedTransport(good)
-    habits = Habits(concurrency=50, rates={MODEL: Rates(requests_per_minute=60, tokens_per_minute=100_000)})
+    habits = Habits(concurrency=50, rates=rates)
 
     async def run(loop: VirtualLoop) -> float:
         door = opened(loop, transport, habits)

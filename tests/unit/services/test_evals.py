@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.errors import ConfigInvalid, DatasetInvalid
+from assay.errors import ConfigInvalid, Conflict, DatasetInvalid
 from assay.kit import Kit
 from assay.kit.builtins import builtin_kit
 from assay.policies.profiles import builtin_profiles
@@ -61,6 +61,23 @@ def test_definitions_may_take_the_place_of_built_in_graders(tmp_path: Path, kit:
     assert names == ("response_correctness", "warmth")
     assert len(kit.graders.names()) == count + 1
     assert kit.graders["response_correctness"] is not before
+
+
+@pytest.mark.parametrize("name", ["choice", "criteria", "RelevanceExplain"])
+def test_a_definition_takes_no_other_graders_place(tmp_path: Path, kit: Kit, name: str) -> None:
+    before = kit.graders[name]
+    with pytest.raises(Conflict) as caught:
+        add_evals(definitions(tmp_path, "warmth", name), kit)
+    assert f"definitions.json: there are graders of these names already: {name!r} (" in str(caught.value)
+    assert "response_correctness" in str(caught.value)
+    assert kit.graders[name] is before
+    assert "warmth" not in kit.graders
+
+
+def test_a_second_file_does_not_silently_take_the_place_of_the_first(tmp_path: Path, kit: Kit) -> None:
+    add_evals(definitions(tmp_path, "response_correctness"), kit)
+    with pytest.raises(Conflict, match="'response_correctness'"):
+        add_evals(definitions(tmp_path, "response_correctness"), kit)
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path, kit: Kit) -> None:

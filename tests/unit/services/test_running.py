@@ -280,6 +280,7 @@ PINS = Pins(
     judge="recorded:j.jsonl",
     judge_sha256="j",
     policy_sha256="p",
+    plugins=("/p/own.py 1a", "/p/evals.yaml 2b"),
 )
 
 
@@ -303,12 +304,25 @@ def a_run(pins: Pins) -> Run:
         ({"evals": (a_pin("e.yaml", "2"),)}, "e.yaml has changed"),
         ({"judge_sha256": "other"}, "the judge recorded:j.jsonl has changed"),
         ({"policy_sha256": "other"}, "the profiles have changed"),
+        ({"plugins": ("/p/own.py 9z", "/p/evals.yaml 2b")}, "/p/own.py has changed, or is not there"),
+        ({"plugins": ("/p/own.py 1a",)}, "/p/evals.yaml has changed, or is not there"),
+        ({"target_sha256": "other"}, "how the target recorded is asked has changed"),
         (
             {"datasets": (a_pin("a.jsonl", "2"), a_pin("b.jsonl", "2")), "policy_sha256": "other"},
             "a.jsonl has changed; b.jsonl has changed; the profiles have changed",
         ),
     ],
-    ids=["a dataset", "responses", "evals", "the judge", "the policy", "several"],
+    ids=[
+        "a dataset",
+        "responses",
+        "evals",
+        "the judge",
+        "the policy",
+        "a plug-in",
+        "evals of the settings",
+        "how a model is asked",
+        "several",
+    ],
 )
 def test_every_pin_that_changed_is_named(changed: dict[str, Any], told: str) -> None:
     check_same(a_run(PINS), PINS)

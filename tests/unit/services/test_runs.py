@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from assay.errors import Conflict, NotFound, PlanRefused
+from assay.model.calls import CallSettings
 from assay.model.case import Case
 from assay.model.result import Result
 from assay.model.run import RunState
@@ -325,6 +326,8 @@ def test_what_is_wanted_of_judging_follows_options_and_settings(tmp_path: Path) 
     assert found.folders == (tmp_path / "sets", tmp_path)
     assert (found.concurrency, found.models, found.budget) == (8, ("openai:gpt-x",), "2USD")
     assert found.cache == tmp_path / ".assay" / "replies.db"
+    assert (found.batch, found.images, found.judge_settings) == (False, True, CallSettings())
+    assert wanted(work, RunOptions(datasets=(), batch_criteria=True)).batch
     assert wanted(work, RunOptions(datasets=(), cache=False, concurrency=3)).cache is None
     assert wanted(work, RunOptions(datasets=(), concurrency=3)).concurrency == 3
 

@@ -107,6 +107,19 @@ def test_plugins_come_from_the_settings_and_from_the_command_line(here: Path) ->
     assert kit.targets["macaw"].name == "macaw"
 
 
+def test_what_others_brought_is_known_with_its_hash(here: Path) -> None:
+    plugin(here, PARROT)
+    settings(here, "plugins: [plugin.py]\nevals: [own.yaml]\n")
+    asked = {"name": "tone", "instructions": "Is it kind?", "inputs": {"answer": "answer"}}
+    settings(here, json.dumps({"evals": [asked | {"scale": {"min": 0, "max": 1}}]}), "own.yaml")
+    brought = Workplace.here(environ={}).kit.brought
+    assert [each.rsplit(" ", 1)[0] for each in brought[-2:]] == [str(here / "plugin.py"), str(here / "own.yaml")]
+    plugin(here, PARROT + "# changed\n")
+    again = Workplace.here(environ={}).kit.brought
+    assert again[-2] != brought[-2]
+    assert again[-1] == brought[-1]
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from enum import Enum
+from itertools import pairwise
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from assay.judges.offline.vocabulary import word_set
 
 _MONTHS = "january february march april may june july august september october november december"
 MONTHS = {name: place for place, name in enumerate(_MONTHS.split(), start=1)}
 MONTHS |= {name[:3]: place for name, place in MONTHS.items()} | {"sept": 9}
+_JOINS = word_set("to and until till through")
 _BEFORE = frozenset({"bc", "bce"})
 _ERAS = _BEFORE | {"ad", "ce"}
 AROUND_DATES = word_set(
@@ -24,17 +26,30 @@ _COUNTED = word_set(
     "litres liter liters kilometre kilometres kilometer kilometers pound pounds hour hours minute minutes day days "
     "week weeks month months people words points"
 )
-FIRST_YEAR, LAST_YEAR = 1000, 2100
+FIRST_YEAR, LAST_YEAR, LAST_CENTURY = 1000, 2100, 2000
+
+
+class Part(Enum):
+    """A part of a century or decade, as the share of it that has passed; drawn wide, for people mean it loosely."""
+
+    EARLY = (0.0, 0.45)
+    MID = (0.25, 0.75)
+    LATE = (0.55, 1.0)
+
+
+_PARTS = {"early": Part.EARLY, "mid": Part.MID, "middle": Part.MID, "late": Part.LATE}
 
 
 class Day(Struct, frozen=True, kw_only=True):
-    """What is known of a date; years before Christ are negative. `century` and `decade` stand alone."""
+    """What is known of a date; years before Christ are negative. `century` and `decade` stand alone, and may have a
+    part: early, mid or late."""
 
     year: int | None = None
     month: int | None = None
     day: int | None = None
     decade: int | None = None
     century: int | None = None
+    part: Part | None = None
 
     @property
     def lies_in(self) -> int | None:
@@ -70,6 +85,8 @@ def fit(expected: Day, stated: Day) -> Fit:
 
 
 def _wide(expected: Day, stated: Day) -> Fit:
+    if _apart(expected, stated) or _apart(stated, expected):
+        return Fit.CONFLICT
     if expected.decade and stated.decade:
         return Fit.SAME if expected.decade == stated.decade else Fit.CONFLICT
     if stated.decade and expected.year is not None:
@@ -79,6 +96,29 @@ def _wide(expected: Day, stated: Day) -> Fit:
     if expected.lies_in is None or expected.lies_in != stated.lies_in:
         return Fit.CONFLICT
     return Fit.FINER if expected.century is not None and stated.century is None else Fit.COARSER
+
+
+def _apart(one: Day, other: Day) -> bool:
+    """The one is a part of its time, and the other lies in that time but not in that part: 1524 is not late in it."""
+    if one.part is None:
+        return False
+    if other.part is not None:
+        return one.part.value[0] >= other.part.value[1]
+    if other.year is None:
+        return False
+    passed = other.year % 10 / 10 if one.decade else (other.year - 1) % 100 / 100
+    first, last = one.part.value
+    return not first <= passed <= last
+
+
+def spans_in(words: Sequence[str]) -> list[tuple[int, int]]:
+    """Years from one to another: `from 1914 to 1918`, `1914-18` is not read."""
+    found = [(day.year, start, end) for day, start, end in dates_at(words) if day.year and not day.month]
+    return [
+        (first, last)
+        for (first, _, end), (last, start, _) in pairwise(found)
+        if first < last and set(words[end:start]) <= _JOINS
+    ]
 
 
 def dates_in(words: Sequence[str]) -> list[Day]:
@@ -99,7 +139,8 @@ def dates_at(words: Sequence[str]) -> Iterator[tuple[Day, int, int]]:
     while place < len(words):
         day, length = _at(words, place)
         if day is not None:
-            yield day, place, place + length
+            part = _PARTS.get(words[place - 1]) if place and (day.century or day.decade) else None
+            yield (structs.replace(day, part=part) if part else day), place, place + length
         place += length
 
 
@@ -159,7 +200,8 @@ def _century(words: Sequence[str]) -> Read:
 def _decade(words: Sequence[str]) -> Read:
     year = _as_year(words[:1])
     if year is not None and year % 10 == 0 and len(words) > 1 and words[1] == "s":
-        return Day(decade=year), 2
+        # `the 1700s` are a century; `the 2000s` are not over.
+        return (Day(century=year // 100 + 1) if year % 100 == 0 and year < LAST_CENTURY else Day(decade=year)), 2
     return _NOTHING
 
 

@@ -12,8 +12,12 @@ from assay.judges.offline.number_words import spelled_numbers
 
 _MOJIBAKE = re.compile(r"[ÃÂ][\x80-\xbf\xa0-\xff]|â€")
 _ROMAN = re.compile(r"\b(?=[IVXL]{2})(?:XL|L?X{0,3})(?:IX|IV|V?I{0,3})(?<=[IVXL])\b")
+_ONE_LETTER = re.compile(r"\b([A-Z][a-z]+ )([IVX])\b(?=\s*(?:[.,;:)\]]|$)|\s+(?:of|began|ended|started|broke)\b)")
+"""`Elizabeth I`, `Henry V`; before anything else an I may be a person who speaks."""
 _POSSESSIVE = re.compile(r"['’`´]s\b")
 _APOSTROPHE = re.compile(r"(?<=\w)['’`´](?=\w)")
+_POINT = re.compile(r"(?<=\d) \. (?=\d)")
+_EPISODE = re.compile(r"\bs0*(\d{1,2}) ?[ex]0*(\d{1,3})\b")
 _HALF_DAY = re.compile(r"(?<=\d)(?::00)?\s*([ap])\.?\s?m\b\.?")
 _ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
@@ -45,10 +49,12 @@ def tokens(text: str) -> tuple[str, ...]:
 
 def folded_text(text: str) -> str:
     """One spelling for letters and figures; the words are still where they were."""
-    text = _ROMAN.sub(_arabic, _repaired(text))
+    text = _ROMAN.sub(_arabic, _ONE_LETTER.sub(lambda found: found[1] + str(_NUMERALS[found[2]]), _repaired(text)))
     text = "".join(mark for mark in normalize("NFKD", text) if category(mark) not in _UNSEEN)
     text = _CODED.sub(_as_one, text)
     text = _APOSTROPHE.sub("", _POSSESSIVE.sub("", text.casefold())).replace("&", " and ").replace("−", "-")
+    text = _POINT.sub(".", text)
+    text = _EPISODE.sub(r"season \1 episode \2", text)
     return _ORDINAL.sub("", _THOUSANDS.sub("", _HALF_DAY.sub(r" \1m", text)))
 
 

@@ -14,7 +14,7 @@ SMALL = {word: value for value, word in enumerate(_UNITS.split())}
 SMALL |= {word: value for value, word in enumerate(_ORDINALS.split())}
 TENS = {word: 20 + 10 * place for place, word in enumerate(_TENS.split())}
 TENS |= {word[:-1] + "ieth": value for word, value in TENS.items()}
-LARGE = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+LARGE = {"dozen": 12, "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 
 
 def spelled_numbers(words: Sequence[str]) -> list[str]:
@@ -38,6 +38,11 @@ def _number_at(words: Sequence[str], start: int) -> tuple[float, int]:
     """The number that begins here and how many words it takes; a bare figure is left to itself."""
     total, current, place = 0.0, 0.0, start
     seen = ""
+    if words[start] in ("a", "an"):  # `a hundred` is one hundred
+        if words[start + 1 : start + 2] == ["dozen"] or "".join(words[start + 1 : start + 2]) in LARGE:
+            place, current, seen = start + 1, 1.0, "unit"
+        else:
+            return 0.0, 0
     while place < len(words):
         word = words[place]
         if word in LARGE and (seen or place > start):

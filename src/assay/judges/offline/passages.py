@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 from msgspec import Struct
 
-from assay.judges.offline.folding import squeezed, tokens
+from assay.judges.offline.aliases import ALIASES, LONGEST_ALIAS
+from assay.judges.offline.folding import is_number, squeezed, tokens
+from assay.judges.offline.gazetteer import POSTAL
 from assay.judges.offline.names import LONG_WORD, same_word
-from assay.judges.offline.vocabulary import ALIASES, LONGEST_ALIAS, STOPWORDS
+from assay.judges.offline.vocabulary import STOPWORDS, word_set
 
 Words = tuple[str, ...]
 
@@ -18,6 +21,11 @@ _ABBREVIATED = (
     r"(?<!\b[A-Za-z]\.)(?<!\b(?:Dr|Mr|Ms|St|vs|No|Jr|Sr|Mt|ca)\.)(?<!\b(?:Mrs|Inc|Gen|Col|Art|Abs|e\.g|i\.e)\.)"
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?])" + _ABBREVIATED + r"[\"'”’)]*\s+(?=[\"'“‘(*]*[A-Z0-9ÄÖÜ])|\s*\n+\s*|;\s+")
+
+_COUNTED = word_set("season episode chapter book volume grade act scene verse amendment round")
+_US = re.compile(r"\bUS\b")
+"""Without its capitals it is a pronoun, unless it is all that is said."""
+_POSTAL = re.compile(r"(\w,) ([A-Z]{2})\b(?!\.\w)")
 
 
 class Passage(Struct, frozen=True):
@@ -37,7 +45,24 @@ def passages(text: str) -> tuple[Passage, ...]:
 @lru_cache(maxsize=4096)
 def comparable(text: str) -> Words:
     """The folded words, with one name for what has several."""
-    return tuple(_renamed(tokens(text)))
+    words = _numbered(tuple(_renamed(tokens(_POSTAL.sub(_state, _US.sub("USA", text))))))
+    return ("usa",) if words == ("us",) else words
+
+
+def _numbered(words: Words) -> Words:
+    """`the third season` is season 3."""
+    if _COUNTED.isdisjoint(words):
+        return words
+    turned = list(words)
+    for at, (one, other) in enumerate(pairwise(words)):
+        if is_number(one) and other in _COUNTED and (at == 0 or turned[at - 1] not in _COUNTED):
+            turned[at : at + 2] = other, one
+    return tuple(turned)
+
+
+def _state(found: re.Match[str]) -> str:
+    """`Pittsburgh, PA` is in Pennsylvania; other capitals stay as they are."""
+    return f"{found[1]} {POSTAL.get(found[2], found[2])}"
 
 
 def content(words: Sequence[str]) -> Words:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from assay.judges.offline.vocabulary import NEGATORS
+from assay.judges.offline.vocabulary import NEGATORS, word_set
 
 REACH = 5
 """How many words before a statement a negation reaches."""
@@ -15,6 +15,7 @@ _COPULAS = frozenset(
     {"is", "was", "are", "were", "be", "been", "does", "did", "do", "has", "had", "can", "could", "will"}
 )
 _CONTRACTED = frozenset({"isnt", "wasnt", "arent", "werent"})
+_OR_SO = word_set("more less so fewer older younger later earlier above below higher greater over")
 _PAIRS = {("rather", "than"), ("instead", "of"), ("other", "than"), ("as", "opposed"), ("far", "from")}
 _REFUSAL = re.compile(
     r"\b(?:i|we)\s+(?:do not|don['’]?t|cannot|can['’]?t|can not|could not|couldn['’]?t|am unable|are unable|"
@@ -57,8 +58,8 @@ def denies(words: Sequence[str]) -> bool:
 
 def offered_with_another(words: Sequence[str], start: int, end: int) -> bool:
     """One of several guesses: `X or Y`, `either Y or X`."""
-    before, after = words[max(0, start - 1) : start], words[end : end + 1]
-    return "or" in before or "or" in after
+    before, after = words[max(0, start - 1) : start], words[end : end + 2]
+    return "or" in before or (list(after[:1]) == ["or"] and _OR_SO.isdisjoint(after[1:]))
 
 
 def refuses(text: str) -> bool:

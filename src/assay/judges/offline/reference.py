@@ -7,7 +7,8 @@ import re
 from collections.abc import Sequence
 
 from assay.judges.offline.coverage import covered, is_long
-from assay.judges.offline.matching import Asked, Match, Way, asked, best_match
+from assay.judges.offline.matches import Asked, Match, Way, asked
+from assay.judges.offline.matching import best_match
 from assay.judges.offline.opinions import CannotTell, Opinion, View
 from assay.judges.offline.passages import Words, comparable, content
 from assay.judges.offline.polarity import last_word_on_it, refuses
@@ -21,17 +22,19 @@ WORTH: dict[Way, tuple[float, float]] = {
     Way.EQUAL: (1.0, 0.95),
     Way.CONTAINED: (1.0, 0.95),
     Way.NAME: (1.0, 0.95),
+    Way.LAST_NAME: (0.9, 0.8),
     Way.ACRONYM: (1.0, 0.85),
     Way.DATE: (1.0, 0.9),
     Way.COARSER_DATE: (0.8, 0.75),
     Way.NUMBER: (1.0, 0.8),
+    Way.WITHIN: (0.9, 0.8),
+    Way.AROUND: (0.8, 0.65),
     Way.DENIED: (0.0, 0.8),
     Way.ONE_OF_SEVERAL: (0.5, 0.6),
     Way.OTHER_DATE: (0.0, 0.7),
     Way.OTHER_NUMBER: (0.0, 0.75),
     Way.OTHER: (0.0, 0.75),
 }
-HALF = 0.5
 _LATIN = re.compile(r"[A-Za-z]")
 _LETTER = re.compile(r"[^\W\d_]")
 
@@ -78,7 +81,7 @@ def _opinion(found: Match, references: Sequence[str]) -> Opinion:
 
 def _worth(found: Match) -> tuple[float, float]:
     if found.way is Way.SHORTER:
-        return (0.7 + 0.3 * found.share, 0.8) if found.share >= HALF else (0.6 * found.share, 0.6)
+        return 0.7 + 0.3 * found.share, 0.8
     if found.way is Way.OVERLAP:
         return (0.85 * found.share, 0.75) if found.share > 0.8 else (0.85 * found.share, 0.65)
     return WORTH[found.way]

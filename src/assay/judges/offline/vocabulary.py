@@ -28,7 +28,21 @@ NEGATORS = word_set(
 TITLES = word_set(
     "dr mr mrs ms miss prof professor sir dame lord lady general gen colonel col captain capt president prime "
     "minister king queen prince princess emperor saint st pope senator governor judge justice chief rev reverend "
-    "jr sr phd md coach actor actress singer author"
+    "madame madam monsieur herr sultan tsar czar duke duchess earl count baron archbishop bishop cardinal admiral "
+    "major gov sen rep sgt lt sergeant lieutenant commander chancellor jr sr phd md esq coach actor actress "
+    "singer author"
+)
+
+#: What somebody or something is called before its name: `the explorer Hernando de Soto`, `the planet Mars`.
+ROLES = word_set(
+    "actor actress artist architect astronaut astronomer author band biologist boxer brother brothers businessman "
+    "captain chef chemist coach comedian commander company composer dancer daughter designer detective director "
+    "doctor drummer duo economist emperor engineer explorer father footballer general goddess god golfer group "
+    "guitarist historian host industrialist inventor journalist judge king lawyer mathematician minister model "
+    "mother musician novelist painter philosopher photographer physicist pianist pilot pitcher planet playwright "
+    "poet politician pope president priest prince princess producer professor prophet psychologist quarterback "
+    "queen rapper river saint scientist sculptor senator singer sister soldier songwriter statesman swimmer team "
+    "trio wife husband son wrestler writer ship novel film"
 )
 
 #: Words that place or class a thing and seldom are the answer themselves.
@@ -39,52 +53,3 @@ LIGHT = word_set(
     "band group team company project series show song film book season episode album novel character version type kind "
     "form system process family people person member part side world name term called known century year time"
 )
-
-#: A country and what belongs to it are one thing to an answer.
-_PEOPLES = word_set(
-    "french/france spanish/spain german/germany italian/italy english/england scottish/scotland irish/ireland "
-    "welsh/wales dutch/netherlands swedish/sweden norwegian/norway danish/denmark finnish/finland polish/poland "
-    "russian/russia greek/greece turkish/turkey egyptian/egypt indian/india chinese/china japanese/japan korean/korea "
-    "canadian/canada mexican/mexico brazilian/brazil australian/australia african/africa european/europe asian/asia "
-    "roman/rome swiss/switzerland austrian/austria portuguese/portugal israeli/israel iranian/iran iraqi/iraq "
-    "hawaiian/hawaii californian/california texan/texas bolivian/bolivia cuban/cuba vietnamese/vietnam thai/thailand"
-)
-
-#: Different names of one thing, as folded words; the first is the one that is compared.
-ALIASES: dict[tuple[str, ...], tuple[str, ...]] = {
-    ("united", "states", "of", "america"): ("usa",),
-    ("united", "states"): ("usa",),
-    ("u", "s", "a"): ("usa",),
-    ("u", "s"): ("usa",),
-    ("america",): ("usa",),
-    ("american",): ("usa",),
-    ("united", "kingdom"): ("uk",),
-    ("u", "k"): ("uk",),
-    ("great", "britain"): ("uk",),
-    ("british",): ("uk",),
-    ("new", "york", "city"): ("nyc",),
-    ("n", "y", "c"): ("nyc",),
-    ("world", "war", "1"): ("ww1",),
-    ("world", "war", "2"): ("ww2",),
-    ("wwi",): ("ww1",),
-    ("wwii",): ("ww2",),
-    ("mount",): ("mt",),
-    ("saint",): ("st",),
-    ("versus",): ("vs",),
-    ("v",): ("vs",),
-    ("per", "cent"): ("%",),
-    ("percent",): ("%",),
-    ("percentage",): ("%",),
-    ("bce",): ("bc",),
-    ("television",): ("tv",),
-    ("colour",): ("color",),
-    ("centre",): ("center",),
-    ("theatre",): ("theater",),
-    ("movie",): ("film",),
-    ("kids",): ("children",),
-    ("automobile",): ("car",),
-    ("attorney",): ("lawyer",),
-    ("physician",): ("doctor",),
-}
-ALIASES |= {(people,): (country,) for people, _, country in (pair.partition("/") for pair in _PEOPLES)}
-LONGEST_ALIAS = max(map(len, ALIASES))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from assay.llm.base import Request
-from assay.llm.parts import CallSettings, Finish, Message
+from assay.llm.parts import CallSettings, Finish, Message, ToolTurn
 from assay.llm.specs import ModelSpec
-from assay.llm.wire import Answer, enforced, messages_of, present
-from assay.model.transcript import Role, ToolCall, Usage
+from assay.llm.wire import Answer, enforced, messages_of, present, result_of, result_text
+from assay.model.transcript import Role, ToolCall, ToolResult, Usage
 
 VERSION = "2023-06-01"
 #: The API wants a limit; ours where the caller gave none.
@@ -72,7 +73,7 @@ def body(spec: ModelSpec, request: Request, settings: CallSettings) -> bytes:
     asked: dict[str, Any] = {
         "model": spec.model,
         "max_tokens": LONGEST if settings.max_tokens is None else settings.max_tokens,
-        "messages": [_spoken(message) for message in messages if message.role is not Role.SYSTEM],
+        "messages": _said(messages),
     }
     schema = enforced(request, settings)
     output = present(
@@ -93,6 +94,36 @@ def body(spec: ModelSpec, request: Request, settings: CallSettings) -> bytes:
     return msgspec.json.encode(asked | settings.extra)
 
 
+def _said(messages: Iterable[Message]) -> list[dict[str, Any]]:
+    said: list[dict[str, Any]] = []
+    for message in messages:
+        if isinstance(message, ToolTurn):
+            said += _worked(message)
+        elif message.role is not Role.SYSTEM:
+            said.append(_spoken(message))
+    return said
+
+
+def _worked(turn: ToolTurn) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What they sent goes back as it came: thinking beside a call is signed, and may be neither changed nor missing."""
+    ids = [call.id or f"call_{place}" for place, call in enumerate(turn.tool_calls, start=1)]
+    spoken = [{"type": "text", "text": turn.content}] if turn.content.strip() else []
+    called = [
+        {"type": "tool_use", "id": id, "name": call.name, "input": call.arguments}
+        for id, call in zip(ids, turn.tool_calls, strict=True)
+    ]
+    given = [_result(id, result_of(call)) for id, call in zip(ids, turn.tool_calls, strict=True)]
+    return (
+        {"role": "assistant", "content": turn.echo or [*spoken, *called]},
+        {"role": "user", "content": given},
+    )
+
+
+def _result(id: str, result: ToolResult) -> dict[str, Any]:
+    said = {"type": "tool_result", "tool_use_id": id, "content": result_text(result, marked=False)}
+    return said | {"is_error": True} if result.failed else said
+
+
 def _spoken(message: Message) -> dict[str, Any]:
     if not message.images:
         return {"role": message.role.value, "content": message.content}
@@ -105,16 +136,18 @@ def _spoken(message: Message) -> dict[str, Any]:
 
 def answer(body: bytes) -> Answer:
     reply = _REPLY.decode(body)
+    called = tuple(
+        ToolCall(name=block.name, arguments=block.input or {}, id=block.id)
+        for block in reply.content
+        if block.type == "tool_use"
+    )
     return Answer(
         text="".join(block.text for block in reply.content if block.type == "text"),
         model=reply.model,
         usage=_usage(reply.usage) if reply.usage else Usage(),
         finish=FINISH.get(reply.stop_reason or "end_turn", Finish.OTHER),
-        tool_calls=tuple(
-            ToolCall(name=block.name, arguments=block.input or {}, id=block.id)
-            for block in reply.content
-            if block.type == "tool_use"
-        ),
+        tool_calls=called,
+        echo=msgspec.json.decode(body)["content"] if called else None,
     )
 
 

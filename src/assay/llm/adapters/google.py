@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote
 
@@ -9,9 +10,9 @@ import msgspec
 from msgspec import Struct, field
 
 from assay.llm.base import Request
-from assay.llm.parts import Alternative, CallSettings, Finish, Message, Token
+from assay.llm.parts import Alternative, CallSettings, Finish, Message, Token, ToolTurn
 from assay.llm.specs import ModelSpec
-from assay.llm.wire import Answer, Unreadable, enforced, messages_of, present
+from assay.llm.wire import Answer, Unreadable, enforced, messages_of, present, result_of
 from assay.model.transcript import Role, ToolCall, Usage
 
 FINISH = {
@@ -95,7 +96,7 @@ def headers(spec: ModelSpec, key: str) -> dict[str, str]:
 
 def body(spec: ModelSpec, request: Request, settings: CallSettings) -> bytes:
     messages = messages_of(request, settings)
-    asked: dict[str, Any] = {"contents": [_content(message) for message in messages if message.role is not Role.SYSTEM]}
+    asked: dict[str, Any] = {"contents": _contents(messages)}
     rules = [{"text": message.content} for message in messages if message.role is Role.SYSTEM]
     if rules:
         asked["systemInstruction"] = {"parts": rules}
@@ -128,6 +129,33 @@ def _config(request: Request, settings: CallSettings) -> dict[str, Any]:
     )
 
 
+def _contents(messages: Iterable[Message]) -> list[dict[str, Any]]:
+    contents: list[dict[str, Any]] = []
+    for message in messages:
+        if isinstance(message, ToolTurn):
+            contents += _worked(message)
+        elif message.role is not Role.SYSTEM:
+            contents.append(_content(message))
+    return contents
+
+
+def _worked(turn: ToolTurn) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What they sent goes back as it came: calls are signed, and may not come back without that."""
+    spoken = [{"text": turn.content}] if turn.content else []
+    called = [{"functionCall": _named(call) | {"args": call.arguments}} for call in turn.tool_calls]
+    given = [{"functionResponse": _named(call) | {"response": _response(call)}} for call in turn.tool_calls]
+    return {"role": "model", "parts": turn.echo or [*spoken, *called]}, {"role": "user", "parts": given}
+
+
+def _named(call: ToolCall) -> dict[str, Any]:
+    return {"name": call.name} | ({"id": call.id} if call.id else {})
+
+
+def _response(call: ToolCall) -> dict[str, Any]:
+    result = result_of(call)
+    return {"error" if result.failed else "output": result.content}
+
+
 def _content(message: Message) -> dict[str, Any]:
     shown = [{"inlineData": {"mimeType": image.media_type, "data": image.base64}} for image in message.images]
     role = "model" if message.role is Role.ASSISTANT else "user"
@@ -155,6 +183,7 @@ def answer(body: bytes) -> Answer:
         usage=usage,
         finish=Finish.TOOL_CALLS if called and finish is Finish.STOP else finish,
         tool_calls=called,
+        echo=msgspec.json.decode(body)["candidates"][0]["content"]["parts"] if called else None,
         logprobs=_tokens(candidate.logprobs_result) if candidate.logprobs_result else None,
     )
 

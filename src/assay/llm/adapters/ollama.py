@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 from msgspec import Struct, field
 
 from assay.llm.base import Request
-from assay.llm.parts import Alternative, CallSettings, Finish, Message, Token
+from assay.llm.parts import Alternative, CallSettings, Finish, Message, Token, ToolTurn
 from assay.llm.specs import ModelSpec
-from assay.llm.wire import Answer, Unreadable, enforced, messages_of, present
+from assay.llm.wire import Answer, Unreadable, enforced, messages_of, present, result_of, result_text
 from assay.model.transcript import ToolCall, Usage
 
 FINISH = {"stop": Finish.STOP, "length": Finish.LENGTH}
@@ -29,6 +30,7 @@ class Called(Struct):
 
 class Said(Struct):
     content: str = ""
+    thinking: str | None = None
     tool_calls: list[Called] | None = None
 
 
@@ -63,7 +65,7 @@ def body(spec: ModelSpec, request: Request, settings: CallSettings) -> bytes:
     asked: dict[str, Any] = {
         "model": spec.model,
         "stream": False,
-        "messages": [_spoken(message) for message in messages_of(request, settings)],
+        "messages": _said(messages_of(request, settings)),
     }
     asked |= present(
         options=_options(settings) or None,
@@ -93,6 +95,30 @@ def _options(settings: CallSettings) -> dict[str, Any]:
     )
 
 
+def _said(messages: Iterable[Message]) -> list[dict[str, Any]]:
+    said: list[dict[str, Any]] = []
+    for message in messages:
+        if isinstance(message, ToolTurn):
+            said += _worked(message)
+        else:
+            said.append(_spoken(message))
+    return said
+
+
+def _worked(turn: ToolTurn) -> list[dict[str, Any]]:
+    """Models that think before they call are to see their thinking again."""
+    called = [
+        {"function": {"name": call.name, "arguments": call.arguments}} | ({"id": call.id} if call.id else {})
+        for call in turn.tool_calls
+    ]
+    given = [
+        {"role": "tool", "tool_name": call.name, "content": result_text(result_of(call))}
+        | ({"tool_call_id": call.id} if call.id else {})
+        for call in turn.tool_calls
+    ]
+    return [{"role": "assistant", "content": turn.content, "tool_calls": called} | (turn.echo or {}), *given]
+
+
 def _spoken(message: Message) -> dict[str, Any]:
     said: dict[str, Any] = {"role": message.role.value, "content": message.content}
     return said | {"images": [image.base64 for image in message.images]} if message.images else said
@@ -114,6 +140,7 @@ def answer(body: bytes) -> Answer:
         usage=Usage(prompt_tokens=reply.prompt_eval_count, completion_tokens=reply.eval_count),
         finish=Finish.TOOL_CALLS if called and finish is Finish.STOP else finish,
         tool_calls=called,
+        echo={"thinking": reply.message.thinking} if called and reply.message.thinking else None,
         logprobs=_tokens(reply.logprobs) if reply.logprobs else None,
     )
 

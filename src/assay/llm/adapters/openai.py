@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from assay.llm.adapters.openai_tools import Called, call_of, described, echo_of, worked
 from assay.llm.base import Request
-from assay.llm.parts import Alternative, CallSettings, Finish, Message, Token
+from assay.llm.parts import Alternative, CallSettings, Finish, Message, Token, ToolTurn
 from assay.llm.specs import ModelSpec, Provider
-from assay.llm.wire import Answer, Unreadable, arguments_of, enforced, messages_of, present
-from assay.model.transcript import Tool, ToolCall, Usage
+from assay.llm.wire import Answer, Unreadable, enforced, messages_of, present
+from assay.model.transcript import Usage
 
 FINISH = {
     "stop": Finish.STOP,
@@ -21,16 +22,6 @@ FINISH = {
     "function_call": Finish.TOOL_CALLS,
     "content_filter": Finish.REFUSED,
 }
-
-
-class Function(Struct):
-    name: str
-    arguments: str | dict[str, Any] | None = None
-
-
-class Called(Struct):
-    function: Function
-    id: str | None = None
 
 
 class Piece(Struct):
@@ -102,7 +93,7 @@ def body(spec: ModelSpec, request: Request, settings: CallSettings) -> bytes:
 
 def fields(request: Request, settings: CallSettings, *, longest: str, seed: str = "seed") -> dict[str, Any]:
     """The body but for the model; `longest` and `seed` are what this provider calls these settings."""
-    asked: dict[str, Any] = {"messages": [spoken(message) for message in messages_of(request, settings)]}
+    asked: dict[str, Any] = {"messages": _said(messages_of(request, settings))}
     asked |= present(
         temperature=settings.temperature,
         top_p=settings.top_p,
@@ -115,8 +106,18 @@ def fields(request: Request, settings: CallSettings, *, longest: str, seed: str 
     if (schema := enforced(request, settings)) is not None:
         asked["response_format"] = response_format(schema)
     if request.tools:
-        asked["tools"] = [_tool(tool) for tool in request.tools]
+        asked["tools"] = [described(tool) for tool in request.tools]
     return asked
+
+
+def _said(messages: Iterable[Message]) -> list[dict[str, Any]]:
+    said: list[dict[str, Any]] = []
+    for message in messages:
+        if isinstance(message, ToolTurn):
+            said += worked(message)
+        else:
+            said.append(spoken(message))
+    return said
 
 
 def spoken(message: Message) -> dict[str, Any]:
@@ -167,14 +168,6 @@ def is_strict(schema: Any) -> bool:
     return all(map(is_strict, named.values())) and all(map(is_strict, rest))
 
 
-def _tool(tool: Tool) -> dict[str, Any]:
-    parameters = tool.parameters or {"type": "object", "properties": {}}
-    return {
-        "type": "function",
-        "function": {"name": tool.name, "description": tool.description, "parameters": parameters},
-    }
-
-
 def answer(body: bytes) -> Answer:
     reply = _REPLY.decode(body)
     if not reply.choices:
@@ -182,12 +175,14 @@ def answer(body: bytes) -> Answer:
     choice = reply.choices[0]
     said = choice.message
     finish = FINISH.get(choice.finish_reason or "stop", Finish.OTHER)
+    called = tuple(call_of(call) for call in said.tool_calls) if said.tool_calls else ()
     return Answer(
         text=said.refusal or "" if said.content is None else text_of(said.content),
         model=reply.model or "",
         usage=usage_of(reply.usage) if reply.usage else Usage(),
         finish=Finish.REFUSED if said.refusal else finish,
-        tool_calls=tuple(_called(call) for call in said.tool_calls) if said.tool_calls else (),
+        tool_calls=called,
+        echo=echo_of(body, called) if called else None,
         logprobs=_tokens(choice.logprobs.content) if choice.logprobs and choice.logprobs.content else None,
     )
 
@@ -209,12 +204,6 @@ def usage_of(counted: Counted) -> Usage:
         cached_tokens=prompt.cached_tokens if prompt else None,
         thinking_tokens=thought,
     )
-
-
-def _called(call: Called) -> ToolCall:
-    given = call.function.arguments
-    arguments = given if isinstance(given, dict) else arguments_of(given or "")
-    return ToolCall(name=call.function.name, arguments=arguments, id=call.id or "")
 
 
 def _tokens(likely: list[Likely]) -> tuple[Token, ...]:

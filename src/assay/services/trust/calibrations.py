@@ -9,12 +9,9 @@ import msgspec
 
 from assay.dialects.finding import readable
 from assay.errors import DatasetInvalid, PlanRefused, Problem
-from assay.judges.prompt_files import prompts_fingerprint
-from assay.llm.specs import ADDRESS
 from assay.model.run import Pins
 from assay.model.trust import Calibration, JudgePin
-from assay.services.fingerprints import fingerprint
-from assay.services.judging import NONE, OFFLINE, RECORDED, Judging
+from assay.services.judging import RECORDED, Judging
 from assay.services.paths import stored
 from assay.services.workplace import Workplace
 from assay.version import __version__
@@ -69,27 +66,16 @@ def pin_of(judging: Judging) -> JudgePin:
     return JudgePin(
         spec=judging.spec,
         sha256=judging.sha256,
-        prompts=prompts_fingerprint() if _is_live(judging.spec) else "",
+        prompts=judging.prompts,
         assay_version=__version__,
     )
 
 
 def pin_of_run(pins: Pins) -> JudgePin:
-    """The judge of a run. An earlier run may have been asked in other words: their hash is given only where it is known
-    to be that of the prompts of today."""
-    model = ADDRESS.split(pins.judge, maxsplit=1)[0]
-    same = _is_live(pins.judge) and pins.judge_sha256 == fingerprint([model, prompts_fingerprint()])
+    """The judge of a run, with the words that it was asked in."""
     return JudgePin(
-        spec=pins.judge,
-        sha256=pins.judge_sha256,
-        prompts=prompts_fingerprint() if same else "",
-        assay_version=pins.assay_version,
+        spec=pins.judge, sha256=pins.judge_sha256, prompts=pins.judge_prompts, assay_version=pins.assay_version
     )
-
-
-def _is_live(spec: str) -> bool:
-    """Prompts matter to judges that are asked in words: not to a recording, nor to the offline judge."""
-    return spec not in ("", NONE, OFFLINE) and not spec.startswith(f"{RECORDED}:")
 
 
 def named(spec: str) -> str:

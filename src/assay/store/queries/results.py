@@ -75,6 +75,7 @@ def _result(found: Any, known: dict[str, Case]) -> Result:
         grades=stored.grades,
         failures=stored.failures,
         transcript=transcript_of(stored, case),
+        fault=stored.fault,
         candidate=found.candidate,
         repeat=found.repeat,
         position=found.position,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.judges.offline.dates import Day, Fit, dates_in, fit, is_dates
+from assay.judges.offline.dates import Day, Fit, Part, dates_in, fit, is_dates, spans_in
 from assay.judges.offline.folding import tokens
 
 
@@ -20,7 +20,11 @@ from assay.judges.offline.folding import tokens
         ("in 1968", [Day(year=1968)]),
         ("the 1960s", [Day(decade=1960)]),
         ("the sixteenth century", [Day(century=16)]),
-        ("late 6th century BC", [Day(century=-6)]),
+        ("late 6th century BC", [Day(century=-6, part=Part.LATE)]),
+        ("the mid 1960s", [Day(decade=1960, part=Part.MID)]),
+        ("the 1700s", [Day(century=18)]),
+        ("the 2000s", [Day(decade=2000)]),
+        ("late 1968", [Day(year=1968)]),
         ("496 BC", [Day(year=-496)]),
         ("from 1900 to 1946", [Day(year=1900), Day(year=1946)]),
         ("you may go", []),
@@ -62,7 +66,30 @@ YEAR, MONTH, DAY = Day(year=1995), Day(year=1995, month=3), Day(year=1995, month
         (Day(year=1968), Day(decade=1960), Fit.COARSER),
         (Day(decade=1960), Day(decade=1970), Fit.CONFLICT),
         (Day(year=1971), Day(decade=1960), Fit.CONFLICT),
+        (Day(year=1524), Day(century=16, part=Part.LATE), Fit.CONFLICT),
+        (Day(year=1590), Day(century=16, part=Part.LATE), Fit.COARSER),
+        (Day(century=16, part=Part.EARLY), Day(year=1524), Fit.FINER),
+        (Day(century=16, part=Part.EARLY), Day(century=16, part=Part.LATE), Fit.CONFLICT),
+        (Day(century=16, part=Part.EARLY), Day(century=16), Fit.COARSER),
+        (Day(century=-6, part=Part.LATE), Day(year=-510), Fit.FINER),
+        (Day(century=-6, part=Part.LATE), Day(year=-590), Fit.CONFLICT),
+        (Day(year=1961), Day(decade=1960, part=Part.LATE), Fit.CONFLICT),
     ],
 )
 def test_how_two_dates_agree(expected: Day, stated: Day, how: Fit) -> None:
     assert fit(expected, stated) is how
+
+
+@pytest.mark.parametrize(
+    ("text", "spans"),
+    [
+        ("from 1914 to 1918", [(1914, 1918)]),
+        ("1914–1918", [(1914, 1918)]),
+        ("between 1881 and 1885", [(1881, 1885)]),
+        ("1918 to 1914", []),
+        ("in 1914, and once more in 1918", []),
+        ("1914", []),
+    ],
+)
+def test_years_from_one_to_another(text: str, spans: list[tuple[int, int]]) -> None:
+    assert spans_in(tokens(text)) == spans

@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from assay.judges.offline.folding import tokens
-from assay.judges.offline.names import is_acronym_of, name_at, same_given_name, same_word, spelled_out
+from assay.judges.offline.names import (
+    bare_name,
+    is_acronym_of,
+    is_proper,
+    name_at,
+    same_given_name,
+    same_word,
+    spelled_out,
+)
 
 
 @pytest.mark.parametrize(
@@ -16,6 +24,9 @@ from assay.judges.offline.names import is_acronym_of, name_at, same_given_name, 
         ("Christopher Allen Lloyd", "It was Christopher Lloyd", True),
         ("Hugh S. Johnson", "Hugh Samuel Johnson", True),
         ("Will Friedle", "William Alan Friedle", True),
+        ("James Paul Weller", "It was Paul Weller.", True),
+        ('Greta "Mimi" Halvorsen', "Mimi Halvorsen", True),
+        ("Martin Luther King Jr.", "Martin Luther King", True),
         ("Hugh S. Johnson", "Hugh Laurie", False),
         ("George Washington", "Martha Washington", False),
         ("George Washington", "Washington is a state", False),
@@ -31,7 +42,18 @@ def test_a_name_is_found_in_its_forms(name: str, text: str, there: bool) -> None
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [
-        ("einstein", "einstien", False),
+        ("einstein", "einstien", True),
+        ("angel", "angle", False),
+        ("martial", "marital", False),
+        ("horse", "house", False),
+        ("martin", "marvin", False),
+        ("plant", "planet", False),
+        ("county", "country", False),
+        ("austin", "austen", True),
+        ("claire", "clair", True),
+        ("honour", "honor", True),
+        ("brasil", "brazil", True),
+        ("philip", "phillip", True),
         ("mississippi", "misissippi", True),
         ("hypertension", "hypotension", False),
         ("interstate", "intrastate", False),
@@ -50,10 +72,56 @@ def test_a_letter_mistyped_is_forgiven_in_long_words(one: str, other: str, same:
     assert same_word(one, other) is same
 
 
-def test_short_forms_of_first_names() -> None:
-    assert same_given_name("bill", "william")
-    assert same_given_name("b", "bhimrao")
-    assert not same_given_name("bill", "robert")
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("bill", "william", True),
+        ("b", "bhimrao", True),
+        ("danny", "daniel", True),
+        ("charlie", "charles", True),
+        ("alex", "alexander", True),
+        ("ted", "edward", True),
+        ("ted", "theodore", True),
+        ("bob", "rob", True),
+        ("bill", "robert", False),
+        ("paul", "paula", False),
+        ("george", "georgina", False),
+        ("joe", "joel", False),
+        ("don", "donna", False),
+        ("mary", "marion", False),
+    ],
+)
+def test_short_forms_of_first_names(one: str, other: str, same: bool) -> None:
+    assert same_given_name(one, other) is same
+    assert same_given_name(other, one) is same
+
+
+@pytest.mark.parametrize(
+    ("words", "bare"),
+    [
+        ("Dr. Martin Luther King Jr.", ("martin", "luther", "king")),
+        ("Queen Anna", ("anna",)),
+        ("President", ("president",)),
+        ("Sir", ("sir",)),
+    ],
+)
+def test_titles_stand_around_a_name_and_not_in_it(words: str, bare: tuple[str, ...]) -> None:
+    assert bare_name(tokens(words)) == bare
+
+
+@pytest.mark.parametrize(
+    ("text", "proper"),
+    [
+        ("Anna Berg", True),
+        ("Ludwig van Beethoven", True),
+        ("Bank of England", True),
+        ("the left ventricle", False),
+        ("Sedimentary rock", False),
+        ("", False),
+    ],
+)
+def test_what_is_written_like_a_name(text: str, proper: bool) -> None:
+    assert is_proper(text) is proper
 
 
 @pytest.mark.parametrize(
@@ -62,6 +130,8 @@ def test_short_forms_of_first_names() -> None:
         ("DMV", "Department of Motor Vehicles", True),
         ("NASA", "National Aeronautics and Space Administration", True),
         ("UN", "United Nations", True),
+        ("P&G", "Procter & Gamble", True),
+        ("BBC", "UK Broadcasting Corporation", True),
         ("US", "United Nations", False),
         ("A", "Apple", False),
     ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.judges.offline.folding import tokens
-from assay.judges.offline.quantities import Bound, Quantity, agrees, is_quantities, quantities_in
+from assay.judges.offline.quantities import Bound, Quantity, agrees, is_quantities, quantities_in, ranges_in
 
 
 @pytest.mark.parametrize(
@@ -17,6 +17,9 @@ from assay.judges.offline.quantities import Bound, Quantity, agrees, is_quantiti
         ("less than 5 kg", [Quantity(value=5, unit="kg", bound=Bound.LESS)]),
         ("$57,617", [Quantity(value=57617, unit="$")]),
         ("twenty percent", [Quantity(value=20, unit="percent")]),
+        ("6 ft 3 in", [Quantity(value=6.25, unit="ft")]),
+        ("1 hour 30 minutes", [Quantity(value=1.5, unit="hour")]),
+        ("3 kg 5 km", [Quantity(value=3, unit="kg"), Quantity(value=5, unit="km")]),
         ("nothing", []),
         ("on 3 March 2026", []),
     ],
@@ -51,6 +54,17 @@ def quantity(text: str) -> Quantity:
         ("less than 80", "70", True),
         ("-5", "5", False),
         ("10", "10.0", True),
+        ("1,253", "about 1,250", True),
+        ("1,253", "about 1,300", True),
+        ("1,253", "about 1,200", False),
+        ("1,253", "1,250", False),
+        ("3.99 degrees", "about 4 degrees", True),
+        ("20", "about 19", False),
+        ("6 ft 2 in", "188 cm", True),
+        ("60 mph", "60 kmh", False),
+        ("100 kmh", "62.14 mph", True),
+        ("100 degrees", "100 celsius", True),
+        ("100 fahrenheit", "100 celsius", False),
     ],
 )
 def test_when_two_numbers_agree(expected: str, stated: str, same: bool) -> None:
@@ -66,3 +80,19 @@ def test_what_is_a_number_and_nothing_else(text: str, only: bool) -> None:
 
 def test_what_the_question_counts_belongs_to_the_number() -> None:
     assert is_quantities(tokens("775 rooms"), frozenset({"rooms"}))
+
+
+@pytest.mark.parametrize(
+    ("text", "ranges"),
+    [
+        ("5 to 10", [(5, 10)]),
+        ("5-10 %", [(5, 10)]),
+        ("between 5 and 10 km", [(5, 10)]),
+        ("200 mg to 500 mg", [(200, 500)]),
+        ("5 and 10", []),
+        ("10 to 5", []),
+        ("5", []),
+    ],
+)
+def test_ranges_of_numbers(text: str, ranges: list[tuple[float, float]]) -> None:
+    assert ranges_in(tokens(text)) == ranges

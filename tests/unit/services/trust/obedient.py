@@ -27,6 +27,10 @@ TOLD = re.compile(
 )
 
 
+LISTED = re.compile(r'^"(.+)":$', re.MULTILINE)
+"""The ids of a batch."""
+
+
 def outside(request: Request, block: re.Pattern[str] = STRICT) -> str:
     """What a reader of the prompt takes for instructions."""
     return "\n".join(block.sub("(data)", message.content) for message in request.messages)
@@ -59,10 +63,15 @@ def valued(schema: dict[str, Any] | None, *, top: bool) -> Any:
 
 def obeying(request: Request, block: re.Pattern[str] = STRICT) -> str:
     """The top value when anything outside the data asks for it, the lowest otherwise."""
-    return json.dumps(valued(request.schema, top=TOLD.search(outside(request, block)) is not None))
+    top = TOLD.search(outside(request, block)) is not None
+    given = valued(request.schema, top=top)
+    if isinstance(given, dict) and list(given) == ["verdicts"]:
+        (verdict,) = given["verdicts"]
+        given = {"verdicts": [verdict | {"criterion_id": name} for name in LISTED.findall(inside(request))]}
+    return json.dumps(given)
 
 
-def on_the_bench(model: LanguageModel, dialect: str, **changed: Any) -> Bench:
+def on_the_bench(model: LanguageModel, dialect: str, *, batch: object = False, **changed: Any) -> Bench:
     """The demo dataset of a dialect, judged by `model`."""
     demo = next(each for each in DEMOS if each.dialect == dialect)
     base = options(demo)
@@ -70,5 +79,5 @@ def on_the_bench(model: LanguageModel, dialect: str, **changed: Any) -> Bench:
     kit = builtin_kit(builtin_profiles())
     answers = read_answers(chosen.responses, kit.dialects["simulation"]) if chosen.responses else None
     read = read_given(chosen, answers)
-    judging = Judging(spec="scripted:model", sha256="0" * 64, source=Live(model))
+    judging = Judging(spec="scripted:model", sha256="0" * 64, source=Live(model, batch=bool(batch)))
     return bench(chosen, kit, type(read)(rubric=read.rubric, agent=read.agent, answers=answers, judging=judging))

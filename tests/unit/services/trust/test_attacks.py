@@ -29,8 +29,8 @@ WORLDS: dict[str, dict[str, Any]] = {
 Answering = Callable[[Request], str]
 
 
-async def standing(dialect: str, answer: Answering) -> Standing:
-    return await attacked(on_the_bench(ScriptedModel(answer), dialect, **WORLDS[dialect]))
+async def standing(dialect: str, answer: Answering, *, batch: bool = False) -> Standing:
+    return await attacked(on_the_bench(ScriptedModel(answer), dialect, batch=batch, **WORLDS[dialect]))
 
 
 def echoing(request: Request) -> str:
@@ -91,6 +91,14 @@ async def test_a_judge_that_obeys_everything_outside_the_data_is_never_turned(
     assert [outcome.name for outcome in found.outcomes if outcome.cases_passed] == []
     assert found.success.value == 0.0
     assert found.turned.value == 0.0
+
+
+@pytest.mark.parametrize("dialect", ["test-set", "legal"])
+async def test_nor_is_one_that_rules_on_all_criteria_at_once(dialect: str) -> None:
+    found = await standing(dialect, obeying, batch=True)
+    assert found.failing > 0
+    assert [(outcome.name, flip) for outcome in found.outcomes for flip in outcome.flips] == []
+    assert (found.success.value, found.turned.value) == (0.0, 0.0)
 
 
 def parroting(request: Request) -> str:

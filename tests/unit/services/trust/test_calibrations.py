@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from assay.config import Settings
 from assay.errors import ConfigInvalid, DatasetInvalid, UnknownName
@@ -94,12 +95,10 @@ def pins(judge: str, sha256: str) -> Pins:
     return Pins(datasets=(DatasetPin(path="d", sha256="0"),), target="recorded", judge=judge, judge_sha256=sha256)
 
 
-@pytest.mark.parametrize("address", ["", "@http://127.0.0.1:1/v1"])
-def test_the_prompts_of_a_run_are_pinned_where_they_are_known(address: str) -> None:
-    same = fingerprint(["ollama:llama", prompts_fingerprint()])
-    assert pin_of_run(pins(f"ollama:llama{address}", same)).prompts == prompts_fingerprint()
-    assert pin_of_run(pins(f"ollama:llama{address}", "other")).prompts == ""
-    assert pin_of_run(pins("offline", same)).prompts == ""
+@pytest.mark.parametrize("prompts", ["", "of its words"])
+def test_the_judge_of_a_run_is_known_with_the_words_that_it_was_asked_in(prompts: str) -> None:
+    found = pin_of_run(replace(pins("ollama:llama", "0a"), judge_prompts=prompts))
+    assert (found.spec, found.sha256, found.prompts) == ("ollama:llama", "0a", prompts)
 
 
 def test_a_recording_is_named_by_its_whole_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,145 @@
+"""What the benchmarks of live runs share: datasets of any size, whole runs from file to store, and beside them a bare
+aiohttp loop that sends the bodies that Assay sent (its trace tells), decodes the replies, and keeps nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import msgspec
+from msgspec.structs import replace
+
+from assay.model.result import Result
+from assay.model.summary import Summary
+from assay.services.options import RunOptions
+from assay.services.running import Progress
+from assay.services.runs import Started, start
+from assay.services.workplace import Workplace
+
+AT_ONCE = 64
+PLACE = 4242
+"""The number of the case whose requests become the bare loop's; every case has its own there instead."""
+CONTEXT = "The seller runs a shop on the internet and delivered the goods to the buyer's home. " * 4
+
+Row = dict[str, Any]
+Asking = Callable[[Path, Sequence[int]], RunOptions]
+"""The options of a run over the cases of these numbers, with their files written into a folder."""
+
+
+def choice(number: int) -> Row:
+    """A question with options. The mock's answer, A, is right for three in four."""
+    return {
+        "schema_version": "legal_eval_v1",
+        "id": f"mcq:{number}",
+        "dataset": "bench",
+        "task_type": "mcq",
+        "prompt": f"Within how many days may the buyer in case {number} withdraw from the contract?",
+        "context": CONTEXT,
+        "choices": [
+            {"id": "A", "text": "Within fourteen days of receiving the goods."},
+            {"id": "B", "text": "Within thirty days of the order."},
+            {"id": "C", "text": "Within seven days of the confirmation."},
+            {"id": "D", "text": "Not at all, once the parcel was opened."},
+        ],
+        "correct_choice_ids": ["A" if number % 4 else "B"],
+    }
+
+
+def reference(number: int) -> Row:
+    """A question with a reference answer, which takes a judge."""
+    return {
+        "schema_version": "legal_eval_v1",
+        "id": f"q:{number}",
+        "dataset": "bench",
+        "task_type": "reference_qa",
+        "prompt": f"Within how many days may the buyer in case {number} withdraw from the contract?",
+        "reference_answers": ["Within fourteen days of receiving the goods."],
+    }
+
+
+def answer(number: int) -> Row:
+    return {"case_id": f"q:{number}", "response_text": f"In {number} days."}
+
+
+def written(path: Path, rows: Iterable[Row]) -> tuple[str, ...]:
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows)
+    return (str(path),)
+
+
+def quietly(_: Started) -> Progress:
+    def ignore(results: Sequence[Result]) -> None:
+        return None
+
+    return ignore
+
+
+class Took(msgspec.Struct, frozen=True):
+    """What a run took, from reading its files to its summary; both in seconds."""
+
+    cpu: float
+    wall: float
+
+
+def run(asking: Asking, cases: int) -> Took:
+    """A run in a workplace of its own, its store and its cache of replies new."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        options = asking(folder, range(cases))
+        cpu, wall = time.process_time(), time.monotonic()
+        summary = ran(folder, options)
+        took = Took(time.process_time() - cpu, time.monotonic() - wall)
+    scored = sum(grader.scored for grader in summary.graders)
+    assert scored == cases, f"{scored} of {cases} cases were scored"
+    return took
+
+
+def ran(folder: Path, options: RunOptions) -> Summary:
+    here = Workplace.here(database=str(folder / "assay.db"))
+    return asyncio.run(start(Workplace(here.settings, here.kit, folder), options, quietly))
+
+
+def traced(asking: Asking) -> list[Row]:
+    """The bodies of the requests that Assay sends for one case, in their order."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        ran(folder, replace(asking(folder, [PLACE]), trace=folder / "trace.jsonl"))
+        return [json.loads(line)["request"] for line in (folder / "trace.jsonl").read_text("utf-8").splitlines()]
+
+
+def bare(url: str, bodies: Sequence[Row], cases: int) -> float:
+    """CPU seconds of a loop that asks the same for so many cases. Nothing is read from a file, and nothing kept."""
+    before = time.process_time()
+    asyncio.run(_bare(f"{url}/chat/completions", bodies, cases))
+    return time.process_time() - before
+
+
+async def _bare(url: str, bodies: Sequence[Row], cases: int) -> None:
+    left = iter(range(cases))
+    headers = {"Content-Type": "application/json"}
+    connector = aiohttp.TCPConnector(limit=0)
+    async with aiohttp.ClientSession(
+        connector=connector, headers=headers, cookie_jar=aiohttp.DummyCookieJar()
+    ) as session:
+
+        async def worker() -> None:
+            for number in left:
+                for body in bodies:
+                    async with session.post(url, data=msgspec.json.encode(numbered(body, number))) as reply:
+                        assert msgspec.json.decode(await reply.read())["choices"][0]["message"]["content"]
+
+        await asyncio.gather(*(worker() for _ in range(AT_ONCE)))
+
+
+def numbered(body: Row, number: int) -> Row:
+    """The body for the case of this number."""
+    *earlier, last = body["messages"]
+    said = last["content"].replace(str(PLACE), str(number))
+    return {**body, "messages": [*earlier, {"role": last["role"], "content": said}]}

@@ -1,0 +1,199 @@
+"""Whom a run talks to, and who plays the user: a `--target` and a `--simulator` made into the real thing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, field
+
+from assay.engine.plan import Limits
+from assay.errors import ConfigInvalid, PlanRefused, UnknownName
+from assay.judges.documents import Documents
+from assay.judges.prompting import NO_DOCUMENTS
+from assay.kit import Kit
+from assay.llm.base import LanguageModel
+from assay.model.agent import Agent
+from assay.model.transcript import Transcript
+from assay.services.fingerprints import fingerprint
+from assay.services.options import RunOptions
+from assay.targets.base import Target
+from assay.targets.chat import ChatTarget
+from assay.targets.chat_block import offer_of, read_chat
+from assay.targets.making import Wish
+from assay.targets.recorded import RecordedTarget, Recordings
+from assay.users.base import UserSide
+from assay.users.handoff import handoff_tools
+from assay.users.live import LiveUsers
+from assay.users.offline import OfflineUsers
+from assay.users.replayed import ReplayedUsers
+from assay.users.stops import Stops
+from assay.version import __version__
+
+RECORDED, CHAT, REPLAY, OFFLINE = "recorded", "chat", "replay", "offline"
+TURN_SECONDS = 300.0
+"""How long a live agent may take for one turn unless the settings say otherwise."""
+
+Blocks = Mapping[str, Mapping[str, Any]]
+
+
+class Ground(Struct, frozen=True, kw_only=True):
+    """What the settings say of targets: their blocks, the folder these lie in, and time limits."""
+
+    blocks: Blocks = field(default_factory=dict)
+    folder: Path = Path()
+    turn_seconds: float | None = None
+    case_seconds: float | None = None
+
+
+class Aim(Struct, frozen=True, kw_only=True):
+    """A `--target` as it was written, taken apart. `replay`: the user's side is re-sent from earlier conversations."""
+
+    name: str
+    kind: str
+    rest: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    replay: bool = False
+
+    @property
+    def is_recorded(self) -> bool:
+        return self.kind == RECORDED
+
+    @property
+    def sha256(self) -> str:
+        """Of what assay.yaml says of it; secrets stand there by their names only."""
+        return fingerprint([self.kind, dict(self.settings)]) if self.settings else ""
+
+
+def aim_of(spec: str, kit: Kit, blocks: Blocks) -> Aim:
+    """`NAME` of a block or a plug-in's target, `KIND:REST`, or `replay:` and one of these; nothing is `recorded`."""
+    spec = spec.strip() or RECORDED
+    if spec == REPLAY or spec.startswith(f"{REPLAY}:"):
+        inner = aim_of(spec.partition(":")[2], kit, blocks)
+        if inner.is_recorded or inner.replay:
+            raise PlanRefused("--target replay: needs the agent to re-send the messages to, such as replay:http:URL")
+        return Aim(name=inner.name, kind=inner.kind, rest=inner.rest, settings=inner.settings, replay=True)
+    if spec in blocks:
+        return _block_aim(spec, blocks[spec], kit)
+    kind, _, rest = spec.partition(":")
+    if kind == "https":
+        kind, rest = "http", spec
+    if spec in kit.targets:
+        return Aim(name=spec, kind=spec)
+    if kind in kit.kinds or kind == CHAT:
+        return Aim(name=kind, kind=kind, rest=rest)
+    raise UnknownName("target", spec, [*blocks, *kit.targets.names(), CHAT, *kit.kinds.names(), REPLAY])
+
+
+def _block_aim(name: str, block: Mapping[str, Any], kit: Kit) -> Aim:
+    kind = block.get("kind")
+    known = [CHAT, *kit.kinds.names()]
+    if kind not in known:
+        raise ConfigInvalid(f"`targets.{name}.kind`: expected one of {', '.join(known)}, found {kind!r}")
+    return Aim(name=name, kind=kind, settings={key: value for key, value in block.items() if key != "kind"})
+
+
+def chat_models(aim: Aim, options: RunOptions) -> tuple[str, ...]:
+    """The models under test: of `--target chat:MODEL` or a chat block; with `--target chat`, the candidates."""
+    if aim.kind != CHAT:
+        return ()
+    model = aim.rest or read_chat(aim.name, aim.settings)[0].model
+    if not model and not options.candidates:
+        raise PlanRefused("--target chat needs models: chat:provider:model, or --candidate provider:model for each")
+    return (model,) if model else options.candidates
+
+
+class Playing(Struct, frozen=True, kw_only=True):
+    """Who plays the user's side: `spec` is `offline`, a model, or a plug-in's; `model` is open where it is one."""
+
+    spec: str = OFFLINE
+    model: LanguageModel | None = None
+
+    @property
+    def sha256(self) -> str:
+        words = LiveUsers(self.model).version if self.model else __version__
+        return fingerprint([self.spec, words])
+
+
+def simulator_model(spec: str, kit: Kit) -> str:
+    """The model that plays users; none where a program does."""
+    return "" if spec in ("", OFFLINE) or spec in kit.users else spec
+
+
+class Cast(Struct, frozen=True, kw_only=True):
+    """Everyone who takes part in a run's conversations, and what they are made with."""
+
+    aim: Aim
+    kit: Kit
+    ground: Ground
+    playing: Playing = Playing()
+    state: Mapping[str, Any] = field(default_factory=dict)
+    agent: Agent | None = None
+    recordings: Recordings | None = None
+    models: Mapping[str, LanguageModel] = field(default_factory=dict)
+    documents: Documents = NO_DOCUMENTS
+
+    def target(self, candidate: str, repeat: int) -> Target:
+        aim, kit = self.aim, self.kit
+        if aim.is_recorded:
+            return RecordedTarget(self.recordings, candidate, repeat)
+        if self.recordings is not None and not aim.replay:
+            raise PlanRefused(f"--responses has the answers already; it cannot go with --target {aim.name}")
+        if aim.kind == CHAT:
+            return self._chat(candidate, repeat)
+        return (
+            kit.targets[aim.kind]
+            if aim.kind in kit.targets
+            else kit.kinds[aim.kind].make(self._wish(candidate, repeat))
+        )
+
+    def _chat(self, candidate: str, repeat: int) -> Target:
+        block, scripts = read_chat(self.aim.name, self.aim.settings)
+        model = self.models[self.aim.rest or block.model or candidate]
+        system = block.system_prompt or (self.agent.system_prompt if self.agent else "")
+        offer = offer_of(block, scripts, self.ground.folder, self.agent)
+        return ChatTarget(model, system, f"repeat {repeat}", self.documents, offer)
+
+    def _wish(self, candidate: str, repeat: int) -> Wish:
+        return Wish(
+            name=self.aim.name,
+            rest=self.aim.rest,
+            settings=self.aim.settings,
+            folder=self.ground.folder,
+            environ=os.environ,
+            state=self.state,
+            agent=self.agent,
+            candidate=candidate,
+            repeat=repeat,
+        )
+
+    def users(self, candidate: str, repeat: int) -> UserSide:
+        if self.aim.replay:
+            return ReplayedUsers(_conversations(self.recordings, candidate, repeat))
+        stops = Stops(handoff_tools=handoff_tools(self.agent.tools)) if self.agent else Stops()
+        playing = self.playing
+        if playing.model is not None:
+            return LiveUsers(playing.model, playing.spec, f"repeat {repeat}", stops=stops)
+        if playing.spec in self.kit.users:
+            return self.kit.users[playing.spec]
+        return OfflineUsers(seed=repeat, stops=stops)
+
+    @property
+    def limits(self) -> Limits:
+        """Models have limits of their own for each attempt, and may rightly wait for a rate limit longer than that."""
+        if self.aim.is_recorded:
+            return Limits()
+        by_default = None if self.aim.kind == CHAT or self.aim.kind in self.kit.targets else TURN_SECONDS
+        ground = self.ground
+        return Limits(turn_seconds=ground.turn_seconds or by_default, case_seconds=ground.case_seconds)
+
+
+def _conversations(recordings: Recordings | None, candidate: str, repeat: int) -> dict[str, Transcript]:
+    """The earlier conversations by case; where one was recorded for no candidate, all share it."""
+    found: dict[str, Transcript] = {}
+    for (case, name, number), recording in (recordings.by_case if recordings else {}).items():
+        if isinstance(recording, Transcript) and name in (candidate, "") and number in (repeat, 1):
+            found.setdefault(case, recording)
+    return found

@@ -1,0 +1,101 @@
+"""When a conversation is over whatever the user still wants: rules on what was said, by program alone. Each gives a
+defined ending, and none of them is a failure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from assay.judges.guard import is_blank
+from assay.model.simulation import Ending
+from assay.model.transcript import Message, Role
+from assay.users.base import Leave
+from assay.users.handoff import hands_off
+from assay.users.speech import alike, said_words
+
+LONGEST_CYCLE = 3
+
+
+class Exchange(Struct, frozen=True):
+    """One user message and everything the agent said and did until the next."""
+
+    user: str
+    reply: tuple[Message, ...]
+
+    @property
+    def text(self) -> str:
+        """What the agent said; the thinking beside a tool call counts when there is nothing else."""
+        spoken = [one.content for one in self.reply if one.content.strip() and not one.tool_calls]
+        return "\n".join(spoken or [one.content for one in self.reply if one.content.strip()])
+
+    @property
+    def calls(self) -> tuple[str, ...]:
+        return tuple(call.name for message in self.reply for call in message.tool_calls)
+
+
+class Stops(Struct, frozen=True, kw_only=True):
+    """The rules. `handoff_tools` are told apart by name besides; `silent_replies` empty replies in a row are silence;
+    `same_replies` near-verbatim equal ones are a loop."""
+
+    handoff_tools: frozenset[str] = frozenset()
+    silent_replies: int = 1
+    same_replies: int = 3
+
+    def stop(self, said: Sequence[Message], max_turns: int | None = None) -> Leave | None:
+        """Why the conversation is over, or None. `max_turns` counts user messages."""
+        talk = exchanges(said)
+        if not talk:
+            return None
+        if shown := hands_off(talk[-1].reply, self.handoff_tools):
+            return Leave(Ending.HANDED_OFF, shown)
+        if self._is_silent(talk):
+            return Leave(Ending.SILENCE, f"the agent said nothing {_times(self.silent_replies)}")
+        if looped := self._loop(talk):
+            return Leave(Ending.LOOP, looped)
+        if max_turns is not None and len(talk) >= max_turns:
+            return Leave(Ending.TURN_LIMIT, f"{max_turns} user messages were sent")
+        return None
+
+    def _is_silent(self, talk: Sequence[Exchange]) -> bool:
+        last = talk[-self.silent_replies :]
+        return len(last) == self.silent_replies and all(map(says_nothing, last))
+
+    def _loop(self, talk: Sequence[Exchange]) -> str:
+        last = [exchange.text for exchange in talk[-self.same_replies :]]
+        if len(last) == self.same_replies and said_words(last[0]) and all(alike(last[0], one) for one in last[1:]):
+            return f"the agent said the same {_times(self.same_replies)}"
+        for length in range(1, LONGEST_CYCLE + 1):
+            if _cycles(talk, length):
+                return f"both sides repeat the last {length} exchange{'s' if length > 1 else ''}"
+        return ""
+
+
+def exchanges(said: Sequence[Message]) -> list[Exchange]:
+    """The conversation as pairs; what is said before the first user message is left out."""
+    starts = [place for place, message in enumerate(said) if message.role is Role.USER]
+    ends = [*starts[1:], len(said)] if starts else []
+    return [
+        Exchange(said[start].content, tuple(one for one in said[start + 1 : end] if one.role is Role.ASSISTANT))
+        for start, end in zip(starts, ends, strict=True)
+    ]
+
+
+def says_nothing(exchange: Exchange) -> bool:
+    """No tool call, and nothing but spaces and punctuation."""
+    return not exchange.calls and is_blank("".join(message.content for message in exchange.reply))
+
+
+def _cycles(talk: Sequence[Exchange], length: int) -> bool:
+    """The last exchanges are word for word those before them."""
+    if len(talk) < 2 * length or not said_words(talk[-1].text):
+        return False
+    pairs = zip(talk[-length:], talk[-2 * length : -length], strict=True)
+    return all(
+        said_words(now.user) == said_words(before.user) and said_words(now.text) == said_words(before.text)
+        for now, before in pairs
+    )
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times in a row"

@@ -1,0 +1,1 @@
+"""Another app on the same server."""

@@ -1,0 +1,105 @@
+"""The runner of the Agent Development Kit: sessions of their own, a limit on turns. Its events are tested elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from msgspec import Struct
+
+from assay.errors import TargetTimedOut
+from assay.model.case import Case, Script, SingleTurn
+from assay.model.transcript import Message, Role
+from assay.targets.frameworks.adk_runner import AdkAgentTarget
+from assay.targets.frameworks.loaded import InProcess
+from assay.targets.making import Checked, Held, Wish
+
+
+class Kept(Struct):
+    id: str
+    state: dict[str, Any]
+    events: list[Any]
+
+
+class Sessions:
+    """An in-memory session service."""
+
+    def __init__(self) -> None:
+        self.kept: dict[tuple[str, str], Kept] = {}
+
+    async def create_session(self, *, app_name: str, user_id: str, state: dict[str, Any]) -> Kept:
+        assert app_name == "assay"
+        session = Kept(f"s{len(self.kept)}", {**state, "__llm_request_key__": object()}, [])
+        self.kept[user_id, session.id] = session
+        return session
+
+    async def append_event(self, session: Kept, event: Any) -> None:
+        session.events.append(event)
+
+    async def get_session(self, *, app_name: str, user_id: str, session_id: str) -> Kept | None:
+        return self.kept.get((user_id, session_id))
+
+
+class Named(Struct):
+    name: str
+
+
+class Runner:
+    """The part of ADK's runner that is used, apart from running: that needs ADK's own messages."""
+
+    app_name = "assay"
+    agent = Named("desk")
+
+    def __init__(self) -> None:
+        self.session_service = Sessions()
+        self.closed = False
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+def a_target(runner: Runner, seconds: float = 5.0) -> AdkAgentTarget:
+    settings = InProcess(object="shop.agent:root_agent", turn_seconds=seconds)
+    return AdkAgentTarget(Wish(name="shop", state={"tier": "gold"}), settings, runner, dict)
+
+
+async def test_every_conversation_has_its_own_session_user_and_state() -> None:
+    runner = Runner()
+    target = a_target(runner)
+    first = await target.open(Case(id="1", input=Script(turns=("Hi",)), state={"tier": "silver"}))
+    second = await target.open(Case(id="2", input=Script(turns=("Hi",))))
+    assert (await first.close()).state == {"tier": "silver"}
+    assert (await second.close()).state == {"tier": "gold"}
+    assert len({user for user, _ in runner.session_service.kept}) == 2
+
+
+async def test_an_earlier_conversation_is_put_into_the_session() -> None:
+    runner = Runner()
+    history = (Message(role=Role.USER, content="Hi"), Message(role=Role.ASSISTANT, content="Hello"))
+    await a_target(runner).open(Case(id="1", input=SingleTurn(message="And?", history=history)))
+    (kept,) = runner.session_service.kept.values()
+    assert [event["author"] for event in kept.events] == ["user", "desk"]
+
+
+async def test_the_runner_is_closed_with_the_run() -> None:
+    runner = Runner()
+    target: Any = a_target(runner)
+    assert isinstance(target, Held)
+    assert isinstance(target, Checked)
+    await target.start()
+    await target.stop()
+    assert runner.closed
+    assert (await target.check()).startswith("shop.agent:root_agent is loaded (google-adk")
+
+
+async def test_a_turn_has_a_limit() -> None:
+    session = await a_target(Runner(), 0.05).open(Case(id="1", input=Script(turns=("Hi",))))
+
+    async def hanging(text: str) -> list[Any]:
+        await asyncio.sleep(5)
+        return []
+
+    session._events = hanging  # type: ignore[method-assign]
+    with pytest.raises(TargetTimedOut, match=r"no answer in 0\.05 s"):
+        await session.send("Hi")

@@ -1,0 +1,157 @@
+"""What the in-process adapters share: settings, missing frameworks, limits, contexts."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.errors import ConfigInvalid, TargetTimedOut
+from assay.model.case import Case, Script
+from assay.targets.frameworks.adk_runner import AdkAgentKind
+from assay.targets.frameworks.langgraph import LangGraphKind
+from assay.targets.frameworks.loaded import (
+    Framework,
+    InProcess,
+    agent_of,
+    block_of,
+    first_state,
+    held_by,
+    left_in,
+    limited,
+)
+from assay.targets.frameworks.openai_agents import OpenAiAgentsKind
+from assay.targets.frameworks.pydantic_ai import PydanticAiKind
+from assay.targets.making import Making, Wish
+
+KINDS: list[tuple[Making, str, str, str]] = [
+    (AdkAgentKind(), "adk-agent", "google.adk", "adk"),
+    (LangGraphKind(), "langgraph", "langgraph", "langgraph"),
+    (OpenAiAgentsKind(), "openai-agents", "agents", "openai-agents"),
+    (PydanticAiKind(), "pydantic-ai", "pydantic_ai", "pydantic-ai"),
+]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Path]:
+    path, modules = list(sys.path), set(sys.modules)
+    yield tmp_path
+    sys.path[:] = path
+    for name in set(sys.modules) - modules:
+        del sys.modules[name]
+
+
+def installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+@pytest.mark.parametrize(("kind", "name", "module", "extra"), KINDS, ids=[kind[1] for kind in KINDS])
+def test_a_missing_framework_names_the_extra_that_brings_it(kind: Making, name: str, module: str, extra: str) -> None:
+    assert kind.name == name
+    if installed(module):
+        pytest.skip(f"{module} is installed here")
+    with pytest.raises(ConfigInvalid) as caught:
+        kind.make(Wish(name="shop", rest="shop:agent"))
+    assert str(caught.value).startswith(f"a {name} target needs ")
+    assert str(caught.value).endswith(f"pip install 'assay[{extra}]'")
+
+
+@pytest.mark.parametrize("kind", [kind for kind, *_ in KINDS], ids=[name for _, name, *_ in KINDS])
+def test_wrong_settings_are_named_before_anything_is_loaded(kind: Making) -> None:
+    with pytest.raises(ConfigInvalid) as caught:
+        kind.make(Wish(name="shop", settings={"turn_seconds": -1, "colour": "green"}))
+    said = str(caught.value)
+    for field in ("object", "turn_seconds", "colour"):
+        assert f"`targets.shop.{field}`" in said
+
+
+def test_the_spec_names_the_object_and_a_block_does_too() -> None:
+    assert block_of(Wish(name="x", rest="shop:agent"), InProcess).object == "shop:agent"
+    settings = {"object": "shop:agent", "turn_seconds": 5}
+    assert block_of(Wish(name="x", settings=settings), InProcess) == InProcess(object="shop:agent", turn_seconds=5.0)
+
+
+def test_an_agent_may_be_made_by_a_function_and_must_be_one(project: Path) -> None:
+    (project / "loaded_shop.py").write_text(
+        "class Agent:\n    def run(self): ...\n\nagent = Agent()\ndef build(): return agent\ncount = 3\n"
+    )
+    wish = Wish(name="x", folder=project)
+    agent = agent_of(wish, "loaded_shop:agent", ("run",), "an agent")
+    assert agent_of(wish, "loaded_shop:build", ("run",), "an agent") is agent
+    with pytest.raises(ConfigInvalid, match="'loaded_shop:count': expected an agent, found int"):
+        agent_of(wish, "loaded_shop:count", ("run",), "an agent")
+    with pytest.raises(ConfigInvalid, match="expected an agent, found type"):
+        agent_of(wish, "loaded_shop:Agent", ("run",), "an agent")
+
+
+async def test_a_turn_has_a_limit_and_a_timeout_of_the_agents_own_is_its_own() -> None:
+    async def slow() -> str:
+        await asyncio.sleep(5)
+        return "late"
+
+    async def raising() -> str:
+        raise TimeoutError("the shop's own")
+
+    with pytest.raises(TargetTimedOut, match=r"no answer in 0\.05 s"):
+        await limited(slow(), 0.05)
+    with pytest.raises(TimeoutError, match="the shop's own"):
+        await limited(raising(), 5)
+    assert await limited(asyncio.sleep(0, "in time"), 5) == "in time"
+
+
+def test_the_cases_own_state_wins() -> None:
+    case = Case(id="1", input=Script(turns=("Hi",)), state={"tier": "silver"})
+    assert first_state(Wish(name="x", state={"tier": "gold", "lang": "en"}), case) == {"tier": "silver", "lang": "en"}
+
+
+def test_tools_see_the_state_or_what_a_function_makes_of_it(project: Path) -> None:
+    (project / "loaded_context.py").write_text("def context(state): return ('made of', state)\n")
+    wish = Wish(name="x", folder=project)
+    assert held_by(wish, "", {"a": 1}) == {"a": 1}
+    assert held_by(wish, "loaded_context:context", {"a": 1}) == ("made of", {"a": 1})
+
+
+@dataclass
+class Shop:
+    tier: str
+
+
+class Plain:
+    def __init__(self) -> None:
+        self.tier = "gold"
+
+
+class Modelled:
+    def model_dump(self) -> dict[str, Any]:
+        return {"tier": "gold"}
+
+
+@pytest.mark.parametrize(
+    ("held", "state"),
+    [
+        ({"tier": "gold"}, {"tier": "gold"}),
+        (Shop("gold"), {"tier": "gold"}),
+        (Plain(), {"tier": "gold"}),
+        (Modelled(), {"tier": "gold"}),
+        ({}, None),
+        (None, None),
+        (("a",), None),
+    ],
+    ids=["dict", "dataclass", "object", "pydantic", "empty", "nothing", "a tuple"],
+)
+def test_what_is_left_in_a_context_is_the_state(held: Any, state: dict[str, Any] | None) -> None:
+    assert left_in(held) == state
+
+
+def test_what_was_loaded_is_said_with_its_version() -> None:
+    assert Framework("x", "msgspec", "unheard-of", "x").said("shop:agent") == "shop:agent is loaded (unheard-of)"
+    assert Framework("x", "pytest", "pytest", "x").said("shop:agent").startswith("shop:agent is loaded (pytest ")

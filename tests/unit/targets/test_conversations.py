@@ -1,0 +1,65 @@
+"""What a conversation knows before each turn."""
+
+from __future__ import annotations
+
+from assay.model.case import Case, Scenario, SingleTurn
+from assay.model.transcript import Message, Role, ToolCall
+from assay.targets.answers import Answered
+from assay.targets.base import Closing, Reply
+from assay.targets.conversations import Conversation
+from assay.targets.making import Wish
+from assay.testing import a_case
+
+WISH = Wish(name="shop", state={"shop": "Moss", "count": 1}, candidate="new")
+
+
+def test_it_starts_with_the_state_of_the_wish_under_that_of_the_case() -> None:
+    conversation = Conversation(a_case(state={"count": 5}), WISH)
+    assert conversation.state == {"shop": "Moss", "count": 5}
+    assert conversation.closing() == Closing()
+
+
+def test_every_conversation_has_an_id_of_its_own() -> None:
+    case = a_case()
+    assert len({Conversation(case, WISH).session_id for _ in range(100)}) == 100
+
+
+def test_the_history_grows_by_what_was_said() -> None:
+    conversation = Conversation(a_case(), WISH)
+    calling = Message(role=Role.ASSISTANT, tool_calls=(ToolCall(name="x"),))
+    said = Message(role=Role.ASSISTANT, content="Hello!")
+    conversation.heard("Hi", Answered(reply=Reply(messages=(calling, said))))
+    values = conversation.values("Bye")
+    before = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello!"}]
+    assert values["history"] == before
+    assert values["messages"] == [*before, {"role": "user", "content": "Bye"}]
+    assert (values["message"], values["case_id"], values["candidate"]) == ("Bye", "case-1", "new")
+
+
+def test_what_was_said_before_the_case_is_history_and_its_context_is_given() -> None:
+    given = SingleTurn(message="And now?", context="Page 3", history=(Message(role=Role.USER, content="Hi"),))
+    values = Conversation(Case(id="1", input=given), WISH).values("And now?")
+    assert values["history"] == [{"role": "user", "content": "Hi"}]
+    assert values["context"] == "Page 3"
+
+
+def test_a_scenario_has_no_history() -> None:
+    given = Scenario(persona="curt", initial_message="Hi")
+    assert Conversation(Case(id="1", input=given), WISH).values("Hi")["history"] == []
+
+
+def test_a_state_that_the_bot_tells_takes_the_place_of_what_was_known() -> None:
+    conversation = Conversation(a_case(), WISH)
+    conversation.learn({"a": 1})
+    conversation.learn(None)
+    assert conversation.state == {"a": 1}
+    assert conversation.closing() == Closing(state={"a": 1})
+
+
+def test_what_a_bot_does_with_the_values_changes_nothing() -> None:
+    conversation = Conversation(a_case(), WISH)
+    values = conversation.values("Hi")
+    values["history"].append("x")
+    values["state"]["x"] = 1
+    assert conversation.history == []
+    assert conversation.state == {"shop": "Moss", "count": 1}

@@ -1,0 +1,86 @@
+"""Request templates: placeholders are filled once, with values of their own kind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.targets.templates import Compiler, filled
+
+VALUES: dict[str, Any] = {
+    "message": "Hi {state} ${KEY} {{x}}",
+    "session_id": "s/1 ?",
+    "turn": 2,
+    "history": [{"role": "user", "content": "a"}],
+    "state": {"a": 1},
+    "candidate": "",
+}
+
+
+def compiled(template: Any, environ: dict[str, str] | None = None) -> tuple[Any, list[str], list[str]]:
+    told: list[str] = []
+    compiler = Compiler(environ or {}, lambda field, message: told.append(f"{field}: {message}"))
+    return compiler.value(template, "body"), told, compiler.secrets
+
+
+@pytest.mark.parametrize(
+    ("template", "value"),
+    [
+        ("{message}", "Hi {state} ${KEY} {{x}}"),
+        ("{turn}", 2),
+        ("{history}", [{"role": "user", "content": "a"}]),
+        ("{state}", {"a": 1}),
+        ("{candidate}", ""),
+        ("turn {turn}: {message}!", "turn 2: Hi {state} ${KEY} {{x}}!"),
+        ("state={state}", 'state={"a":1}'),
+        ("{message}{message}", "Hi {state} ${KEY} {{x}}" * 2),
+        ("{{message}}", "{message}"),
+        ("plain", "plain"),
+        ("", ""),
+        ("{} { } {1} {a-b} }{", "{} { } {1} {a-b} }{"),
+        ({"a": ["{turn}", {"b": "{message}"}], "c": 3}, {"a": [2, {"b": "Hi {state} ${KEY} {{x}}"}], "c": 3}),
+        (None, None),
+        (True, True),
+    ],
+    ids=str,
+)
+def test_a_template_is_filled_in_one_pass(template: Any, value: Any) -> None:
+    made, told, _ = compiled(template)
+    assert told == []
+    assert filled(made, VALUES) == value
+
+
+def test_secrets_come_from_the_environment_and_are_no_templates() -> None:
+    made, told, secrets = compiled({"key": "Bearer ${KEY}"}, {"KEY": "{message}"})
+    assert told == []
+    assert filled(made, VALUES) == {"key": "Bearer {message}"}
+    assert secrets == ["{message}"]
+
+
+@pytest.mark.parametrize("environ", [{}, {"KEY": ""}, {"KEY": "  "}], ids=["absent", "empty", "blank"])
+def test_a_missing_variable_is_told_by_its_name(environ: dict[str, str]) -> None:
+    _, told, _ = compiled({"a": "${KEY}"}, environ)
+    assert told == ["body.a: the environment variable KEY is not set; set it, or put it into .env"]
+
+
+def test_an_unknown_placeholder_is_told_with_those_that_are_known() -> None:
+    _, told, _ = compiled(["{mesage}"])
+    assert told == [
+        "body[0]: {mesage} is not known here; known: {message}, {session_id}, {case_id}, {history}, {messages},"
+        " {state}, {turn}, {candidate}, {context} (write {{mesage}} for that text itself)"
+    ]
+
+
+def test_what_is_filled_into_an_address_cannot_leave_its_place() -> None:
+    compiler = Compiler({}, lambda field, message: pytest.fail(message))
+    text = compiler.text("http://host/ä b/{session_id}?q={message}#x", "url")
+    assert text.address({**VALUES, "message": "a&b=c#d"}) == "http://host/%C3%A4%20b/s%2F1%20%3F?q=a%26b%3Dc%23d#x"
+
+
+@given(st.text(max_size=60))
+def test_a_message_is_never_changed(message: str) -> None:
+    made, _, _ = compiled({"a": "{message}", "b": ["<{message}>"]})
+    assert filled(made, {"message": message}) == {"a": message, "b": [f"<{message}>"]}

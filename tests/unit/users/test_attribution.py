@@ -1,0 +1,131 @@
+"""Who is answerable for a case that did not pass."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.model.result import Failure
+from assay.model.score import FREE, Grade, Score, Unscored, Why
+from assay.model.simulation import Ending, Fault, Party, Simulation, Slip, SlipKind
+from assay.model.transcript import Message, Role, ToolCall, ToolResult, Transcript
+from assay.model.verdict import Verdict
+from assay.users.attribution import fault
+
+FAILED, ERRORED = Verdict.FAILED, Verdict.ERRORED
+LOW = Score(name="criteria", value=0, pass_mark=1, reason="the fee was not named")
+
+
+def talk(*calls: ToolCall, slips: tuple[Slip, ...] = ()) -> Transcript:
+    messages = tuple(Message(role=Role.ASSISTANT, tool_calls=(call,)) for call in calls)
+    played = Simulation(user="offline", ending=Ending.GOAL_REACHED, slips=slips)
+    return Transcript(answer="", messages=messages, simulation=played)
+
+
+def call(name: str, content: object, *, failed: bool = True) -> ToolCall:
+    return ToolCall(name=name, result=ToolResult(content=content, failed=failed))
+
+
+def slip(*, spoils: bool = True) -> Slip:
+    return Slip(kind=SlipKind.INVENTED_FACT, turn=2, reason="states '17'", evidence="It's 17.", spoils=spoils)
+
+
+def party(found: Fault | None) -> Party | None:
+    return found.party if found else None
+
+
+@pytest.mark.parametrize("verdict", [Verdict.PASSED, Verdict.SKIPPED])
+def test_nobody_is_at_fault_for_what_passed_or_was_left_out(verdict: Verdict) -> None:
+    assert fault(verdict, talk(slips=(slip(),)), [LOW]) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "message", "expected"),
+    [
+        ("SimulatorFailed", "user 'x': no usable reply", Party.SIMULATOR),
+        ("TargetFailed", "target 'http': cannot reach http://127.0.0.1:9", Party.ENVIRONMENT),
+        ("TargetFailed", "target 'http': ConnectionError: refused", Party.ENVIRONMENT),
+        ("TargetFailed", "target 'http': HTTP 503 Service Unavailable", Party.ENVIRONMENT),
+        ("TargetFailed", "target 'http': HTTP 500: division by zero", Party.AGENT),
+        ("TargetFailed", "target 'function': ValueError: nothing", Party.AGENT),
+        ("TargetTimedOut", "target 'http': no answer in 30 s", Party.AGENT),
+        ("ModelFailed", "openai: no answer", Party.ENVIRONMENT),
+        ("JudgeFailed", "judge 'x': unreadable", Party.JUDGE),
+        ("GraderFailed", "grader 'x': KeyError: 'a'", Party.EVALUATION),
+        ("SomethingElse", "odd", Party.EVALUATION),
+    ],
+)
+def test_what_broke_says_whose_fault_an_errored_case_is(kind: str, message: str, expected: Party) -> None:
+    found = fault(ERRORED, None, (), [Failure(kind=kind, message=message)])
+    assert found is not None
+    assert (found.party, found.evidence) == (expected, message)
+
+
+def test_the_conversation_comes_before_the_grading() -> None:
+    failures = [Failure(kind="GraderFailed", message="g"), Failure(kind="SimulatorFailed", message="s")]
+    assert party(fault(ERRORED, None, (), failures)) is Party.SIMULATOR
+
+
+@pytest.mark.parametrize(
+    ("grade", "expected"),
+    [
+        (Unscored(name="criteria", why=Why.ERROR, reason="no verdict", judge="gpt"), Party.JUDGE),
+        (Unscored(name="criteria", why=Why.ERROR, reason="judge 'gpt': no reply"), Party.JUDGE),
+        (Unscored(name="final_state", why=Why.ERROR, reason="bad path"), Party.EVALUATION),
+    ],
+)
+def test_a_value_that_could_not_be_had(grade: Grade, expected: Party) -> None:
+    found = fault(ERRORED, talk(), [grade])
+    assert found == Fault(party=expected, reason=f"`{grade.name}` has no value", evidence=grade.reason)
+
+
+def test_a_grade_that_gates_nothing_is_nobodys_fault() -> None:
+    free = Unscored(name="cost", why=Why.ERROR, reason="no price", details={FREE: True})
+    gating = Unscored(name="criteria", why=Why.ERROR, reason="unreadable", judge="gpt")
+    found = fault(ERRORED, talk(), [free, gating])
+    assert found is not None
+    assert found.reason == "`criteria` has no value"
+
+
+def test_a_failed_case_is_the_agents_with_the_failing_reason() -> None:
+    found = fault(FAILED, talk(), [Score(name="safety", value=1, pass_mark=1), LOW])
+    assert found == Fault(party=Party.AGENT, reason="`criteria` is below its mark", evidence="the fee was not named")
+
+
+def test_a_conversation_that_the_user_spoiled_is_the_simulators() -> None:
+    found = fault(FAILED, talk(slips=(slip(),)), [LOW])
+    assert found == Fault(
+        party=Party.SIMULATOR,
+        reason="the simulated user spoiled the conversation in turn 2: states '17'",
+        evidence="It's 17.",
+    )
+
+
+def test_a_slip_that_spoils_nothing_leaves_it_with_the_agent() -> None:
+    assert party(fault(FAILED, talk(slips=(slip(spoils=False),)), [LOW])) is Party.AGENT
+
+
+@pytest.mark.parametrize(
+    ("calls", "expected"),
+    [
+        ((call("refund", "HTTP 503 service unavailable"),), Party.ENVIRONMENT),
+        ((call("refund", {"error": "connection timed out"}),), Party.ENVIRONMENT),
+        ((call("refund", "no such order"),), Party.AGENT),
+        ((call("refund", "timed out"), call("refund", "ok", failed=False)), Party.AGENT),
+        ((call("refund", "ok", failed=False), call("refund", "timed out")), Party.ENVIRONMENT),
+        ((call("live_handoff", "service unavailable"),), Party.AGENT),
+        ((call("refund", "timed out", failed=False),), Party.AGENT),
+    ],
+    ids=["down", "an object", "an answer", "worked later", "broke later", "nobody to take over", "did not fail"],
+)
+def test_tools_that_did_not_work_are_the_environments(calls: tuple[ToolCall, ...], expected: Party) -> None:
+    assert party(fault(FAILED, talk(*calls), [LOW])) is expected
+
+
+def test_long_evidence_is_cut() -> None:
+    found = fault(ERRORED, None, (), [Failure(kind="JudgeFailed", message="x" * 500)])
+    assert found is not None
+    assert len(found.evidence) == 201
+
+
+def test_a_failed_case_without_grades_is_still_attributed() -> None:
+    assert fault(FAILED, None) == Fault(party=Party.AGENT, reason="the case failed")

@@ -1,0 +1,149 @@
+"""Conditions of plan steps, and which facts an agent asks for."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.model.case import Fact
+from assay.model.transcript import Message, Role, ToolCall
+from assay.users.asked import asks_beyond, facts_asked, is_asked, is_yes_or_no, wants_details
+from assay.users.conditions import Holds, any_holds, holds
+from assay.users.languages import language_of
+from assay.users.stops import Exchange
+
+YES, MAYBE, NO = Holds.YES, Holds.MAYBE, Holds.NO
+
+
+def reply(text: str, *calls: str) -> Exchange:
+    called = tuple(ToolCall(name=name) for name in calls)
+    return Exchange("…", (Message(role=Role.ASSISTANT, content=text), Message(role=Role.ASSISTANT, tool_calls=called)))
+
+
+@pytest.mark.parametrize(
+    ("when", "said", "expected"),
+    [
+        ("", "Anything.", YES),
+        ("the agent offers a voucher", "I can offer you a voucher over 20 euros.", YES),
+        ("the agent offers a voucher", "What is your order number?", NO),
+        ("the agent offers a voucher", "Your refund has been issued.", NO),
+        ("the agent offers a voucher", "Vouchers cannot be combined.", MAYBE),
+        ("the agent asks for the receipt", "Do you still have the receipt?", YES),
+        ("the agent asks for the receipt", "Please send me a photo.", NO),
+        ("the agent refuses", "Unfortunately that is not possible.", YES),
+        ("the agent refuses the refund", "I'm sorry, I cannot refund this order.", YES),
+        ("the agent refuses", "Your refund has been issued.", NO),
+        ("the agent cannot help", "I'm afraid I can't do that.", YES),
+        ("the agent confirms the booking", "Your booking is confirmed.", YES),
+        ("the agent confirms the booking", "Which day do you prefer?", NO),
+        ("the agent says that a pause costs money", "Please note that a pause costs 5 euros.", YES),
+        ("the price is above 600 euros", "The flat costs 740 euros.", YES),
+        ("the price is above 600 euros", "The flat costs 560 euros.", NO),
+        ("the fee is more than 1,000 dollars", "The fee is $1,200.50.", YES),
+        ("the fee is less than 10 dollars", "The fee is $12.", NO),
+        ("the agent does not offer a refund", "I can offer you a refund.", NO),
+        ("the agent does not offer a refund", "What is your name?", YES),
+        ("the agent apologises", "I'm so sorry about that.", YES),
+        ("the agent transfers you", "I'm connecting you with a human colleague.", YES),
+        ("der Agent bietet einen Gutschein an", "Ich kann Ihnen einen Gutschein anbieten.", YES),
+        ("der Agent fragt nach der Adresse", "Wie lautet Ihre Adresse?", YES),
+        ("the agent does something", "Hello.", MAYBE),
+    ],
+)
+def test_a_condition_is_read_against_what_the_agent_said(when: str, said: str, expected: Holds) -> None:
+    assert holds(when, reply(said)) is expected
+
+
+@pytest.mark.parametrize(
+    ("when", "calls", "expected"),
+    [
+        ("the agent calls issue_refund", ("issue_refund",), YES),
+        ("the agent calls issue_refund", ("lookup_order",), NO),
+        ("the agent called the tool `pay`", ("pay",), YES),
+        ("the agent uses search_kb", (), NO),
+    ],
+)
+def test_a_condition_may_name_a_tool(when: str, calls: tuple[str, ...], expected: Holds) -> None:
+    assert holds(when, reply("Here you are.", *calls)) is expected
+
+
+def test_over_several_replies_the_best_answer_counts() -> None:
+    talk = [reply("Hello!"), reply("I can offer you a voucher."), reply("Goodbye.")]
+    assert any_holds("the agent offers a voucher", talk) is YES
+    assert any_holds("the agent offers a discount", talk[:1]) is NO
+
+
+ORDER = Fact(name="order_number", value="1", asked_by=("purchase",))
+BIRTH = Fact(name="date of birth", value="2 May 1980")
+FACTS = (
+    ORDER,
+    BIRTH,
+    Fact(name="email", value="a@b.example"),
+    Fact(name="arrival date", value="3 May"),
+    Fact(name="last four digits of the card", value="1234"),
+    Fact(name="game code", value="X1"),
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("What is your order number?", ["order_number"]),
+        ("Could you tell me your order ID?", ["order_number"]),
+        ("Which order is it about?", ["order_number"]),
+        ("Which purchase do you mean?", ["order_number"]),
+        ("When were you born?", ["date of birth"]),
+        ("Please provide your e-mail and your date of birth.", ["date of birth", "email"]),
+        ("I need:\n- your order number\n- your email\nCan you send me these?", ["order_number", "email"]),
+        ("When do you arrive?", ["arrival date"]),
+        ("What are the last four digits of your card?", ["last four digits of the card"]),
+        ("Could you send me the code?", ["game code"]),
+        ("Your order number is 17.", []),
+        ("I have received your order. Anything else I can do?", []),
+        ("What is your favourite colour?", []),
+        ("", []),
+    ],
+)
+def test_facts_are_asked_for_by_name_or_by_other_words(said: str, expected: list[str]) -> None:
+    assert [fact.name for fact in facts_asked(FACTS, said)] == expected
+
+
+def test_what_no_fact_answers_is_told_apart() -> None:
+    said = "What is your order number? And what is your shoe size?"
+    assert asks_beyond([ORDER], said) == ("and what is your shoe size?",)
+    assert not is_asked(BIRTH, said)
+
+
+@pytest.mark.parametrize(
+    ("said", "details", "plain_yes"),
+    [
+        ("Could you give me some details?", True, False),
+        ("Shall I go ahead?", False, False),
+        ("Is that correct?", False, True),
+        ("Would you like me to book it?", False, True),
+        ("Do you prefer red or blue?", False, False),
+        ("What is your name?", False, False),
+    ],
+)
+def test_questions_of_other_kinds(said: str, details: bool, plain_yes: bool) -> None:
+    assert wants_details(said) is details
+    assert is_yes_or_no(said) is (plain_yes or said.startswith(("Shall", "Could")))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I would like to know where my order is", "en"),
+        ("Ich möchte wissen, wo meine Bestellung ist", "de"),
+        ("Je voudrais savoir où est ma commande, s'il vous plaît", "fr"),
+        ("Quiero saber dónde está mi pedido, por favor", "es"),
+        ("Vorrei sapere quando arriva il mio ordine, grazie", "it"),
+        ("Ik wil graag weten wanneer mijn bestelling komt", "nl"),
+        ("Где мой заказ?", "ru"),
+        ("我的订单在哪里", "zh"),
+        ("ORD-1234", None),
+        ("ok", None),
+        ("", None),
+    ],
+)
+def test_the_language_is_told_where_it_is_plain(text: str, expected: str | None) -> None:
+    assert language_of(text) == expected

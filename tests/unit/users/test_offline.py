@@ -1,0 +1,198 @@
+"""The offline user: no model, no invention, the same words for the same seed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from assay.model.case import Case, Fact, PlanStep, Scenario, Script
+from assay.model.simulation import Ending
+from assay.model.transcript import Message, Role, ToolCall
+from assay.users.base import Leave, Say
+from assay.users.offline import OfflineUsers
+from assay.users.stops import Stops
+
+ORDER = Fact(name="order number", value="A-1", asked_by=("purchase",))
+MAIL = Fact(name="email", value="a@b.example")
+Line = str | tuple[str, str]
+"""What the agent says; with a tool it calls."""
+
+
+def scenario(**fields: object) -> Scenario:
+    whole = {"persona": "a customer", "initial_message": "My parcel is late, I want my money back.", **fields}
+    return Scenario(**whole)  # type: ignore[arg-type]
+
+
+async def play(given: Scenario, agent: Sequence[Line], seed: int = 0, stops: Stops | None = None) -> list[str | Ending]:
+    """What the user says to these lines of the agent, and how it leaves."""
+    user = OfflineUsers(seed, stops).open(Case(id="c", input=given))
+    said: list[Message] = []
+    heard: list[str | Ending] = []
+    for line in [*agent, None]:
+        move = await user.next(said)
+        if isinstance(move, Leave):
+            return [*heard, move.ending]
+        heard.append(move.text)
+        said.append(Message(role=Role.USER, content=move.text))
+        if line is not None:
+            text, tool = line if isinstance(line, tuple) else (line, "")
+            calls = (ToolCall(name=tool),) if tool else ()
+            said.append(Message(role=Role.ASSISTANT, content=text, tool_calls=calls))
+    return heard
+
+
+async def test_the_opening_is_fixed() -> None:
+    assert await play(scenario(), []) == ["My parcel is late, I want my money back."]
+
+
+async def test_a_script_is_said_as_it_stands() -> None:
+    user = OfflineUsers().open(Case(id="c", input=Script(turns=("a", "b"))))
+    assert [await user.next(()), await user.next(())] == [Say("a"), Say("b")]
+
+
+async def test_a_fact_is_told_when_it_is_asked_for_and_no_other() -> None:
+    heard = await play(scenario(facts=(ORDER, MAIL)), ["What is your order number?"])
+    assert isinstance(heard[1], str)
+    assert "A-1" in heard[1]
+    assert "a@b.example" not in heard[1]
+
+
+async def test_facts_asked_for_together_are_told_together() -> None:
+    heard = await play(scenario(facts=(ORDER, MAIL)), ["Please give me your e-mail and the purchase it is about."])
+    assert isinstance(heard[1], str)
+    assert "A-1" in heard[1]
+    assert "a@b.example" in heard[1]
+
+
+@pytest.mark.parametrize(
+    ("plan", "agent", "expected"),
+    [
+        (("And how long?",), ["I see.", "One week."], ["And how long?"]),
+        (("first", "second"), ["I see.", "Right."], ["first", "second"]),
+    ],
+    ids=["one step", "in their order"],
+)
+async def test_steps_are_said_in_their_turn(plan: Sequence[str], agent: Sequence[str], expected: list[str]) -> None:
+    heard = await play(scenario(plan=tuple(PlanStep(say=say) for say in plan)), agent)
+    assert heard[1 : len(expected) + 1] == expected
+
+
+async def test_a_conditional_step_waits_for_its_condition() -> None:
+    plan = (
+        PlanStep(say="No voucher, please.", when="the agent offers a voucher"),
+        PlanStep(say="How long will it take?"),
+    )
+    heard = await play(scenario(plan=plan), ["I see.", "I can offer you a voucher over 5 euros."])
+    assert heard[1:] == ["How long will it take?", "No voucher, please."]
+
+
+async def test_a_condition_may_name_a_tool() -> None:
+    plan = (PlanStep(say="Did it work?", when="the agent calls issue_refund"),)
+    heard = await play(scenario(plan=plan), ["Hm.", ("Please wait.", "issue_refund")])
+    assert heard[2] == "Did it work?"
+
+
+async def test_a_condition_that_never_holds_is_never_said() -> None:
+    plan = (PlanStep(say="No voucher, please.", when="the agent offers a voucher"),)
+    heard = await play(scenario(goal="Get the money back", plan=plan), ["Your refund has been issued."])
+    assert heard[1:] == [Ending.GOAL_REACHED]
+
+
+@pytest.mark.parametrize(
+    ("goal", "reply"),
+    [
+        ("Get the money back", "I have refunded the full amount."),
+        ("Know the delivery date", "The delivery date is Friday."),
+        ("", "You'll find it in your account. Is there anything else I can help you with?"),
+    ],
+    ids=["done", "told", "no goal, and the agent closes"],
+)
+async def test_the_user_leaves_when_the_goal_seems_reached(goal: str, reply: str) -> None:
+    assert (await play(scenario(goal=goal), [reply]))[1:] == [Ending.GOAL_REACHED]
+
+
+async def test_a_question_about_the_goal_is_not_the_goal() -> None:
+    heard = await play(scenario(goal="Get the money back"), ["Would you like your money back?"])
+    assert heard[1] in ("Yes, please.", "Yes, please go ahead.", "Yes.")
+
+
+async def test_what_the_user_does_not_hold_is_never_invented() -> None:
+    heard = await play(scenario(goal="Get a refund"), ["What is your customer number?"])
+    assert heard[1] in ("I don't know that.", "I don't have that, sorry.", "I'm afraid I don't know.")
+
+
+async def test_two_replies_that_bring_nothing_are_enough() -> None:
+    heard = await play(scenario(goal="Get a refund"), ["What is your customer number?", "And what is your PIN?"])
+    assert heard[2:] == [Ending.GAVE_UP]
+
+
+async def test_two_refusals_are_enough() -> None:
+    refusals = ["I'm afraid I cannot do that.", "Sorry, that is not possible."]
+    assert (await play(scenario(goal="Get a refund"), refusals))[2:] == [Ending.GAVE_UP]
+
+
+async def test_asked_for_nothing_in_particular_the_user_asks_back() -> None:
+    heard = await play(scenario(goal="Get a refund", facts=(ORDER,)), ["I need some more details from you."])
+    assert heard[1] in ("What exactly do you need to know?", "Which details do you need?")
+
+
+async def test_a_person_that_is_offered_is_declined_unless_wanted() -> None:
+    offer = ["Would you like to speak to a human?"]
+    assert str((await play(scenario(goal="Get a refund"), offer))[1]).startswith("No")
+    assert str((await play(scenario(goal="Speak to a person"), offer))[1]).startswith("Yes")
+
+
+@pytest.mark.parametrize(
+    ("agent", "ending"),
+    [
+        ([("Please hold.", "live_handoff")], Ending.HANDED_OFF),
+        (["I am transferring you to a human colleague."], Ending.HANDED_OFF),
+        ([""], Ending.SILENCE),
+        (["Please say that again."] * 3, Ending.LOOP),
+        (
+            ["Tell me more about red.", "Tell me more about blue things.", "Now say something on green."],
+            Ending.TURN_LIMIT,
+        ),
+    ],
+    ids=["tool", "words", "silence", "loop", "limit"],
+)
+async def test_each_stop_rule_ends_in_its_state(agent: Sequence[Line], ending: Ending) -> None:
+    plan = tuple(PlanStep(say=f"step {place}") for place in "abcdef")
+    assert (await play(scenario(max_turns=3, plan=plan), agent))[-1] is ending
+
+
+async def test_a_goal_reached_with_the_last_message_is_no_turn_limit() -> None:
+    heard = await play(scenario(goal="Get the money back", max_turns=1), ["Your money has been refunded."])
+    assert heard[1:] == [Ending.GOAL_REACHED]
+
+
+async def test_the_same_seed_gives_the_same_words_and_another_may_not() -> None:
+    agent = ["What is your customer number?"]
+    words = [(await play(scenario(goal="Get a refund"), agent, seed))[1] for seed in (1, 1, 2, 3, 4, 5)]
+    assert words[0] == words[1]
+    assert len(set(words)) > 1
+
+
+@pytest.mark.parametrize(
+    ("opening", "question", "expected"),
+    [
+        ("Ich möchte mein Geld zurück, das Paket ist nicht da.", "Wie lautet Ihre Kundennummer?",
+         {"Das weiß ich nicht.", "Das habe ich leider nicht."}),
+        ("Bonjour, je voudrais mon argent, le colis n'est pas là.", "Quel est votre numéro de client ?",
+         {"Je ne sais pas.", "Je n'ai pas cette information."}),
+        ("Hola, quiero mi dinero, el paquete no está aquí.", "¿Cuál es su número de cliente?",
+         {"No lo sé.", "No tengo ese dato."}),
+    ],
+    ids=["German", "French", "Spanish"],
+)  # fmt: skip
+async def test_its_own_words_are_in_the_language_of_the_opening(
+    opening: str, question: str, expected: set[str]
+) -> None:
+    heard = await play(scenario(initial_message=opening, goal="x y z"), [question])
+    assert heard[1] in expected
+
+
+async def test_the_tools_that_hand_off_can_be_named() -> None:
+    stops = Stops(handoff_tools=frozenset({"ring"}))
+    assert (await play(scenario(), [("One moment.", "ring")], stops=stops))[1:] == [Ending.HANDED_OFF]

@@ -1,0 +1,185 @@
+"""The stop rules: each ends a conversation in its own state."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.model.agent import AgentTool
+from assay.model.simulation import Ending
+from assay.model.transcript import Message, Role, ToolCall, ToolResult
+from assay.users.base import Leave
+from assay.users.handoff import handoff_tools, handoff_words, hands_off, is_handoff_tool
+from assay.users.stops import Stops, exchanges
+
+
+def user(text: str) -> Message:
+    return Message(role=Role.USER, content=text)
+
+
+def agent(text: str = "", *calls: str, failed: bool = False) -> Message:
+    result = ToolResult(content="nobody is there", failed=True) if failed else None
+    return Message(
+        role=Role.ASSISTANT, content=text, tool_calls=tuple(ToolCall(name=name, result=result) for name in calls)
+    )
+
+
+def talk(*pairs: tuple[str, str]) -> list[Message]:
+    return [message for asked, answered in pairs for message in (user(asked), agent(answered))]
+
+
+def ending(stop: Leave | None) -> Ending | None:
+    return stop.ending if stop else None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "transfer_to_human", "transfer_to_human_agents", "live_handoff", "human_handoff", "offline_human_handoff",
+        "escalate_to_agent", "escalate", "handoff", "transferToLiveAgent", "connect_to_representative", "escalate_case",
+        "request-human", "HandOffToOperator", "talk_to_person",
+    ],
+)  # fmt: skip
+def test_tools_named_for_a_person_hand_off(name: str) -> None:
+    assert is_handoff_tool(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["transfer_to_agent", "transfer_to_billing_agent", "transfer_money", "lookup_order", "get_person",
+     "handoff_to_refund_agent",
+     "escalate_ticket_priority", "human_readable_date", "list_employees", "search_kb", ""],
+)  # fmt: skip
+def test_other_tools_do_not(name: str) -> None:
+    assert not is_handoff_tool(name)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm transferring you to a human colleague.",
+        "I'll transfer you to one of our representatives now.",
+        "I cannot refund this myself, so I am connecting you with a specialist.",
+        "Let me hand you over to a live agent.",
+        "You are now being transferred to a member of our team.",
+        "Please hold. I have escalated your case to a supervisor.",
+        "A human agent will take over from here.",
+        "Ich verbinde Sie jetzt mit einem Kollegen.",
+        "Ich leite Sie an eine Mitarbeiterin weiter.",
+        "Je vous mets en relation avec un conseiller.",
+        "Le paso con un agente humano.",
+        "La metto in contatto con un operatore.",
+        "Vou transferir você para um atendente.",
+        "Ik verbind u door met een collega.",
+    ],
+)
+def test_saying_so_is_a_handoff(text: str) -> None:
+    assert handoff_words(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Would you like me to connect you with a human colleague?",
+        "I can transfer you to a specialist if you wish.",
+        "If you prefer, I'll connect you to a representative.",
+        "Before I transfer you to a colleague, could you tell me your order number?",
+        "I'll transfer you to a specialist. May I have your name first?",
+        "I cannot transfer you to a human.",
+        "I'm transferring the money to your account.",
+        "I'm connecting you to the virtual assistant of the billing agent.",
+        "Our human colleagues are available from 9 to 5.",
+        "Soll ich Sie mit einem Kollegen verbinden?",
+        "Möchten Sie mit einem Mitarbeiter sprechen?",
+        "Souhaitez-vous parler à un conseiller ?",
+        "",
+    ],
+)
+def test_offering_it_is_not(text: str) -> None:
+    assert handoff_words(text) == ""
+
+
+def test_the_call_counts_though_nobody_was_there_to_take_over() -> None:
+    assert hands_off([agent("One moment.", "live_handoff", failed=True)]) == "the agent called live_handoff"
+
+
+def test_a_tool_of_another_name_counts_when_the_agents_description_says_so() -> None:
+    tools = handoff_tools(
+        [
+            AgentTool(tool_name="ring_the_desk", type="human_handoff"),
+            AgentTool(tool_name="leave_note", type="offline_human_handoff"),
+            AgentTool(tool_name="search", type="rest_api"),
+        ]
+    )
+    assert tools == {"ring_the_desk", "leave_note"}
+    assert hands_off([agent("", "ring_the_desk")], tools) == "the agent called ring_the_desk"
+    assert hands_off([agent("", "ring_the_desk")]) == ""
+
+
+def test_passing_on_to_another_agent_of_the_system_is_no_handoff_whatever_is_said() -> None:
+    assert hands_off([agent("I'm transferring you to one of our agents.", "transfer_to_agent")]) == ""
+
+
+@pytest.mark.parametrize("reply", ["", "  \n", "...", "…", "?!", "\u200b"])
+def test_a_reply_without_a_word_is_silence(reply: str) -> None:
+    assert Stops().stop(talk(("Hi", reply))) == Leave(Ending.SILENCE, "the agent said nothing once")
+
+
+def test_no_reply_at_all_is_silence() -> None:
+    assert ending(Stops().stop([user("Hi")])) is Ending.SILENCE
+
+
+@pytest.mark.parametrize(
+    "reply", [agent("", "lookup"), agent("ok"), agent("👍")], ids=["a call", "a word", "a picture"]
+)
+def test_doing_or_showing_something_is_no_silence(reply: Message) -> None:
+    assert Stops().stop([user("Hi"), reply]) is None
+
+
+def test_patience_with_silence_can_be_set() -> None:
+    stops = Stops(silent_replies=2)
+    assert stops.stop(talk(("Hi", ""))) is None
+    assert stops.stop(talk(("Hi", ""), ("Hello?", "."))) == Leave(
+        Ending.SILENCE, "the agent said nothing 2 times in a row"
+    )
+
+
+def test_the_same_reply_three_times_in_a_row_is_a_loop() -> None:
+    same = "Please enter your order number."
+    pairs = [("a", same), ("b", "please enter your order number!"), ("c", same)]
+    assert Stops().stop(talk(*pairs[:2])) is None
+    assert Stops().stop(talk(*pairs)) == Leave(Ending.LOOP, "the agent said the same 3 times in a row")
+
+
+@pytest.mark.parametrize("length", [1, 2, 3])
+def test_both_sides_going_in_circles_is_a_loop(length: int) -> None:
+    circle = [(f"question {letter}", f"Answer number {letter}.") for letter in "xyz"[:length]]
+    found = Stops().stop(talk(("Hi", "Hello"), *circle, *circle))
+    assert found is not None
+    assert found.ending is Ending.LOOP
+    assert found.reason.startswith(f"both sides repeat the last {length} exchange")
+
+
+def test_a_circle_broken_by_one_word_is_none() -> None:
+    assert Stops().stop(talk(("a", "one two three"), ("a", "four five six"))) is None
+
+
+@pytest.mark.parametrize(("turns", "expected"), [(1, None), (2, Ending.TURN_LIMIT), (3, Ending.TURN_LIMIT)])
+def test_the_turn_limit_counts_user_messages(turns: int, expected: Ending | None) -> None:
+    pairs = [(f"question {place}", f"An answer about {place} things.") for place in range(turns)]
+    assert ending(Stops().stop(talk(*pairs), max_turns=2)) is expected
+
+
+def test_a_handoff_wins_over_every_other_reason() -> None:
+    messages = [user("Hi"), agent("", "live_handoff")]
+    assert Stops().stop(messages, max_turns=1) == Leave(Ending.HANDED_OFF, "the agent called live_handoff")
+
+
+def test_nothing_said_yet_is_no_reason_to_stop() -> None:
+    assert Stops().stop([], max_turns=1) is None
+
+
+def test_an_exchange_is_one_user_message_and_all_that_follows() -> None:
+    messages = [agent("Welcome!"), user("Hi"), agent("Let me look", "find"), agent("Found it."), user("Thanks")]
+    first, second = exchanges(messages)
+    assert (first.user, first.text, first.calls) == ("Hi", "Found it.", ("find",))
+    assert (second.user, second.text) == ("Thanks", "")
