@@ -41,7 +41,7 @@ def test_the_test_set_reads_as_the_page_says(tmp_path: Path) -> None:
 
 def test_the_program_runs() -> None:
     names: dict[str, Any] = {}
-    exec(compile(block("python"), "simulation.md", "exec"), names)  # noqa: S102
+    exec(compile(block("python"), "simulation.md", "exec"), names)
     assert "L-5512" in names["answer"]
 
 

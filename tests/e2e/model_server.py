@@ -1,5 +1,6 @@
 """A scripted model on loopback, speaking the OpenAI chat protocol: it answers whatever JSON Schema it is asked for, and
-`Answer: A` where it is asked for none.
+`Answer: A` where it is asked for none. Offered tools, it calls each of them once, with the order "A1", and then says
+what the last one gave.
 
 `python model_server.py PORT-FILE [good|bad|garbage|flaky|slow|bad-day]` writes its port to the file and serves until it
 is killed. `slow` takes 200 ms for each call; a `bad-day` too, and then one in ten is refused, one in ten breaks, one
@@ -49,6 +50,20 @@ def listed(schema: dict[str, Any], body: dict[str, Any], mood: str) -> Any:
     return {"verdicts": [filled(verdict, mood) | {"criterion_id": name} for name in names]}
 
 
+def called(body: dict[str, Any]) -> dict[str, Any] | None:
+    """The message of a model that was offered tools; none where it has nothing to do with them."""
+    if not body.get("tools"):
+        return None
+    if body["messages"][-1]["role"] == "tool":
+        return {"role": "assistant", "content": f"It says: {body['messages'][-1]['content']}"}
+    names = [tool["function"]["name"] for tool in body["tools"]]
+    calls = [
+        {"id": f"call-{name}", "type": "function", "function": {"name": name, "arguments": '{"order": "A1"}'}}
+        for name in names
+    ]
+    return {"role": "assistant", "content": None, "tool_calls": calls}
+
+
 class Server:
     def __init__(self, mood: str) -> None:
         self.mood = mood
@@ -82,7 +97,8 @@ class Server:
             value = listed(wanted, body, self.mood) if batch else filled(wanted or {}, self.mood)
             text = "Answer: A" if wanted is None else json.dumps(value)
         usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
-        choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+        message = called(body) or {"role": "assistant", "content": text}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
         return web.json_response({"id": "x", "model": body["model"], "choices": [choice], "usage": usage})
 
     async def count(self, _: web.Request) -> web.Response:

@@ -121,3 +121,52 @@ def test_attachments_settings_and_the_datasets_own_instructions_reach_the_model(
         assert part in traced
     asked = json.loads(traced.splitlines()[0])
     assert (asked["request"]["temperature"], asked["request"]["seed"]) == (0.3, 5)
+
+
+TOOLS = """
+targets:
+  shop:
+    kind: chat
+    model: openai-compatible:m@{base}/v1
+    system_prompt: You are Moss.
+    tools:
+      - name: look_up
+        description: Finds an order.
+        parameters: {{type: object, properties: {{order: {{type: string}}}}}}
+      - {{name: refund}}
+    tool_results:
+      look_up:
+        - {{when: {{order: A1}}, result: {{status: shipped}}}}
+        - {{result: no such order, failed: true}}
+    tool_functions: shop_functions.py:TOOLS
+"""
+
+
+def test_tools_are_offered_answered_and_graded(assay: Assay, base: str, tmp_path: Path) -> None:
+    (tmp_path / "assay.yaml").write_text(TOOLS.format(base=base), encoding="utf-8")
+    (tmp_path / "shop_functions.py").write_text(
+        "TOOLS = {'refund': lambda order: {'refunded': order}}\n", encoding="utf-8"
+    )
+    calls_ = [{"tool_name": name, "tool_input": {"order": "A1"}} for name in ("look_up", "refund")]
+    questions = [{"id": "q1", "user_inputs": ["Refund A1."], "reference_data": {"reference_tool_interactions": calls_}}]
+    golden = tmp_path / "moss_golden.json"
+    golden.write_text(json.dumps({"golden_questions": questions}), encoding="utf-8")
+    for _ in range(2):
+        done = assay("run", golden, "--target", "shop", "--json")
+        assert done.code == 0, done.err + done.out
+        (result,) = assay("results", "--json").json
+        made = [(call["name"], call["arguments"]) for call in result["output"]["tool_calls"]]
+        assert made == [("look_up", {"order": "A1"}), ("refund", {"order": "A1"})]
+        assert result["output"]["messages"][-1]["content"] == 'It says: {"refunded":"A1"}'
+        assert result["scores"]["tool_usage_accuracy"]["score"] == 1.0
+    # Both rounds of the second run came from the cache.
+    assert calls(base) == 2
+
+
+def test_every_wrong_setting_of_a_chat_block_is_told_at_once(assay: Assay, tmp_path: Path, dataset: Path) -> None:
+    block = "targets: {bot: {kind: chat, model: 3, tool: [], max_tool_rounds: 0}}\n"
+    (tmp_path / "assay.yaml").write_text(block, encoding="utf-8")
+    done = assay("run", dataset, "--target", "bot")
+    assert done.code == 2
+    for name in ("model", "tool", "max_tool_rounds"):
+        assert f"`targets.bot.{name}`" in done.err

@@ -24,8 +24,8 @@ from assay.errors import (
     ModelTimedOut,
     NotFound,
     PlanRefused,
-    SimulatorFailed,
     Problem,
+    SimulatorFailed,
     TargetFailed,
     TargetTimedOut,
     UnknownName,
@@ -34,7 +34,8 @@ from assay.errors import (
 
 FIXABLE = {DatasetInvalid, ConfigInvalid, UnknownName, PlanRefused, NotFound, Conflict}
 BROKEN = {
-    TargetFailed, TargetTimedOut, SimulatorFailed, JudgeFailed, GraderFailed, ModelFailed, ModelRefused, ModelTimedOut, BudgetReached,
+    TargetFailed, TargetTimedOut, SimulatorFailed, JudgeFailed, GraderFailed, ModelFailed, ModelRefused, ModelTimedOut,
+    BudgetReached,
 }  # fmt: skip
 
 

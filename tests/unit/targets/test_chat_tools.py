@@ -136,4 +136,4 @@ async def test_each_turn_has_its_own_rounds() -> None:
     case = Case(id="1", input=Script(turns=("Hi", "And?")))
     both = await replies(model, Offer(tools=(REFUND,), desk=DESK, rounds=1), case, "Hi", "And?")
     assert [reply.messages[-1].content for reply in both] == ["One.", "Two."]
-    assert len(model.asked[3].messages) == 6
+    assert len(model.asked[3].messages) == 5

@@ -50,7 +50,7 @@ async def test_results_in_order_are_used_up_and_start_afresh_in_each_conversatio
     ids=["literal", "more arguments", "matcher", "none fits", "argument missing"],
 )
 async def test_the_first_result_counts_whose_arguments_fit(arguments: dict[str, Any], result: ToolResult) -> None:
-    rules = (When({"order": "A1"}, PAID), When({"order": {"$regex": "^[AB]"}}, LATE))
+    rules = (When({"order": "A1"}, PAID), When({"order": {"$regex": "[AB][0-9]"}}, LATE))
     assert await results(Desk(scripts={"refund": ByArguments(rules)}), ("refund", arguments)) == [result]
 
 

@@ -53,8 +53,6 @@ _SUBTLE = frozenset({"sei", "six", "dix", "once", "sept", "elf", "tre", "null", 
 _ORDINAL = re.compile(
     r"(?i)\b(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|\w+teenth|\w+tieth|\w+ty-\w+th)\b"
 )
-    r"(?i)\b(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|\w+teenth|\w+tieth|\w+ty-\w+th)\b",
-)
 SMALL = 12
 """Whole numbers up to this are said in passing: `one more thing`, `give me 5 minutes`."""
 LONGEST_SUM = 9999
