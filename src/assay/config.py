@@ -133,6 +133,11 @@ def _checked(given: dict[str, Any], path: Path) -> Settings:
     if panel := right.get("panel"):
         wrong += _panel_problems(panel)
     wrong += _call_problems(right)
+    wrong += [
+        f"`targets.{name}`: the name has a meaning of its own in --target; choose another"
+        for name in right.get("targets", ())
+        if name in ("", "recorded", "replay") or name.startswith("replay:")
+    ]
     if wrong:
         raise ConfigInvalid(f"{path}: " + "; ".join(wrong))
     return Settings(**right)

@@ -13,6 +13,7 @@ from assay.version import __version__
 
 COMMANDS = {
     "demo": "Run the five demo datasets and write a report.",
+    "init": "Write first settings, an agent to begin with and a first dataset.",
     "validate": "Check files: every problem, with its place.",
     "run": "Run a dataset: every case, graded, decided and kept.",
     "resume": "Go on with a run that was interrupted.",

@@ -13,26 +13,21 @@ from typing import Any
 
 import pytest
 
+from dialect_rows import reference_qa
+from house import asked_and_answered
+
 Assay = Callable[..., Any]
 SERVER = Path(__file__).with_name("model_server.py")
 CASES = 2_000
 
 
 def dataset(folder: Path) -> tuple[Path, Path]:
-    questions, answers = folder / "cases.jsonl", folder / "answers.jsonl"
-    with questions.open("w", encoding="utf-8") as asked, answers.open("w", encoding="utf-8") as said:
-        for number in range(CASES):
-            row = {
-                "schema_version": "legal_eval_v1",
-                "id": f"q:{number}",
-                "dataset": "bad-day",
-                "task_type": "reference_qa",
-                "prompt": f"How long is the period in case {number}?",
-                "reference_answers": ["Fourteen days."],
-            }
-            asked.write(json.dumps(row) + "\n")
-            said.write(json.dumps({"case_id": f"q:{number}", "response_text": f"{number} days"}) + "\n")
-    return questions, answers
+    fields = {"dataset": "bad-day", "reference_answers": ["Fourteen days."]}
+    return asked_and_answered(
+        folder,
+        [reference_qa(f"q:{n}", prompt=f"How long is the period in case {n}?", **fields) for n in range(CASES)],
+        [{"case_id": f"q:{n}", "response_text": f"{n} days"} for n in range(CASES)],
+    )
 
 
 def timed(assay: Assay, folder: Path, mood: str) -> tuple[float, dict[str, Any], dict[str, int]]:

@@ -13,6 +13,9 @@ from typing import Any
 
 import pytest
 
+from dialect_rows import reference_qa
+from house import lines, mcq
+
 Assay = Callable[..., Any]
 SERVER = Path(__file__).with_name("model_server.py")
 
@@ -35,22 +38,9 @@ def calls(base: str) -> int:
 
 @pytest.fixture
 def dataset(tmp_path: Path) -> Path:
-    path = tmp_path / "questions.jsonl"
-    rows = [
-        {
-            "schema_version": "legal_eval_v1",
-            "id": f"q{number}",
-            "dataset": "house",
-            "task_type": "mcq",
-            "prompt": f"Question {number}?",
-            "context": "The facts of the case.",
-            "choices": [{"id": "A", "text": "Yes"}, {"id": "B", "text": "No"}],
-            "correct_choice_ids": ["A" if number % 2 else "B"],
-        }
-        for number in range(1, 7)
-    ]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
+    right = {number: {"correct_choice_ids": ["A" if number % 2 else "B"]} for number in range(1, 7)}
+    context = "The facts of the case."
+    return lines(tmp_path / "questions.jsonl", *(mcq(n, context=context, **fields) for n, fields in right.items()))
 
 
 def test_a_model_is_asked_and_graded(assay: Assay, base: str, dataset: Path) -> None:
@@ -100,16 +90,13 @@ def test_attachments_settings_and_the_datasets_own_instructions_reach_the_model(
 ) -> None:
     (tmp_path / "lease.txt").write_text("The lease ends in May.", encoding="utf-8")
     (tmp_path / "plan.png").write_bytes(b"\x89PNG\r\n\x1a\n0000")
-    row = {
-        "schema_version": "legal_eval_v1",
-        "id": "q1",
-        "dataset": "house",
-        "task_type": "reference_qa",
-        "prompt": "When does it end?",
-        "reference_answers": ["In May."],
-        "attachments": [{"path": "lease.txt"}, {"path": "plan.png", "title": "Plan"}],
-        "metadata": {"policy_id": "apexv1_extended_v1"},
-    }
+    row = reference_qa(
+        "q1",
+        prompt="When does it end?",
+        reference_answers=["In May."],
+        attachments=[{"path": "lease.txt"}, {"path": "plan.png", "title": "Plan"}],
+        metadata={"policy_id": "apexv1_extended_v1"},
+    )
     dataset, trace = tmp_path / "attached.jsonl", tmp_path / "trace.jsonl"
     dataset.write_text(json.dumps(row) + "\n", encoding="utf-8")
     (tmp_path / "assay.yaml").write_text("target_settings: {temperature: 0.3, seed: 5}\n", encoding="utf-8")
@@ -129,6 +116,7 @@ targets:
     kind: chat
     model: openai-compatible:m@{base}/v1
     system_prompt: You are Moss.
+    agent: moss
     tools:
       - name: look_up
         description: Finds an order.
@@ -147,10 +135,11 @@ def test_tools_are_offered_answered_and_graded(assay: Assay, base: str, tmp_path
     (tmp_path / "shop_functions.py").write_text(
         "TOOLS = {'refund': lambda order: {'refunded': order}}\n", encoding="utf-8"
     )
-    calls_ = [{"tool_name": name, "tool_input": {"order": "A1"}} for name in ("look_up", "refund")]
-    questions = [{"id": "q1", "user_inputs": ["Refund A1."], "reference_data": {"reference_tool_interactions": calls_}}]
+    calls_ = [{"tool_name": name, "input_arguments": {"order": "A1"}} for name in ("look_up", "refund")]
+    reference = {"reference_tool_interactions": calls_}
+    question = {"id": "q1", "user_inputs": ["Refund A1."], "agents_evaluated": ["moss"], "reference_data": reference}
     golden = tmp_path / "moss_golden.json"
-    golden.write_text(json.dumps({"golden_questions": questions}), encoding="utf-8")
+    golden.write_text(json.dumps({"golden_questions": [question]}), encoding="utf-8")
     for _ in range(2):
         done = assay("run", golden, "--target", "shop", "--json")
         assert done.code == 0, done.err + done.out

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from house import lines, mcq
+
 Assay = Callable[..., Any]
 
 COMMANDS = [
@@ -26,24 +28,6 @@ COMMANDS = [
     "schema",
     "doctor",
 ]
-
-
-def mcq(number: int, **fields: Any) -> dict[str, Any]:
-    return {
-        "schema_version": "legal_eval_v1",
-        "id": f"q{number}",
-        "dataset": "house",
-        "task_type": "mcq",
-        "prompt": f"Question {number}?",
-        "choices": [{"id": "A", "text": "Yes"}, {"id": "B", "text": "No"}],
-        "correct_choice_ids": ["A"],
-        **fields,
-    }
-
-
-def lines(path: Path, *rows: dict[str, Any]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
 
 
 @pytest.fixture
@@ -214,7 +198,7 @@ def test_missing_answers_are_listed_before_anything_runs(assay: Assay, tmp_path:
         (["--limit", "0"], "--limit must be 1 or more"),
         (["--graders", "charm"], "unknown grader 'charm'"),
         (["--profile", "nobody"], "unknown profile 'nobody'"),
-        (["--target", "nobody"], "--target nobody"),
+        (["--target", "nobody"], "unknown target 'nobody'; known: adk"),
         (["--judge", "oracle"], "oracle"),
         (["--judge", "recorded:"], "needs a file"),
         (["--judge", "openai:gpt-x"], "OPENAI_API_KEY"),

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from house import lines
+
 Assay = Callable[..., Any]
 
 DEMO = Path(__file__).parents[2] / "src" / "assay" / "demo"
@@ -24,11 +26,6 @@ TEST_SET = (
 )  # fmt: skip
 RECORDED = f"recorded:{DEMO / 'test-set' / 'judge.jsonl'}"
 EXPLAIN_JUDGE = f"recorded:{DEMO / 'explain' / 'judge.jsonl'}"
-
-
-def lines(path: Path, *given: dict[str, Any]) -> Path:
-    path.write_text("".join(json.dumps(each) + "\n" for each in given), encoding="utf-8")
-    return path
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import signal
@@ -15,6 +14,9 @@ from typing import Any
 
 import pytest
 
+from dialect_rows import Row, mcq
+from house import asked_and_answered
+
 Assay = Callable[..., Any]
 
 CASES = 20_000
@@ -23,23 +25,23 @@ KILLS = 10
 
 def dataset(folder: Path) -> tuple[Path, Path]:
     """Multiple-choice questions and answers: right, wrong, ambiguous; and every hundredth conversation broke."""
-    questions, answers = folder / "cases.jsonl", folder / "answers.jsonl"
-    with questions.open("w", encoding="utf-8") as asked, answers.open("w", encoding="utf-8") as said:
-        for number in range(CASES):
-            row = {
-                "schema_version": "legal_eval_v1",
-                "id": f"case:{number}",
-                "dataset": "durability",
-                "task_type": "mcq",
-                "prompt": f"Is {number} divisible by three?",
-                "choices": [{"id": "A", "text": "Yes, it is"}, {"id": "B", "text": "No, it is not"}],
-                "correct_choice_ids": ["B" if number % 3 else "A"],
-            }
-            asked.write(json.dumps(row) + "\n")
-            text = ("A", "Answer: B", "It is (A). Or (B)?", "B")[number % 4]
-            answer = {"error": "connection reset"} if number % 100 == 99 else {"response_text": text}
-            said.write(json.dumps({"case_id": f"case:{number}", **answer}) + "\n")
-    return questions, answers
+    return asked_and_answered(folder, map(_question, range(CASES)), map(_answer, range(CASES)))
+
+
+def _question(number: int) -> Row:
+    return mcq(
+        f"case:{number}",
+        dataset="durability",
+        prompt=f"Is {number} divisible by three?",
+        choices=[{"id": "A", "text": "Yes, it is"}, {"id": "B", "text": "No, it is not"}],
+        correct_choice_ids=["B" if number % 3 else "A"],
+    )
+
+
+def _answer(number: int) -> Row:
+    text = ("A", "Answer: B", "It is (A). Or (B)?", "B")[number % 4]
+    answer = {"error": "connection reset"} if number % 100 == 99 else {"response_text": text}
+    return {"case_id": f"case:{number}", **answer}
 
 
 def canonical(assay: Assay, database: Path) -> str:

@@ -61,7 +61,7 @@ async def _held(case: Case, lane: Lane, attempt: int) -> Conversation:
             return Conversation(session.transcript)
         talk = Talk(case, lane)
         late = f"{lane.whom}: the conversation was not over"
-        await _in_time(talk.play(session, lane.users.open(case, attempt)), lane.limits.case_seconds, late)
+        await _in_time(talk.play(session, attempt), lane.limits.case_seconds, late)
     except BudgetReached:
         raise
     except CaseFailure as failure:
@@ -96,10 +96,11 @@ class Talk:
         self._said: list[Message] = []
         self._left: Leave | None = None
 
-    async def play(self, session: Session, user: User) -> None:
+    async def play(self, session: Session, attempt: int) -> None:
         """Turn by turn, until the user leaves; the session is closed whatever happens."""
         left = False
         try:
+            user = self._user(attempt)
             while isinstance(move := await self._next(user), Say):
                 await self._turn(session, move.text)
             self._left, left = move, True
@@ -109,9 +110,15 @@ class Talk:
         with boundary(TargetFailed, f"{self._lane.whom}, closing"):
             self._closing = await session.close()
 
+    def _user(self, attempt: int) -> User:
+        with boundary(SimulatorFailed, f"the user played by {self._lane.users.name!r}"):
+            return self._lane.users.open(self._case, attempt)
+
     async def _next(self, user: User) -> Move:
         with boundary(SimulatorFailed, f"the user played by {self._lane.users.name!r}"):
             move = await user.next(self._said)
+            if not isinstance(move, Say | Leave):
+                raise TypeError(f"expected `Say` or `Leave`, found {move!r}")
         given = self._case.input
         if isinstance(move, Say) and isinstance(given, Scenario) and len(self.replies) >= given.max_turns:
             return Leave(Ending.TURN_LIMIT, f"the user has spoken {given.max_turns} times")

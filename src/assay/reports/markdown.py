@@ -21,6 +21,7 @@ from assay.reports.header import facts, graders_together, notes, warning
 from assay.reports.inert import inert, one_line
 from assay.reports.marks import OF_VERDICT, mark_of, needed
 from assay.reports.sentence import rate_of, sentence
+from assay.reports.simulated import played
 
 SHOWN_CASES = 200
 # Signs that mean something anywhere; an underscore inside a word means nothing, and a colon only in an address.
@@ -144,6 +145,8 @@ def _case(summary: Summary, result: Result, *, first: bool) -> Iterator[str]:
         broke = [f"{failure.kind}: {failure.message}" for failure in result.failures]
         yield "\n".join(f"- {escaped(reason)}" for reason in dict.fromkeys([*result.reasons, *broke]))
     yield fenced("\n".join(_said(message) for message in conversation(result)))
+    if told := played(result):
+        yield "\n".join(f"- {title}: {escaped(text)}" for title, text in told)
     yield from _graded(summary, result)
 
 

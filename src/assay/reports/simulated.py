@@ -47,7 +47,7 @@ def notes(summary: Summary) -> Iterator[str]:
     graded = [grader for grader in summary.graders if grader.name == FIDELITY]
     spoiled, fair = sum(grader.failed for grader in graded), sum(grader.passed for grader in graded)
     if spoiled + fair:
-        share, user = Rate(spoiled, spoiled + fair), summary.run.pins.simulator
+        share, user = Rate(spoiled, spoiled + fair), summary.run.pins.simulator or "of an earlier run"
         yield f"The simulated user ({user}) spoiled {spoiled:,} of {spoiled + fair:,} conversations: {share}."
     if summary.faults:
         parties = ", ".join(f"{party} {number:,}" for party, number in summary.faults.items())

@@ -16,6 +16,8 @@ from assay.judges.prompting import NO_DOCUMENTS
 from assay.kit import Kit
 from assay.llm.base import LanguageModel
 from assay.model.agent import Agent
+from assay.model.calls import CallSettings
+from assay.model.case import Case, Scenario, user_turns
 from assay.model.transcript import Transcript
 from assay.services.fingerprints import fingerprint
 from assay.services.options import RunOptions
@@ -24,11 +26,12 @@ from assay.targets.chat import ChatTarget
 from assay.targets.chat_block import offer_of, read_chat
 from assay.targets.making import Wish
 from assay.targets.recorded import RecordedTarget, Recordings
-from assay.users.base import UserSide
+from assay.users.base import User, UserSide
 from assay.users.handoff import handoff_tools
 from assay.users.live import LiveUsers
 from assay.users.offline import OfflineUsers
 from assay.users.replayed import ReplayedUsers
+from assay.users.script import FixedTurns
 from assay.users.stops import Stops
 from assay.version import __version__
 
@@ -63,8 +66,9 @@ class Aim(Struct, frozen=True, kw_only=True):
 
     @property
     def sha256(self) -> str:
-        """Of what assay.yaml says of it; secrets stand there by their names only."""
-        return fingerprint([self.kind, dict(self.settings)]) if self.settings else ""
+        """Of what assay.yaml says of it; secrets stand there by their names only. A block may be nothing but a kind."""
+        said = self.settings or self.name != self.kind
+        return fingerprint([self.kind, dict(self.settings)]) if said else ""
 
 
 def aim_of(spec: str, kit: Kit, blocks: Blocks) -> Aim:
@@ -91,7 +95,8 @@ def _block_aim(name: str, block: Mapping[str, Any], kit: Kit) -> Aim:
     kind = block.get("kind")
     known = [CHAT, *kit.kinds.names()]
     if kind not in known:
-        raise ConfigInvalid(f"`targets.{name}.kind`: expected one of {', '.join(known)}, found {kind!r}")
+        found = repr(kind) if "kind" in block else "no `kind`"
+        raise ConfigInvalid(f"`targets.{name}.kind`: expected one of {', '.join(known)}, found {found}")
     return Aim(name=name, kind=kind, settings={key: value for key, value in block.items() if key != "kind"})
 
 
@@ -106,20 +111,47 @@ def chat_models(aim: Aim, options: RunOptions) -> tuple[str, ...]:
 
 
 class Playing(Struct, frozen=True, kw_only=True):
-    """Who plays the user's side: `spec` is `offline`, a model, or a plug-in's; `model` is open where it is one."""
+    """Who plays the user's side: `spec` is `offline`, `replay`, a model, or a plug-in's; `model` is open where it is
+    one, and asked with `settings`."""
 
     spec: str = OFFLINE
     model: LanguageModel | None = None
+    settings: CallSettings = CallSettings()
 
     @property
     def sha256(self) -> str:
-        words = LiveUsers(self.model).version if self.model else __version__
-        return fingerprint([self.spec, words])
+        if self.model is None:
+            return fingerprint([self.spec, __version__])
+        return fingerprint([self.spec, LiveUsers(self.model).version, self.settings])
 
 
-def simulator_model(spec: str, kit: Kit) -> str:
-    """The model that plays users; none where a program does."""
-    return "" if spec in ("", OFFLINE) or spec in kit.users else spec
+def simulator_model(spec: str, aim: Aim, kit: Kit) -> str:
+    """The model that plays users; none where a program does, or where there is nobody to play."""
+    if aim.is_recorded or aim.replay or spec in ("", OFFLINE) or spec in kit.users:
+        return ""
+    if ":" not in spec:
+        raise UnknownName("simulated user", spec, [OFFLINE, *kit.users.names(), "provider:model"])
+    return spec
+
+
+def playing_for(spec: str, aim: Aim, opened: Playing) -> Playing:
+    """Who plays in a run: those who spoke before, the model that was `opened`, or a program."""
+    if aim.replay:
+        return Playing(spec=REPLAY)
+    return opened if opened.model is not None else Playing(spec=spec or OFFLINE)
+
+
+class Scenarios:
+    """A plug-in's users, for scenarios alone: what is written turn by turn needs nobody to play it."""
+
+    def __init__(self, users: UserSide) -> None:
+        self.name = users.name
+        self._users = users
+
+    def open(self, case: Case, attempt: int = 1) -> User:
+        if isinstance(case.input, Scenario):
+            return self._users.open(case, attempt)
+        return FixedTurns(user_turns(case.input))
 
 
 class Cast(Struct, frozen=True, kw_only=True):
@@ -154,7 +186,8 @@ class Cast(Struct, frozen=True, kw_only=True):
         model = self.models[self.aim.rest or block.model or candidate]
         system = block.system_prompt or (self.agent.system_prompt if self.agent else "")
         offer = offer_of(block, scripts, self.ground.folder, self.agent)
-        return ChatTarget(model, system, f"repeat {repeat}", self.documents, offer)
+        namespace = f"repeat {repeat}"
+        return ChatTarget(model, system, namespace=namespace, documents=self.documents, offer=offer, agent=block.agent)
 
     def _wish(self, candidate: str, repeat: int) -> Wish:
         return Wish(
@@ -175,9 +208,9 @@ class Cast(Struct, frozen=True, kw_only=True):
         stops = Stops(handoff_tools=handoff_tools(self.agent.tools)) if self.agent else Stops()
         playing = self.playing
         if playing.model is not None:
-            return LiveUsers(playing.model, playing.spec, f"repeat {repeat}", stops=stops)
+            return LiveUsers(playing.model, playing.spec, f"repeat {repeat}", settings=playing.settings, stops=stops)
         if playing.spec in self.kit.users:
-            return self.kit.users[playing.spec]
+            return Scenarios(self.kit.users[playing.spec])
         return OfflineUsers(seed=repeat, stops=stops)
 
     @property
@@ -191,9 +224,16 @@ class Cast(Struct, frozen=True, kw_only=True):
 
 
 def _conversations(recordings: Recordings | None, candidate: str, repeat: int) -> dict[str, Transcript]:
-    """The earlier conversations by case; where one was recorded for no candidate, all share it."""
-    found: dict[str, Transcript] = {}
-    for (case, name, number), recording in (recordings.by_case if recordings else {}).items():
-        if isinstance(recording, Transcript) and name in (candidate, "") and number in (repeat, 1):
-            found.setdefault(case, recording)
-    return found
+    """The earlier conversations by case: this candidate's in this repeat where there is one; else those of nobody by
+    name, or of the only one who is named, and those of the first repeat."""
+    if recordings is None:
+        return {}
+    only = recordings.candidates if len(recordings.candidates) == 1 else ()
+    lanes = [(name, number) for name in (candidate, "", *only) for number in (repeat, 1)]
+    found: dict[str, tuple[int, Transcript]] = {}
+    for (case, name, number), recording in recordings.by_case.items():
+        if isinstance(recording, Transcript) and (name, number) in lanes:
+            place = lanes.index((name, number))
+            if case not in found or place < found[case][0]:
+                found[case] = (place, recording)
+    return {case: recording for case, (_, recording) in found.items()}

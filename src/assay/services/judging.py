@@ -164,8 +164,8 @@ async def judging(wanted: Wanted) -> AsyncIterator[Judging]:
 def _playing(wanted: Wanted, specs: Mapping[str, ModelSpec], way: Way) -> Playing:
     if not wanted.simulator:
         return Playing()
-    model = way.door.model(specs[wanted.simulator], wanted.simulator_settings)
-    return Playing(spec=wanted.simulator, model=model)
+    model = way.door.model(specs[wanted.simulator])
+    return Playing(spec=wanted.simulator, model=model, settings=wanted.simulator_settings)
 
 
 def _asked(wanted: Wanted) -> list[str]:

@@ -21,14 +21,14 @@ from assay.judges.base import Judge
 from assay.judges.recording import RecordingJudge
 from assay.kit import Kit
 from assay.model.agent import Agent
-from assay.model.case import Case, Scenario, World
-from assay.model.expectation import ForbiddenTools, ToolCalls
+from assay.model.case import Case, World
 from assay.model.profile import Profile
 from assay.model.rubric import Rubric
 from assay.model.run import DatasetPin, Pins
 from assay.policies.profiles import DEFAULT_PROFILE
-from assay.services.aiming import RECORDED, Aim, Cast, Ground, aim_of, chat_models
+from assay.services.aiming import RECORDED, Aim, Cast, Ground, Playing, aim_of, chat_models, playing_for
 from assay.services.answers import Answers
+from assay.services.coverage import LaneName, Sides, Watch
 from assay.services.evals import with_evals
 from assay.services.fingerprints import fingerprint
 from assay.services.judging import Judging
@@ -36,11 +36,9 @@ from assay.services.options import RunOptions
 from assay.services.paths import stored
 from assay.services.pooling import Pool
 from assay.services.survey import Survey, survey
-from assay.targets.base import Target
-from assay.targets.recorded import RecordedTarget, Recordings
+from assay.targets.recorded import Recordings
 from assay.version import __version__
 
-LISTED = 10
 CONCURRENCY = 8
 
 
@@ -80,8 +78,8 @@ def plan(options: RunOptions, kit: Kit, given: Given) -> Plan:
     candidates = candidates_for(options, aim, recordings)
     cast = _cast(options, kit, given, aim)
     lanes = [(name, repeat) for name in candidates for repeat in range(1, options.repeat + 1)]
-    targets = {lane: cast.target(*lane) for lane in lanes}
-    watch = Watch(targets, given.agent)
+    sides = {lane: (cast.target(*lane), cast.users(*lane)) for lane in lanes}
+    watch = Watch(sides, given.agent)
     found = survey(
         options.datasets,
         kit,
@@ -97,13 +95,13 @@ def plan(options: RunOptions, kit: Kit, given: Given) -> Plan:
     rules = rules_for(options, kit)
     return Plan(
         survey=found,
-        lanes=_lanes(options, kit, given, rules, cast, targets),
+        lanes=_lanes(options, kit, given, rules, cast, sides),
         rules=rules,
         pins=replace(
             _pins(options, found, given, rules, candidates),
             plugins=tuple(kit.brought),
             target_sha256="".join((given.judging.target_sha256, aim.sha256)),
-            **_user_pins(options, given, simulated=watch.simulated),
+            **_user_pins(options, given, cast.playing, simulated=watch.simulated),
         ),
         warnings=(
             *watch.warnings(given.rubric),
@@ -119,19 +117,19 @@ def _lanes(
     given: Given,
     rules: Rules,
     cast: Cast,
-    targets: Mapping[tuple[str, int], Target],
+    sides: Mapping[LaneName, Sides],
 ) -> tuple[Lane, ...]:
     return tuple(
         Lane(
             target=target,
             graders=graders_for(options, kit, given, _setting(kit, given, rules, name, repeat)),
-            users=cast.users(name, repeat),
+            users=users,
             candidate=name,
             repeat=repeat,
             limits=cast.limits,
             replays=options.replays,
         )
-        for (name, repeat), target in targets.items()
+        for (name, repeat), (target, users) in sides.items()
     )
 
 
@@ -140,7 +138,7 @@ def _cast(options: RunOptions, kit: Kit, given: Given, aim: Aim) -> Cast:
         aim=aim,
         kit=kit,
         ground=given.ground,
-        playing=given.judging.playing,
+        playing=playing_for(options.simulator, aim, given.judging.playing),
         state=options.state,
         agent=given.agent,
         recordings=given.answers.recordings if given.answers else None,
@@ -215,73 +213,6 @@ def rules_for(options: RunOptions, kit: Kit) -> Rules:
     )
 
 
-class Watch:
-    """Looks at every case of the survey for what would make the run useless: no answer, no user to play, no tool."""
-
-    def __init__(self, targets: dict[tuple[str, int], Target], agent: Agent | None) -> None:
-        self._recorded = {key: each for key, each in targets.items() if isinstance(each, RecordedTarget)}
-        self._live = len(self._recorded) < len(targets)
-        self._agent = agent
-        self._tools = {tool.tool_name for tool in agent.tools} if agent else set()
-        self._missing: list[str] = []
-        self._missing_count = 0
-        self.simulated = 0
-        self._unknown_tools: dict[str, str] = {}
-
-    def __call__(self, case: Case) -> None:
-        for (candidate, repeat), target in self._recorded.items():
-            if not target.covers(case):
-                self._missing_count += 1
-                if len(self._missing) < LISTED:
-                    self._missing.append(_pair(case.id, candidate, repeat))
-        if self._live and isinstance(case.input, Scenario):
-            self.simulated += 1
-        if self._agent is not None:
-            for name in named_tools(case):
-                if name not in self._tools:
-                    self._unknown_tools.setdefault(name, case.id)
-
-    def refuse(self) -> None:
-        if self._missing_count:
-            more = self._missing_count - len(self._missing)
-            raise PlanRefused(
-                f"{self._missing_count} answers are missing: {', '.join(self._missing)}"
-                + (f" and {more} more" if more else "")
-                + ". Name a file with --responses, or a live --target."
-            )
-
-    def warnings(self, rubric: Rubric | None) -> list[str]:
-        if self._agent is None:
-            return []
-        said = [
-            f"case {case!r} names the tool {tool!r}, which the agent {self._agent.name!r} does not have"
-            for tool, case in self._unknown_tools.items()
-        ]
-        known = {tool.id for tool in self._agent.tools} | {base.id for base in self._agent.knowledge_bases}
-        for rule in rubric.rules if rubric else ():
-            said += [
-                f"rule {rule.id!r} names the component {component!r}, which the agent {self._agent.name!r} lacks"
-                for component in rule.component_ids
-                if component not in known
-            ]
-        return said
-
-
-def named_tools(case: Case) -> list[str]:
-    """The tools that a case's expectations name."""
-    names: list[str] = []
-    for expectation in case.expectations:
-        if isinstance(expectation, ToolCalls):
-            names += [call.name for call in expectation.expected]
-        elif isinstance(expectation, ForbiddenTools):
-            names += expectation.names
-    return names
-
-
-def _pair(case: str, candidate: str, repeat: int) -> str:
-    return case + (f" by {candidate}" if candidate else "") + (f" (repeat {repeat})" if repeat > 1 else "")
-
-
 def read_given(options: RunOptions, answers: Answers | None) -> Given:
     """The rubric and the agent of the options. A rubric that the filters empty is no rubric: criteria only."""
     rubric = read_rubric(_file(options.rubric, "rubric")) if options.rubric else None
@@ -298,9 +229,8 @@ def _file(path: str, kind: str) -> Path:
     return Path(path)
 
 
-def _user_pins(options: RunOptions, given: Given, *, simulated: int) -> dict[str, Any]:
+def _user_pins(options: RunOptions, given: Given, playing: Playing, *, simulated: int) -> dict[str, Any]:
     """Who plays the user's side, where somebody does."""
-    playing = given.judging.playing
     pooled = Path(options.criteria_from)
     return {
         "criteria_from": DatasetPin(path=stored(pooled), sha256=digest(pooled)) if given.pool else None,

@@ -3,6 +3,7 @@ whole test set. The agent is not called; what the test set's items ask is not lo
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Iterable
 from hashlib import sha256
 from pathlib import Path
@@ -23,7 +24,8 @@ from assay.services.answers import is_simulation, read_answers
 from assay.targets.recorded import Recordings
 from assay.users.replayed import user_messages
 
-SIMULATION = "simulation"
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+LONGEST_NAME = 40
 
 
 class Pool:
@@ -54,7 +56,7 @@ def conversations(path: str, dialect: Dialect, folder: Path) -> str:
     """The dataset of finished conversations that `path` is; a file of transcripts becomes one, kept in `folder`."""
     if not Path(path).is_file() or is_simulation(Path(path), dialect):
         return path
-    return _kept(_cases(read_answers([path], dialect).recordings), dialect, folder)
+    return _kept(_cases(read_answers([path], dialect).recordings), dialect, folder, Path(path).stem)
 
 
 def _cases(recordings: Recordings) -> list[Case]:
@@ -64,14 +66,15 @@ def _cases(recordings: Recordings) -> list[Case]:
     ]
 
 
-async def stored_conversations(results: AsyncIterator[Result], dialect: Dialect, folder: Path) -> str:
-    """What was said in an earlier run, as a dataset; a conversation that broke is still one that broke."""
+async def stored_conversations(results: AsyncIterator[Result], dialect: Dialect, folder: Path, name: str) -> str:
+    """What was said in an earlier run, as a dataset; a conversation that broke is still one that broke. `name` is the
+    run's."""
     cases: list[Case] = []
     async for result in results:
         broken = "; ".join(failure.message for failure in result.failures) or "no transcript was kept"
         recording = Mishap(reason=broken) if result.transcript is None else result.transcript
         cases.append(_case(_name(result.case.id, result.candidate, result.repeat), recording))
-    return _kept(cases, dialect, folder)
+    return _kept(cases, dialect, folder, name.removesuffix(".jsonl").removesuffix(".json"))
 
 
 def _name(case: str, candidate: str, repeat: int) -> str:
@@ -83,12 +86,12 @@ def _case(id: str, recording: Transcript | Mishap) -> Case:
     return Case(id=id, input=Script(turns=said or ("(nothing is known of what the user said)",)), recorded=recording)
 
 
-def _kept(cases: list[Case], dialect: Dialect, folder: Path) -> str:
-    """Named by what is in it, so that the same conversations are the same file."""
+def _kept(cases: list[Case], dialect: Dialect, folder: Path, name: str) -> str:
+    """Named by where they are from and what is in it, so that the same conversations are the same file."""
     if not cases:
         raise PlanRefused("there is no conversation to look at")
-    name = sha256(msgspec.json.encode(cases)).hexdigest()[:16]
-    path = folder / f"{name}.jsonl"
+    shown = _UNSAFE.sub("-", name)[:LONGEST_NAME].strip("-.") or "conversations"
+    path = folder / f"{shown}-{sha256(msgspec.json.encode(cases)).hexdigest()[:16]}.jsonl"
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

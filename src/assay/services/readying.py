@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from assay.engine.plan import Lane
-from assay.errors import PlanRefused, TargetFailed, boundary
+from assay.errors import CaseFailure, PlanRefused, TargetFailed, boundary
 from assay.targets.base import Target
 from assay.targets.making import Checked, Held
 
@@ -18,19 +18,38 @@ async def ready(lanes: Sequence[Lane]) -> AsyncIterator[None]:
     targets = list({id(lane.target): lane.target for lane in lanes}.values())
     async with AsyncExitStack() as stack:
         for target in targets:
-            if isinstance(target, Held):
-                await target.start()
-                stack.push_async_callback(target.stop)
+            await _started(target, stack)
         try:
             await check(targets[0])
-        except TargetFailed as failure:
-            raise PlanRefused(f"{str(failure).rstrip('.')} Nothing was run.") from failure
+        except CaseFailure as failure:
+            raise _refused(targets[0], failure) from failure
         yield
+
+
+async def _started(target: Target, stack: AsyncExitStack) -> None:
+    if not isinstance(target, Held):
+        return
+    try:
+        with boundary(TargetFailed, _who(target)):
+            await target.start()
+    except CaseFailure as failure:
+        raise _refused(target, failure) from failure
+    stack.push_async_callback(target.stop)
 
 
 async def check(target: Target) -> str:
     """What it says of itself; nothing where it cannot be asked."""
     if not isinstance(target, Checked):
         return ""
-    with boundary(TargetFailed, f"target {target.name!r}"):
+    with boundary(TargetFailed, _who(target)):
         return await target.check()
+
+
+def _refused(target: Target, failure: CaseFailure) -> PlanRefused:
+    said = str(failure).removeprefix(f"{_who(target)}: ").rstrip()
+    end = "" if said.endswith((".", "?", "!")) else "."
+    return PlanRefused(f"{_who(target)} is not ready: {said}{end} Nothing was run.")
+
+
+def _who(target: Target) -> str:
+    return f"target {target.name!r}"

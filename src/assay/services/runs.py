@@ -43,8 +43,7 @@ async def start(work: Workplace, options: RunOptions, watch: Watching) -> Summar
     """Plan, create and execute a run. Nothing is stored when the plan is refused."""
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(await work.store())
-        lasting = [await _lasting(work, store, path, pooled=bool(options.criteria_from)) for path in options.datasets]
-        options = replace(options, datasets=tuple(lasting))
+        options = await _lasting(work, store, options)
         judge = await stack.enter_async_context(judging(wanted(work, options)))
         record = stack.enter_context(Recording(options.record_judge))
         began = utc_now()
@@ -59,14 +58,22 @@ async def start(work: Workplace, options: RunOptions, watch: Watching) -> Summar
         return await store.summary(run.id)
 
 
-async def _lasting(work: Workplace, store: Store, path: str, *, pooled: bool) -> str:
-    """A file that can be read again: the dataset itself, or what came through a pipe or from an earlier run."""
+async def _lasting(work: Workplace, store: Store, options: RunOptions) -> RunOptions:
+    """With files that can be read again: the datasets themselves, or what came through a pipe or from an earlier run. A
+    run over what was said in another is named after that one."""
     simulation, folder = work.kit.dialects["simulation"], work.data_folder / "conversations"
-    if path.startswith(EARLIER_RUN):
-        earlier = await store.find_run(path.removeprefix(EARLIER_RUN))
-        return await stored_conversations(store.iterate(earlier.id), simulation, folder)
-    path = kept(path, work.data_folder / "piped")
-    return conversations(path, simulation, folder) if pooled else path
+    lasting: list[str] = []
+    named: list[str] = []
+    for path in options.datasets:
+        if path.startswith(EARLIER_RUN):
+            earlier = await store.find_run(path.removeprefix(EARLIER_RUN))
+            named.append(f"conversations of {earlier.name or earlier.id}")
+            lasting.append(await stored_conversations(store.iterate(earlier.id), simulation, folder, earlier.name))
+        else:
+            path = kept(path, work.data_folder / "piped")
+            lasting.append(conversations(path, simulation, folder) if options.criteria_from else path)
+    name = options.name or (named[0] if len(named) == len(lasting) == 1 else "")
+    return replace(options, datasets=tuple(lasting), name=name)
 
 
 def _pool(work: Workplace, options: RunOptions) -> Pool | None:
@@ -86,6 +93,7 @@ def ground(work: Workplace) -> Ground:
 
 def wanted(work: Workplace, options: RunOptions, before: Spent | None = None) -> Wanted:
     """What the options say of judging, with what the run has spent before."""
+    aim = aim_of(options.target, work.kit, work.settings.targets)
     return Wanted(
         judge=options.judge,
         concurrency=options.concurrency or CONCURRENCY,
@@ -95,8 +103,8 @@ def wanted(work: Workplace, options: RunOptions, before: Spent | None = None) ->
         before=before,
         prices=work.prices,
         panel=work.settings.panel,
-        models=chat_models(aim_of(options.target, work.kit, work.settings.targets), options),
-        simulator=simulator_model(options.simulator, work.kit),
+        models=chat_models(aim, options),
+        simulator=simulator_model(options.simulator, aim, work.kit),
         simulator_settings=work.settings.simulator_settings,
         folders=tuple(Path(path) if Path(path).is_dir() else Path(path).parent for path in options.datasets),
         attempt_seconds=work.settings.attempt_seconds,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from assay.errors import ModelRefused, TargetFailed
 from assay.judges.answering import legal_prompt, system_prompt
 from assay.judges.documents import Documents, unseen
@@ -17,9 +19,20 @@ from assay.targets.tool_desk import OpenDesk
 from assay.targets.turns import summed
 
 
+class Setup(Struct, frozen=True, kw_only=True):
+    """How a model is met in every conversation. `system` is the agent's prompt; where it has none, that of the
+    dataset's policy stands in. `namespace` keeps repeats apart in the cache: they are asked anew, not copied. `agent`
+    is the name under which the model takes part, for those who check who did."""
+
+    system: str = ""
+    namespace: str = ""
+    documents: Documents = NO_DOCUMENTS
+    offer: Offer = NO_TOOLS
+    agent: str = ""
+
+
 class ChatTarget:
-    """`--target chat:provider:model`. `namespace` keeps repeats apart in the cache: they are asked anew, not copied.
-    `system` is the agent's prompt; where it has none, that of the dataset's policy stands in."""
+    """`--target chat:provider:model`."""
 
     name = "chat"
 
@@ -27,34 +40,30 @@ class ChatTarget:
         self,
         model: LanguageModel,
         system: str = "",
+        *,
         namespace: str = "",
         documents: Documents = NO_DOCUMENTS,
         offer: Offer = NO_TOOLS,
+        agent: str = "",
     ) -> None:
         self.model = model
-        self._system = system
-        self._namespace = namespace
-        self._documents = documents
-        self._offer = offer
+        self._setup = Setup(system=system, namespace=namespace, documents=documents, offer=offer, agent=agent)
 
     async def open(self, case: Case) -> ChatSession:
-        asked = Request(messages=(), tools=self._offer.to(case), namespace=self._namespace, purpose="target")
-        system = self._system or system_prompt(case)
-        return ChatSession(case, self.model, system, asked, self._documents, self._offer)
+        return ChatSession(case, self.model, self._setup)
 
 
 class ChatSession:
     """One conversation with a model: it is sent everything said before, each time."""
 
-    def __init__(
-        self, case: Case, model: LanguageModel, system: str, asked: Request, documents: Documents, offer: Offer
-    ) -> None:
+    def __init__(self, case: Case, model: LanguageModel, setup: Setup) -> None:
         self._case = case
         self._model = model
-        self._asked = asked
-        self._documents = documents
-        self._rounds = offer.rounds
-        self._desk: OpenDesk | None = offer.desk.open(asked.tools) if offer.desk and asked.tools else None
+        self._setup = setup
+        self._tools = setup.offer.to(case)
+        desk = setup.offer.desk
+        self._desk: OpenDesk | None = desk.open(self._tools) if desk and self._tools else None
+        system = setup.system or system_prompt(case)
         self._said: list[Message] = [Message(Role.SYSTEM, system)] if system else []
         self._turns = 0
 
@@ -62,16 +71,15 @@ class ChatSession:
         self._turns += 1
         # The first message of a question brings its context, its earlier messages and its options along.
         whole = self._turns == 1 and not isinstance(self._case.input, Script)
-        self._said += legal_prompt(self._case, self._documents) if whole else [Message(Role.USER, text)]
+        self._said += legal_prompt(self._case, self._setup.documents) if whole else [Message(Role.USER, text)]
         completion = await self._complete()
         if completion.tool_calls and self._desk is not None:
             return await self._worked(completion, self._desk)
         return Reply(messages=(self._noted(completion, completion.tool_calls),), usage=completion.usage)
 
     async def _complete(self) -> Completion:
-        asked = self._asked
         request = Request(
-            messages=tuple(self._said), tools=asked.tools, namespace=asked.namespace, purpose=asked.purpose
+            messages=tuple(self._said), tools=self._tools, namespace=self._setup.namespace, purpose="target"
         )
         try:
             return await self._model.complete(request)
@@ -83,8 +91,8 @@ class ChatSession:
         messages: list[Said] = []
         usages = [completion.usage]
         while completion.tool_calls:
-            if len(messages) == self._rounds:
-                raise _endless(completion, self._rounds)
+            if len(messages) == self._setup.offer.rounds:
+                raise _endless(completion, self._setup.offer.rounds)
             messages.append(self._noted(completion, await desk.answered(completion.tool_calls)))
             completion = await self._complete()
             usages.append(completion.usage)
@@ -94,10 +102,10 @@ class ChatSession:
         """What the model said and called, for the transcript; and for itself, when it is asked again."""
         turn = Message(Role.ASSISTANT, completion.text)
         # Calls of tools that nobody offered cannot go back: providers refuse them.
-        if calls and self._asked.tools:
+        if calls and self._tools:
             turn = ToolTurn(Role.ASSISTANT, completion.text, (), calls, completion.echo)
         self._said.append(turn)
-        return Said(role=Role.ASSISTANT, content=completion.text, tool_calls=calls)
+        return Said(role=Role.ASSISTANT, content=completion.text, agent=self._setup.agent, tool_calls=calls)
 
     async def close(self) -> Closing:
         return Closing()

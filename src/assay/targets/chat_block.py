@@ -33,10 +33,12 @@ class ToolBlock(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class ChatBlock(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`tool_results`, by tool name: a value, a list of values used in order, or a list of {when, result, failed} of
     which the first counts whose `when` fits the arguments. `tool_functions`: `module:object` with Python functions by
-    tool name, each with `tool_seconds` of time. `max_tool_rounds`: how often in one turn the model may call tools."""
+    tool name, each with `tool_seconds` of time. `max_tool_rounds`: how often in one turn the model may call tools.
+    `agent`: the name under which it takes part, for datasets that say which agents should."""
 
     model: str = ""
     system_prompt: str = ""
+    agent: str = ""
     tools: tuple[ToolBlock, ...] | None = None
     tool_results: dict[str, Any] = field(default_factory=dict)
     tool_functions: str = ""

@@ -13,6 +13,7 @@ from assay.users.checks.facts import fact_slips
 from assay.users.checks.manner import manner_slips
 from assay.users.checks.persona import persona_slips
 from assay.users.checks.plan import plan_slips
+from assay.users.checks.repeats import repeat_slips
 from assay.users.checks.talk import Talk
 
 
@@ -20,7 +21,7 @@ def slips(scenario: Scenario, messages: Sequence[Message], ending: Ending | None
     """Every mistake found, in the order of the turns. `ending` None: nobody knows how the user left."""
     talk = Talk(scenario, messages, ending)
     persona = [*persona_slips(talk)]
-    found = [*fact_slips(talk), *persona, *plan_slips(talk), *course_slips(talk)]
+    found = [*fact_slips(talk), *persona, *plan_slips(talk), *course_slips(talk), *repeat_slips(talk)]
     out = {slip.turn for slip in persona}
     found += [slip for slip in manner_slips(talk) if slip.turn not in out]
     return tuple(sorted(found, key=lambda slip: slip.turn))

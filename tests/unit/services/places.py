@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,24 +16,13 @@ from assay.services.running import Progress
 from assay.services.runs import Started
 from assay.services.workplace import Workplace
 from assay.targets.base import Reply, Stateless, Target
+from dialect_rows import Row
+from house import lines as written
+from house import mcq as mcq
 
 
-def mcq(number: int, **fields: Any) -> dict[str, Any]:
-    return {
-        "schema_version": "legal_eval_v1",
-        "id": f"q{number}",
-        "dataset": "house",
-        "task_type": "mcq",
-        "prompt": f"Question {number}?",
-        "choices": [{"id": "A", "text": "Yes"}, {"id": "B", "text": "No"}],
-        "correct_choice_ids": ["A"],
-        **fields,
-    }
-
-
-def lines(path: Path, *objects: dict[str, Any]) -> str:
-    path.write_text("".join(json.dumps(each) + "\n" for each in objects), encoding="utf-8")
-    return str(path)
+def lines(path: Path, *objects: Row) -> str:
+    return str(written(path, *objects))
 
 
 def house(folder: Path, count: int = 4, name: str = "house.jsonl") -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -14,25 +13,17 @@ from assay.model.case import Case
 from assay.policies.profiles import builtin_profiles
 from assay.services.survey import matches, survey
 from assay.testing import a_case
+from dialect_rows import Row, reference_qa, write_rows
 
 KIT = builtin_kit(builtin_profiles())
 
 
-def question(id: str, **fields: Any) -> dict[str, Any]:
-    return {
-        "schema_version": "legal_eval_v1",
-        "id": id,
-        "dataset": "house",
-        "task_type": "reference_qa",
-        "prompt": "How many?",
-        "reference_answers": ["Three"],
-        **fields,
-    }
+def question(id: str, **fields: Any) -> Row:
+    return reference_qa(id, **{"dataset": "house", "prompt": "How many?", "reference_answers": ["Three"], **fields})
 
 
-def file(path: Path, *rows: dict[str, Any]) -> str:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return str(path)
+def file(path: Path, *rows: Row) -> str:
+    return str(write_rows(path, rows))
 
 
 def ignore(case: Case) -> None:

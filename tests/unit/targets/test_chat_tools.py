@@ -137,3 +137,8 @@ async def test_each_turn_has_its_own_rounds() -> None:
     both = await replies(model, Offer(tools=(REFUND,), desk=DESK, rounds=1), case, "Hi", "And?")
     assert [reply.messages[-1].content for reply in both] == ["One.", "Two."]
     assert len(model.asked[3].messages) == 5
+
+
+async def test_the_model_takes_part_under_the_name_it_was_given() -> None:
+    session = await ChatTarget(ScriptedModel("Hi."), agent="moss").open(a_case())
+    assert (await session.send("Hello")).messages == (Said(role=Role.ASSISTANT, content="Hi.", agent="moss"),)

@@ -1,5 +1,4 @@
-"""Whether the conversation ends where it should: not before the goal, not long after it, and without going in
-circles."""
+"""Whether the conversation ends where it should: not before the goal, and not long after it."""
 
 from __future__ import annotations
 
@@ -10,12 +9,10 @@ from itertools import pairwise
 from assay.model.case import PlanStep
 from assay.model.simulation import Ending, Slip, SlipKind
 from assay.users.asked import asks_beyond, is_asked
-from assay.users.checks.facts import is_told
 from assay.users.checks.plan import is_said, step_words
 from assay.users.checks.talk import Talk, Turn
 from assay.users.conditions import Holds, any_holds, holds
 from assay.users.handoff import hands_off
-from assay.users.phrases import ASKS_AGAIN, either
 from assay.users.speech import (
     alike,
     is_closing,
@@ -33,18 +30,6 @@ from assay.users.speech import (
 from assay.users.words import plain, roots, share
 
 _LEAVING = (Ending.GOAL_REACHED, Ending.GAVE_UP)
-_INSISTS = either(
-    r"insist\w*",
-    r"repeat\w*",
-    r"persist\w*",
-    r"keeps? (?:asking|saying|on)",
-    r"stubborn\w*",
-    r"over and over",
-    r"same (?:question|thing)",
-    r"beharr\w+",
-    r"hartnackig\w*",
-    r"insiste\w*",
-)
 _TO_PEOPLE = re.compile(
     r"\b(?:transfer|human|colleague|connect|escalat|specialist|representative|hand(?:ing|ed)? (?:you |this )?over|"
     r"person|kolleg|mitarbeiter|conseiller|agente|operat)",
@@ -55,18 +40,13 @@ _SMALL_TALK = re.compile(
     r"what's your (?:favou?rite|name)|do you (?:like|enjoy)|what do you think about)\b"
 )
 GREETING = 15
-SHORT = 4
-LONG = 8
 ANSWERED = 0.34
 
 
 def course_slips(talk: Talk) -> Iterator[Slip]:
-    """Stopping early, going on, repeating."""
+    """Stopping early, going on."""
     yield from _stopped(talk)
     yield from _went_on(talk)
-    for turn in talk.later:
-        if again := _said_before(talk, turn):
-            yield turn.slip(SlipKind.REPEATED, f"says again what it said in turn {again}, though it was answered")
 
 
 def _stopped(talk: Talk) -> Iterator[Slip]:
@@ -234,28 +214,3 @@ def _still_due(talk: Talk, turn: Turn) -> bool:
 def _on_topic(talk: Talk, turn: Turn) -> bool:
     wanted = roots(turn.text)
     return share(wanted, roots(f"{talk.scenario.goal}\n{talk.plan}")) >= ANSWERED or not is_done(turn.heard)
-
-
-def _said_before(talk: Talk, turn: Turn) -> int | None:
-    """The earlier turn that says the same. Short words, answers asked for again and planned insisting are no loop."""
-    words = said_words(turn.text)
-    if len(words) < SHORT or _INSISTS.search(plain(talk.written)) or is_closing(turn.text):
-        return None
-    for number, own in enumerate(turn.own, start=1):
-        whole = len(said_words(own)) >= LONG and plain(own).strip(" .!?") in plain(turn.text)
-        same = alike(turn.text, own, least=0.9 if len(words) < LONG else 0.8)
-        if (same or whole) and not _had_to(talk, turn, number):
-            return number
-    return None
-
-
-def _had_to(talk: Talk, turn: Turn, number: int) -> bool:
-    """The agent asked for it again, said the same again itself, or said nothing."""
-    first, now = turn.replies[number - 1].text, turn.before
-    if ASKS_AGAIN.search(plain(now)) or not said_words(now):
-        return True
-    if number < turn.number - 1 and alike(turn.replies[number - 1].text, now):
-        return True
-    asked = any(is_asked(fact, now) and is_told(fact.value, turn.text) for fact in talk.scenario.facts)
-    before = turn.replies[number - 2].text if number > 1 else ""
-    return asked or bool(before and alike(before, now)) or (number == turn.number - 1 and waits(first))

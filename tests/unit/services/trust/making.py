@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Sequence
-from pathlib import Path
 from typing import Any
 
 from assay.model.case import Case, SingleTurn
@@ -13,11 +11,7 @@ from assay.model.score import LIKERT, Grade, Part, Scale, Score, Unscored, Why
 from assay.model.verdict import Verdict
 from assay.services.trust.labels import Label, Labels
 from assay.services.trust.pairing import Thing
-
-
-def lines(path: Path, *given: Any) -> Path:
-    path.write_text("".join(json.dumps(each) + "\n" for each in given), encoding="utf-8")
-    return path
+from house import lines as lines
 
 
 def a_label(value: bool | float, annotator: str = "", **fields: Any) -> Label:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,6 +21,7 @@ from assay.services.trust.bench import asked, bench, word
 from assay.services.trust.testing_judges import LIMIT, tried, try_judge
 from assay.services.workplace import Workplace
 from assay.testing import ScriptedModel
+from dialect_rows import mcq, reference_qa
 from unit.services.trust.making import a_result, checked, lines, rated
 from unit.services.trust.obedient import inside, on_the_bench, valued
 
@@ -100,18 +100,11 @@ def workplace(folder: Path) -> Workplace:
 
 
 def a_dataset(folder: Path, task: str = "mcq") -> RunOptions:
-    case = {
-        "schema_version": "legal_eval_v1",
-        "id": "q1",
-        "dataset": "house",
-        "task_type": task,
-        "prompt": "Who wrote it?",
+    known = {
+        "mcq": mcq("q1", prompt="Who wrote it?"),
+        "reference_qa": reference_qa("q1", prompt="Who wrote it?", reference_answers=["Ada Lovelace"]),
     }
-    known: dict[str, dict[str, Any]] = {
-        "mcq": {"choices": [{"id": "A", "text": "X"}, {"id": "B", "text": "Y"}], "correct_choice_ids": ["A"]},
-        "reference_qa": {"reference_answers": ["Ada Lovelace"]},
-    }
-    data = lines(folder / "data.jsonl", {**case, **known[task]})
+    data = lines(folder / "data.jsonl", known[task])
     said = lines(folder / "said.jsonl", {"case_id": "q1", "response_text": "Ada Lovelace wrote it."})
     return RunOptions(datasets=(str(data),), responses=(str(said),), judge="offline", limit=LIMIT)
 
