@@ -12,9 +12,10 @@ from assay.services.workplace import Workplace
 
 
 @assay_command("doctor")
-def command(work: Workplace, as_json: bool) -> int:
-    """Check that Assay can work here: Python, database, settings, plug-ins, terminal."""
-    found = asyncio.run(examine(work))
+@click.option("--target", default="", metavar="SPEC", help="Ask this target, too, whether it is there.")
+def command(work: Workplace, target: str, as_json: bool) -> int:
+    """Check that Assay can work here: Python, database, settings, plug-ins, terminal, and a target if one is named."""
+    found = asyncio.run(examine(work, target.strip()))
     if as_json:
         print_json({"healthy": all(each.well for each in found), "findings": found})
     else:

@@ -9,8 +9,14 @@ import sys
 from msgspec import Struct
 
 from assay.config import DATABASE, FILE
-from assay.errors import InputError
+from assay.errors import CaseFailure, InputError, PlanRefused
+from assay.services.aiming import Cast, aim_of
+from assay.services.judging import judging
+from assay.services.options import RunOptions
+from assay.services.readying import visit
+from assay.services.runs import ground, wanted
 from assay.services.workplace import Workplace
+from assay.targets.chat import ChatTarget
 from assay.version import __version__
 
 
@@ -23,8 +29,9 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
     hint: str = ""
 
 
-async def examine(work: Workplace) -> list[Finding]:
-    return [
+async def examine(work: Workplace, target: str = "") -> list[Finding]:
+    """Everything, and the target where one is named (as `assay run --target` takes it)."""
+    found = [
         Finding(what="assay", well=True, found=__version__),
         Finding(what="python", well=sys.version_info >= (3, 11), found=platform.python_version()),
         _sqlite(),
@@ -33,6 +40,29 @@ async def examine(work: Workplace) -> list[Finding]:
         _kit(work),
         _terminal(),
     ]
+    return [*found, await _target(work, target)] if target else found
+
+
+async def _target(work: Workplace, spec: str) -> Finding:
+    """Made as a run would make it; started, asked, stopped."""
+    try:
+        said = await _greeted(work, spec)
+    except (InputError, CaseFailure) as error:
+        hint = f"`targets.{spec}` in {FILE} says how to reach it" if spec in work.settings.targets else ""
+        return Finding(what=f"target {spec}", well=False, found=str(error), hint=hint)
+    return Finding(what=f"target {spec}", well=True, found=said or "made; it cannot be asked before a run")
+
+
+async def _greeted(work: Workplace, spec: str) -> str:
+    aim = aim_of(spec, work.kit, work.settings.targets)
+    if aim.is_recorded:
+        raise PlanRefused("recorded answers are read from files: there is nobody to ask")
+    # Models are really asked: an answer out of the cache would tell nothing.
+    options = RunOptions(datasets=(), target=spec, cache=False)
+    async with judging(wanted(work, options)) as opened:
+        cast = Cast(aim=aim, kit=work.kit, ground=ground(work), models=opened.models)
+        target = cast.target("", 1)
+        return await target.greet() if isinstance(target, ChatTarget) else await visit(target)
 
 
 def _sqlite() -> Finding:

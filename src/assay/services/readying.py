@@ -37,6 +37,13 @@ async def _started(target: Target, stack: AsyncExitStack) -> None:
     stack.push_async_callback(target.stop)
 
 
+async def visit(target: Target) -> str:
+    """Started, asked whether it is there, and stopped."""
+    async with AsyncExitStack() as stack:
+        await _started(target, stack)
+        return await check(target)
+
+
 async def check(target: Target) -> str:
     """What it says of itself; nothing where it cannot be asked."""
     if not isinstance(target, Checked):

@@ -13,7 +13,7 @@ from assay.errors import ConfigInvalid, Conflict
 TARGET = "agent"
 """The name under which the settings know the agent."""
 TEST_SET = "evaluation/datasets/first_test_set.json"
-GOLDEN = "evaluation/datasets/lamp_support_golden.json"
+GOLDEN = "evaluation/datasets/support_golden.json"
 FILES = ("assay.yaml", "support_agent.py", TEST_SET, GOLDEN)
 
 

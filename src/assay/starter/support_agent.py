@@ -23,12 +23,12 @@ def answer(message: str, state: dict[str, Any]) -> dict[str, Any]:
     if found := ORDER.search(message):
         known["order_id"] = found[0]
     said, calls = _reply(message, known)
-    return {"answer": said, "tool_calls": calls, "state": known, "agent": "lamp_support"}
+    return {"answer": said, "tool_calls": calls, "state": known, "agent": "support"}
 
 
 def _reply(message: str, known: dict[str, Any]) -> tuple[str, list[dict[str, Any]]]:
     if "how long" in message.lower():
-        return "A refund takes three working days.", []
+        return "You have the money back within three working days.", []
     order_id = known.get("order_id")
     if order_id is None:
         return "I am sorry to hear that. What is your order number, please?", []

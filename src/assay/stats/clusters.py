@@ -15,7 +15,6 @@ from assay.stats.estimates import Estimate, Form, within
 from assay.stats.intervals import Interval
 
 Floats = NDArray[np.float64]
-Whole = NDArray[np.int64]
 
 CHUNK = 2_000_000
 """So many drawn numbers are held at a time."""
@@ -54,7 +53,8 @@ def cluster_sums(values: ArrayLike, clusters: Sequence[Hashable]) -> ClusterSums
     places: dict[Hashable, int] = {}
     labels = np.fromiter((places.setdefault(name, len(places)) for name in clusters), np.int64, len(numbers))
     sizes = np.bincount(labels, minlength=len(places)).astype(np.float64)
-    return ClusterSums(sums=np.bincount(labels, weights=numbers, minlength=len(places)), sizes=sizes)
+    sums: Floats = np.bincount(labels, weights=numbers, minlength=len(places)).astype(np.float64)
+    return ClusterSums(sums=sums, sizes=sizes)
 
 
 def robust(grouped: ClusterSums, *, corrected: bool = True) -> Robust | None:

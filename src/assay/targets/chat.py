@@ -18,6 +18,8 @@ from assay.targets.chat_block import NO_TOOLS, Offer
 from assay.targets.tool_desk import OpenDesk
 from assay.targets.turns import summed
 
+GREETING = "Are you there? Reply with the word yes."
+
 
 class Setup(Struct, frozen=True, kw_only=True):
     """How a model is met in every conversation. `system` is the agent's prompt; where it has none, that of the
@@ -48,6 +50,12 @@ class ChatTarget:
     ) -> None:
         self.model = model
         self._setup = Setup(system=system, namespace=namespace, documents=documents, offer=offer, agent=agent)
+
+    async def greet(self) -> str:
+        """One short question, for `assay doctor`. It is no `check`: a run should not pay for it."""
+        asked = Request(messages=(Message(Role.USER, GREETING),), namespace=self._setup.namespace, purpose="doctor")
+        completion = await self.model.complete(asked)
+        return f"{self.model.name} answers ({completion.latency_ms:.0f} ms)"
 
     async def open(self, case: Case) -> ChatSession:
         return ChatSession(case, self.model, self._setup)

@@ -16,6 +16,9 @@ from assay.model.verdict import Verdict
 from assay.users.handoff import is_handoff_tool
 
 LONGEST = 200
+JUDGED = "simulator_fidelity_judged"
+MISLEADING = 2.0
+"""On its scale from 0 to 5: a slip that may have misled the agent, or worse."""
 _UNREACHABLE = re.compile(
     r"cannot (?:reach|connect)|unreachable|connection (?:refused|reset|closed|aborted|error)|connect(?:ion)?error|"
     r"name or service not known|name resolution|getaddrinfo|dns|no route to host|network is|ssl|certificate|"
@@ -37,7 +40,7 @@ def fault(
     if verdict is Verdict.ERRORED:
         return _of_failures(failures) or _of_unscored(grades) or _of_talk(transcript) or _unknown(grades, failures)
     if verdict is Verdict.FAILED:
-        return _of_talk(transcript) or _agent(grades)
+        return _of_talk(transcript) or _of_judged_user(grades) or _agent(grades)
     return None
 
 
@@ -88,6 +91,15 @@ def _of_talk(transcript: Transcript | None) -> Fault | None:
     if broken := _broken_tool(transcript.tool_calls):
         shown = _shown(broken)
         return _fault(Party.ENVIRONMENT, f"the tool {broken.name!r} did not work", shown)
+    return None
+
+
+def _of_judged_user(grades: Sequence[Grade]) -> Fault | None:
+    """What programs do not see, a judge may: a user's side that may have misled the agent."""
+    for grade in grades:
+        if isinstance(grade, Score) and grade.name == JUDGED and grade.value <= MISLEADING:
+            reason = f"the judge gives the simulated user {grade.value:g} of {grade.scale.high:g}"
+            return _fault(Party.SIMULATOR, reason, grade.reason)
     return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.model.result import Failure
-from assay.model.score import FREE, Grade, Score, Unscored, Why
+from assay.model.score import FREE, ZERO_TO_FIVE, Grade, Score, Unscored, Why
 from assay.model.simulation import Ending, Fault, Party, Simulation, Slip, SlipKind
 from assay.model.transcript import Message, Role, ToolCall, ToolResult, Transcript
 from assay.model.verdict import Verdict
@@ -129,3 +129,9 @@ def test_long_evidence_is_cut() -> None:
 
 def test_a_failed_case_without_grades_is_still_attributed() -> None:
     assert fault(FAILED, None) == Fault(party=Party.AGENT, reason="the case failed")
+
+
+@pytest.mark.parametrize(("value", "answerable"), [(2.0, Party.SIMULATOR), (3.0, Party.AGENT)])
+def test_a_user_whom_the_judge_finds_misleading_is_answerable(value: float, answerable: Party) -> None:
+    judged = Score(name="simulator_fidelity_judged", value=value, scale=ZERO_TO_FIVE, reason="it made up a refund")
+    assert party(fault(FAILED, talk(), [LOW, judged])) is answerable
