@@ -43,6 +43,8 @@ ANSWER = msgspec.json.encode(
     }
 )
 
+VERDICT = ANSWER.replace(b"Answer: A", rb"{\"reason\": \"matches\", \"score\": 1, \"pass\": true}")
+
 One = Callable[[int], Awaitable[None]]
 
 
@@ -172,7 +174,7 @@ def wait_for(port: int) -> None:
 
 
 class Connection(asyncio.Protocol):
-    """Answers every request with the same body, after a latency that `/ctl?latency_us=N` sets."""
+    """Answers every model with one body and every judge with another, after a latency that `/ctl?latency_us=N` sets."""
 
     latency = 0.0
 
@@ -190,7 +192,8 @@ class Connection(asyncio.Protocol):
         self._received = b""
         if b"/ctl?latency_us=" in head:
             Connection.latency = int(head.partition(b"latency_us=")[2].split()[0]) / 1e6
-        answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(ANSWER), ANSWER)
+        said = VERDICT if b'"model":"judge-' in body else ANSWER
+        answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(said), said)
         asyncio.get_running_loop().call_later(Connection.latency, self._transport.write, answer)
 
 

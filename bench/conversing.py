@@ -31,13 +31,14 @@ ROUNDS = 3
 MOST = 1.3
 IDEAL = LATENCY * 6 * CASES / AT_ONCE
 SAID = (
-    "Hi, I would like to plan my week.",
-    "I have six hours, and I prefer the evenings.",
-    "Please leave Friday free.",
-    "I would like to start with the fundamentals.",
-    "Two short sessions are better than a long one.",
-    "Practice questions should come last.",
+    "Hi, I would like to plan week {number} of my course.",
+    "In week {number} there are six hours for it, and I prefer the evenings.",
+    "Please leave the Friday of week {number} free.",
+    "I would like to start week {number} with the fundamentals.",
+    "Two short sessions are better than a long one in week {number}.",
+    "Practice questions should end week {number}.",
 )
+"""What the user says, otherwise in each conversation: nothing that was worked out for one serves another."""
 ANSWERS = (
     "Good morning. Planning a week is what this service was made for.",
     "Noted: six hours, spread over the evenings.",
@@ -75,8 +76,8 @@ def scenario(number: int) -> dict[str, Any]:
         "type": "scenario",
         "inputs": {
             "persona": "A learner who works full time and writes in short sentences.",
-            "initial_message": SAID[0],
-            "conversation_plan": [{"say": text} for text in SAID[1:]],
+            "initial_message": SAID[0].format(number=number),
+            "conversation_plan": [{"say": text.format(number=number)} for text in SAID[1:]],
             "goal": "A plan for the week.",
             "max_turns": len(SAID),
         },
@@ -113,7 +114,7 @@ async def _bare(url: str) -> None:
         async def worker() -> None:
             for number in left:
                 for turn, text in enumerate(SAID, 1):
-                    body = {"message": text, "session_id": str(number), "turn": turn}
+                    body = {"message": text.format(number=number), "session_id": str(number), "turn": turn}
                     async with session.post(url, data=msgspec.json.encode(body)) as reply:
                         assert msgspec.json.decode(await reply.read())["answer"] == ANSWERS[turn - 1]
 

@@ -5,7 +5,11 @@ aiohttp loop that sends the bodies that Assay sent (its trace tells), decodes th
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
+import resource
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -16,6 +20,7 @@ import aiohttp
 import msgspec
 from msgspec.structs import replace
 
+from assay.main import GC_THRESHOLD
 from assay.model.result import Result
 from assay.model.summary import Summary
 from assay.services.options import RunOptions
@@ -104,6 +109,56 @@ def run(asking: Asking, cases: int) -> Took:
 def ran(folder: Path, options: RunOptions) -> Summary:
     here = Workplace.here(database=str(folder / "assay.db"))
     return asyncio.run(start(Workplace(here.settings, here.kit, folder), options, quietly))
+
+
+class Compared(msgspec.Struct, frozen=True):
+    """CPU seconds a case, of the bare loop and of Assay, round by round."""
+
+    loop: list[float]
+    ours: list[float]
+
+    @property
+    def ratio(self) -> float:
+        """Best against best: what else the machine does can only add."""
+        return min(self.ours) / min(self.loop)
+
+    def shown(self, most: float) -> str:
+        """Both, how many times the loop Assay is, and between which bounds that lay in single rounds."""
+        ratios = sorted(ours / loop for ours, loop in zip(self.ours, self.loop, strict=True))
+        return (
+            f"bare loop {1000 * min(self.loop):.3f} ms, Assay {1000 * min(self.ours):.3f} ms = {self.ratio:.2f} x"
+            f" ({ratios[0]:.2f} to {ratios[-1]:.2f} in {len(ratios)} rounds), {kept(self.ratio <= most, most)}"
+        )
+
+
+def compared(url: str, asking: Asking, cases: int, rounds: int) -> Compared:
+    """Turn by turn, so that what else the machine does meets both."""
+    bodies = traced(asking)
+    both = [(bare(url, bodies, cases) / cases, run(asking, cases).cpu / cases) for _ in range(rounds)]
+    return Compared([loop for loop, _ in both], [ours for _, ours in both])
+
+
+def kept(held: bool, most: float) -> str:
+    return f"wanted <= {most:g}: {'held' if held else 'MISSED'}"
+
+
+def peaks(module: str, url: str, few: int = 2_000, many: int = 20_000, growth: int = 20) -> str:
+    """What runs of few and of many cases need at most, each in a process of its own."""
+    command = [sys.executable, "-m", module, url]
+    small, large = (
+        float(subprocess.run([*command, str(cases)], check=True, capture_output=True, text=True).stdout)
+        for cases in (few, many)
+    )
+    more = large - small
+    needed = f"memory at most: {small:.0f} MB for {few:,} cases, {large:.0f} MB for {many:,}"
+    return f"{needed}: {more:.0f} MB more, {kept(more <= growth, growth)}"
+
+
+def peak(asking: Asking, cases: int) -> None:
+    """Print the megabytes that this process needed at most for so many cases."""
+    gc.set_threshold(*GC_THRESHOLD)
+    run(asking, cases)
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 
 def traced(asking: Asking) -> list[Row]:

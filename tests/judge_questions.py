@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from assay.graders.library_evals import LIBRARY_EVALS
 from assay.judges.base import Question
 from assay.model.agent import Agent, AgentTool, KnowledgeBase
-from assay.model.case import Attachment, Case, Scenario, Script, SingleTurn, World
+from assay.model.case import Attachment, Case, Fact, PlanStep, Scenario, Script, SingleTurn, World
 from assay.model.expectation import (
     Criteria,
     Criterion,
@@ -24,6 +24,7 @@ from assay.model.expectation import (
 )
 from assay.model.rubric import Rubric, Rule, Severity
 from assay.model.score import Part
+from assay.model.simulation import Ending, Simulation
 from assay.model.transcript import AgentStep, Message, Role, Tool, ToolCall, ToolResult, ToolStep, Transcript
 from assay.policies.golden import JUDGED_SHARES, JUDGED_TO_FIVE
 from assay.policies.profiles import EXPLAIN_EVALS
@@ -140,6 +141,20 @@ REFERENCE_CASE = replace(
     CRITERIA_CASE, expectations=(ReferenceAnswer(answers=("REFERENCE: yes.", "REFERENCE: they may.")),)
 )
 LEGAL_TRANSCRIPT = Transcript(answer="Yes, they may withdraw.")
+SIMULATED_CASE = Case(
+    id="parcel-1",
+    world=World.TEST_SET,
+    input=Scenario(
+        persona="PERSONA: in a hurry",
+        initial_message="Where is my order A-1?",
+        goal="AIM: to know the day",
+        facts=(Fact(name="post code", value="1234"), Fact(name="colour", value="UNASKED: green")),
+        plan=(PlanStep(say="PLAN: ask for a refund"), PlanStep(say="PLAN: say thanks", when="a day is named")),
+        max_turns=5,
+    ),
+    expectations=(Criteria(criteria=(Criterion(id="c1", text="STATEMENT: looks up the order"),)),),
+)
+SIMULATED_TRANSCRIPT = replace(TRANSCRIPT, simulation=Simulation(user="offline", ending=Ending.GOAL_REACHED))
 
 
 def with_policy(case: Case, policy: str) -> Case:
@@ -168,6 +183,10 @@ def _test_set(grader: str) -> Question:
     )
 
 
+def _simulated(grader: str) -> Question:
+    return Question(grader=grader, case=SIMULATED_CASE, transcript=SIMULATED_TRANSCRIPT, agent=AGENT)
+
+
 def _legal(grader: str) -> Question:
     if grader == "reference_answer":
         return Question(grader=grader, case=REFERENCE_CASE, transcript=LEGAL_TRANSCRIPT)
@@ -180,6 +199,7 @@ _BY_GRADER = {
     **dict.fromkeys((*JUDGED_TO_FIVE, *JUDGED_SHARES), _golden),
     **dict.fromkeys(("criteria", "rubric", "expected_outcome"), _test_set),
     **dict.fromkeys(("weighted_criteria", "reference_answer"), _legal),
+    "simulator_fidelity_judged": _simulated,
 }
 GRADERS = tuple(_BY_GRADER)
 EVERY_PROMPT: dict[str, Question] = {

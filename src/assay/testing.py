@@ -11,8 +11,10 @@ from assay.judges.base import Reply as JudgeReply
 from assay.llm.base import Completion, Request
 from assay.model.case import Case, SingleTurn
 from assay.model.expectation import Expectation
+from assay.model.simulation import Ending
 from assay.model.transcript import Message, Role, ToolCall, Transcript, Usage
 from assay.targets.base import Closing, Finished, Reply
+from assay.users.base import Leave, Move, Say, User
 
 Calls = Iterable[tuple[str, Mapping[str, Any]]]
 Answer = str | Completion | Exception | Callable[[Request], str | Completion | Exception]
@@ -66,6 +68,35 @@ class ScriptedTarget:
         if self._lines and isinstance(self._lines[0], Transcript):
             return Finished(self._lines[0])
         return ScriptedSession([line for line in self._lines if not isinstance(line, Transcript)], self._closing)
+
+
+class ScriptedUser:
+    """A user's side that makes the same moves in every conversation: a text is said, a `Leave` ends it, an exception is
+    raised. When no move is left, the user has reached the goal. What was opened is in `opened`: case id and attempt.
+
+    `again` has the moves of the second attempt, the third …, where a spoiled conversation is played again.
+    """
+
+    name = "scripted"
+
+    def __init__(self, *moves: str | Move | Exception, again: Sequence[Sequence[str | Move | Exception]] = ()) -> None:
+        self._attempts = [moves, *again]
+        self.opened: list[tuple[str, int]] = []
+
+    def open(self, case: Case, attempt: int = 1) -> User:
+        self.opened.append((case.id, attempt))
+        return _Moves(self._attempts[min(attempt, len(self._attempts)) - 1])
+
+
+class _Moves:
+    def __init__(self, moves: Sequence[str | Move | Exception]) -> None:
+        self._moves = iter(moves)
+
+    async def next(self, said: Sequence[Message]) -> Move:
+        move = next(self._moves, None)
+        if isinstance(move, Exception):
+            raise move
+        return Say(move) if isinstance(move, str) else move or Leave(Ending.GOAL_REACHED)
 
 
 class ScriptedJudge:

@@ -15,6 +15,7 @@ Assay = Callable[..., Any]
 
 COMMANDS = [
     "demo",
+    "init",
     "validate",
     "run",
     "resume",

@@ -28,9 +28,7 @@ async def attempt(case: Case, lane: Lane, rules: Rules) -> Result:
         return lane.result(case, decision, transcript=transcript, failures=(Failure.of(broken),))
     grades: list[Grade] = []
     failures: list[Failure] = []
-    for grader in lane.graders:
-        if not grader.wants(case):
-            continue
+    for grader in lane.selection.wanting(case):
         given = await graded(grader, case, transcript)
         if isinstance(given, BudgetReached):
             return lane.result(case, out_of_budget(given))

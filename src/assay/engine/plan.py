@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from msgspec import Struct
@@ -10,6 +11,7 @@ from msgspec.structs import replace
 
 from assay.errors import UnknownName
 from assay.graders.base import Grader
+from assay.graders.selecting import Selection
 from assay.model.case import Case
 from assay.model.profile import Normalization, Profile
 from assay.model.result import Result
@@ -28,7 +30,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     case_seconds: float | None = None
 
 
-class Lane(Struct, frozen=True, kw_only=True):
+class Lane(Struct, frozen=True, kw_only=True, dict=True):
     """One candidate in one repeat: whom to talk to, who plays the user and who grades. Every case goes through every
     lane. `replays`: how often a conversation that the simulated user spoiled is played again."""
 
@@ -40,9 +42,13 @@ class Lane(Struct, frozen=True, kw_only=True):
     limits: Limits = Limits()
     replays: int = 0
 
-    @property
+    @cached_property
     def whom(self) -> str:
         return f"target {self.target.name!r}"
+
+    @cached_property
+    def selection(self) -> Selection:
+        return Selection(self.graders)
 
     def result(self, case: Case, decision: Decision, **rest: Any) -> Result:
         return Result(

@@ -16,6 +16,7 @@ class AgentsInvolvedGrader:
     """The share of the named agents that took part. A transcript that names no agent at all cannot tell."""
 
     name = "agent_routing"
+    only_with = (AgentsInvolved,)
 
     def wants(self, case: Case) -> bool:
         return any(isinstance(each, AgentsInvolved) and each.names for each in case.expectations)

@@ -17,6 +17,7 @@ class ChoiceGrader:
     """An empty answer is a wrong one. An answer that cannot be read for sure is an error: it is not guessed at."""
 
     name = "choice"
+    only_with = (CorrectChoice,)
 
     def wants(self, case: Case) -> bool:
         return has(case, CorrectChoice)

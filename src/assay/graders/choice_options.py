@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 
 from msgspec import Struct
 
-from assay.graders.choice_words import AND, BECAUSE, FURTHER, LEAD, NEGATED, OPTION, OR, WORDLIKE
+from assay.graders.choice_ids import CLOSERS, LETTER, OPENERS, worked_out
+from assay.graders.choice_words import BECAUSE, FURTHER, LEAD, NEGATED, OPTION, WORDLIKE
 from assay.matching.text import words
 from assay.model.expectation import Choice
 
@@ -28,23 +28,15 @@ class Unclear(Struct, frozen=True):
 
 Reading = Chosen | Unclear
 
-# Python's \w takes in Chinese and Korean signs, which may touch an id ("答案是B").
-_LETTER = r"0-9A-Za-z_\u00C0-\u024F\u0370-\u03FF\u0400-\u052F"
-# Possessive throughout: a long run of stars or spaces is read once, not once for each way to split it.
-_OPENERS = (
-    r"[\s*_`\"'“”‘’„«»\[({<$#>|~•→⇒=]*+(?:[-–—]+[>\s]\s*+)?+"
-    r"(?:\\(?:text|mathrm|mathbf|textbf|boxed)\{|\\[(\[])?+[\s*_`\"'“(]*+"
-)
-_CLOSERS = r"(?:[*_`\"”“»)\]}>$|~]|['’](?![^\W\d_]))*+"
 _CLAUSE_END = re.compile(r"[.,;:!?\n—–。](?=\s|$)|\s[-–—]\s|$")
 _PART_OF_A_WORD = re.compile(r"[.,]\d|[-–'’][^\W\d_]|\s?[%°?]|[+#]")
 _STOP = re.compile(r"\s*+(?:$|[.,:;!)\]}—–\"'”(\[<|\\。]|-[\s>])|[ \t]*+\n")
 _BECAUSE = re.compile(rf"\s++(?:{BECAUSE})(?!\w)", re.IGNORECASE)
 # "Correct: B" above "Incorrect: A, C" rules nothing out; "B:" above "wrong" does.
 _NEGATED = re.compile(rf"(?:[^\S\n]|[:–—-]|(?<=:)\n)*+{NEGATED}", re.IGNORECASE)
-_LEAD = re.compile(rf"{_OPENERS}{LEAD}(?P<option>{OPTION}\s++)?+{_OPENERS}", re.IGNORECASE)
+_LEAD = re.compile(rf"{OPENERS}{LEAD}(?P<option>{OPTION}\s++)?+{OPENERS}", re.IGNORECASE)
 _FURTHER = re.compile(FURTHER, re.IGNORECASE)
-_LONE_TOKEN = re.compile(rf"(?P<token>[A-Za-z]|\d{{1,3}})(?![{_LETTER}]){_CLOSERS}\s*+(?:$|[.,:;)])")
+_LONE_TOKEN = re.compile(rf"(?P<token>[A-Za-z]|\d{{1,3}})(?![{LETTER}]){CLOSERS}\s*+(?:$|[.,:;)])")
 _LABEL = re.compile(rf"[ \t*_`>#•-]*+(?:{OPTION}[ \t]++)?+[ \t*_`(\[]*+", re.IGNORECASE)
 _AFTER_LABEL = re.compile(r"[*_`)\]]*[.):]")
 _HESITATES = re.compile(r"\s*+[,;]?+\s*+(?:or|oder|lub|eller|или|maybe|perhaps|vielleicht)(?!\w)", re.IGNORECASE)
@@ -78,10 +70,12 @@ class Options:
 
     def __init__(self, choices: Sequence[Choice]) -> None:
         self.choices = choices
-        self.ids = tuple(choice.id for choice in choices)
-        self.id_pattern = _id_pattern(self.ids)
-        self._known = _known_ids(self.ids)
-        self._separator = _separator(self.ids)
+        self.ids = tuple([choice.id for choice in choices])
+        ids = worked_out(self.ids)
+        self.id_pattern = ids.pattern
+        self.one_sign_each = ids.one_sign_each
+        self._known = ids.known
+        self._separator = ids.separator
         self._by_text: dict[str, list[str]] | None = None
 
     @property
@@ -275,29 +269,3 @@ def _sets_apart(text: str, at: int) -> bool:
     if _STOP.match(text, at) or _BECAUSE.match(text, at):
         return True
     return at < len(text) and "\u2e80" <= text[at] <= "\ud7ff"
-
-
-@lru_cache(maxsize=512)
-def _known_ids(ids: tuple[str, ...]) -> dict[str, str]:
-    folded = [each.casefold() for each in ids]
-    known = {fold: each for fold, each in zip(folded, ids, strict=True) if folded.count(fold) == 1}
-    return known | {each: each for each in ids}
-
-
-@lru_cache(maxsize=512)
-def _id_pattern(ids: tuple[str, ...]) -> re.Pattern[str]:
-    """An id that touches no other letter, with what closes a quotation, emphasis or bracket after it."""
-    either = "|".join(re.escape(each) for each in sorted(ids, key=len, reverse=True))
-    return re.compile(rf"(?<![{_LETTER}])(?P<id>{either})(?![{_LETTER}]){_CLOSERS}", re.IGNORECASE)
-
-
-@lru_cache(maxsize=512)
-def _separator(ids: tuple[str, ...]) -> re.Pattern[str]:
-    """What joins ids to a list. A word that is an id itself joins nothing ("A e C", but not with an option e)."""
-    taken = {each.casefold() for each in ids}
-    ands, ors = ("|".join(re.escape(word) for word in kind if word not in taken) for kind in (AND, OR))
-    return re.compile(
-        rf"\s*+(?:[,;]?+\s*+(?P<or>(?:{ors})(?!\w)|/)|[,;&+、]\s*+(?:(?:{ands})(?!\w))?+|(?:{ands})(?!\w)|(?<=[)\]])(?=[(\[]))\s*+"
-        rf"(?:{OPTION}\s++)?+{_OPENERS}",
-        re.IGNORECASE,
-    )

@@ -48,14 +48,10 @@ def _as_asked(answer: str, options: Options) -> Chosen | None:
     """What models that do as they are told reply, and nothing else: `Answer: B`. A search would find the same, for many
     times the price. Where any option could be meant by these words in another way, it has to."""
     match = _ASKED_FOR.fullmatch(answer)
-    if match is None or (named := match["id"]) not in options.ids or not all(map(_is_one_sign, options.ids)):
+    if match is None or not options.one_sign_each or (named := match["id"]) not in options.ids:
         return None
     texts = options.by_text
     return None if words(answer) in texts or words(named) in texts else Chosen((named,))
-
-
-def _is_one_sign(named: str) -> bool:
-    return len(named) == 1 and named.isascii() and named.isalnum()
 
 
 def searched(answer: str, options: Options) -> Reading | None:

@@ -18,6 +18,7 @@ class CriteriaGrader(PartsGrader):
 
     name = "criteria"
     mark = Mark(1.0)
+    only_with = (Criteria,)
 
     def wants(self, case: Case) -> bool:
         return any(isinstance(expected, Criteria) and expected.criteria for expected in case.expectations)

@@ -17,6 +17,7 @@ class ExpectedOutcomeGrader(WholeGrader):
 
     name = "expected_outcome"
     mark = Mark(1.0)
+    only_with = (Goal,)
 
     def wants(self, case: Case) -> bool:
         return case.world == World.TEST_SET and has(case, Goal)

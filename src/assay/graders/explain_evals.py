@@ -24,6 +24,8 @@ class ExplainEval(WholeGrader):
     """One of the nine, for the cases that name it."""
 
     scale = LIKERT
+    only_with = (Qualities,)
+    only_in = (World.EXPLAIN,)
 
     def __init__(self, name: str) -> None:
         self.name = name

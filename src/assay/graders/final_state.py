@@ -16,6 +16,7 @@ class FinalStateGrader:
     """The share of the listed variables that are as expected. A state that nobody recorded is not an empty one."""
 
     name = "state_management_fidelity"
+    only_with = (FinalState,)
 
     def wants(self, case: Case) -> bool:
         return any(isinstance(each, FinalState) and each.variables for each in case.expectations)

@@ -43,6 +43,8 @@ class JudgeWilling(WholeGrader):
 class GoldenJudgedGrader(JudgeWilling):
     """Wants golden cases."""
 
+    only_in = (World.GOLDEN,)
+
     def __init__(self, name: str) -> None:
         self.name = name
 

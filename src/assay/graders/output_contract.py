@@ -40,6 +40,7 @@ class OutputContractGrader:
     """Bound to a run, it knows the run's own contracts beside the built-in ones."""
 
     name = "output_contract"
+    only_with = (Contract,)
 
     def __init__(self, contracts: Mapping[str, Schema] | None = None) -> None:
         self._contracts: dict[str, Schema] = {**builtin_contracts(), **(contracts or {})}

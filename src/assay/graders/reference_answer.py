@@ -26,6 +26,7 @@ class ReferenceAnswerGrader(WholeGrader):
 
     name = "reference_answer"
     mark = Mark(DEFAULT_MARK)
+    only_with = (ReferenceAnswer,)
 
     def wants(self, case: Case) -> bool:
         if case.world in (World.EXPLAIN, World.GOLDEN):

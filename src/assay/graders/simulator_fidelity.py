@@ -17,6 +17,7 @@ from assay.model.score import UNIT, ZERO_TO_FIVE, Grade, Score, Unscored, Why
 from assay.model.simulation import Simulation
 from assay.model.transcript import Transcript
 
+NOT_SIMULATED = "the conversation was recorded, not simulated in this run"
 NO_MODEL = "offline"
 """A judge of rules of thumb: what it could say of a user, the program above says better."""
 
@@ -32,8 +33,7 @@ class SimulatorFidelityGrader:
     async def grade(self, case: Case, transcript: Transcript) -> Sequence[Grade]:
         played = transcript.simulation
         if played is None:
-            reason = "the conversation was recorded, not simulated in this run"
-            return [Unscored(name=self.name, why=Why.NOT_APPLICABLE, reason=reason, pass_mark=1.0)]
+            return [Unscored(name=self.name, why=Why.NOT_APPLICABLE, reason=NOT_SIMULATED, pass_mark=1.0)]
         details = {
             "user": played.user,
             "ending": played.ending.value,
@@ -70,4 +70,6 @@ class JudgedFidelityGrader(JudgeWilling):
         return isinstance(case.input, Scenario) and self.willing(case) and self.judge_name != NO_MODEL
 
     async def grade(self, case: Case, transcript: Transcript) -> Sequence[Grade]:
-        return await super().grade(case, transcript) if transcript.simulation else []
+        if transcript.simulation is None:
+            return [self.without(Why.NOT_APPLICABLE, NOT_SIMULATED)]
+        return await super().grade(case, transcript)

@@ -16,6 +16,8 @@ from assay.model.transcript import Transcript
 class ToolCallGrader:
     """Grades the expected calls of cases in some worlds; others name the same check differently."""
 
+    only_with = (ToolCalls,)
+
     def __init__(self, name: str = "tool_calls", in_world: Callable[[str], bool] = lambda world: True) -> None:
         self.name = name
         self._in_world = in_world

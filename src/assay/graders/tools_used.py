@@ -17,6 +17,8 @@ class ToolsUsedGrader:
     """One Score over both lists: the share of their statements that hold."""
 
     name = "tools_used"
+    only_with = (ToolCalls, ForbiddenTools)
+    only_in = (World.TEST_SET,)
 
     def wants(self, case: Case) -> bool:
         return case.world == World.TEST_SET and (has(case, ToolCalls) or _forbidden_in(case) != ())
@@ -52,6 +54,7 @@ class ForbiddenToolsGrader:
     """The share of the forbidden tools that was left alone."""
 
     name = "forbidden_tools"
+    only_with = (ForbiddenTools,)
 
     def wants(self, case: Case) -> bool:
         return case.world != World.TEST_SET and _forbidden_in(case) != ()

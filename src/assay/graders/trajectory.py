@@ -16,6 +16,7 @@ class TrajectoryGrader:
     """Agent steps and tool calls together, by name."""
 
     name = "trajectory_accuracy"
+    only_with = (Trajectory,)
 
     def wants(self, case: Case) -> bool:
         return has(case, Trajectory)

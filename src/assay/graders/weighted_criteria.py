@@ -30,6 +30,7 @@ class WeightedCriteriaGrader(PartsGrader):
 
     name = WEIGHTED
     mark = Mark(DEFAULT_MARK)
+    only_with = (WeightedCriteria,)
 
     def wants(self, case: Case) -> bool:
         return any(isinstance(expected, WeightedCriteria) and expected.criteria for expected in case.expectations)

@@ -49,7 +49,9 @@ def without_thinking(text: str) -> str:
 
 def mended(text: str) -> str:
     """The text without halves of characters, which no file or store could keep."""
-    return _HALF.sub("\ufffd", _HALF_ESCAPED.sub(r"\\ufffd", text))
+    if "\\u" in text:
+        text = _HALF_ESCAPED.sub(r"\\ufffd", text)
+    return text if text.isascii() else _HALF.sub("\ufffd", text)
 
 
 def find(text: str) -> Found:

@@ -18,6 +18,7 @@ from assay.judges.rulings import Check, NotApplicable, NoValue, Rating, Unreadab
 from assay.judges.values import Number, Value, Word, ends, on_scale, value_of, values_in
 from assay.model.score import UNIT, Scale
 
+_VALUES = (*NUMBERS, *VERDICTS)
 _FENCE = re.compile(r"```\w*")
 # A text under these keys is no value where one is needed; under the others (`"result": "The agent …"`) it is a remark.
 _NOTHING_BUT_VALUES = ("score", "rating")
@@ -26,6 +27,8 @@ _NOTHING_BUT_VALUES = ("score", "rating")
 def read_rating(content: Any, scale: Scale, *, whole: bool = False) -> Rating | NotApplicable:
     """A number on `scale` (an integer when `whole`). Where the scale is 0 to 1, yes and no are its ends."""
     values, prose = values_and_prose(content)
+    if len(values) == 1 and not prose:
+        return read_value(opened(values[0]), scale, whole=whole)
     rulings = [_plain(value, scale, whole) for value in values_in(prose) if _counts(value, scale)]
     unfit: list[str] = []
     for said in values:
@@ -35,8 +38,7 @@ def read_rating(content: Any, scale: Scale, *, whole: bool = False) -> Rating | 
             unfit.append(str(error))
     if not rulings:
         raise NoValue(unfit[-1] if unfit else "no value in the reply")
-    meanings = dict.fromkeys(map(_meaning, rulings))
-    if len(meanings) > 1:
+    if len(rulings) > 1 and len(meanings := dict.fromkeys(map(_meaning, rulings))) > 1:
         raise Unreadable(f"the reply contradicts itself: {' and '.join(meanings)}")
     return _explained(rulings[-1], prose)
 
@@ -66,7 +68,7 @@ def values_and_prose(content: Any) -> tuple[list[Any], str]:
     found = find(without_thinking(content))
     if len(found.values) == 1 and isinstance(found.values[0], str):
         return [], found.values[0]
-    return list(found.values), _FENCE.sub("", found.prose).strip()
+    return list(found.values), _FENCE.sub("", found.prose).strip() if found.prose else ""
 
 
 def opened(value: Any) -> Any:
@@ -81,9 +83,9 @@ def opened(value: Any) -> Any:
 class _Said(Struct, frozen=True):
     """The values among an object's fields, and the keys they stand under."""
 
-    numbers: tuple[Number, ...]
-    words: tuple[Word, ...]
-    keys: tuple[str, ...]
+    numbers: list[Number]
+    words: list[Word]
+    keys: list[str]
 
 
 def _object(said: Mapping[str, Any], scale: Scale, whole: bool) -> Rating | NotApplicable:
@@ -106,28 +108,30 @@ def _object(said: Mapping[str, Any], scale: Scale, whole: bool) -> Rating | NotA
 
 def _said(fields: Mapping[str, Any], scale: Scale) -> _Said:
     values: dict[str, Value] = {}
-    for key in (*NUMBERS, *VERDICTS):
-        if fields.get(key) is None:
+    for key in _VALUES:
+        if (said := fields.get(key)) is None:
             continue
-        value = value_of(fields[key])
+        value = value_of(said)
         if value is not None:
             values[key] = value
         elif key in _NOTHING_BUT_VALUES:
-            raise NoValue(f"`{key}` is {_short(fields[key])}")
+            raise NoValue(f"`{key}` is {_short(said)}")
         if isinstance(value, Word) and value is not Word.NOT_APPLICABLE and key in _NOTHING_BUT_VALUES:
             ends(value, scale)
     if not values:
         raise NoValue(f"no value among the fields {', '.join(map(repr, fields)) or '(none)'}")
-    numbers = tuple(value for value in values.values() if isinstance(value, Number))
-    words = tuple(value for value in values.values() if isinstance(value, Word))
+    numbers = [value for value in values.values() if isinstance(value, Number)]
+    words = [value for value in values.values() if isinstance(value, Word)]
     # Beside a number, a verdict is a remark that must not contradict it; it stays among the details.
-    keys = tuple(key for key, value in values.items() if isinstance(value, Number) or not numbers)
+    keys = [key for key, value in values.items() if isinstance(value, Number) or not numbers]
     return _Said(numbers, words, keys)
 
 
 def _one_value(said: _Said, scale: Scale, whole: bool) -> float:
     """The number, when the fields agree; words alone only where they are values themselves."""
     numbers = {on_scale(number, scale, whole=whole) for number in said.numbers}
+    if not said.words and len(numbers) == 1:
+        return numbers.pop()
     words = set(said.words)
     wrong = {Word.YES: scale.low, Word.NO: scale.high}
     if len(numbers) > 1 or len(words) > 1 or any(wrong[word] in numbers for word in words):

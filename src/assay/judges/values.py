@@ -78,6 +78,8 @@ def word_of(text: str) -> Word | None:
 def values_in(prose: str) -> Iterator[Value]:
     """Every value that the prose states as its own: alone on the first or last line, after a label, as `rated 4/5`, or
     a verdict word that opens the text. Numbers and words merely mentioned are none."""
+    if not prose:
+        return
     plain = _DECORATION.sub("", prose).strip()
     lines = plain.splitlines()
     for line in dict.fromkeys((lines[0], lines[-1])) if lines else ():

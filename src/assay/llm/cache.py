@@ -28,10 +28,15 @@ class Keys:
     def __init__(self, spec: ModelSpec) -> None:
         named = [FORMAT, spec.provider.value, spec.base_url, spec.api_version, spec.model]
         self._start = hashlib.sha256(_PLAIN.encode(named))
+        self._settings: CallSettings | None = None
+        self._settled = self._start
 
     def of(self, request: Request, settings: CallSettings) -> bytes:
-        digest = self._start.copy()
-        digest.update(_SORTED.encode(settings))
+        if self._settings is not settings:
+            # Nearly every request comes with the same ones as the last: they need not be put in again.
+            self._settings, self._settled = settings, self._start.copy()
+            self._settled.update(_SORTED.encode(settings))
+        digest = self._settled.copy()
         digest.update(_PLAIN.encode((request.schema, request.tools, request.namespace, request.messages)))
         return digest.digest()
 
@@ -77,33 +82,40 @@ def unpacked(value: bytes) -> Completion | None:
         return None
 
 
+Landing = asyncio.Future[Completion | CaseFailure | None]
+"""What came of a call; None: whoever made it was cancelled."""
+
+
 class Flights:
     """Calls under way, so that equal ones are made once."""
 
     def __init__(self) -> None:
-        self._flying: dict[bytes, asyncio.Future[Completion | CaseFailure | None]] = {}
+        # None: under way, and nobody else waits for it yet.
+        self._flying: dict[bytes, Landing | None] = {}
 
     async def once(self, key: bytes, ask: Callable[[], Awaitable[Completion]]) -> tuple[Completion, bool]:
         """The completion, and whether somebody else had it made. A failure is shared, too; a caller that was cancelled
         leaves the others to ask for themselves."""
-        while (flight := self._flying.get(key)) is not None:
-            landed = await asyncio.shield(flight)
+        while key in self._flying:
+            landed = await asyncio.shield(self._joined(key))
             if isinstance(landed, CaseFailure):
                 raise type(landed)(*landed.args)
             if landed is not None:
                 return landed, True
-        return await self._fly(key, ask), False
-
-    async def _fly(self, key: bytes, ask: Callable[[], Awaitable[Completion]]) -> Completion:
-        flight: asyncio.Future[Completion | CaseFailure | None] = asyncio.get_running_loop().create_future()
-        self._flying[key] = flight
-        landed: Completion | CaseFailure | None = None
+        self._flying[key] = None
+        landed = None
         try:
             landed = completion = await ask()
-            return completion
+            return completion, False
         except CaseFailure as failure:
             landed = failure
             raise
         finally:
-            del self._flying[key]
-            flight.set_result(landed)
+            if (joined := self._flying.pop(key)) is not None:
+                joined.set_result(landed)
+
+    def _joined(self, key: bytes) -> Landing:
+        """What those wait for who ask the same."""
+        flight = self._flying[key] or asyncio.get_running_loop().create_future()
+        self._flying[key] = flight
+        return flight

@@ -83,12 +83,12 @@ class Caller:
     async def call(self, body: bytes, purpose: str = "", tokens: float = 0.0) -> tuple[Answer, float]:
         """The answer, and the seconds that its attempt took."""
         began = self._around.clock()
+        outcome, seconds = await self._attempt(body, purpose, tokens, 1)
+        if isinstance(outcome, Answer):
+            return outcome, seconds
         failed: Counter[Kind] = Counter()
         used = 0.0
-        while True:
-            outcome, seconds = await self._attempt(body, purpose, tokens, failed.total() + 1)
-            if isinstance(outcome, Answer):
-                return outcome, seconds
+        while isinstance(outcome, Failed):
             failed[outcome.kind] += 1
             used += seconds
             alone = self._last_answer >= self._around.clock() - max(seconds, RECENTLY)
@@ -98,6 +98,8 @@ class Caller:
             used += pause
             self.counters.retries += 1
             await self._around.sleep(pause)
+            outcome, seconds = await self._attempt(body, purpose, tokens, failed.total() + 1)
+        return outcome, seconds
 
     async def _attempt(self, body: bytes, purpose: str, tokens: float, number: int) -> tuple[Answer | Failed, float]:
         line, clock = self._line, self._around.clock

@@ -65,8 +65,12 @@ def facts(run: Run) -> list[tuple[str, str]]:
 
 
 def _simulator(pins: Pins) -> str:
+    if not pins.simulator:
+        return ""
     again = f", spoiled conversations played again up to {pins.replays} times" if pins.replays else ""
-    return f"simulated: {pins.simulator}{again}" if pins.simulator else ""
+    if pins.replays == 1:
+        again = ", a spoiled conversation played again"
+    return f"simulated: {pins.simulator}{again}"
 
 
 def spending(spent: Spent) -> str:

@@ -37,8 +37,9 @@ def _outcome(counts: Counts) -> str:
         return "No case could be decided."
     if not counts.failed:
         rest = percent(1 - rate.interval[0])
-        whole = "All" if counts.passed == counts.total else "All decided"
-        return f"{whole} {counts.passed:,} passed; with so many cases up to about {rest} could still fail."
+        decided = "" if counts.passed == counts.total else " that could be decided"
+        whole = f"All {counts.passed:,}" if counts.passed > 1 else "The one case"
+        return f"{whole}{decided} passed; with no more than that, up to about {rest} could still fail."
     return f"{rate.passed:,} of {rate.judged:,} passed ({rate.percent}, likely {rate.bounds} %)."
 
 

@@ -21,8 +21,8 @@ def mcnemar(gained: int, lost: int, *, mid: bool = False) -> float:
         raise ValueError(f"{gained} gained and {lost} lost are no counts")
     n, fewer = gained + lost, min(gained, lost)
     if n <= EXACT_SUM:
-        below = sum(comb(n, place) for place in range(fewer)) / 2**n
-        here = comb(n, fewer) / 2**n
+        below = sum(comb(n, place) for place in range(fewer)) / (1 << n)
+        here = comb(n, fewer) / (1 << n)
     else:
         below, here = float(binom.cdf(fewer - 1, n, 0.5)), float(binom.pmf(fewer, n, 0.5))
     if gained == lost:

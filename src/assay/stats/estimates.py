@@ -21,6 +21,7 @@ class Form(Enum):
     CLUSTER_SCORE = "cluster_robust_score"
     CLUSTER_ROBUST = "cluster_robust_t"
     CLUSTER_BOOTSTRAP = "cluster_bootstrap"
+    ORDER = "order_statistics"
     NO_SPREAD = "no_spread"
     """All values are the same: the interval says how often another value could occur unseen."""
 

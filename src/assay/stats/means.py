@@ -6,6 +6,7 @@ from collections.abc import Hashable, Sequence
 from statistics import fmean
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import ArrayLike
 from scipy.stats import norm, skew
 
@@ -81,14 +82,7 @@ def _without_spread(found: Estimate, bounds: Interval | None) -> Estimate:
     unseen = limits[1]
     low = found.value - unseen * (found.value - bounds[0])
     high = found.value + unseen * (bounds[1] - found.value)
-    return Estimate(
-        value=found.value,
-        interval=(low, high),
-        n=found.n,
-        clusters=found.clusters,
-        form=Form.NO_SPREAD,
-        confidence=found.confidence,
-    )
+    return replace(found, interval=(low, high), form=Form.NO_SPREAD)
 
 
 def _shares(numbers: Floats, means: Floats, confidence: float) -> Floats:

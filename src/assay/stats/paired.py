@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.model.score import Direction
 from assay.stats.clusters import ClusterSums, Floats, cluster_sums
@@ -190,7 +191,7 @@ def _no_change(found: Difference) -> Difference:
     if reach is None:
         return found
     low, high = max(-1.0, found.difference + reach[0]), min(1.0, found.difference + reach[1])
-    return Difference(**{**{name: getattr(found, name) for name in found.__struct_fields__}, "interval": (low, high)})
+    return replace(found, interval=(low, high))
 
 
 def _grouped(apart: Floats, clusters: Sequence[Hashable] | None) -> ClusterSums:

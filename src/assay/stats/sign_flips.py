@@ -76,7 +76,7 @@ def _turned(counts: np.ndarray[tuple[int], np.dtype[np.int64]], random: np.rando
 
 def _p_value(tosses: Tosses, total: float, scale: float) -> float:
     """The share of tosses at least as far from zero; drawn ones count what was seen as one more toss."""
-    reached = np.count_nonzero(np.abs(total - 2 * tosses.turned) >= abs(total) - NEAR * scale)
+    reached = int(np.count_nonzero(np.abs(total - 2 * tosses.turned) >= abs(total) - NEAR * scale))
     if tosses.exact:
         return reached / len(tosses.turned)
     return (reached + 1) / (len(tosses.turned) + 1)

@@ -1,5 +1,5 @@
-"""Two groups of different cases: by how much their rates or means differ. Weaker than the paired comparison, because the
-cases themselves differ too; for groups that share cases use paired.py."""
+"""Two groups of different cases: by how much their rates or means differ. Weaker than the paired comparison, because
+the cases themselves differ too; for groups that share cases use paired.py."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def unpaired_rates(
     direction: Direction = Direction.HIGHER,
     confidence: float = 0.95,
 ) -> Difference | None:
-    """Each side is (passed, judged). Fisher's exact test and Newcombe's interval, which joins two Wilson ones. None when
-    one side judged nothing."""
+    """Each side is (passed, judged). Fisher's exact test and Newcombe's interval, which joins two Wilson ones. None
+    when one side judged nothing."""
     (one, n_one), (other, n_other) = before, after
     interval = rates_apart(before, after, confidence)
     if interval is None:

@@ -1,10 +1,13 @@
-"""The cache of model replies: a file of its own beside the database, shared by all runs. Looking one up is a read of
-one index in this thread, cheaper than handing it to another; what is put is written in batches."""
+"""The cache of model replies: a file of its own beside the database, shared by all runs. That a reply is not there is
+mostly known without a look; looking one up is a read of one index in this thread, cheaper than handing it to another;
+what is put is written in batches."""
 
 from __future__ import annotations
 
 import asyncio
 import sqlite3
+from collections.abc import Iterable
+from contextlib import ExitStack, closing
 from pathlib import Path
 from time import time
 from typing import Self
@@ -15,6 +18,13 @@ from assay.errors import ConfigInvalid
 
 BATCH = 200
 """Replies that wait to be written. A crash loses at most these, and they are asked for again."""
+MOST_KNOWN = 100_000
+"""Keys that are held in memory, by their beginnings. A larger cache is looked into for every reply."""
+BEGINNING = 8
+
+# Replies lie in the order they came, and their keys in an index beside them: keys are random, and a table in their
+# order would have a page to write for every reply.
+TABLE = "CREATE TABLE IF NOT EXISTS replies (key BLOB PRIMARY KEY, value BLOB NOT NULL, made_at REAL NOT NULL)"
 
 
 class CacheSize(Struct, frozen=True):
@@ -24,30 +34,61 @@ class CacheSize(Struct, frozen=True):
     bytes: int
 
 
+class Known:
+    """The keys in the file, as far as we have seen them: what is not among them is not there, or was put there by
+    another process since we last looked. `keys` None: they are too many to hold."""
+
+    def __init__(self, reader: sqlite3.Connection) -> None:
+        self._reader = reader
+        self._last = 0
+        self.keys: set[bytes] | None = set() if _is_small(reader) else None
+        self.learn()
+
+    def learn(self, own: Iterable[bytes] = ()) -> None:
+        """Look at what has come since the last time, from whomever; what we put there ourselves we know."""
+        if self.keys is None:
+            return
+        self.keys.update(key[:BEGINNING] for key in own)
+        for row, key in self._reader.execute("SELECT rowid, key FROM replies WHERE rowid > ?", (self._last,)):
+            self._last = max(self._last, row)
+            self.keys.add(key[:BEGINNING])
+        if len(self.keys) > MOST_KNOWN:
+            self.keys = None
+
+
+def _is_small(reader: sqlite3.Connection) -> bool:
+    try:
+        return (reader.execute("SELECT max(rowid) FROM replies").fetchone()[0] or 0) <= MOST_KNOWN
+    except sqlite3.OperationalError:
+        # An earlier version made the table, in the order of its keys.
+        return False
+
+
 class ReplyCache:
     """A `Cache` (llm/base.py) in a SQLite file. `async with ReplyCache.open(path) as cache:`"""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
+    def __init__(self, reading: sqlite3.Connection, writing: sqlite3.Connection) -> None:
+        # Two of them: a look into the cache must not wait for a batch that is being written.
+        self._reader = reading
+        self._writer = writing
         self._waiting: dict[bytes, bytes] = {}
         self._writing = asyncio.Lock()
+        self._known = Known(reading)
 
     @classmethod
     def open(cls, path: Path) -> Self:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            connection = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
-            connection.execute(
-                "CREATE TABLE IF NOT EXISTS replies (key BLOB PRIMARY KEY, value BLOB NOT NULL, made_at REAL NOT NULL)"
-                " WITHOUT ROWID"
-            )
+            with ExitStack() as undone:
+                writer, reader = (undone.enter_context(closing(_connected(path))) for _ in range(2))
+                writer.execute(TABLE)
+                made = cls(reader, writer)
+                undone.pop_all()
         except (OSError, sqlite3.Error) as error:
             raise ConfigInvalid(
                 f"{path}: the cache of replies cannot be used: {error}; --no-cache does without"
             ) from error
-        return cls(connection)
+        return made
 
     async def __aenter__(self) -> Self:
         return self
@@ -57,12 +98,16 @@ class ReplyCache:
         self.close()
 
     def close(self) -> None:
-        self._connection.close()
+        self._reader.close()
+        self._writer.close()
 
     async def get(self, key: bytes) -> bytes | None:
         if (waiting := self._waiting.get(key)) is not None:
             return waiting
-        found = self._connection.execute("SELECT value FROM replies WHERE key = ?", (key,)).fetchone()
+        known = self._known.keys
+        if known is not None and key[:BEGINNING] not in known:
+            return None
+        found = self._reader.execute("SELECT value FROM replies WHERE key = ?", (key,)).fetchone()
         return found[0] if found else None
 
     async def put(self, key: bytes, value: bytes) -> None:
@@ -74,22 +119,35 @@ class ReplyCache:
         async with self._writing:
             batch = list(self._waiting.items())
             await asyncio.to_thread(self._write, batch)
-            for key, _ in batch:
-                self._waiting.pop(key, None)
+            self._known.learn(key for key, _ in batch)
+            for key, value in batch:
+                # Another value may have been put under the key meanwhile.
+                if self._waiting.get(key) is value:
+                    del self._waiting[key]
 
     def _write(self, batch: list[tuple[bytes, bytes]]) -> None:
         now = time()
-        self._connection.execute("BEGIN IMMEDIATE")
-        self._connection.executemany("REPLACE INTO replies VALUES (?, ?, ?)", [(*pair, now) for pair in batch])
-        self._connection.execute("COMMIT")
+        self._writer.execute("BEGIN IMMEDIATE")
+        with self._writer:
+            self._writer.executemany("REPLACE INTO replies VALUES (?, ?, ?)", [(*pair, now) for pair in batch])
 
     def size(self) -> CacheSize:
-        count, size = self._connection.execute("SELECT count(*), total(length(value)) FROM replies").fetchone()
+        count, size = self._reader.execute("SELECT count(*), total(length(value)) FROM replies").fetchone()
         return CacheSize(int(count), int(size))
 
     def clear(self, *, older_than_days: float = 0.0) -> int:
         """Forget replies, all or those of a certain age; how many there were."""
         before = time() - older_than_days * 86_400
-        gone = self._connection.execute("DELETE FROM replies WHERE made_at <= ?", (before,)).rowcount
-        self._connection.execute("VACUUM")
+        gone = self._writer.execute("DELETE FROM replies WHERE made_at <= ?", (before,)).rowcount
+        self._writer.execute("VACUUM")
         return gone
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    with ExitStack() as undone:
+        connection = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
+        undone.callback(connection.close)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        undone.pop_all()
+    return connection

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import msgspec
+from sqlalchemy import Connection
 
 from assay.model.case import Case
 from assay.model.result import Result
@@ -16,8 +17,10 @@ from assay.model.summary import Summary
 from assay.model.verdict import Verdict
 from assay.store.database import WAIT_SECONDS, Database
 from assay.store.opening import open_database
+from assay.store.queries import columns as column_queries
 from assay.store.queries import results as result_queries
 from assay.store.queries import runs as run_queries
+from assay.store.queries.columns import Attempts, Face, Measured, PartOutcome
 from assay.store.summary import summarise
 from assay.store.writing import Batch, write
 
@@ -165,3 +168,23 @@ class Store:
 
     async def summary(self, run_id: str) -> Summary:
         return await self._database.read(summarise, run_id, self._clock())
+
+    async def columns(self, run_id: str) -> tuple[Attempts, list[Measured]]:
+        """Every result of a run, and every grader's and rule's grades, in columns; no body is read."""
+        return await self._database.read(_columns, run_id)
+
+    async def faces(self, run_id: str) -> list[Face]:
+        """The tags and labels of every case of a run."""
+        return await self._database.read(column_queries.faces, run_id)
+
+    async def part_outcomes(self, run_id: str, positions: Sequence[int]) -> list[PartOutcome]:
+        """How the criteria and rules of some results ended."""
+        return await self._database.read(column_queries.part_outcomes, run_id, positions)
+
+    async def changed_cases(self, first: str, second: str) -> list[tuple[Case, Case]]:
+        """The cases that two runs share by id and that ask or expect something else in the second."""
+        return await self._database.read(column_queries.changed_cases, first, second)
+
+
+def _columns(connection: Connection, run_id: str) -> tuple[Attempts, list[Measured]]:
+    return column_queries.attempts(connection, run_id), column_queries.measures(connection, run_id)

@@ -11,7 +11,7 @@ from math import isfinite
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, Dialect, Table, bindparam, delete, select, update
+from sqlalchemy import Connection, Dialect, Table, bindparam, delete, func, select, update
 from sqlalchemy.exc import IntegrityError
 
 from assay.errors import Conflict, NotFound
@@ -111,11 +111,19 @@ def write(connection: Connection, run_id: str, batch: Batch, now: datetime) -> N
 
 def _forget_scores(connection: Connection, run_id: str, positions: Sequence[int]) -> None:
     """Scores of an earlier attempt may be more in number than those of the new one."""
-    near = scores.c.position.between(min(positions), max(positions))
     # Most batches are new: one look is cheaper than one delete for each result.
-    if connection.scalar(select(scores.c.position).where(scores.c.run_id == run_id, near).limit(1)) is not None:
+    near = (run_id, min(positions), max(positions))
+    if connection.exec_driver_sql(_first_score(connection.dialect), near).scalar() is not None:
         old = delete(scores).where(scores.c.run_id == run_id, scores.c.position == bindparam("old"))
         connection.execute(old, [{"old": position} for position in positions])
+
+
+@lru_cache
+def _first_score(dialect: Dialect) -> str:
+    """The first position of a run between two that has a score."""
+    near = scores.c.position.between(bindparam("low"), bindparam("high"))
+    found = select(func.min(scores.c.position)).where(scores.c.run_id == bindparam("run"), near)
+    return str(found.compile(dialect=dialect))
 
 
 @lru_cache

@@ -10,15 +10,17 @@ from assay.graders.base import Binding, Setting
 from assay.graders.builtin_judged import judged_graders
 from assay.graders.expected_outcome import ExpectedOutcomeGrader
 from assay.graders.judged import JudgedGrader
-from assay.model.case import Case, World
+from assay.model.case import Case, Scenario, World
 from assay.model.expectation import Criteria, Criterion, Goal, Qualities, ReferenceAnswer, WeightedCriteria
 from assay.model.rubric import Rubric, Rule, Severity
 from assay.model.score import Score, Unscored, Why
+from assay.model.simulation import Ending, Simulation
 from assay.policies.profiles import EXPLAIN_EVALS
 from assay.testing import ScriptedJudge, a_case, a_transcript
 
 RUBRIC = Rubric(name="Shop", rules=(Rule(id="BRIEF", name="Brief", severity=Severity.LOW),))
 ONE = (Criterion(id="c", text="Greets"),)
+SAID = a_transcript("Hi", simulation=Simulation(user="offline", ending=Ending.GOAL_REACHED))
 
 
 def wanted_by(name: str) -> Case:
@@ -31,6 +33,7 @@ def wanted_by(name: str) -> Case:
         "expected_outcome": a_case(Goal(text="Refunded"), world=World.TEST_SET),
         "weighted_criteria": a_case(WeightedCriteria(criteria=ONE), world=World.LEGAL),
         "reference_answer": a_case(ReferenceAnswer(answers=("42",)), world=World.LEGAL),
+        "simulator_fidelity_judged": a_case(input=Scenario(persona="Curt", initial_message="Hi")),
     }.get(name, a_case(world=World.GOLDEN))
 
 
@@ -66,6 +69,7 @@ def test_there_is_one_grader_for_each_judged_name_of_the_design() -> None:
         "tool_use_quality",
         "multi_turn_general_quality",
         "multi_turn_text_quality",
+        "simulator_fidelity_judged",
     ]
 
 
@@ -96,7 +100,7 @@ def test_it_wants_its_own_cases_and_no_other(grader: Binding) -> None:
 )
 async def test_an_unreadable_judge_is_an_error_and_never_a_value(grader: Binding, reply: Any) -> None:
     bound = grader.bind(Setting(judge=ScriptedJudge({grader.name: reply}), rubric=RUBRIC))
-    for grade in await bound.grade(wanted_by(grader.name), a_transcript("Hi")):
+    for grade in await bound.grade(wanted_by(grader.name), SAID):
         assert isinstance(grade, Unscored)
         assert grade.why is Why.ERROR or "single turn" in grade.reason
 

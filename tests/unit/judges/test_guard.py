@@ -18,7 +18,7 @@ from assay.testing import ScriptedJudge, a_case, a_transcript
 from judge_questions import EVERY_PROMPT, GRADERS, a_question
 
 EMPTY = Transcript(answer="")
-ABOUT_NO_ANSWER = {"RetrievalExplain"}
+ABOUT_NO_ANSWER = {"RetrievalExplain", "simulator_fidelity_judged"}
 
 
 @pytest.mark.parametrize(
@@ -94,6 +94,8 @@ ONLY_TOOLS = Message(role=Role.ASSISTANT, content="I will hand over", tool_calls
         ("RelevanceExplain", (SAID, ONLY_TOOLS), False),
         ("reference_answer", (SAID,), False),
         ("RetrievalExplain", (), True),
+        ("simulator_fidelity_judged", (Message(role=Role.USER, content="Hello"),), True),
+        ("simulator_fidelity_judged", (), True),
     ],
 )
 async def test_what_the_judge_would_see_besides_the_answer_counts(

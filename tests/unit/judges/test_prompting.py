@@ -19,7 +19,7 @@ from assay.judges.base import Question
 from assay.judges.documents import Documents
 from assay.judges.prompt_files import part
 from assay.judges.prompting import messages, prompt_for, reply_schema
-from assay.model.case import SingleTurn
+from assay.model.case import Fact, PlanStep, Scenario, SingleTurn
 from assay.model.score import Part
 from assay.model.transcript import Message, Role, ToolCall, ToolResult, Transcript
 from assay.testing import a_case, a_transcript
@@ -134,12 +134,34 @@ def test_a_rendered_prompt_is_what_it_was(name: str) -> None:
         ("tool_use_quality", [RAW_OUTPUT, "send_letter"], []),
         ("multi_turn_general_quality", ["It is 1234.", "[turn 5] Agent"], [RAW_OUTPUT]),
         ("multi_turn_text_quality", ["It is 1234."], [RAW_OUTPUT]),
+        (
+            "simulator_fidelity_judged",
+            [
+                "persona:\n| PERSONA: in a hurry",
+                "opening message:\n| Where is my order A-1?",
+                "goal:\n| AIM: to know the day",
+                "facts they hold:\n| post code: 1234\n| colour: UNASKED: green",
+                "PLAN: ask for a refund",
+                "when a day is named: PLAN: say thanks",
+                "messages they may send at most:\n| 5",
+                "It is 1234.",
+            ],
+            [RAW_OUTPUT, "STATEMENT", "You are Moss", "send_letter", "THINKING-ALOUD"],
+        ),
     ],
 )
 def test_a_judge_sees_what_it_needs_and_no_more(grader: str, present: list[str], absent: list[str]) -> None:
     text = asked(a_question(grader))
     assert [words for words in present if words not in text] == []
     assert [words for words in absent if words in text] == []
+
+
+def test_what_a_simulated_user_was_not_given_is_not_mentioned_and_other_users_have_no_part() -> None:
+    bare = Scenario(persona="Curt", initial_message="Hi")
+    text = asked(a_question("simulator_fidelity_judged", case=a_case(input=bare)))
+    assert [word for word in ("goal:\n", "facts they hold", "plan:\n") if word in text] == []
+    written = asked(a_question("simulator_fidelity_judged", case=a_case()))
+    assert "messages they may send" not in written
 
 
 def test_every_judged_grader_of_the_kit_is_in_the_tests() -> None:
@@ -230,7 +252,15 @@ ATTACKS = st.one_of(
 @settings(max_examples=60, deadline=None)
 @given(attack=ATTACKS)
 @pytest.mark.parametrize(
-    "name", ["criteria", "rubric_rule", "weighted_criterion_binary", "RelevanceExplain", "ToolCallAccuracyExplain"]
+    "name",
+    [
+        "criteria",
+        "rubric_rule",
+        "weighted_criterion_binary",
+        "RelevanceExplain",
+        "ToolCallAccuracyExplain",
+        "simulator_fidelity_judged",
+    ],
 )
 def test_nothing_that_others_wrote_gets_out_of_its_block(name: str, attack: str) -> None:
     quiet, loud = (asked(attacked(EVERY_PROMPT[name], text)) for text in ("quiet", f"x{attack}"))
@@ -264,6 +294,9 @@ def attacked(question: Question, text: str) -> Question:
     given = question.case.input
     if isinstance(given, SingleTurn):
         given = replace(given, message=text, context=text)
+    if isinstance(given, Scenario):
+        held = (Fact(name="post code", value=text),)
+        given = replace(given, persona=text, goal=text, facts=held, plan=(PlanStep(say=text),))
     return replace(question, transcript=transcript, case=replace(question.case, input=given))
 
 
@@ -278,6 +311,7 @@ def attacked(question: Question, text: str) -> Question:
         ("weighted_criterion_graded", {"reason": "r", "evidence": [], "score": 0.25}),
         ("response_correctness", {"reason": "r", "evidence": [], "score": 0}),
         ("response_correctness", {"reason": "r", "evidence": [], "score": "n/a"}),
+        ("simulator_fidelity_judged", {"reason": "r", "evidence": ["turn 3"], "score": 2}),
         ("safety", {"reason": "r", "evidence": [], "verdicts": [{"criterion": "c", "reasoning": "r", "passed": True}]}),
     ],
 )
@@ -297,6 +331,7 @@ def test_a_reply_that_fits_the_schema_can_be_read(name: str, reply: dict[str, ob
         ("RelevanceExplain", {"reason": "r", "evidence": [], "score": 6}),
         ("RelevanceExplain", {"evidence": [], "score": 5}),
         ("criteria", {"reason": "r", "evidence": [], "passed": "n/a"}),
+        ("simulator_fidelity_judged", {"reason": "r", "evidence": [], "score": "n/a"}),
         ("criteria", {"reason": "r", "evidence": [], "passed": True, "score": 1}),
     ],
 )

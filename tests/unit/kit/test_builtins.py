@@ -13,11 +13,22 @@ def test_the_names_and_their_order_are_fixed() -> None:
     kit = builtin_kit([Profile(name="b"), Profile(name="a")])
     assert kit.dialects.names() == ["explain", "golden", "simulation", "test-set", "legal"]
     assert kit.targets.names() == ["recorded"]
+    assert kit.kinds.names() == [
+        "http",
+        "function",
+        "command",
+        "adk",
+        "adk-agent",
+        "langgraph",
+        "openai-agents",
+        "pydantic-ai",
+    ]
+    assert kit.users.names() == []
     assert kit.profiles.names() == ["b", "a"]
     assert list(kit.policies) == ["explain", "golden", "test-set", "legal", "plain"]
     assert len(kit.contracts) == 5
     names = kit.graders.names()
-    assert len(names) == len(set(names)) == 56
+    assert len(names) == len(set(names)) == 58
     assert names == builtin_kit([]).graders.names()
     assert names[:3] == ["choice", "tool_calls", "tool_usage_accuracy"]
     assert names[-1] == "sandbox_usage"

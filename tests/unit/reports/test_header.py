@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from assay.model.run import Counts, DatasetPin, RunState
 from assay.model.score import Direction
-from assay.reports.header import facts, graders_together, next_steps, quoted, repeats_note, warning
+from assay.reports.header import facts, graders_together, next_steps, notes, quoted, warning
 from assay.reports.marks import needed
 from unit.reports.northwind import SUPPORT_PINS, a_run, refund_results, summary_of
 
@@ -50,8 +52,27 @@ def test_a_run_that_needed_no_judge_is_not_blamed_for_having_none() -> None:
 
 
 def test_repeats_widen_the_doubt_and_the_report_says_so() -> None:
-    assert repeats_note(a_run(Counts())) == ""
-    assert repeats_note(a_run(Counts(), pins={"repeat": 3})).startswith("Each case was tried 3 times")
+    assert list(notes(summary_of(refund_results()))) == []
+    assert list(notes(summary_of(refund_results(), pins={"repeat": 3}))) == [
+        "Each case was tried 3 times; repeats are alike, so the true intervals are wider."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("pins", "said"),
+    [
+        ({"simulator": "offline"}, [("user", "simulated: offline")]),
+        (
+            {"simulator": "openai:gpt-5", "replays": 2},
+            [("user", "simulated: openai:gpt-5, spoiled conversations played again up to 2 times")],
+        ),
+        ({"simulator": "offline", "replays": 1}, [("user", "simulated: offline, a spoiled conversation played again")]),
+        ({"replays": 2}, []),
+    ],
+    ids=["a program", "a model, played again", "once", "nobody was simulated"],
+)
+def test_who_played_the_user_is_a_fact_of_the_run(pins: dict[str, Any], said: list[tuple[str, str]]) -> None:
+    assert [fact for fact in facts(a_run(Counts(), pins=pins)) if fact[0] == "user"] == said
 
 
 def test_the_candidates_of_one_grader_stand_together() -> None:

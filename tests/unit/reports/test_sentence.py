@@ -21,11 +21,11 @@ def summary(counts: Counts, candidates: dict[str, Counts] | None = None) -> Summ
         (Counts(total=12, passed=8, failed=4), "8 of 12 passed (66.7 %, likely 39–86 %)."),
         (
             Counts(total=12, passed=12),
-            "All 12 passed; with so many cases up to about 24.2 % could still fail.",
+            "All 12 passed; with no more than that, up to about 24.2 % could still fail.",
         ),
         (
             Counts(total=13, passed=12, errored=1),
-            "All decided 12 passed; with so many cases up to about 24.2 % could still fail."
+            "All 12 that could be decided passed; with no more than that, up to about 24.2 % could still fail."
             " 1 errored: not counted as failures.",
         ),
         (

@@ -61,6 +61,9 @@ class Reader:
 class Measure:
     """A grader that measures and does not judge."""
 
+    only_in = (World.GOLDEN,)
+    or_recorded = True
+
     def __init__(
         self,
         name: str,

@@ -50,7 +50,8 @@ def tokens(text: str) -> tuple[str, ...]:
 def folded_text(text: str) -> str:
     """One spelling for letters and figures; the words are still where they were."""
     text = _ROMAN.sub(_arabic, _ONE_LETTER.sub(lambda found: found[1] + str(_NUMERALS[found[2]]), _repaired(text)))
-    text = "".join(mark for mark in normalize("NFKD", text) if category(mark) not in _UNSEEN)
+    if not text.isascii():
+        text = "".join(mark for mark in normalize("NFKD", text) if category(mark) not in _UNSEEN)
     text = _CODED.sub(_as_one, text)
     text = _APOSTROPHE.sub("", _POSSESSIVE.sub("", text.casefold())).replace("&", " and ").replace("−", "-")
     text = _POINT.sub(".", text)

@@ -14,6 +14,7 @@ SMALL = {word: value for value, word in enumerate(_UNITS.split())}
 SMALL |= {word: value for value, word in enumerate(_ORDINALS.split())}
 TENS = {word: 20 + 10 * place for place, word in enumerate(_TENS.split())}
 TENS |= {word[:-1] + "ieth": value for word, value in TENS.items()}
+_BEGINS = frozenset({*SMALL, *TENS, "a", "an"})
 LARGE = {"dozen": 12, "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 
 
@@ -25,6 +26,10 @@ def spelled_numbers(words: Sequence[str]) -> list[str]:
 def _replaced(words: Sequence[str]) -> Iterator[str]:
     place = 0
     while place < len(words):
+        if (word := words[place]) not in _BEGINS and not word[0].isdigit():  # nearly every word
+            yield word
+            place += 1
+            continue
         value, length = _number_at(words, place)
         if length:
             yield _figures(value)

@@ -88,7 +88,9 @@ def headers(spec: ModelSpec, key: str) -> dict[str, str]:
 def body(spec: ModelSpec, request: Request, settings: CallSettings) -> bytes:
     # Servers that only resemble OpenAI's know the older name.
     longest = "max_completion_tokens" if spec.provider is Provider.OPENAI else "max_tokens"
-    return msgspec.json.encode(fields(request, settings, longest=longest) | {"model": spec.model} | settings.extra)
+    asked = fields(request, settings, longest=longest)
+    asked["model"] = spec.model
+    return msgspec.json.encode(asked | settings.extra if settings.extra else asked)
 
 
 def fields(request: Request, settings: CallSettings, *, longest: str, seed: str = "seed") -> dict[str, Any]:

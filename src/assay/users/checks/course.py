@@ -12,7 +12,6 @@ from assay.users.asked import asks_beyond, is_asked
 from assay.users.checks.plan import is_said, step_words
 from assay.users.checks.talk import Talk, Turn
 from assay.users.conditions import Holds, any_holds, holds
-from assay.users.handoff import hands_off
 from assay.users.speech import (
     alike,
     is_closing,
@@ -133,9 +132,11 @@ def _left_unsaid(talk: Talk) -> str:
     """A step that was due and that neither side came to."""
     everything = "\n".join([*(turn.text for turn in talk.turns), *(one.text for one in talk.exchanges)])
     said = "\n".join(turn.text for turn in talk.later)
+    spoken = {turn.text for turn in talk.later}
     for step in talk.scenario.plan:
         if (
-            step_words(step)
+            step.say not in spoken
+            and step_words(step)
             and _is_due(talk, step)
             and not is_said(step, everything, ANSWERED)
             and not is_said(step, said, ANSWERED)
@@ -170,7 +171,7 @@ def _may_be_handed_off(talk: Talk) -> bool:
     last = talk.exchanges[-1]
     return (
         bool(last.calls)
-        or any(hands_off(one.reply) for one in talk.exchanges)
+        or talk.handed_off is not None
         or bool(_TO_PEOPLE.search(plain(last.text)))
     )
 
@@ -184,7 +185,7 @@ def _went_on(talk: Talk) -> Iterator[Slip]:
 
 
 def _too_long(talk: Talk, turn: Turn) -> str:
-    if any(hands_off(one.reply) for one in turn.replies):
+    if talk.handed_off and talk.handed_off < turn.number:
         return "goes on after the agent handed over to a person"
     if turn.number > talk.scenario.max_turns:
         return f"sends more than {talk.scenario.max_turns} messages"
@@ -205,6 +206,8 @@ def _too_long(talk: Talk, turn: Turn) -> str:
 
 def _still_due(talk: Talk, turn: Turn) -> bool:
     """The turn says a step of the plan."""
+    if (said := talk.steps.get(turn.text)) and not said.when:
+        return True
     return any(
         is_said(step, turn.text, 0.5) and (not step.when or holds(step.when, turn.replies[-1]) is not Holds.NO)
         for step in talk.scenario.plan

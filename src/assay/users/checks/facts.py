@@ -63,7 +63,7 @@ CLOSE = 2
 
 def fact_slips(talk: Talk) -> Iterator[Slip]:
     """Every invented, wrong or unasked fact after the opening."""
-    for turn in talk.later:
+    for turn in talk.own_words:
         known = "\n".join((talk.held, turn.heard, *turn.own))
         odd = [*odd_ones(turn.text, turn.before, known), *odd_names(turn, known, talk)]
         found = [_blamed(talk, turn, one) for one in odd]

@@ -113,7 +113,7 @@ def manner_slips(talk: Talk) -> Iterator[Slip]:
     """Turns that are plainly not in the manner, or not in the language."""
     persona = plain(talk.scenario.persona)
     opened_in = language_of(talk.scenario.initial_message)
-    for turn in talk.later:
+    for turn in talk.own_words:
         if (found := _style(persona, turn)) or (found := _other_language(talk, turn, opened_in)):
             yield turn.slip(SlipKind.OUT_OF_PERSONA, *found)
 

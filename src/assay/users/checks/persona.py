@@ -114,7 +114,7 @@ ECHOED = 6
 
 def persona_slips(talk: Talk) -> Iterator[Slip]:
     """One slip for each turn that no longer sounds like the person: the first thing that shows it."""
-    for turn in talk.later:
+    for turn in talk.own_words:
         if found := _first(talk, turn):
             yield turn.slip(SlipKind.OUT_OF_PERSONA, *found)
 

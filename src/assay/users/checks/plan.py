@@ -77,7 +77,9 @@ def plan_slips(talk: Talk) -> Iterator[Slip]:
     """Every turn that leaves the plan, with the first reason."""
     yield from _opening(talk)
     for turn in talk.later:
-        found = _too_soon(talk, turn) or _against(talk, turn) or _turned_back(talk, turn) or _other_wish(talk, turn)
+        found = _too_soon(talk, turn)
+        if not found and turn.text not in talk.steps:
+            found = _against(talk, turn) or _turned_back(talk, turn) or _other_wish(talk, turn)
         if found:
             yield turn.slip(SlipKind.OFF_PLAN, *found)
 
@@ -101,6 +103,8 @@ def is_said(step: PlanStep, text: str, least: float = SAID) -> bool:
 
 def _too_soon(talk: Talk, turn: Turn) -> tuple[str, str] | None:
     """A step whose condition never held. What goal, persona or another step say anyway is no step of its own."""
+    if not any(step.when for step in talk.scenario.plan):
+        return None
     free = roots(
         "\n".join(
             (

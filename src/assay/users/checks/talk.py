@@ -8,9 +8,10 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from assay.model.case import Scenario
+from assay.model.case import PlanStep, Scenario
 from assay.model.simulation import Ending, Slip, SlipKind
 from assay.model.transcript import Message
+from assay.users.handoff import hands_off
 from assay.users.stops import Exchange, exchanges
 
 LONGEST = 160
@@ -62,6 +63,21 @@ class Talk:
     def later(self) -> tuple[Turn, ...]:
         """The turns after the opening, which is given."""
         return self.turns[1:]
+
+    @cached_property
+    def own_words(self) -> tuple[Turn, ...]:
+        """Of these the ones in the user's own words: what the plan says word for word, the scenario answers for."""
+        return tuple(turn for turn in self.later if turn.text not in self.steps)
+
+    @cached_property
+    def steps(self) -> dict[str, PlanStep]:
+        """The steps of the plan by their words."""
+        return {step.say: step for step in self.scenario.plan}
+
+    @cached_property
+    def handed_off(self) -> int | None:
+        """The number of the exchange in which the agent handed over to a person."""
+        return next((place for place, one in enumerate(self.exchanges, 1) if hands_off(one.reply)), None)
 
     @cached_property
     def last_reply(self) -> str:

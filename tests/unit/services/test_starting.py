@@ -1,0 +1,112 @@
+"""The first files: they are written whole or not at all, and each of them is sound."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from assay.config import Settings, load
+from assay.dialects.golden import GoldenDialect
+from assay.dialects.reading import read_cases
+from assay.dialects.test_set import TestSetDialect
+from assay.errors import ConfigInvalid, Conflict
+from assay.model.case import Scenario, Script, SingleTurn
+from assay.model.expectation import ToolCalls
+from assay.services.starting import FILES, GOLDEN, TARGET, TEST_SET, Begun, begin, source
+from assay.targets.chat_block import read_chat
+from assay.targets.command import CommandKind
+from assay.targets.http import HttpKind
+from assay.targets.making import Wish
+
+
+def test_everything_is_written_into_a_folder_that_need_not_be_there(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "place"
+    assert begin(folder) == Begun(folder=str(folder), written=FILES)
+    found = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    assert found == sorted(FILES)
+
+
+def test_nothing_else_lies_among_the_files_to_be_written() -> None:
+    kept = [path for path in source().rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    assert sorted(path.relative_to(source()).as_posix() for path in kept) == sorted(FILES)
+
+
+def test_a_second_time_changes_nothing(tmp_path: Path) -> None:
+    begin(tmp_path)
+    assert begin(tmp_path) == Begun(folder=str(tmp_path), unchanged=FILES)
+
+
+def test_what_would_be_lost_is_named_and_nothing_is_written(tmp_path: Path) -> None:
+    (tmp_path / "evaluation" / "datasets").mkdir(parents=True)
+    for name in ("assay.yaml", TEST_SET):
+        (tmp_path / name).write_text("mine", encoding="utf-8")
+    with pytest.raises(Conflict) as raised:
+        begin(tmp_path)
+    assert str(raised.value) == (
+        f"{tmp_path} has assay.yaml, {TEST_SET} already; nothing was written (--force overwrites)"
+    )
+    assert (tmp_path / "assay.yaml").read_text("utf-8") == "mine"
+    assert not (tmp_path / "support_agent.py").exists()
+
+
+def test_force_overwrites(tmp_path: Path) -> None:
+    (tmp_path / "assay.yaml").write_text("mine", encoding="utf-8")
+    assert begin(tmp_path, force=True).written == FILES
+    assert (tmp_path / "assay.yaml").read_bytes() == (source() / "assay.yaml").read_bytes()
+
+
+def test_a_folder_that_is_a_file_is_refused_with_its_name(tmp_path: Path) -> None:
+    (tmp_path / "here").write_text("a file", encoding="utf-8")
+    with pytest.raises(ConfigInvalid, match=r"here.*cannot be written"):
+        begin(tmp_path / "here")
+
+
+def test_the_settings_are_valid_and_free() -> None:
+    settings = load(source(), {})
+    assert (settings.judge, settings.simulator) == ("offline", "offline")
+    assert settings.targets == {TARGET: {"kind": "function", "function": "support_agent.py:answer"}}
+
+
+def uncommented(folder: Path) -> Settings:
+    """The settings with every commented one switched on: those are the comments that read `# name: …` or `# - …`."""
+    text = (source() / "assay.yaml").read_text("utf-8")
+    on = re.sub(r"^( *)# ((?: {2})*(?:- |\w+:(?: |$)).*)$", r"\1\2", text, flags=re.MULTILINE)
+    (folder / "assay.yaml").write_text(on.replace("node bot.js", f"{sys.executable} bot.js"), encoding="utf-8")
+    return load(folder, {})
+
+
+def test_what_is_commented_out_would_be_valid_too(tmp_path: Path) -> None:
+    settings = uncommented(tmp_path)
+    assert (settings.turn_seconds, settings.plugins, list(settings.profiles)) == (60, ("our_graders.py",), ["strict"])
+    assert settings.target_settings.max_tokens == 800
+    kinds = {name: block.pop("kind") for name, block in settings.targets.items()}
+    assert kinds == {"agent": "function", "bot": "http", "program": "command", "model": "chat"}
+    for kind in (HttpKind(), CommandKind()):
+        name = next(name for name in kinds if kinds[name] == kind.name)
+        wish = Wish(name=name, settings=settings.targets[name], folder=tmp_path, environ={"BOT_TOKEN": "x"})
+        assert kind.make(wish).name == name
+    chat, scripts = read_chat("model", settings.targets["model"])
+    assert (chat.model, chat.agent, list(scripts)) == ("openai:gpt-5-mini", "support", ["look_up_order"])
+
+
+def test_the_test_set_has_a_question_and_a_conversation_with_facts_and_a_plan() -> None:
+    question, talk = read_cases(source() / TEST_SET, TestSetDialect())
+    assert isinstance(question.input, SingleTurn)
+    assert isinstance(talk.input, Scenario)
+    assert [fact.name for fact in talk.input.facts] == ["order number", "payment"]
+    assert [step.when for step in talk.input.plan] == ["the agent offers a voucher", "the agent calls refund_order"]
+
+
+def test_the_golden_questions_name_tool_calls() -> None:
+    cases = list(read_cases(source() / GOLDEN, GoldenDialect()))
+    assert all(isinstance(case.input, Script) for case in cases)
+    called = [
+        [call.name for call in each.expected]
+        for case in cases
+        for each in case.expectations
+        if isinstance(each, ToolCalls)
+    ]
+    assert called == [["look_up_order"], ["look_up_order", "refund_order"]]
