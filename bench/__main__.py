@@ -9,7 +9,18 @@ from importlib import import_module
 
 from assay.main import GC_THRESHOLD
 
-ALL = ("reading", "grading", "storing", "end_to_end", "starting", "calling", "judging", "chatting", "offline_agreement")
+ALL = (
+    "reading",
+    "grading",
+    "storing",
+    "end_to_end",
+    "starting",
+    "calling",
+    "judging",
+    "chatting",
+    "conversing",
+    "offline_agreement",
+)
 
 gc.set_threshold(*GC_THRESHOLD)
 for name in sys.argv[1:] or ALL:

@@ -1,4 +1,4 @@
-"""1,000 scenarios of six turns with a bot that takes 100 ms for each, 200 of them at a time: from the file to the store,
+"""1,000 scenarios of six turns with a bot that takes 100 ms for each, 200 at a time: from the file to the store,
 users played by program, every conversation checked, graded and kept. The ideal is what the bot's own time comes to; a
 bare aiohttp loop, which sends the same number of messages and keeps nothing, is measured in the same run.
 """
@@ -50,14 +50,19 @@ ANSWERS = (
 
 
 def main() -> None:
-    print(f"{CASES:,} scenarios of {len(SAID)} turns at {1000 * LATENCY:.0f} ms, {AT_ONCE} at a time, from file to store")
+    print(
+        f"{CASES:,} scenarios of {len(SAID)} turns at {1000 * LATENCY:.0f} ms, {AT_ONCE} at a time, from file to store"
+    )
     with serving() as url, tempfile.TemporaryDirectory() as name:
         dataset = Path(name) / "week.json"
         dataset.write_text(json.dumps(test_set(CASES)), encoding="utf-8")
         for number in range(1, ROUNDS + 1):
             loop, ours = bare(url), run(url, dataset)
             share = ours.wall / IDEAL
-            print(f"  {number}. bare loop {shown(loop)}; Assay {shown(ours)} = {share:.2f} x the ideal {IDEAL:g} s,", end="")
+            print(
+                f"  {number}. bare loop {shown(loop)}; Assay {shown(ours)} = {share:.2f} x the ideal {IDEAL:g} s,",
+                end="",
+            )
             print(f" wanted <= {MOST}: {'held' if share <= MOST else 'MISSED'}")
 
 

@@ -79,6 +79,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     images: bool = True
     rates: dict[str, Rates] = field(default_factory=dict)
     retry: Patience = Patience()
+    gates: tuple[str, ...] = ()
 
 
 def load(folder: Path, environ: Mapping[str, str], file: Path | None = None) -> Settings:

@@ -21,7 +21,11 @@ COMMANDS = {
     "runs": "List the runs.",
     "show": "One run in numbers, or one of its cases in full.",
     "results": "The results of a run, for other programs.",
+    "compare": "Is one run better than another? Case by case.",
     "report": "Write a run as HTML, Markdown, CSV or JSON lines.",
+    "plan": "How many cases and repeats it takes to see a difference.",
+    "trend": "The runs of an agent over time, and where they changed.",
+    "gate": "Hold a run to gates: pass rates, regressions, latency, cost.",
     "judge": "How far a judge can be trusted.",
     "cache": "The cache of model replies: its size, or clear it.",
     "schema": "The JSON Schema of a dialect.",
@@ -58,8 +62,8 @@ def program() -> None:
 
     Start with `assay demo`. Then `assay validate FILE` and `assay run FILE`.
 
-    Exit codes: 0 done · 1 Assay broke · 2 you must act (bad file, option, setting) · 3 some cases errored ·
-    130 interrupted (resume it).
+    Exit codes: 0 done, every gate held · 1 Assay broke · 2 you must act (bad file, option, setting) ·
+    3 some cases errored · 100 a gate failed · 101 a gate is inconclusive · 130 interrupted (resume it).
     """
 
 

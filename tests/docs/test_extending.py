@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -13,8 +14,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
-PLUGIN = re.findall(r"```python\n(.+?)```", PAGE, re.DOTALL)[0]
-COMMAND = re.findall(r"```bash\n(.+?)```", PAGE, re.DOTALL)[0].split()
+PLUGIN, DESK, CONVERSATION = re.findall(r"```python\n(.+?)```", PAGE, re.DOTALL)
+COMMAND, DESK_COMMANDS = (text.split("\n") for text in re.findall(r"```bash\n(.+?)\n```", PAGE, re.DOTALL))
+SETTINGS, DESK_SETTINGS = re.findall(r"```yaml\n(.+?)```", PAGE, re.DOTALL)
 
 
 @pytest.fixture
@@ -39,6 +41,12 @@ def assay(folder: Path, *words: str, **environ: str) -> subprocess.CompletedProc
     )
 
 
+def words(command: str) -> list[str]:
+    program, *rest = shlex.split(command)
+    assert program == "assay"
+    return rest
+
+
 def verdicts(folder: Path) -> dict[str, str]:
     printed = assay(folder, "results", "--json").stdout
     return {result["test_case_id"]: result["verdict"] for result in json.loads(printed)}
@@ -46,16 +54,14 @@ def verdicts(folder: Path) -> dict[str, str]:
 
 def test_the_plugin_works_from_its_file(workplace: Path) -> None:
     (workplace / "shop_plugin.py").write_text(PLUGIN, encoding="utf-8")
-    assert COMMAND[0] == "assay"
-    done = assay(workplace, *COMMAND[1:])
+    done = assay(workplace, *words(COMMAND[0]))
     assert done.returncode == 0, done.stderr
     assert verdicts(workplace) == {"opening": "passed", "chatty": "failed"}
 
 
 def test_the_plugin_works_from_the_settings(workplace: Path) -> None:
     (workplace / "shop_plugin.py").write_text(PLUGIN, encoding="utf-8")
-    yaml = next(text for text in re.findall(r"```yaml\n(.+?)```", PAGE, re.DOTALL) if "plugins" in text)
-    (workplace / "assay.yaml").write_text(yaml, encoding="utf-8")
+    (workplace / "assay.yaml").write_text(SETTINGS, encoding="utf-8")
     done = assay(workplace, "run", "faq.csv", "--target", "parrot", "--graders", "word_limit")
     assert done.returncode == 0, done.stderr
 
@@ -72,8 +78,56 @@ def test_the_plugin_works_by_entry_point(workplace: Path) -> None:
     assert verdicts(workplace)["opening"] == "passed"
 
 
-@pytest.mark.parametrize("kind", ["FaqDialect", "Parrot", "WordLimit"])
-def test_each_part_of_the_plugin_is_under_twenty_lines(kind: str) -> None:
-    body = re.search(rf"class {kind}\b.+?(?=\n\n\n|\Z)", PLUGIN, re.DOTALL)
+@pytest.fixture
+def desk(tmp_path: Path) -> Path:
+    inputs = {"persona": "Insists", "initial_message": "My lamp is broken.", "max_turns": 4}
+    expected = {"success_criteria": ["The agent greets"]}
+    item = {"item_id": "lamp", "type": "scenario", "name": "Lamp", "inputs": inputs, "expected": expected}
+    (tmp_path / "scenarios.json").write_text(json.dumps({"items": [item]}), encoding="utf-8")
+    (tmp_path / "desk_plugin.py").write_text(DESK, encoding="utf-8")
+    (tmp_path / "assay.yaml").write_text(DESK_SETTINGS, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize(("command", "greeting"), [*zip(DESK_COMMANDS, ["Good morning.", "Hello."], strict=True)])
+def test_the_kind_and_the_simulated_user_work_from_the_settings(desk: Path, command: str, greeting: str) -> None:
+    done = assay(desk, *words(command))
+    assert done.returncode == 0, done.stderr
+    (result,) = json.loads(assay(desk, "results", "--json").stdout)
+    assert [message["content"] for message in result["output"]["messages"]] == [
+        "My lamp is broken.",
+        f"{greeting} You said: My lamp is broken.",
+        "Once more: My lamp is broken.",
+        f"{greeting} You said: Once more: My lamp is broken.",
+    ]
+    played = result["simulation"]
+    assert (played["user"], played["ending"], played["reason"]) == ("insistent", "gave_up", "asked 2 times")
+
+
+def test_a_kind_that_lacks_a_setting_says_which(desk: Path) -> None:
+    (desk / "assay.yaml").write_text(DESK_SETTINGS.replace(', greeting: "Good morning."', ""), encoding="utf-8")
+    done = assay(desk, *words(DESK_COMMANDS[0]))
+    assert done.returncode == 2
+    assert "`targets.reception.greeting`: is needed" in done.stderr
+
+
+def test_the_conversation_of_the_page_is_as_it_says(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", CONVERSATION], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "kind", ["FaqDialect", "Parrot", "WordLimit", "DeskKind", "DeskTarget", "Insistent", "InsistentUser"]
+)
+def test_each_part_of_a_plugin_is_under_twenty_lines(kind: str) -> None:
+    body = re.search(rf"class {kind}\b.+?(?=\n\n\n|\Z)", f"{PLUGIN}\n\n\n{DESK}", re.DOTALL)
     assert body is not None
     assert len(body.group().splitlines()) < 20
+
+
+@pytest.mark.parametrize("kinds", [("DeskKind", "DeskTarget"), ("Insistent", "InsistentUser")])
+def test_a_kind_of_target_and_a_user_are_each_under_twenty_lines_in_all(kinds: tuple[str, str]) -> None:
+    bodies = [re.search(rf"class {kind}\b.+?(?=\n\n\n|\Z)", DESK, re.DOTALL) for kind in kinds]
+    assert sum(len(body.group().splitlines()) for body in bodies if body) < 20

@@ -4,7 +4,7 @@ what the last one gave.
 
 `python model_server.py PORT-FILE [good|bad|garbage|flaky|slow|bad-day]` writes its port to the file and serves until it
 is killed. `slow` takes 200 ms for each call; a `bad-day` too, and then one in ten is refused, one in ten breaks, one
-in a hundred never ends.
+in a hundred never ends. Asked to play a user it says three things and has what it wanted.
 """
 
 from __future__ import annotations
@@ -64,6 +64,18 @@ def called(body: dict[str, Any]) -> dict[str, Any] | None:
     return {"role": "assistant", "content": None, "tool_calls": calls}
 
 
+ANSWERED = re.compile(r"^the agent:$", re.MULTILINE)
+USER_SAYS = ("Okay, please go on.", "And what happens next?", "That is good to know, thanks.")
+
+
+def played(body: dict[str, Any]) -> Any:
+    """The next message of a user, by the number of answers seen so far."""
+    seen = len(ANSWERED.findall(body["messages"][-1]["content"]))
+    if seen > len(USER_SAYS):
+        return {"reason": "all was told", "message": "", "ending": "goal_reached"}
+    return {"reason": "there is more to know", "message": USER_SAYS[seen - 1], "ending": None}
+
+
 class Server:
     def __init__(self, mood: str) -> None:
         self.mood = mood
@@ -93,8 +105,10 @@ class Server:
         if self.mood == "garbage":
             text = "%% no idea %%"
         else:
+            asked = list((wanted or {}).get("properties", {}))
             batch = wanted is not None and list(wanted.get("properties", {})) == ["verdicts"]
             value = listed(wanted, body, self.mood) if batch else filled(wanted or {}, self.mood)
+            value = played(body) if "ending" in asked else value
             text = "Answer: A" if wanted is None else json.dumps(value)
         usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
         message = called(body) or {"role": "assistant", "content": text}

@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from assay.errors import Conflict, InputError, NotFound
-from assay.model.case import Scenario, Script
+from assay.model.case import Fact, PlanStep, Scenario, Script
 from assay.model.expectation import Choice, CorrectChoice, Criteria, Criterion, ExpectedCall, ToolCalls
 from assay.model.result import Failure, Result, result_id
 from assay.model.rubric import Severity
 from assay.model.score import OPEN, Direction, Part, Score, Unscored, Why
+from assay.model.simulation import Ending, Fault, Party, Simulation, Slip, SlipKind
 from assay.model.transcript import AgentStep, Mishap, Span, Transcript, Usage
 from assay.model.verdict import Verdict
 from assay.store.store import Store
@@ -27,6 +28,7 @@ from assay.testing import a_case, a_transcript
 from store.making import NOON, OTHER, RUN, a_result, a_run
 
 PART = Part(id="r1", text="Says hello", weight=-2.0, severity=Severity.HIGH, scope="prompt")
+SLIP = Slip(kind=SlipKind.INVENTED_FACT, turn=2, reason="nobody said so", evidence="B-7")
 RICH = [
     a_result(0, case="plain"),
     a_result(1, case="ünïcode — 案例 🎉", candidate="gpt ✓", repeat=3),
@@ -70,11 +72,36 @@ RICH = [
         verdict=Verdict.SKIPPED,
         position=5,
     ),
+    Result(
+        case=a_case(
+            id="live",
+            input=Scenario(
+                persona="calm",
+                initial_message="hi",
+                goal="a refund",
+                facts=(Fact(name="order", value="7", asked_by=("number",)),),
+                plan=(PlanStep(say="thanks", when="it is done"),),
+            ),
+        ),
+        verdict=Verdict.FAILED,
+        transcript=a_transcript(
+            "no",
+            simulation=Simulation(
+                user="offline",
+                ending=Ending.GAVE_UP,
+                reason="refused",
+                slips=(SLIP,),
+                discarded=((SLIP, SLIP), ()),
+            ),
+        ),
+        fault=Fault(party=Party.SIMULATOR, reason="made it up", evidence="B-7"),
+        position=6,
+    ),
 ]
 
 
 async def test_results_are_read_as_they_were_written(store: Store) -> None:
-    await store.create_run(a_run(total=6))
+    await store.create_run(a_run(total=7))
     await store.save(RUN, RICH)
     assert await store.results(RUN) == RICH
     assert [result async for result in store.iterate(RUN, batch=2)] == RICH
@@ -111,7 +138,7 @@ async def test_a_named_candidates_transcript_is_its_own(store: Store) -> None:
 
 
 async def test_saving_twice_changes_nothing(store: Store) -> None:
-    await store.create_run(a_run(total=6))
+    await store.create_run(a_run(total=7))
     await store.save(RUN, RICH)
     before = _everything(store)
     await store.save(RUN, RICH)

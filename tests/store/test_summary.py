@@ -8,11 +8,12 @@ from sqlalchemy import Connection, Select, text
 
 from assay.model.run import Counts, RunState
 from assay.model.score import LIKERT, OPEN, UNIT, Direction, Grade, Part, Scale, Score, Unscored, Why
+from assay.model.simulation import Fault, Party
 from assay.model.summary import GraderSummary, Tally
 from assay.model.verdict import Verdict
 from assay.store.queries.results import page
 from assay.store.store import Store
-from assay.store.summary import grouped, verdicts
+from assay.store.summary import faults, grouped, verdicts
 from store.making import RUN, a_result, a_run
 
 
@@ -174,6 +175,20 @@ async def test_criteria_and_rules_add_up(store: Store) -> None:
     assert [(grader.name, grader.scored) for grader in summary.graders] == [("criteria", 1)]
 
 
+async def test_those_answerable_are_counted_by_party(store: Store) -> None:
+    await store.create_run(a_run(total=5))
+    assert (await store.summary(RUN)).faults == {}
+    parties = [Party.SIMULATOR, None, Party.AGENT, Party.SIMULATOR, Party.JUDGE]
+    results = [
+        a_result(position, Verdict.FAILED, fault=Fault(party=party, reason="because") if party else None)
+        for position, party in enumerate(parties)
+    ]
+    await store.save(RUN, results)
+    assert (await store.summary(RUN)).faults == {"agent": 1, "judge": 1, "simulator": 2}
+    await store.save(RUN, [structs.replace(results[0], fault=None, verdict=Verdict.PASSED)])
+    assert (await store.summary(RUN)).faults == {"agent": 1, "judge": 1, "simulator": 1}
+
+
 async def test_results_that_come_again_are_counted_once(store: Store) -> None:
     await store.create_run(a_run(total=1))
     result = a_result(0, grades=(scored("x", 1), scored("criteria", 1, part=part("c"))))
@@ -197,6 +212,8 @@ async def test_a_summary_reads_indexes_and_nothing_else(store: Store) -> None:
     assert await plan(store, grouped(RUN)) == ["SEARCH scores USING COVERING INDEX ix_scores_summary (run_id=?)"]
     counted = await plan(store, verdicts(RUN))
     assert counted[0].startswith("SEARCH results USING COVERING INDEX")
+    (blamed,) = await plan(store, faults(RUN))
+    assert blamed == "SEARCH results USING COVERING INDEX ix_results_run_id_fault (run_id=? AND fault>?)"
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 
 from assay.config import Settings, load, profiles
 from assay.errors import ConfigInvalid
+from assay.model.calls import CallSettings
 from assay.model.profile import Normalization, Profile
 
 
@@ -38,6 +39,18 @@ def test_the_environment_wins_over_the_file(tmp_path: Path) -> None:
         ("profiles: {x: {marks: {criteria: .nan}}}\n", "`profiles.x.marks.criteria`: expected a finite number"),
         ("profiles: {x: {composite_mark: .inf}}\n", "`profiles.x.composite_mark`: expected a finite number"),
         ("attempt_seconds: 0\n", "expected more than 0, found 0.0"),
+        ("turn_seconds: 0\n", "`turn_seconds`: expected more than 0, found 0.0"),
+        ("case_seconds: -1.5\n", "`case_seconds`: expected more than 0, found -1.5"),
+        ("turn_seconds: .nan\n", "`turn_seconds`: expected more than 0, found nan"),
+        ("targets: [shop]\n", "`targets`: Expected `object`, got `array`"),
+        ("targets: {shop: http}\n", "`targets`: Expected `object`, got `str`"),
+        ("targets: {recorded: {kind: http}}\n", "`targets.recorded`: the name has a meaning of its own in --target"),
+        ("targets: {replay: {kind: http}}\n", "`targets.replay`: the name has a meaning of its own in --target"),
+        (
+            "simulator_settings: {temperature: 3}\n",
+            "`simulator_settings`: `temperature`: expected a number from 0 to 2",
+        ),
+        ("simulator_settings: {warmth: 3}\n", "Object contains unknown field `warmth`"),
     ],
     ids=[
         "unknown key",
@@ -49,12 +62,40 @@ def test_the_environment_wins_over_the_file(tmp_path: Path) -> None:
         "a mark that is no number",
         "an endless mark",
         "no time at all",
+        "no time for a turn",
+        "less than no time",
+        "time that is no number",
+        "targets without names",
+        "a target that is no block",
+        "the name of recorded answers",
+        "the name of a replay",
+        "a simulator too warm",
+        "a setting that no model has",
     ],
 )
 def test_a_wrong_setting_is_named(tmp_path: Path, text: str, told: str) -> None:
     with pytest.raises(ConfigInvalid, match=r"assay\.yaml") as caught:
         load(written(tmp_path, text), {})
     assert told in str(caught.value)
+
+
+def test_targets_and_simulators_are_read_as_they_stand(tmp_path: Path) -> None:
+    text = """
+targets:
+  shop: {kind: http, url: "http://127.0.0.1:9/chat", headers: {x-key: $SHOP_KEY}}
+  chat: {kind: chat, model: "openai:x"}
+simulator: openai:gpt-5
+simulator_settings: {temperature: 0.7, seed: 3}
+turn_seconds: 20
+case_seconds: 90.5
+"""
+    settings = load(written(tmp_path, text), {})
+    assert settings.targets == {
+        "shop": {"kind": "http", "url": "http://127.0.0.1:9/chat", "headers": {"x-key": "$SHOP_KEY"}},
+        "chat": {"kind": "chat", "model": "openai:x"},
+    }
+    assert (settings.simulator, settings.simulator_settings) == ("openai:gpt-5", CallSettings(temperature=0.7, seed=3))
+    assert (settings.turn_seconds, settings.case_seconds) == (20.0, 90.5)
 
 
 def test_every_wrong_setting_is_named_at_once(tmp_path: Path) -> None:

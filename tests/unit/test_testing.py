@@ -13,9 +13,19 @@ from assay.llm.parts import Message as Asked
 from assay.model.case import Script, SingleTurn
 from assay.model.expectation import Goal
 from assay.model.score import Part
+from assay.model.simulation import Ending
 from assay.model.transcript import Message, Role, Span, Transcript, Usage
 from assay.targets.base import Closing, Finished, Reply, Stateless
-from assay.testing import ScriptedJudge, ScriptedModel, ScriptedSession, ScriptedTarget, a_case, a_transcript
+from assay.testing import (
+    ScriptedJudge,
+    ScriptedModel,
+    ScriptedSession,
+    ScriptedTarget,
+    ScriptedUser,
+    a_case,
+    a_transcript,
+)
+from assay.users.base import Leave, Say
 
 
 async def session(target: ScriptedTarget) -> ScriptedSession:
@@ -112,6 +122,29 @@ async def test_a_judge_without_a_reply_fails_and_does_not_guess(asked: Question,
     with pytest.raises(JudgeFailed, match=f"scripted judge has no reply {said}"):
         await judge.ask(asked)
     assert judge.asked == [asked]
+
+
+async def test_a_user_makes_its_moves_in_order_and_anew_in_every_conversation() -> None:
+    users = ScriptedUser("Hi", Say("Please"), Leave(Ending.GAVE_UP, "no luck"))
+    for _ in range(2):
+        user = users.open(a_case(id="7"))
+        assert [await user.next([]) for _ in range(3)] == [Say("Hi"), Say("Please"), Leave(Ending.GAVE_UP, "no luck")]
+    assert users.opened == [("7", 1), ("7", 1)]
+
+
+async def test_a_user_without_a_move_left_is_content_and_one_that_is_an_exception_is_raised() -> None:
+    user = ScriptedUser("Hi", KeyError("part")).open(a_case())
+    assert await user.next([]) == Say("Hi")
+    with pytest.raises(KeyError, match="part"):
+        await user.next([])
+    assert await user.next([]) == Leave(Ending.GOAL_REACHED)
+
+
+@pytest.mark.parametrize(("attempt", "said"), [(1, "one"), (2, "two"), (3, "three"), (4, "three")])
+async def test_a_user_that_plays_again_has_other_moves_and_keeps_the_last(attempt: int, said: str) -> None:
+    users = ScriptedUser("one", again=[["two"], ["three"]])
+    assert await users.open(a_case(), attempt).next([]) == Say(said)
+    assert users.opened == [("case-1", attempt)]
 
 
 async def test_a_model_gives_its_answers_in_order_and_then_fails() -> None:

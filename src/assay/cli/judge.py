@@ -12,7 +12,7 @@ import click
 from msgspec.structs import replace
 from rich.text import Text
 
-from assay.cli.output import DONE, assay_command, print_json, say
+from assay.cli.output import DONE, GATE_FAILED, GATE_INCONCLUSIVE, assay_command, print_json, say
 from assay.cli.parsing import names, read
 from assay.cli.running import watching
 from assay.cli.summary import console
@@ -29,8 +29,6 @@ from assay.services.trust.migrating import Swap, Which, judged_by, migrate
 from assay.services.trust.testing_judges import LIMIT, try_judge
 from assay.services.workplace import Workplace
 
-GATE_FAILED = 100
-GATE_INCONCLUSIVE = 101
 WHO = "Who judges: offline (default), recorded:FILE, provider:model."
 
 

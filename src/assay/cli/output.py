@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any
@@ -13,17 +13,35 @@ import click
 import msgspec
 
 from assay.errors import DatasetInvalid, InputError, Problem
+from assay.model.gate import GateRuling, Outcome
 from assay.services.workplace import Workplace
 
 DONE = 0
 USER_MUST_ACT = 2
 CASES_ERRORED = 3
+GATE_FAILED = 100
+GATE_INCONCLUSIVE = 101
 INTERRUPTED = 130
+BROKE = 1
+
+GRAVEST_FIRST = (INTERRUPTED, BROKE, USER_MUST_ACT, GATE_FAILED, GATE_INCONCLUSIVE, CASES_ERRORED)
+"""Where several exit codes apply, the first of these is the one."""
 
 SHOWN_PROBLEMS = 200
 
 NOT_BYTES = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 """Lone surrogates that stand for no byte."""
+
+
+def gravest(*codes: int) -> int:
+    """The exit code of all that happened together."""
+    return next((code for code in GRAVEST_FIRST if code in codes), DONE)
+
+
+def gate_code(rulings: Sequence[GateRuling]) -> int:
+    """What the gates alone say."""
+    codes = {Outcome.HELD: DONE, Outcome.FAILED: GATE_FAILED, Outcome.INCONCLUSIVE: GATE_INCONCLUSIVE}
+    return gravest(*(codes[ruling.outcome] for ruling in rulings))
 
 
 def assay_command(name: str, *, json_too: bool = True) -> Callable[[Callable[..., int | None]], click.Command]:

@@ -10,6 +10,7 @@ import msgspec
 
 from assay.errors import ConfigInvalid
 from assay.model.profile import Normalization
+from assay.policies.gate_reading import read_gates
 from assay.services.paths import lasting
 
 
@@ -42,6 +43,30 @@ def text(given: str | None, option: str) -> str | None:
 
 def texts(given: Iterable[str], option: str) -> tuple[str, ...]:
     return tuple(map(lasting, given))
+
+
+def gates(given: Iterable[str], option: str) -> tuple[str, ...]:
+    """Gates that can be read."""
+    return tuple(gate.expression for gate in read_gates(texts(given, option)))
+
+
+def share(text: str | None, option: str) -> float | None:
+    """`5%` or `0.05`."""
+    if text is None:
+        return None
+    number = text.strip().removesuffix("%")
+    try:
+        return float(number) / (100 if text.strip().endswith("%") else 1)
+    except ValueError:
+        raise ConfigInvalid(f"{option} expects a share such as 5% or 0.05, not {text!r}") from None
+
+
+def whole_numbers(text: str, option: str) -> tuple[int, ...]:
+    """`1,3,5`."""
+    try:
+        return tuple(int(number) for number in text.split(","))
+    except ValueError:
+        raise ConfigInvalid(f"{option} expects whole numbers such as 1,3,5, not {text!r}") from None
 
 
 def normalization(text: str | None, option: str) -> Normalization | None:

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from assay.cli.output import assay_command
 from assay.cli.parsing import names, normalization, pairs, read, text, texts, values_by_key
-from assay.cli.running import finish, judge_options, output_options, watching
+from assay.cli.running import finish, gate_option, judge_options, output_options, watching
+from assay.services.gating import wanted_gates
 from assay.services.judging import OFFLINE
 from assay.services.options import RunOptions
 from assay.services.reporting import check_outputs
@@ -97,6 +98,7 @@ from assay.services.workplace import Workplace
 @click.option("--max-concurrency", "concurrency", type=int, default=None, metavar="N", help="Cases at a time [8].")
 @click.option("--name", default="", metavar="TEXT", help="A name to find the run by.")
 @click.option("--budget", default="", metavar="AMOUNT", help="Most to spend on models: 2USD, 500ktok, 10m.")
+@gate_option
 @judge_options
 @output_options
 def command(
@@ -117,7 +119,7 @@ def command(
     check_outputs(outputs)
     judge = (work.settings.judge or OFFLINE) if judge is None else judge
     simulator = work.settings.simulator if simulator is None else simulator
-    options = RunOptions(judge=judge, simulator=simulator, **rest)
+    options = RunOptions(judge=judge, simulator=simulator, **{**rest, "gates": wanted_gates(work, rest["gates"])})
     options = replace(options, batch_criteria=options.batch_criteria or work.settings.batch_criteria)
     if options.concurrency is None:
         options = replace(options, concurrency=work.settings.max_concurrency)

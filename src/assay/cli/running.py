@@ -10,7 +10,8 @@ from typing import Any
 
 import click
 
-from assay.cli.output import CASES_ERRORED, DONE, USER_MUST_ACT, print_json, say
+from assay.cli.output import CASES_ERRORED, DONE, USER_MUST_ACT, gate_code, gravest, print_json, say
+from assay.cli.parsing import gates, read
 from assay.cli.progress import progress
 from assay.cli.summary import print_summary
 from assay.model.run import RunState
@@ -41,7 +42,13 @@ def judge_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def again_options(command: Callable[..., Any]) -> Callable[..., Any]:
     budget = click.option("--budget", default=None, metavar="AMOUNT", help="A new budget, for all of the run.")
-    return budget(judge_options(command))
+    return gate_option(budget(judge_options(command)))
+
+
+def gate_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What a run is held to."""
+    told = "Hold the run to this (repeatable): pass_rate >= 0.9, p95_latency <= 3s, no_regression vs main by 2% …"
+    return click.option("--gate", "gates", multiple=True, callback=read(gates), metavar="EXPR", help=told)(command)
 
 
 def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -77,7 +84,8 @@ def _warn(warnings: Sequence[str]) -> None:
 
 
 def finish(work: Workplace, summary: Summary, outputs: Sequence[str], *, quiet: bool, as_json: bool) -> int:
-    written = asyncio.run(write_reports(work, summary.run.id, outputs)) if outputs else []
+    asked = tuple(dict.fromkeys(ruling.expression for ruling in summary.gates))
+    written = asyncio.run(write_reports(work, summary.run.id, outputs, asked)) if outputs else []
     if as_json:
         print_json(evaluation_run(summary))
     elif not quiet:
@@ -86,5 +94,10 @@ def finish(work: Workplace, summary: Summary, outputs: Sequence[str], *, quiet: 
         say(f"written: {path}")
     if summary.run.state is RunState.OUT_OF_BUDGET:
         say(f"The budget was reached: `assay resume {summary.run.id[:8]} --budget MORE` goes on.")
-        return USER_MUST_ACT
-    return CASES_ERRORED if summary.run.counts.errored else DONE
+    return code_of(summary)
+
+
+def code_of(summary: Summary) -> int:
+    """How a run that has ended ends the program."""
+    budget = USER_MUST_ACT if summary.run.state is RunState.OUT_OF_BUDGET else DONE
+    return gravest(budget, gate_code(summary.gates), CASES_ERRORED if summary.run.counts.errored else DONE)

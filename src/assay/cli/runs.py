@@ -17,6 +17,7 @@ from assay.model.run import Run, RunState
 from assay.model.summary import Summary
 from assay.reports.figures import Rate
 from assay.reports.wire import evaluation_run
+from assay.services.gating import gated
 from assay.services.workplace import Workplace
 
 
@@ -53,7 +54,7 @@ async def _runs(
     """The runs with their counts; or, `full`, with all that was counted."""
     async with await work.store(read_only=True) as store:
         runs = await store.runs(limit=limit, agent_id=agent_id, state=state)
-        return [await store.summary(run.id) for run in runs] if full else runs
+        return [await gated(store, await store.summary(run.id)) for run in runs] if full else runs
 
 
 def _table(runs: list[Run]) -> Table:

@@ -14,6 +14,7 @@ from assay.model.result import Result
 from assay.model.summary import Summary
 from assay.reports.text_case import case_detail
 from assay.reports.wire import evaluation_result, evaluation_run
+from assay.services.gating import gated
 from assay.services.workplace import Workplace
 
 
@@ -47,4 +48,4 @@ async def _found(work: Workplace, run: str, case: str | None, candidate: str | N
     async with await work.store(read_only=True) as store:
         found = await store.find_run(run)
         results = await store.results(found.id, case_id=case, candidate=candidate) if case else []
-        return await store.summary(found.id), results
+        return await gated(store, await store.summary(found.id)), results

@@ -1,4 +1,4 @@
-"""The contract of a dialect."""
+"""The contract of a dialect, and of an importer: a dialect that only reads."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from assay.errors import Problem
 from assay.model.case import Case
 
 
-class Dialect(Protocol):
-    """Reads one foreign file shape into Cases, and writes it back. Knows the format; knows no grader, no store.
+class Importer(Protocol):
+    """Reads one foreign file shape into Cases. Knows the format; knows no grader, no store.
 
     `read` yields every Case and every Problem of the file, and never raises for bad content: whoever reads decides
     (`reading.read_cases` gives all cases or raises with all problems). Warnings are Problems of level WARNING.
@@ -24,6 +24,10 @@ class Dialect(Protocol):
         ...
 
     def read(self, path: Path) -> Iterator[Case | Problem]: ...
+
+
+class Dialect(Importer, Protocol):
+    """An importer that also writes: reading what it wrote gives equal Cases."""
 
     def write(self, cases: Iterable[Case], path: Path) -> None: ...
 

@@ -70,21 +70,30 @@ def write_json(document: Any, path: Path) -> None:
 
 def checked(cases: Iterable[Case], path: Path, reasons: Callable[[Case], Iterable[Reason]]) -> list[Case]:
     """The cases, or every reason why they cannot be written: what a format has no words for is never dropped."""
-    given = list(cases)
-    problems = [
-        Problem(
-            code="not-writable",
-            message=f"case {case.id!r}: {message}",
-            file=str(path),
-            field=field,
-            hint="write this case in another dialect, or leave the field out",
-        )
-        for case in given
-        for field, message in reasons(case)
-    ]
+    return list(checking(cases, path, reasons))
+
+
+def checking(cases: Iterable[Case], path: Path, reasons: Callable[[Case], Iterable[Reason]]) -> Iterator[Case]:
+    """As `checked`, one at a time: the reasons are raised after the last case, and what was made of the others until
+    then must not be kept."""
+    problems: list[Problem] = []
+    for case in cases:
+        found = [_not_writable(case, path, *reason) for reason in reasons(case)]
+        problems += found
+        if not problems:
+            yield case
     if problems:
         raise DatasetInvalid(str(path), problems)
-    return given
+
+
+def _not_writable(case: Case, path: Path, field: str, message: str) -> Problem:
+    return Problem(
+        code="not-writable",
+        message=f"case {case.id!r}: {message}",
+        file=str(path),
+        field=field,
+        hint="write this case in another dialect, or leave the field out",
+    )
 
 
 def foreign_expectations(case: Case, known: Sequence[type[Expectation]], dialect: str) -> Iterator[Reason]:

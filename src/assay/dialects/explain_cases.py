@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.dialects import extras
-from assay.dialects.documents import Reason, beyond, checked, foreign_expectations
+from assay.dialects.documents import Reason, beyond, checking, foreign_expectations
 from assay.dialects.explain_inputs import json_text, payload_of
 from assay.dialects.explain_schema import DEFAULT_EVALS, PAYLOADS
 from assay.model.case import Case, SingleTurn, World
@@ -86,10 +86,11 @@ def _invoked(call: Json) -> ToolCall:
 
 def explain_rows(cases: Iterable[Case], path: Path) -> Iterator[Json]:
     """The rows, or a DatasetInvalid with every reason why there are none."""
-    return (_row(case) for case in checked(cases, path, _reasons))
+    return (_row(case) for case in checking(cases, path, unwritable))
 
 
-def _reasons(case: Case) -> Iterator[Reason]:
+def unwritable(case: Case) -> Iterator[Reason]:
+    """Why the format cannot hold the case; nothing where it can."""
     question = case.input
     if not isinstance(question, SingleTurn) or question.history or question.attachments:
         yield "input", "explain files hold single questions, without an earlier conversation or attachments"

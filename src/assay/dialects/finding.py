@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
-from assay.dialects.base import Dialect
+from assay.dialects.base import Importer
 from assay.dialects.lines import CHUNK, opened
 from assay.dialects.strict_json import BOM, parse
 from assay.errors import DatasetInvalid, InputError, Level, NotFound, Problem
@@ -20,6 +20,7 @@ HEAD = 1 << 16
 ENDINGS = (".csv", ".json", ".jsonl", ".ndjson")
 STDIN = "-"
 Note = Callable[[Problem], object]
+I = TypeVar("I", bound=Importer)
 
 
 @contextmanager
@@ -44,7 +45,7 @@ def digest(path: Path) -> str:
     return hashed.hexdigest()
 
 
-def detect(path: Path, dialects: Iterable[Dialect]) -> Dialect:
+def detect(path: Path, dialects: Iterable[I]) -> I:
     """The one dialect the file is of."""
     known = list(dialects)
     head = _head(path)
@@ -63,7 +64,7 @@ def empty_file(path: Path) -> Problem:
     return Problem(code="empty-file", message="there are no cases in this file", file=str(path))
 
 
-def expand(paths: Iterable[Path], dialects: Iterable[Dialect] = (), note: Note | None = None) -> list[Path]:
+def expand(paths: Iterable[Path], dialects: Iterable[Importer] = (), note: Note | None = None) -> list[Path]:
     """The files that the paths stand for, a folder for the data files in it. Where dialects are given, a file in a
     folder that none of them knows (a rubric, a scenario catalog, an agent) is passed over, and `note` is told."""
     known = list(dialects)
@@ -112,7 +113,7 @@ def _existing(path: Path) -> Path:
     return path
 
 
-def _in_folder(folder: Path, dialects: Sequence[Dialect], note: Note | None) -> list[Path]:
+def _in_folder(folder: Path, dialects: Sequence[Importer], note: Note | None) -> list[Path]:
     with readable(folder):
         files = sorted(path for path in folder.rglob("*") if _is_data(path, folder))
     known = [path for path in files if not dialects or _is_known(path, dialects, note)]
@@ -127,7 +128,7 @@ def _is_data(path: Path, folder: Path) -> bool:
     return path.suffix.lower() in ENDINGS and not hidden and path.is_file()
 
 
-def _is_known(path: Path, dialects: Iterable[Dialect], note: Note | None) -> bool:
+def _is_known(path: Path, dialects: Iterable[Importer], note: Note | None) -> bool:
     head = _head(path)
     known = _is_blank(head) or any(dialect.detect(path, head) for dialect in dialects)
     if not known and note is not None:

@@ -84,7 +84,7 @@ class GoldenDialect:
             yield from _questions(document, agent_of(path))
 
     def write(self, cases: Iterable[Case], path: Path) -> None:
-        given = checked(cases, path, _unwritable)
+        given = checked(cases, path, unwritable)
         beside = shared(given, FILE_FIELDS, path)
         questions = [question_document(case, agent_of(path)) for case in given]
         write_json({**beside, LISTS[0]: questions}, path)
@@ -209,7 +209,8 @@ def involved(case: Case) -> list[str]:
     return [name for one in case.expectations if isinstance(one, AgentsInvolved) for name in one.names]
 
 
-def _unwritable(case: Case) -> Iterator[Reason]:
+def unwritable(case: Case) -> Iterator[Reason]:
+    """Why the format cannot hold the case; nothing where it can."""
     yield from foreign_expectations(case, (ToolCalls, Trajectory, FinalState, AgentsInvolved), "golden")
     yield from unplaced(case, (*_KEPT, "reference_data", FILE_FIELDS, UNKNOWN), "golden")
     yield from beyond(case, ("name", "profile", "tags", "tools", "recorded"), "golden")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.dialects import extras
-from assay.dialects.documents import Reason, beyond, checked, foreign_expectations
+from assay.dialects.documents import Reason, beyond, checking, foreign_expectations
 from assay.dialects.legal_schema import VERSION
 from assay.model.case import Attachment, Case, SingleTurn
 from assay.model.expectation import CorrectChoice, Criterion, ReferenceAnswer, WeightedCriteria
@@ -19,10 +19,11 @@ _LABELS = {"dataset", "task_type", "policy_id"}
 
 def legal_rows(cases: Iterable[Case], path: Path) -> Iterator[dict[str, Any]]:
     """The rows, or a DatasetInvalid with every reason why there are none."""
-    return (_row(case) for case in checked(cases, path, _reasons))
+    return (_row(case) for case in checking(cases, path, unwritable))
 
 
-def _reasons(case: Case) -> Iterator[Reason]:
+def unwritable(case: Case) -> Iterator[Reason]:
+    """Why the format cannot hold the case; nothing where it can."""
     if not isinstance(case.input, SingleTurn):
         yield "input", f"legal files hold single questions, not a {type(case.input).__name__}"
     elif any(message.tool_calls or message.agent for message in case.input.history):

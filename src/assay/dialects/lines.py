@@ -146,19 +146,24 @@ def write_lines(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
 
 def write_checked(rows: Iterable[Mapping[str, Any]], path: Path, read: LineReader) -> None:
     """As `write_lines`, but what the dialect itself would refuse to `read` is not written."""
-    texts: list[str] = []
+    write_whole(path, lambda file: file.writelines(_sound_lines(rows, path, read)))
+
+
+def _sound_lines(rows: Iterable[Mapping[str, Any]], path: Path, read: LineReader) -> Iterator[str]:
+    """One line after the other; the problems of all are raised after the last, and nothing is kept."""
     problems: list[Problem] = []
     for number, row in enumerate(rows, 1):
         spot = Spot(str(path), number)
         try:
-            texts.append(_line(row))
-            found = read(texts[-1].encode("utf-8"), spot)
+            text = _line(row)
+            found = read(text.encode("utf-8"), spot)
             problems += [each for each in found if isinstance(each, Problem) and each.level is Level.ERROR]
         except (ValueError, TypeError) as error:
             problems.append(spot.problem("not-writable", f"{type(error).__name__}: {error}", found=shown(row)))
+        if not problems:
+            yield f"{text}\n"
     if problems:
         raise DatasetInvalid(str(path), problems)
-    write_whole(path, lambda file: file.writelines(f"{text}\n" for text in texts))
 
 
 def _line(row: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
 
-from assay.dialects.base import Dialect
+from assay.dialects.base import Importer
 from assay.dialects.finding import detect as detect
 from assay.dialects.finding import digest as digest
 from assay.dialects.finding import empty_file, readable
@@ -68,7 +68,7 @@ class Rereading(Protocol):
     def read_again(self, path: Path, watch: Watch) -> Iterator[Case | Problem]: ...
 
 
-def validate(path: Path, dialect: Dialect, look: Look | None = None) -> FileReport:
+def validate(path: Path, dialect: Importer, look: Look | None = None) -> FileReport:
     """One pass over the file: every problem and warning, and how many cases there are. `look` is shown each case."""
     tally = _Tally(path, look, tells_ids=isinstance(dialect, Watchable | Surveying))
     if look is None and isinstance(dialect, Surveying):
@@ -81,7 +81,7 @@ def validate(path: Path, dialect: Dialect, look: Look | None = None) -> FileRepo
     return tally.report(dialect.name, reading.sha256)
 
 
-def read_cases(path: Path, dialect: Dialect, report: FileReport | None = None) -> Iterator[Case]:
+def read_cases(path: Path, dialect: Importer, report: FileReport | None = None) -> Iterator[Case]:
     """Every case, or DatasetInvalid with every problem, raised before the first case. Conflict, when the file is no
     longer what was validated."""
     report = report or validate(path, dialect)
@@ -90,7 +90,7 @@ def read_cases(path: Path, dialect: Dialect, report: FileReport | None = None) -
     return _cases(path, dialect, report.sha256)
 
 
-def _cases(path: Path, dialect: Dialect, expected: str) -> Iterator[Case]:
+def _cases(path: Path, dialect: Importer, expected: str) -> Iterator[Case]:
     reading = _Pass(path, dialect, again=True)
     for found in reading:
         if isinstance(found, Case):
@@ -104,7 +104,7 @@ def _cases(path: Path, dialect: Dialect, expected: str) -> Iterator[Case]:
 class _Pass:
     """One reading of a file; `sha256` is known once it is over."""
 
-    def __init__(self, path: Path, dialect: Dialect, *, again: bool = False) -> None:
+    def __init__(self, path: Path, dialect: Importer, *, again: bool = False) -> None:
         self.sha256 = ""
         self._again = again
         self._path = path

@@ -4,8 +4,11 @@ tools of the golden world ever wrote. docs/dialects/simulation.md describes ever
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import TextIO
 
 import msgspec
 from msgspec import structs
@@ -24,7 +27,7 @@ from assay.dialects.lines import (
     write_lines,
     write_whole,
 )
-from assay.dialects.simulation_columns import is_known, is_simulation, read_cells, table_rows
+from assay.dialects.simulation_columns import cells_of, is_known, is_simulation, read_cells, shaped
 from assay.dialects.simulation_rows import read_row
 from assay.dialects.simulation_schema import SCHEMA
 from assay.dialects.simulation_writing import row_of
@@ -60,9 +63,9 @@ class SimulationDialect:
     def write(self, cases: Iterable[Case], path: Path) -> None:
         table = is_table(path)
         numbers = Numbers()
-        rows = [_written(case, numbers, table=table) for case in cases]
+        rows = (_written(case, numbers, table=table) for case in cases)
         if table:
-            write_whole(path, lambda file: write_table(table_rows(rows), file))
+            write_whole(path, lambda file: _write_cells(rows, file))
         else:
             write_lines(rows, path)
 
@@ -125,11 +128,22 @@ class _Rows:
                 yield spot.below(column).warning("unknown-field", message, found=shown(row[column]))
 
 
+def _write_cells(rows: Iterable[Json], file: TextIO) -> None:
+    """A table names its columns before its rows, and only the last row tells them all: the rows wait in a file."""
+    columns: dict[str, None] = {}
+    with TemporaryFile("w+", encoding="utf-8") as waiting:
+        for row in map(shaped, rows):
+            columns |= dict.fromkeys(row)
+            waiting.write(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n")
+        waiting.seek(0)
+        write_table((cells_of(json.loads(line), columns) for line in waiting), file)
+
+
 def _written(case: Case, numbers: Numbers, *, table: bool) -> Json:
     """The row of a case. What the columns cannot say goes, with the whole case, into a column of its own."""
     question, _ = question_of(case)
     row = row_of(case, question)
-    read = next(table_rows([row])) if table else row
+    read = cells_of(shaped(row)) if table else row
     again, _ = read_row(read_cells(read, Spot(""), table=table), Spot(""))
     if again is not None and numbers.following(again) == case:
         numbers.count(again.id)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from msgspec import Struct, structs
@@ -196,16 +196,15 @@ def _check_plain(cells: Cells, spot: Spot) -> None:
         cells.problems.append(at.problem("wrong-type", message, expected="string", found=shown(answer)))
 
 
-def table_rows(rows: list[Json]) -> Iterator[dict[str, str]]:
-    """The rows as cells: the same columns for all. A value that would not come back from a cell of its own column (a
-    number among texts …) is kept in `other_columns`."""
-    shaped = [_shaped(row) for row in rows]
-    columns = list(dict.fromkeys(column for row in shaped for column in row))
-    for row in shaped:
-        yield {column: _cell(column, row[column]) if column in row else "" for column in columns}
+def cells_of(row: Json, columns: Iterable[str] | None = None) -> dict[str, str]:
+    """The cells of a row that was `shaped`, in these columns (by default its own)."""
+    wanted = row if columns is None else columns
+    return {column: _cell(column, row[column]) if column in row else "" for column in wanted}
 
 
-def _shaped(row: Json) -> Json:
+def shaped(row: Json) -> Json:
+    """The row as a table can hold it: a value that would not come back from a cell of its own column (a number among
+    texts …) is kept in `other_columns`."""
     own: Json = {}
     others: Json = {}
     for column, value in row.items():

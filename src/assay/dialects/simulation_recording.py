@@ -25,6 +25,8 @@ from assay.errors import Problem
 from assay.model.transcript import Message, Mishap, Role, Span, Step, Tool, Transcript, Usage
 
 _SESSION = {"state", "events", "appName", "app_name", "userId", "user_id", "lastUpdateTime", "last_update_time"}
+AGENT_DECLARES = "declared_by_agent"
+"""Beside `tool_declarations` of a converted conversation: the agent made them, they were not gathered from its calls."""
 DETAILS = "event_details"
 """Where what the events said beyond the messages is kept, in the column that held them."""
 _TOKENS = {
@@ -163,11 +165,13 @@ class Recording:
     def _declared(self) -> None:
         """The tools the agent has, unless they were only gathered from those it used."""
         declared = self._extracted.get("tool_declarations")
-        if not isinstance(declared, list) or self._simulated:
+        own = self._extracted.get(AGENT_DECLARES) is True
+        if not isinstance(declared, list) or (self._simulated and not own):
             return
         tools = tuple(_tools(declared))
         if tools and not all(tool.description == f"Tool: {tool.name}" for tool in tools):
             del self._extracted["tool_declarations"]
+            self._extracted.pop(AGENT_DECLARES, None)
             self.tools = tools
 
     def _keep(self, details: list[Json]) -> None:

@@ -7,6 +7,8 @@ from assay.dialects.extras import KEY as UNKNOWN
 from assay.dialects.extras import put_back
 from assay.dialects.golden import involved
 from assay.dialects.reference_data import reference_document
+from assay.dialects.simulation_recording import AGENT_DECLARES
+from assay.dialects.simulation_rows import SIMULATED
 from assay.dialects.simulation_talk import events_of
 from assay.dialects.simulation_trace import span_document, steps_of_spans
 from assay.model.case import Case, user_turns
@@ -42,6 +44,8 @@ def _recording(transcript: Transcript, tools: tuple[Tool, ...] | None, kept: Jso
         extracted["state_variables"] = transcript.state
     if tools is not None:
         extracted["tool_declarations"] = [{"function_declarations": [_declaration(tool) for tool in tools]}]
+        if kept.get("base_url") == SIMULATED:
+            extracted[AGENT_DECLARES] = True
     row: Json = {"final_response": transcript.answer, "final_session_state": session}
     if extracted:
         row["extracted_data"] = extracted

@@ -133,7 +133,10 @@ class Talk:
 
     async def _sent(self, session: Session, text: str) -> Reply:
         with boundary(TargetFailed, self._lane.whom):
-            return await session.send(text)
+            reply = await session.send(text)
+            if not isinstance(reply, Reply):
+                raise TypeError(f"`send` must give a Reply, and gave {type(reply).__name__}")
+            return reply
 
     async def _close_quietly(self, session: Session) -> None:
         """The first failure is the one to report; closing after it must not hide it, nor hold it up."""

@@ -10,7 +10,7 @@ from importlib.resources import files
 import yaml
 from msgspec import Struct, convert
 
-from assay.judges.dataset_policies import policy_of
+from assay.judges.dataset_policies import DatasetPolicy, policy_of
 from assay.judges.documents import Documents
 from assay.judges.prompt_files import ENDING, HEX
 from assay.judges.prompting import NO_DOCUMENTS
@@ -54,21 +54,20 @@ def system_prompt(case: Case) -> str:
 def legal_prompt(case: Case, documents: Documents = NO_DOCUMENTS) -> tuple[Message, ...]:
     """The earlier messages, then what the policy says, context and documents, then the prompt, unless the last message
     of the user says it already, and the options of a choice."""
-    given = case.input
+    given, policy = case.input, policy_of(case)
     earlier = [Message(message.role, message.content) for message in user_side(case)]
-    asked = earlier.pop() if earlier and earlier[-1].role is Role.USER else None
+    asked = earlier.pop().content if earlier and earlier[-1].role is Role.USER else ""
     context = given.context if isinstance(given, SingleTurn) else ""
-    before = (_said(policy_of(case).guidance), context, documents.of(case))
-    tail = (*before, asked.content if asked else "", _options(case))
-    return *earlier, Message(Role.USER, "\n\n".join(text for text in tail if text), documents.images(case))
+    tail = (_said(policy.guidance), context, documents.of(case), asked, _options(case, policy))
+    return *earlier, Message(Role.USER, "\n\n".join([text for text in tail if text]), documents.images(case))
 
 
-def _options(case: Case) -> str:
+def _options(case: Case, policy: DatasetPolicy) -> str:
     lists = [each.choices for each in case.expectations if isinstance(each, CorrectChoice)]
     if not lists:
         return ""
-    options = "\n".join(f"{choice.id}. {choice.text}" for choices in lists for choice in choices)
-    return f"{options}\n\n{_said(policy_of(case).form)}"
+    options = "\n".join([f"{choice.id}. {choice.text}" for choices in lists for choice in choices])
+    return f"{options}\n\n{_said(policy.form)}"
 
 
 def _said(name: str) -> str:

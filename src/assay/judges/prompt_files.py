@@ -53,7 +53,7 @@ class Head(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     may_not_apply: bool = False
 
 
-class Prompt(Struct, frozen=True, kw_only=True):
+class Prompt(Struct, frozen=True, kw_only=True, cache_hash=True):
     """One kind of question in words; `{input}` marks where each input goes. `sha8` covers the shared parts too."""
 
     head: Head

@@ -46,11 +46,12 @@ def messages(question: Question, documents: Documents = NO_DOCUMENTS, cap: int =
     else:
         prompt, asked = prompt_for(question), Asked(question, documents)
         quoted = blocks({name: INPUTS[name](asked) for name in prompt.head.inputs} | texts, cap)
-        said = filled(prompt.body, quoted | {REPLY: reply_words(prompt)})
+        quoted[REPLY] = reply_words(prompt)
+        said = filled(prompt.body, quoted)
         if DOCUMENTS in prompt.head.inputs:
             images = documents.images(question.case)
     repair = filled(part("repair"), quoted) if texts else ""
-    user = "\n\n".join(text for text in (said, images and part("pictures"), repair, part("closing")) if text)
+    user = "\n\n".join([text for text in (said, images and part("pictures"), repair, part("closing")) if text])
     return Message(Role.SYSTEM, part("system")), Message(Role.USER, user, images)
 
 

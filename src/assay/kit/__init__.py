@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Generic, Protocol, TypeVar
 
-from assay.dialects.base import Dialect
+from assay.dialects.base import Dialect, Importer
 from assay.errors import Conflict, UnknownName
 from assay.graders.base import Binding, Grader
 from assay.model.profile import Profile
@@ -62,6 +62,7 @@ class Kit:
 
     def __init__(self) -> None:
         self.dialects: Registry[Dialect] = Registry("dialect")
+        self.importers: Registry[Importer] = Registry("importer")
         self.targets: Registry[Target] = Registry("target")
         self.kinds: Registry[Making] = Registry("kind of target")
         self.users: Registry[UserSide] = Registry("simulated user")
@@ -71,3 +72,11 @@ class Kit:
         self.contracts: dict[str, dict[str, Any]] = {}
         self.brought: list[str] = []
         """What others brought into it, each with its version or hash: a run pins them."""
+
+    def reader(self, name: str) -> Importer:
+        """The dialect or importer of that name."""
+        if name in self.importers:
+            return self.importers[name]
+        if name in self.dialects:
+            return self.dialects[name]
+        raise UnknownName("dialect", name, [*self.dialects.names(), *self.importers.names()])

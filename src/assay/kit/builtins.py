@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from assay.dialects.explain import ExplainDialect
 from assay.dialects.golden import GoldenDialect
+from assay.dialects.importers import importers
 from assay.dialects.legal import LegalDialect
 from assay.dialects.simulation import SimulationDialect
 from assay.dialects.test_set import TestSetDialect
@@ -63,6 +64,8 @@ def register(kit: Kit, prices: PriceTable | None = None) -> None:
     kit.dialects.add(SimulationDialect())
     kit.dialects.add(TestSetDialect())
     kit.dialects.add(LegalDialect())
+    for importer in importers():
+        kit.importers.add(importer)
     kit.targets.add(RecordedTarget())
     for kind in TARGET_KINDS:
         kit.kinds.add(kind)

@@ -35,8 +35,10 @@ class Conclusion(Enum):
 
 
 class Side(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One of the two that are compared: a run's candidate, or the cases of a run with one value of a label (`group`)."""
+    """One of the two that are compared: a run's candidate, or its cases with one value of a label (`group`). `name` is
+    as short as tells it from the other."""
 
+    name: str
     run_id: str
     run_name: str = ""
     candidate: str = ""
@@ -52,8 +54,9 @@ class Absence(Struct, frozen=True, kw_only=True):
 
 
 class Pairing(Struct, frozen=True, kw_only=True):
-    """What became of every case of both sides. `total` = paired + only_first + only_second + without: those that only
-    one side tried, and those that both tried and one or both could not judge (why: `absences`, a case may be in two)."""
+    """What became of every case of both sides. total = paired + only_first + only_second + without: those that only
+    one side tried, and those that both tried and one or both could not judge (`absences` say why; a case may be in
+    two)."""
 
     paired: int = 0
     only_first: int = 0

@@ -7,6 +7,7 @@ from uuid import UUID, uuid5
 
 from msgspec import Struct
 
+from assay.errors import CaseFailure
 from assay.model.case import Case
 from assay.model.score import Grade, Part
 from assay.model.simulation import Fault
@@ -22,14 +23,16 @@ BUDGET = "budget"
 
 
 class Failure(Struct, frozen=True, kw_only=True):
-    """What broke, as data: the class of the failure and its message."""
+    """What broke, as data: which of the errors in errors.py it is, and its message."""
 
     kind: str
     message: str
 
     @classmethod
     def of(cls, error: Exception) -> Failure:
-        return cls(kind=type(error).__name__, message=str(error))
+        # A target may raise a kind of its own; whoever reads results knows those of the one tree.
+        tree = (kind for kind in type(error).__mro__ if kind.__module__ == CaseFailure.__module__)
+        return cls(kind=next(tree, type(error)).__name__, message=str(error))
 
 
 class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):

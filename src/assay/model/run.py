@@ -68,6 +68,7 @@ class Pins(Struct, frozen=True, kw_only=True, omit_defaults=True):
     state: dict[str, Any] = field(default_factory=dict)
     concurrency: int = 8
     budget: str = ""
+    gates: tuple[str, ...] = ()
     plugins: tuple[str, ...] = ()
     assay_version: str = ""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
+from assay.model.gate import GateRuling
 from assay.model.run import Counts, Run
 from assay.model.score import Direction, Scale
 
@@ -49,7 +50,8 @@ class GraderSummary(Struct, frozen=True, kw_only=True):
 class Summary(Struct, frozen=True, kw_only=True):
     """One Run in numbers. `criteria` counts the parts of `criteria` and `weighted_criteria`, `rules` those of `rubric`,
     `components` the rules by scope (`general` where a rule has none); None where no case had any. `faults` counts the
-    simulated conversations that did not pass by who is answerable."""
+    simulated conversations that did not pass by who is answerable. `gates`: what came of each gate, where somebody
+    decided them."""
 
     run: Run
     candidates: dict[str, Counts]
@@ -58,3 +60,4 @@ class Summary(Struct, frozen=True, kw_only=True):
     rules: Tally | None = None
     components: dict[str, Tally] = field(default_factory=dict)
     faults: dict[str, int] = field(default_factory=dict)
+    gates: tuple[GateRuling, ...] = ()

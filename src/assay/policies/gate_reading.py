@@ -207,7 +207,9 @@ def _which(scanner: Scanner, *takes: str) -> Which:
         if kind == "labels":
             labels[key] = (*labels.get(key, ()), value)
         elif kind in said:
-            raise scanner.wrong(f"expected one {key or kind} in the brackets, found {said[kind]!r} and {value!r}", begin)
+            raise scanner.wrong(
+                f"expected one {key or kind} in the brackets, found {said[kind]!r} and {value!r}", begin
+            )
         else:
             said[kind] = value
     return Which(**said, labels=labels)

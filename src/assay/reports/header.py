@@ -50,6 +50,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
     pins = run.pins
     said = [
         ("dataset", ", ".join(datasets(pins))),
+        ("criteria", f"pooled from {PurePath(pins.criteria_from.path).name}" if pins.criteria_from else ""),
         ("target", pins.target),
         ("agent", pins.agent.name if pins.agent else ""),
         ("user", _simulator(pins)),

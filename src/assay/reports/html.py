@@ -21,6 +21,7 @@ from assay.model.result import Result
 from assay.model.run import Counts
 from assay.model.summary import GraderSummary, Summary, Tally
 from assay.reports.figures import Rate, number, on_scale, utc
+from assay.reports.gates import LOOKS, conclusion, gate_name
 from assay.reports.header import facts, graders_together, notes, short_id, warning
 from assay.reports.inert import inert
 from assay.reports.marks import needed
@@ -93,6 +94,8 @@ def _said(summary: Summary) -> dict[str, object]:
         "warning": warning(summary),
         "facts": facts(run),
         "notes": list(notes(summary)),
+        "gates": [(gate_name(each), each.outcome.value, LOOKS[each.outcome], each.reason) for each in summary.gates],
+        "gates_said": conclusion(summary.gates) if summary.gates else "",
         "run_prefix": short_id(run),
         "created": (utc(run.created_at) or "")[:16].replace("T", " "),
         "counts": counted_verdicts(run.counts),

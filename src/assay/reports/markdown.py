@@ -9,6 +9,7 @@ from typing import TextIO
 
 from msgspec import json
 
+from assay.model.gate import GateRuling
 from assay.model.result import Result
 from assay.model.score import Grade, Score
 from assay.model.summary import GraderSummary, Summary
@@ -17,6 +18,7 @@ from assay.model.verdict import Verdict
 from assay.reports.checks import RUBRIC, criteria_scores, parts, rubric_scores, status, wholes
 from assay.reports.conversation import conversation
 from assay.reports.figures import NOTHING, Rate, number, on_scale, utc
+from assay.reports.gates import OF_OUTCOME, conclusion, gate_name
 from assay.reports.header import facts, graders_together, notes, warning
 from assay.reports.inert import inert, one_line
 from assay.reports.marks import OF_VERDICT, mark_of, needed
@@ -77,6 +79,10 @@ def _run(summary: Summary) -> Iterator[str]:
         yield f"> {warning(summary)}"
     said = [("run", run.id), *facts(run), ("created", utc(run.created_at) or "")]
     yield "\n".join(f"- {name}: {escaped(value)}" for name, value in said)
+    if summary.gates:
+        yield "## Gates"
+        yield escaped(conclusion(summary.gates))
+        yield table(("gate", "", "why"), [_gate(ruling) for ruling in summary.gates])
     yield "## Counts"
     yield _counts(summary)
     yield from map(escaped, notes(summary))
@@ -84,6 +90,11 @@ def _run(summary: Summary) -> Iterator[str]:
         yield "## Graders"
         yield _graders(summary)
     yield from _checks(summary)
+
+
+def _gate(ruling: GateRuling) -> list[str]:
+    mark = OF_OUTCOME[ruling.outcome]
+    return [escaped(gate_name(ruling)), f"{mark.sign} {mark.word}", escaped(ruling.reason)]
 
 
 def _counts(summary: Summary) -> str:

@@ -13,6 +13,7 @@ from assay.model.case import World
 from assay.model.run import Counts, DatasetPin, Pins, Run, RunState, Spent
 from assay.model.summary import GraderSummary, Summary, Tally
 from assay.reports.figures import Rate, utc
+from assay.reports.gates import gate_shape
 from assay.reports.sentence import rate_of, sentence
 
 # The shape knows four states. An interrupted run is not running, and whoever polls for an end must see one: it is
@@ -129,9 +130,11 @@ def _added(summary: Summary) -> dict[str, Any]:
         "criteria": _tally(summary.criteria),
         "rubric_rules": _tally(summary.rules),
         "target": pins.target,
+        "criteria_from": pins.criteria_from.path if pins.criteria_from else None,
         "simulator": pins.simulator or None,
         "faults": dict(summary.faults),
         "judge": pins.judge or None,
+        "gates": [gate_shape(ruling) for ruling in summary.gates],
         "spent": None if run.spent is None else _spent(run.spent),
         "profile": pins.profile or None,
         "repeat": pins.repeat,

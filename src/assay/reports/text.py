@@ -17,6 +17,7 @@ from assay.model.run import Counts
 from assay.model.summary import GraderSummary, Summary, Tally
 from assay.model.verdict import Verdict
 from assay.reports.figures import NOTHING, Rate, counted, on_scale
+from assay.reports.gates import gate_lines
 from assay.reports.header import facts, graders_together, next_steps, notes, short_id, warning
 from assay.reports.marks import ERRORED, FAILED, OF_VERDICT, PASSED, PENDING, SKIPPED, needed
 from assay.reports.screen import Screen
@@ -40,6 +41,7 @@ class RunReport(Struct, frozen=True):
         yield from _candidates(screen, self.summary)
         yield from _graders(screen, self.summary)
         yield from _checks(screen, self.summary)
+        yield from gate_lines(screen, self.summary)
         yield from _worst(screen, self.summary, self.worst)
         if self.hints:
             yield from _hints(screen, self.summary, self.worst)

@@ -39,6 +39,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     filters: dict[str, tuple[str, ...]] = field(default_factory=dict)
     concurrency: int | None = None
     budget: str = ""
+    gates: tuple[str, ...] = ()
     cache: bool = True
     trace: Path | None = None
     record_judge: Path | None = None
@@ -70,5 +71,6 @@ def options_of(pins: Pins, name: str) -> RunOptions:
         filters=pins.filters,
         concurrency=pins.concurrency,
         budget=pins.budget,
+        gates=pins.gates,
         name=name,
     )

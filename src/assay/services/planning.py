@@ -277,5 +277,6 @@ def _pins(options: RunOptions, found: Survey, given: Given, rules: Rules, candid
         state=options.state,
         concurrency=options.concurrency or CONCURRENCY,
         budget=options.budget,
+        gates=options.gates,
         assay_version=__version__,
     )

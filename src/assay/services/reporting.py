@@ -9,6 +9,7 @@ from assay.errors import PlanRefused
 from assay.model.result import Result
 from assay.model.summary import Summary
 from assay.reports.formats import FORMATS
+from assay.services.gating import gated
 from assay.services.workplace import Workplace
 
 
@@ -21,12 +22,12 @@ def check_outputs(paths: Sequence[str]) -> None:
             raise PlanRefused(f"--output {path}: there is no folder {path.parent}")
 
 
-async def write_reports(work: Workplace, run: str, paths: Sequence[str]) -> list[Path]:
-    """Each path in the format of its ending."""
+async def write_reports(work: Workplace, run: str, paths: Sequence[str], gates: Sequence[str] = ()) -> list[Path]:
+    """Each path in the format of its ending; `gates` are decided besides those of the run itself."""
     check_outputs(paths)
     async with await work.store(read_only=True) as store:
         found = await store.find_run(run)
-        summary = await store.summary(found.id)
+        summary = await gated(store, await store.summary(found.id), gates)
         for path in map(Path, paths):
             await _write(path, summary, store.iterate(found.id))
     return [Path(path) for path in paths]

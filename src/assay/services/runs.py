@@ -15,6 +15,7 @@ from assay.model.run import Run, RunState, Spent
 from assay.model.summary import Summary
 from assay.services.aiming import Ground, aim_of, chat_models, simulator_model
 from assay.services.answers import Answers, earlier_answers, read_answers
+from assay.services.gating import gated
 from assay.services.judging import Wanted, judging
 from assay.services.options import RunOptions, options_of
 from assay.services.piped import kept
@@ -55,7 +56,7 @@ async def start(work: Workplace, options: RunOptions, watch: Watching) -> Summar
         await store.create_run(run)
         progress = watch(Started(run, 0, made.warnings))
         await execute(store, run, Work(plan=made, progress=progress, spent=judge.spent))
-        return await store.summary(run.id)
+        return await gated(store, await store.summary(run.id))
 
 
 async def _lasting(work: Workplace, store: Store, options: RunOptions) -> RunOptions:
@@ -124,6 +125,7 @@ class Again(Struct, frozen=True, kw_only=True):
     cache: bool = True
     trace: Path | None = None
     record_judge: Path | None = None
+    gates: tuple[str, ...] = ()
 
 
 async def go_on(work: Workplace, name: str, watch: Watching, again: Again | None = None) -> Summary:
@@ -171,7 +173,7 @@ async def _once_more(
         done = len(await store.finished(run.id)) - len(positions)
         progress = watch(Started(run, done, made.warnings))
         await execute(store, run, Work(plan=made, progress=progress, spent=judge.spent, again=positions))
-    return await store.summary(run.id)
+    return await gated(store, await store.summary(run.id), again.gates)
 
 
 async def _answers(work: Workplace, store: Store, options: RunOptions) -> Answers | None:

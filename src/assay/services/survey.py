@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from assay.dialects.base import Dialect
+from assay.dialects.base import Importer
 from assay.dialects.finding import detect, expand
 from assay.dialects.reading import FileReport, read_cases, validate
 from assay.dialects.test_set_writing import HEADER
@@ -27,7 +27,7 @@ class Dataset(Struct, frozen=True):
     """A file, who reads it, and what the first pass found. `header` is what a test set says of itself."""
 
     path: Path
-    dialect: Dialect
+    dialect: Importer
     report: FileReport
     header: Mapping[str, Any] = field(default_factory=dict)
 
@@ -72,7 +72,7 @@ def survey(
     problems: list[Problem] = []
     files = expand([Path(path) for path in paths], list(kit.dialects))
     for path in files:
-        reader = kit.dialects[dialect] if dialect else detect(path, list(kit.dialects))
+        reader = kit.reader(dialect) if dialect else detect(path, list(kit.dialects))
         seen.begin(path.name)
         if glance and not chosen and len(files) == 1 and getattr(reader, "brings_answers", False):
             report = validate(path, reader)

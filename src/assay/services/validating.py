@@ -31,7 +31,7 @@ def validate_files(paths: Sequence[str], kit: Kit, dialect: str = "") -> list[Fi
 
 def _validated(path: Path, kit: Kit, dialect: str) -> FileReport:
     if dialect:
-        return validate(path, kit.dialects[dialect])
+        return validate(path, kit.reader(dialect))
     with readable(path), path.open("rb") as file:
         head = file.read(HEAD)
     for kind, fits, read in COMPANIONS:

@@ -83,7 +83,8 @@ def corrected_rate(
     confidence: float = 0.95,
 ) -> Corrected | None:
     """`judge_passed` of `judged` are the judge's verdicts on the cases *without* a label. None: too few labels (ten),
-    nothing judged, or, by sensitivity and specificity, a judge no better than a coin."""
+    nothing judged, or, by sensitivity and specificity, a judge no better than a coin or one that errs otherwise here
+    than on the labels."""
     if not 0 <= judge_passed <= judged:
         raise ValueError(f"{judge_passed} of {judged} is not a rate")
     if not 0 < confidence < 1:
@@ -186,6 +187,9 @@ def _by_error_rates(labels: Labels, judge_passed: int, judged: int, confidence: 
     variance = apparent * (1 - apparent) / (judged + z * z) + centre**2 * of_good + (1 - centre) ** 2 * of_bad
     half = z * sqrt(variance) / (sensitivity + specificity - 1)
     moved = centre + 2 * z * z * (centre * of_good - (1 - centre) * of_bad)
+    # No rate on the scale gives what the judge said: it does not err here as it did on the labels.
+    if moved - half >= 1 or moved + half <= 0:
+        return None
     return Corrected(
         value=min(1.0, max(0.0, value)),
         interval=_around(value, (moved - half, moved + half)),

@@ -1,5 +1,5 @@
-"""Percentiles, with intervals from the order of the values alone: no shape of their distribution is assumed. A value may
-be infinite: it is only counted."""
+"""Percentiles, with intervals from the order of the values alone: no shape of their distribution is assumed. A value
+may be infinite: it is only counted."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from assay.stats.intervals import Interval
 ALL_WAYS = 16
 """Up to so many units that differ, all ways are tried: 65,536."""
 DRAWS = 20_000
-DISTINCT = 2000
+DISTINCT = 500
 """Beyond so many distinct differences the tosses give Student's t to three digits, and only cost time."""
 CHUNK = 4_000_000
 NEAR = 1e-9
@@ -71,7 +71,10 @@ def _turned(counts: np.ndarray[tuple[int], np.dtype[np.int64]], random: np.rando
     step = max(1, CHUNK // len(counts))
     for start in range(0, draws, step):
         shape = (min(step, draws - start), len(counts))
-        yield random.binomial(counts, 0.5, size=shape).astype(np.float64)
+        if counts.max() == 1:
+            yield random.integers(0, 2, size=shape, dtype=np.int8).astype(np.float64)
+        else:
+            yield random.binomial(counts, 0.5, size=shape).astype(np.float64)
 
 
 def _p_value(tosses: Tosses, total: float, scale: float) -> float:

@@ -49,8 +49,8 @@ class Known:
         if self.keys is None:
             return
         self.keys.update(key[:BEGINNING] for key in own)
-        for row, key in self._reader.execute("SELECT rowid, key FROM replies WHERE rowid > ?", (self._last,)):
-            self._last = max(self._last, row)
+        for place, key in self._reader.execute("SELECT rowid, key FROM replies WHERE rowid > ?", (self._last,)):
+            self._last = max(self._last, place)
             self.keys.add(key[:BEGINNING])
         if len(self.keys) > MOST_KNOWN:
             self.keys = None
@@ -149,5 +149,6 @@ def _connected(path: Path) -> sqlite3.Connection:
         undone.callback(connection.close)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA cache_size = -1000")
         undone.pop_all()
     return connection

@@ -20,7 +20,10 @@ from assay.store.opening import open_database
 from assay.store.queries import columns as column_queries
 from assay.store.queries import results as result_queries
 from assay.store.queries import runs as run_queries
+from assay.store.queries import tolls as toll_queries
 from assay.store.queries.columns import Attempts, Face, Measured, PartOutcome
+from assay.store.queries.earlier import earlier
+from assay.store.queries.tolls import PartGrade, Toll
 from assay.store.summary import summarise
 from assay.store.writing import Batch, write
 
@@ -184,6 +187,22 @@ class Store:
     async def changed_cases(self, first: str, second: str) -> list[tuple[Case, Case]]:
         """The cases that two runs share by id and that ask or expect something else in the second."""
         return await self._database.read(column_queries.changed_cases, first, second)
+
+    async def tolls(self, run_id: str) -> list[Toll]:
+        """What each answer took: seconds, dollars, tokens."""
+        return await self._database.read(toll_queries.tolls, run_id)
+
+    async def part_ids(self, run_id: str) -> list[str]:
+        """The ids of every rule and criterion that was asked about."""
+        return await self._database.read(toll_queries.part_ids, run_id)
+
+    async def part_grades(self, run_id: str, ids: Sequence[str]) -> list[PartGrade]:
+        """How these rules or criteria ended, in every result."""
+        return await self._database.read(toll_queries.part_grades, run_id, ids)
+
+    async def earlier_run(self, text: str, run: Run) -> Run:
+        """The run before this one that an id, a name, `latest` or an agent's id means."""
+        return await self._database.read(earlier, text, run, self._clock())
 
 
 def _columns(connection: Connection, run_id: str) -> tuple[Attempts, list[Measured]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
 
 from assay.judges.offline.vocabulary import word_set
 from assay.model.agent import AgentTool
@@ -107,6 +108,7 @@ def is_handoff_tool(name: str) -> bool:
     return bool(parts & _PEOPLE) and bool(parts & _PASSING or "hand" in parts)
 
 
+@lru_cache(maxsize=2048)
 def handoff_words(text: str) -> str:
     """The sentence that hands over to a person. A question after it means that the agent is not gone yet."""
     said = sentences(text)
@@ -116,7 +118,7 @@ def handoff_words(text: str) -> str:
 
 
 def _hands_over(sentence: str) -> bool:
-    if "?" in sentence or _CONDITIONAL.search(sentence) or not (found := _HANDS_OVER.search(sentence)):
+    if "?" in sentence or not (found := _HANDS_OVER.search(sentence)) or _CONDITIONAL.search(sentence):
         return False
     # `I cannot refund this, so I am transferring you to a colleague`: only the clause that hands over counts.
     start = max(sentence.rfind(mark, 0, found.start()) for mark in (",", ";", ":", "–", "—", " so ", " but "))

@@ -59,7 +59,7 @@ class OfflineUser:
         talk = exchanges(said)
         if not talk:
             return Say(self._scenario.initial_message)
-        stop = self._stops.stop(said, self._scenario.max_turns)
+        stop = self._stops.over(talk, self._scenario.max_turns)
         if stop and stop.ending is not Ending.TURN_LIMIT:
             return stop
         if stop:  # what was wanted may have come with the last reply

@@ -26,6 +26,8 @@ class Exchange(Struct, frozen=True):
     @property
     def text(self) -> str:
         """What the agent said; the thinking beside a tool call counts when there is nothing else."""
+        if len(self.reply) == 1:
+            return self.reply[0].content if self.reply[0].content.strip() else ""
         spoken = [one.content for one in self.reply if one.content.strip() and not one.tool_calls]
         return "\n".join(spoken or [one.content for one in self.reply if one.content.strip()])
 
@@ -44,7 +46,10 @@ class Stops(Struct, frozen=True, kw_only=True):
 
     def stop(self, said: Sequence[Message], max_turns: int | None = None) -> Leave | None:
         """Why the conversation is over, or None. `max_turns` counts user messages."""
-        talk = exchanges(said)
+        return self.over(exchanges(said), max_turns)
+
+    def over(self, talk: Sequence[Exchange], max_turns: int | None = None) -> Leave | None:
+        """The same, of a conversation as pairs."""
         if not talk:
             return None
         if shown := hands_off(talk[-1].reply, self.handoff_tools):
@@ -62,23 +67,27 @@ class Stops(Struct, frozen=True, kw_only=True):
         return len(last) == self.silent_replies and all(map(says_nothing, last))
 
     def _loop(self, talk: Sequence[Exchange]) -> str:
-        last = [exchange.text for exchange in talk[-self.same_replies :]]
-        if len(last) == self.same_replies and said_words(last[0]) and all(alike(last[0], one) for one in last[1:]):
+        texts = [exchange.text for exchange in talk[-max(self.same_replies, LONGEST_CYCLE + 1) :]]
+        if not (words := said_words(texts[-1])):
+            return ""
+        last = texts[-self.same_replies :]
+        if len(last) == self.same_replies and all(alike(last[0], one) for one in last[1:]):
             return f"the agent said the same {_times(self.same_replies)}"
         for length in range(1, LONGEST_CYCLE + 1):
-            if _cycles(talk, length):
+            if length < len(texts) and said_words(texts[-1 - length]) == words and _cycles(talk, length):
                 return f"both sides repeat the last {length} exchange{'s' if length > 1 else ''}"
         return ""
 
 
 def exchanges(said: Sequence[Message]) -> list[Exchange]:
     """The conversation as pairs; what is said before the first user message is left out."""
-    starts = [place for place, message in enumerate(said) if message.role is Role.USER]
-    ends = [*starts[1:], len(said)] if starts else []
-    return [
-        Exchange(said[start].content, tuple(one for one in said[start + 1 : end] if one.role is Role.ASSISTANT))
-        for start, end in zip(starts, ends, strict=True)
-    ]
+    pairs: list[tuple[str, list[Message]]] = []
+    for message in said:
+        if message.role is Role.USER:
+            pairs.append((message.content, []))
+        elif pairs and message.role is Role.ASSISTANT:
+            pairs[-1][1].append(message)
+    return [Exchange(user, tuple(reply)) for user, reply in pairs]
 
 
 def says_nothing(exchange: Exchange) -> bool:
@@ -88,7 +97,7 @@ def says_nothing(exchange: Exchange) -> bool:
 
 def _cycles(talk: Sequence[Exchange], length: int) -> bool:
     """The last exchanges are word for word those before them."""
-    if len(talk) < 2 * length or not said_words(talk[-1].text):
+    if len(talk) < 2 * length:
         return False
     pairs = zip(talk[-length:], talk[-2 * length : -length], strict=True)
     return all(

@@ -117,6 +117,26 @@ async def test_the_first_failure_is_reported_even_when_closing_fails_too() -> No
     assert (held.transcript, target.closed) == (None, 1)
 
 
+class Careless:
+    """A session that gives back what is no Reply."""
+
+    name = "careless"
+
+    async def open(self, case: Case) -> Careless:
+        return self
+
+    async def send(self, text: str) -> Reply:
+        return "Hello!"  # type: ignore[return-value]
+
+    async def close(self) -> Closing:
+        return Closing()
+
+
+async def test_a_reply_that_is_none_errors_its_case_alone() -> None:
+    held = await talk(CASE, Careless())
+    assert str(held.failure) == "target 'careless': TypeError: `send` must give a Reply, and gave str"
+
+
 async def test_what_was_said_before_it_broke_is_kept_with_the_state_it_left() -> None:
     case = Case(id="1", input=Script(turns=("Hi", "Refund please")))
     held = await talk(case, Fragile("Hello!", ConnectionError("reset")))
@@ -216,6 +236,40 @@ async def test_a_user_who_breaks_is_not_the_targets_fault() -> None:
     assert isinstance(held.failure, SimulatorFailed)
     assert str(held.failure) == "the user played by 'scripted': KeyError: 'persona'"
     assert texts(held) == ["My parcel has not arrived.", "Which one?"]
+
+
+class Wayward(Scripted):
+    """Users that cannot be opened, or do what no user can."""
+
+    def __init__(self, does: object) -> None:
+        self._does = does
+
+    def open(self, case: Case, attempt: int = 1) -> User:
+        if isinstance(self._does, Exception):
+            raise self._does
+        return self  # type: ignore[return-value]
+
+    async def next(self, said: Sequence[Message]) -> object:
+        return self._does
+
+
+@pytest.mark.parametrize(
+    ("does", "message"),
+    [
+        (ValueError("no part"), "ValueError: no part"),
+        (None, "TypeError: expected `Say` or `Leave`, found None"),
+        ("Hello", "TypeError: expected `Say` or `Leave`, found 'Hello'"),
+    ],
+    ids=["not opened", "no move", "a text"],
+)
+async def test_a_plugin_that_plays_no_user_breaks_its_case_and_leaves_no_session_open(
+    does: object, message: str
+) -> None:
+    target = Fragile("Hello!")
+    held = await talk(LOST, target, users=Wayward(does))
+    assert isinstance(held.failure, SimulatorFailed)
+    assert str(held.failure) == f"the user played by 'scripted': {message}"
+    assert (held.transcript, target.opened, target.closed) == (None, 1, 1)
 
 
 INVENTED = ["My parcel has not arrived.", "It is B-7777, sent to ann@example.com."]

@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import pytest
+from msgspec.structs import replace
 
 from assay.engine.plan import Lane, Rules
 from assay.engine.run import WAITING_RESULTS, Outbox, results, todos
-from assay.model.case import Case
+from assay.model.case import Case, Scenario
 from assay.model.profile import Profile
 from assay.model.result import Result
 from assay.model.score import Grade
+from assay.model.simulation import Fault, Party
 from assay.model.verdict import Decision, Verdict
 from assay.targets.base import Finished
 from assay.testing import a_case, a_transcript
@@ -75,6 +77,42 @@ async def test_every_case_goes_through_every_lane_once() -> None:
         (5, "case-2", "orchid"),
     ]
     assert {result.created_at for result in found} == {NOW}
+
+
+def failing(case: Case, grades: Sequence[Grade], profile: Profile | None) -> Decision:
+    return Decision(verdict=Verdict.FAILED, reasons=("no",), grades=tuple(grades))
+
+
+async def test_a_scenario_that_did_not_pass_names_the_one_answerable_and_nothing_else_does() -> None:
+    scenario = a_case(id="s", input=Scenario(persona="P", initial_message="Hi"))
+    lanes = [Lane(target=Instant(), graders=())]
+    faults = []
+    for rules in (RULES, replace(RULES, fallback=failing)):
+        async for handful in results(
+            todos([scenario, a_case()], lanes, set()), rules, concurrency=1, clock=lambda: NOW
+        ):
+            faults += [(result.case.id, result.fault.party if result.fault else None) for result in handful]
+    assert faults == [("s", None), ("case-1", None), ("s", Party.AGENT), ("case-1", None)]
+
+
+async def test_a_scenario_whose_target_breaks_is_attributed_too() -> None:
+    class Unreachable:
+        name = "shop"
+
+        async def open(self, case: Case) -> Finished:
+            raise ConnectionError("connection refused")
+
+    scenario = a_case(id="s", input=Scenario(persona="P", initial_message="Hi"))
+    todo = todos([scenario], [Lane(target=Unreachable(), graders=())], set())
+    (result,) = [
+        result async for handful in results(todo, RULES, concurrency=1, clock=lambda: NOW) for result in handful
+    ]
+    assert result.verdict is Verdict.ERRORED
+    assert result.fault == Fault(
+        party=Party.ENVIRONMENT,
+        reason="the agent could not be reached",
+        evidence="target 'shop': ConnectionError: connection refused",
+    )
 
 
 async def test_what_is_done_is_not_done_again() -> None:

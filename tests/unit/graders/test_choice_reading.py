@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from assay.graders.choice_options import Chosen, Unclear
-from assay.graders.choice_reading import read_choice
+from assay.graders.choice_options import Chosen, Options, Unclear
+from assay.graders.choice_reading import read_choice, searched
 from assay.model.expectation import Choice
 
 FOUR = (
@@ -451,3 +451,32 @@ def test_a_hostile_answer_is_read_in_bounded_time(answer: str) -> None:
     start = time.process_time()
     read_choice(answer, FOUR)
     assert time.process_time() - start < 5
+
+
+def paired(ids: str, *texts: str) -> tuple[Choice, ...]:
+    return tuple(Choice(id=each, text=text) for each, text in zip(ids, texts, strict=True))
+
+
+@pytest.mark.parametrize("end", ["", "\n", "  "])
+@pytest.mark.parametrize(
+    "choices",
+    [
+        *(FOUR, LETTERS, NUMBERS, ROMAN, NAMED, BOTH_CASES),
+        paired("AB", "B", "A"),
+        paired("AB", "Answer: B", "no"),
+        paired("AB", "answer b", "Answer: A!"),
+        paired("12", "2", "4"),
+        paired("12", "-1", "-2"),
+        paired("AB", "", ""),
+        paired("ABI", "the same", "The same.", "I"),
+        paired("AOE", "or", "and", "not"),
+        paired("AÉ", "one", "two"),
+    ],
+    ids=str,
+)
+def test_an_answer_in_the_form_that_was_asked_for_is_read_as_a_search_would(
+    choices: tuple[Choice, ...], end: str
+) -> None:
+    for sign in "ABCDEIJOabei1247É":
+        answer = f"Answer: {sign}{end}"
+        assert read_choice(answer, choices) == searched(answer, Options(choices)), answer

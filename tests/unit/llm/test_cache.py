@@ -57,6 +57,12 @@ def test_other_settings_make_another_key(settings: CallSettings) -> None:
     assert Keys(SPEC).of(REQUEST, settings) != KEY
 
 
+def test_settings_that_take_turns_keep_their_keys() -> None:
+    keys, others = Keys(SPEC), CallSettings(seed=7)
+    made = [keys.of(REQUEST, settings) for settings in (SETTINGS, others, SETTINGS, replace(SETTINGS), others)]
+    assert made == [KEY, made[1], KEY, KEY, Keys(SPEC).of(REQUEST, others)]
+
+
 def test_what_does_not_shape_the_answer_makes_no_difference() -> None:
     keys = Keys(replace(SPEC, key_variable="ANOTHER"))
     assert keys.of(replace(REQUEST, purpose="judge"), replace(SETTINGS, extra={"b": 2, "a": 1})) == KEY

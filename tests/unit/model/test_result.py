@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from assay.errors import TargetTimedOut
+from assay.errors import TargetFailed, TargetTimedOut
 from assay.model.result import FORMAT, Failure, result_id, score_id
 from assay.model.score import Part
 from assay.store.writing import result_key
@@ -71,12 +71,17 @@ def test_scores_of_one_result_have_ids_of_their_own() -> None:
     assert len(ids) == 42
 
 
+class Unplugged(TargetFailed):
+    """A kind of failure that only its target knows: whoever reads results knows those of errors.py."""
+
+
 @pytest.mark.parametrize(
     ("error", "kind", "message"),
     [
         (TargetTimedOut("no answer in 30 s"), "TargetTimedOut", "no answer in 30 s"),
         (ValueError(), "ValueError", ""),
         (KeyError("a"), "KeyError", "'a'"),
+        (Unplugged("no power"), "TargetFailed", "no power"),
     ],
 )
 def test_a_failure_is_the_class_and_the_words_of_what_broke(error: Exception, kind: str, message: str) -> None:

@@ -10,6 +10,7 @@ from assay.model.run import Counts, DatasetPin, RunState
 from assay.model.score import Direction
 from assay.reports.header import facts, graders_together, next_steps, notes, quoted, warning
 from assay.reports.marks import needed
+from assay.reports.run_wire import evaluation_run
 from unit.reports.northwind import SUPPORT_PINS, a_run, refund_results, summary_of
 
 
@@ -56,6 +57,12 @@ def test_repeats_widen_the_doubt_and_the_report_says_so() -> None:
     assert list(notes(summary_of(refund_results(), pins={"repeat": 3}))) == [
         "Each case was tried 3 times; repeats are alike, so the true intervals are wider."
     ]
+
+
+def test_pooled_criteria_are_named_by_their_file() -> None:
+    pins = {"criteria_from": DatasetPin(path="/data/shop.json", sha256="c" * 64)}
+    assert ("criteria", "pooled from shop.json") in facts(a_run(Counts(), pins=pins))
+    assert evaluation_run(summary_of(refund_results(), pins=pins))["criteria_from"] == "/data/shop.json"
 
 
 @pytest.mark.parametrize(

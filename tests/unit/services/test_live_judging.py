@@ -18,6 +18,7 @@ from assay.graders.explain_evals import ExplainEval
 from assay.model.calls import CallSettings, Patience, Rates
 from assay.model.expectation import Criteria, Criterion
 from assay.model.score import Score
+from assay.services.aiming import Playing
 from assay.services.judging import Judging, Wanted, judging
 from assay.services.way import habits
 from assay.testing import a_case, a_transcript
@@ -185,6 +186,17 @@ async def test_how_models_under_test_are_asked_is_pinned(changed: dict[str, Any]
     before = await pinned(models=(JUDGE,))
     assert len(before.target_sha256) == 64
     assert (await pinned(models=(JUDGE,), **changed)).target_sha256 != before.target_sha256
+
+
+async def test_the_model_that_plays_users_is_open_beside_the_judge_and_has_settings_of_its_own() -> None:
+    warm = CallSettings(temperature=0.9)
+    found = await pinned(simulator=JUDGE, simulator_settings=warm)
+    assert (found.playing.spec, found.playing.settings) == (JUDGE, warm)
+    assert found.playing.model is not None
+    assert (await pinned()).playing == Playing()
+    async with judging(Wanted(judge="offline", simulator=JUDGE)) as alone:
+        assert alone.playing.model is not None
+        assert alone.spent() is not None
 
 
 def test_the_doors_habits_are_those_of_the_settings() -> None:

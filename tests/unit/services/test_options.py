@@ -33,6 +33,9 @@ def test_everything_that_is_pinned_comes_back() -> None:
         filters={"tag": ("hr",)},
         limit=5,
         state={"plan": "pro"},
+        criteria_from=a_pin("/d/pöol.json"),
+        simulator="openai:gpt-5",
+        replays=2,
         concurrency=2,
         budget="2USD",
     )
@@ -51,6 +54,9 @@ def test_everything_that_is_pinned_comes_back() -> None:
         component_scope="prompt",
         component_ids=("k1",),
         state={"plan": "pro"},
+        criteria_from="/d/pöol.json",
+        simulator="openai:gpt-5",
+        replays=2,
         repeat=3,
         limit=5,
         filters={"tag": ("hr",)},
@@ -72,7 +78,17 @@ def test_files_of_one_dialect_are_read_as_it_again(dialects: tuple[str, ...], ex
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("graders", None), ("limit", None), ("normalization", None), ("judge", ""), ("cache", True), ("repeat", 1)],
+    [
+        ("simulator", ""),
+        ("criteria_from", ""),
+        ("replays", 0),
+        ("graders", None),
+        ("limit", None),
+        ("normalization", None),
+        ("judge", ""),
+        ("cache", True),
+        ("repeat", 1),
+    ],
 )
 def test_what_was_not_said_stays_unsaid(field: str, value: Any) -> None:
     pins = Pins(datasets=(a_pin("a"),), target="recorded")

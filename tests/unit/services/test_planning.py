@@ -8,19 +8,23 @@ from typing import Any
 
 import pytest
 
+from assay.engine.plan import Limits
 from assay.errors import Conflict, DatasetInvalid, NotFound, PlanRefused, UnknownName
 from assay.kit.builtins import builtin_kit
 from assay.model.agent import Agent, AgentTool, KnowledgeBase
 from assay.model.case import Case
+from assay.model.expectation import Criteria, Criterion
 from assay.model.profile import Normalization
 from assay.model.rubric import Rubric, Rule, Scope, Severity
 from assay.policies.profiles import builtin_profiles
+from assay.services.aiming import Ground
 from assay.services.answers import Answers, read_answers
 from assay.services.options import RunOptions, options_of
 from assay.services.planning import Given, Plan, plan, read_given
+from assay.services.pooling import Pool
 from assay.services.running import check_same, new_run, utc_now
 from assay.targets.recorded import plain_recordings
-from assay.testing import ScriptedTarget
+from assay.testing import ScriptedTarget, ScriptedUser
 
 
 def kit_with(*targets: ScriptedTarget) -> Any:
@@ -77,13 +81,41 @@ def test_missing_answers_are_counted_and_the_first_are_named(test_set: str) -> N
         planned(test_set, repeat=2)
 
 
-def test_a_scenario_needs_somebody_to_play_the_user(tmp_path: Path) -> None:
-    path = tmp_path / "set.json"
+@pytest.fixture
+def scenario(tmp_path: Path) -> str:
+    path = tmp_path / "scenario.json"
     inputs = {"persona": "A customer", "initial_message": "Hi"}
     path.write_text(json.dumps({"items": [entry("i1", type="scenario", inputs=inputs)]}), encoding="utf-8")
-    options = RunOptions(datasets=(str(path),), target="scripted")
-    with pytest.raises(PlanRefused, match="cannot play the user's side"):
-        plan(options, kit_with(ScriptedTarget("x")), Given())
+    return str(path)
+
+
+def test_a_scenario_is_played_by_the_one_who_is_named_and_pinned(scenario: str) -> None:
+    kit = kit_with(ScriptedTarget("x"))
+    kit.users.add(ScriptedUser("Hi"))
+    for simulator, name in (("", "offline"), ("offline", "offline"), ("scripted", "scripted")):
+        made = plan(RunOptions(datasets=(scenario,), target="scripted", simulator=simulator), kit, Given())
+        assert made.lanes[0].users.name == name
+        assert (made.pins.simulator, len(made.pins.simulator_sha256)) == (name, 64)
+        assert options_of(made.pins, "").simulator == name
+
+
+def test_every_lane_has_the_limits_and_replays_of_the_run(scenario: str) -> None:
+    given = Given(ground=Ground(turn_seconds=5.0, case_seconds=60.0))
+    options = RunOptions(datasets=(scenario,), target="scripted", repeat=2, replays=3)
+    made = plan(options, kit_with(ScriptedTarget("x")), given)
+    assert [lane.limits for lane in made.lanes] == [Limits(turn_seconds=5.0, case_seconds=60.0)] * 2
+    assert [lane.replays for lane in made.lanes] == [3, 3]
+    assert made.pins.replays == 3
+
+
+def test_pooled_criteria_take_the_place_of_the_cases_own(test_set: str) -> None:
+    given = answered("i1", "i2")
+    pool = Pool([Criterion(id="p", text="Pooled")])
+    made = planned(test_set, Given(answers=given.answers, pool=pool), criteria_from=test_set)
+    assert [case.expectations for case in made.survey.cases()] == [(Criteria(criteria=pool.criteria),)] * 2
+    assert made.pins.criteria_from is not None
+    assert made.pins.criteria_from.path == test_set
+    assert options_of(made.pins, "").criteria_from == test_set
 
 
 def test_recorded_answers_and_a_live_target_exclude_each_other(test_set: str) -> None:
@@ -96,6 +128,8 @@ def test_recorded_answers_and_a_live_target_exclude_each_other(test_set: str) ->
     ("options", "error", "told"),
     [
         ({"repeat": 0}, PlanRefused, "--repeat must be 1 or more"),
+        ({"replays": -1}, PlanRefused, "--replay-spoiled must be 0 or more, not -1"),
+        ({"target": "htp:127.0.0.1"}, UnknownName, "unknown target 'htp:127.0.0.1'; known: adk, .*replay"),
         ({"graders": ("charm",)}, UnknownName, "unknown grader 'charm'"),
         ({"profile": "nobody"}, UnknownName, "unknown profile 'nobody'; known: assessment_strict, prep_default"),
     ],

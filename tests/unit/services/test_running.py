@@ -280,6 +280,9 @@ PINS = Pins(
     judge="recorded:j.jsonl",
     judge_sha256="j",
     policy_sha256="p",
+    criteria_from=a_pin("set.json"),
+    simulator="offline",
+    simulator_sha256="s",
     plugins=("/p/own.py 1a", "/p/evals.yaml 2b"),
 )
 
@@ -307,6 +310,8 @@ def a_run(pins: Pins) -> Run:
         ({"plugins": ("/p/own.py 9z", "/p/evals.yaml 2b")}, "/p/own.py has changed, or is not there"),
         ({"plugins": ("/p/own.py 1a",)}, "/p/evals.yaml has changed, or is not there"),
         ({"target_sha256": "other"}, "how the target recorded is asked has changed"),
+        ({"simulator_sha256": "other"}, "the simulated user offline has changed"),
+        ({"criteria_from": a_pin("set.json", "2")}, "set.json has changed"),
         (
             {"datasets": (a_pin("a.jsonl", "2"), a_pin("b.jsonl", "2")), "policy_sha256": "other"},
             "a.jsonl has changed; b.jsonl has changed; the profiles have changed",
@@ -321,6 +326,8 @@ def a_run(pins: Pins) -> Run:
         "a plug-in",
         "evals of the settings",
         "how a model is asked",
+        "who plays the user",
+        "pooled criteria",
         "several",
     ],
 )

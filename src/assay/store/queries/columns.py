@@ -10,18 +10,17 @@ from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct, field
-from sqlalchemy import Connection, Select, and_, or_, select
+from sqlalchemy import Connection, Select, and_, select
 
 from assay.model.case import Case
-from assay.model.score import Direction, Scale
+from assay.model.score import UNIT, Direction, Scale
 from assay.model.verdict import Verdict
 from assay.store.bodies import read_case
 from assay.store.schema import cases, results, scores
+from assay.store.summary import RULES, Group, grouped
 
 VERDICTS = tuple(Verdict)
 OUTCOMES = ("passed", "failed", "unmarked", "error", "not_applicable", "no_judge")
-RULES = "rubric"
-"""The grader whose parts are the same for every case; other graders' parts belong to their cases."""
 NO_VALUE = float("nan")
 CHUNK = 500
 """Positions asked for in one statement."""
@@ -91,65 +90,60 @@ _face = msgspec.json.Decoder(Face).decode
 _asked = msgspec.json.Decoder(_Asked).decode
 
 
+def _tuples(connection: Connection, statement: Select[Any]) -> list[tuple[Any, ...]]:
+    """As the driver gives them: for hundreds of thousands, making SQLAlchemy's own of them costs more than reading."""
+    with connection.execute(statement) as found:
+        assert found.cursor is not None
+        return list(found.cursor.fetchall())
+
+
 def attempts(connection: Connection, run_id: str) -> Attempts:
     """Every result of the run."""
-    case_places: dict[str, int] = {}
-    candidate_places: dict[str, int] = {}
-    made = Attempts(
-        case_ids=[],
-        candidate_names=[],
-        positions=array("q"),
-        cases=array("q"),
-        candidates=array("q"),
-        repeats=array("q"),
-        verdicts=array("b"),
-        durations=array("d"),
-    )
     columns = results.c
     wanted = select(
         columns.position, columns.case_id, columns.candidate, columns.repeat, columns.verdict, columns.duration_ms
     )
-    for position, case, candidate, repeat, verdict, duration in connection.execute(
-        wanted.where(columns.run_id == run_id).order_by(columns.position)
-    ):
-        made.positions.append(position)
-        made.cases.append(case_places.setdefault(case, len(case_places)))
-        made.candidates.append(candidate_places.setdefault(candidate, len(candidate_places)))
-        made.repeats.append(repeat)
-        made.verdicts.append(_verdict_codes[verdict])
-        made.durations.append(NO_VALUE if duration is None else duration)
-    made.case_ids.extend(case_places)
-    made.candidate_names.extend(candidate_places)
-    return made
+    found = _tuples(connection, wanted.where(columns.run_id == run_id).order_by(columns.position))
+    positions, cases, candidates, repeats, verdicts, durations = zip(*found, strict=True) if found else [()] * 6
+    case_places = {case: place for place, case in enumerate(dict.fromkeys(cases))}
+    candidate_places = {name: place for place, name in enumerate(dict.fromkeys(candidates))}
+    return Attempts(
+        case_ids=list(case_places),
+        candidate_names=list(candidate_places),
+        positions=array("q", positions),
+        cases=array("q", map(case_places.__getitem__, cases)),
+        candidates=array("q", map(candidate_places.__getitem__, candidates)),
+        repeats=array("q", repeats),
+        verdicts=array("b", map(_verdict_codes.__getitem__, verdicts)),
+        durations=array("d", (NO_VALUE if each is None else each for each in durations)),
+    )
 
 
 class _Column:
     """A `Measured` that is being read."""
 
-    __slots__ = ("bounded", "direction", "high", "low", "outcomes", "positions", "values")
+    __slots__ = ("direction", "high", "low", "outcomes", "positions", "values")
 
-    def __init__(self) -> None:
+    def __init__(self, low: float, high: float | None) -> None:
         self.positions = array("q")
         self.values = array("d")
         self.outcomes = array("b")
-        self.low = float("inf")
-        self.high = float("-inf")
-        self.bounded = True
+        self.low = low
+        self.high = high
         self.direction: str | None = None
 
-    def add(self, position: int, outcome: str, value: float | None, direction: str | None) -> None:
-        self.positions.append(position)
-        self.outcomes.append(_outcome_codes[outcome])
-        self.values.append(NO_VALUE if value is None else value)
-        # A grade without a value has no direction either.
-        self.direction = self.direction or direction
+    def add(self, outcome: str, positions: Sequence[int], values: Sequence[float]) -> None:
+        """Grades that ended alike."""
+        self.positions.extend(positions)
+        self.outcomes.extend([_outcome_codes[outcome]] * len(positions))
+        # What was scored has a value, what was not has none: no need to look at each.
+        self.values.extend([NO_VALUE] * len(positions) if None in values[:1] else values)
 
-    def widen(self, low: float, high: float | None) -> None:
+    def widen(self, low: float, high: float | None, direction: str | None) -> None:
         self.low = min(self.low, low)
-        if high is None:
-            self.bounded = False
-        else:
-            self.high = max(self.high, high)
+        self.high = None if high is None or self.high is None else max(self.high, high)
+        # A grade without a value has no direction.
+        self.direction = self.direction or direction
 
     def done(self, candidate: str, name: str, part_id: str | None, scope: str | None) -> Measured:
         return Measured(
@@ -157,7 +151,7 @@ class _Column:
             name=name,
             part_id=part_id,
             scope=scope,
-            scale=Scale(self.low, self.high if self.bounded else None),
+            scale=Scale(self.low, self.high),
             direction=Direction(self.direction) if self.direction else Direction.HIGHER,
             positions=self.positions,
             values=self.values,
@@ -166,36 +160,40 @@ class _Column:
 
 
 def measures(connection: Connection, run_id: str) -> list[Measured]:
-    """Every grader's grades of whole cases, and every rule's; in the order of their first grade."""
-    found: dict[tuple[str, str, str | None, str | None], _Column] = {}
-    seen: tuple[Any, ...] = ()
-    for candidate, name, part_id, scope, position, outcome, value, direction, low, high in connection.execute(
-        _scores(run_id)
-    ):
-        key = (candidate, name, part_id, scope)
-        column = found.get(key)
-        if column is None:
-            column = found[key] = _Column()
-            seen = ()
-        column.add(position, outcome, value, direction)
-        # Scales are mostly the same from grade to grade of a grader: looked at when they change.
-        if (key, low, high) != seen:
-            column.widen(low, high)
-            seen = (key, low, high)
-    return [column.done(*key) for key, column in found.items()]
+    """Every grader's grades of whole cases, by candidate and name; then every rule's. Rules are the same for every
+    case; the criteria of other graders belong to their cases and are not read here."""
+    return [*_graders(connection, run_id), *_rules(connection, run_id)]
 
 
-def _scores(run_id: str) -> Select[Any]:
+def _graders(connection: Connection, run_id: str) -> list[Measured]:
+    """One statement for each grader and outcome: the index of the summary has them together, and the outcome need not
+    be read for each grade."""
     columns = scores.c
-    whole_or_rule = or_(columns.part_id.is_(None), columns.name == RULES)
-    return (
-        select(
-            *(columns.candidate, columns.name, columns.part_id, columns.scope, columns.position),
-            *(columns.outcome, columns.value, columns.direction, columns.scale_low, columns.scale_high),
-        )
-        .where(columns.run_id == run_id, whole_or_rule)
-        .order_by(columns.position, columns.ordinal)
-    )
+    found: dict[tuple[str, str], _Column] = {}
+    for group in connection.execute(grouped(run_id).where(columns.scope.is_(None))).all():
+        kind = Group(*group)
+        top = kind.scale_high if kind.bounded == kind.number else None
+        column = found.setdefault((kind.candidate, kind.name), _Column(kind.scale_low, top))
+        column.widen(kind.scale_low, top, kind.direction)
+        same = (columns.candidate == kind.candidate, columns.name == kind.name, columns.outcome == kind.outcome)
+        wanted = select(columns.position, columns.value).where(columns.run_id == run_id, columns.scope.is_(None), *same)
+        column.add(kind.outcome, *zip(*_tuples(connection, wanted), strict=True))
+    return [column.done(*key, None, None) for key, column in sorted(found.items())]
+
+
+def _rules(connection: Connection, run_id: str) -> list[Measured]:
+    columns = scores.c
+    wanted = select(columns.candidate, columns.part_id, columns.scope, columns.position, columns.outcome, columns.value)
+    wanted = wanted.where(columns.run_id == run_id, columns.name == RULES, columns.part_id.is_not(None))
+    found: dict[tuple[str, str, str | None], _Column] = {}
+    for candidate, part_id, scope, position, outcome, value in _tuples(
+        connection, wanted.order_by(columns.position, columns.ordinal)
+    ):
+        key = (candidate, part_id, scope)
+        if (column := found.get(key)) is None:
+            column = found[key] = _Column(UNIT.low, UNIT.high)
+        column.add(outcome, (position,), (value,))
+    return [column.done(candidate, RULES, part_id, scope) for (candidate, part_id, scope), column in found.items()]
 
 
 def part_outcomes(connection: Connection, run_id: str, positions: Sequence[int]) -> list[PartOutcome]:
@@ -213,7 +211,7 @@ def part_outcomes(connection: Connection, run_id: str, positions: Sequence[int])
 def faces(connection: Connection, run_id: str) -> list[Face]:
     """The tags and labels of every case, in the order of the plan."""
     wanted = select(cases.c.body).where(cases.c.run_id == run_id).order_by(cases.c.position)
-    return [_face(body) for body in connection.scalars(wanted)]
+    return [_face(body) for (body,) in _tuples(connection, wanted)]
 
 
 def changed_cases(connection: Connection, first: str, second: str) -> list[tuple[Case, Case]]:

@@ -169,11 +169,7 @@ def _without_cause(talk: Talk) -> str:
 
 def _may_be_handed_off(talk: Talk) -> bool:
     last = talk.exchanges[-1]
-    return (
-        bool(last.calls)
-        or talk.handed_off is not None
-        or bool(_TO_PEOPLE.search(plain(last.text)))
-    )
+    return bool(last.calls) or talk.handed_off is not None or bool(_TO_PEOPLE.search(plain(last.text)))
 
 
 def _went_on(talk: Talk) -> Iterator[Slip]:

@@ -31,6 +31,8 @@ LONG = 8
 def repeat_slips(talk: Talk) -> Iterator[Slip]:
     """Every turn that says again what was answered."""
     for turn in talk.later:
+        if turn.text in talk.steps and turn.text not in turn.own:
+            continue  # the plan says it, word for word
         if again := _said_before(talk, turn):
             yield turn.slip(SlipKind.REPEATED, f"says again what it said in turn {again}, though it was answered")
 

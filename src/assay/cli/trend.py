@@ -1,0 +1,33 @@
+"""`assay trend`."""
+
+from __future__ import annotations
+
+import asyncio
+
+import click
+
+from assay.cli.output import assay_command, print_json
+from assay.cli.summary import console
+from assay.reports.history_text import HistoryReport, history_shape
+from assay.services.trending import ENOUGH, Asked, history
+from assay.services.workplace import Workplace
+
+
+@assay_command("trend")
+@click.argument("agent", default="")
+@click.option("--dataset", default="", metavar="NAME", help="The runs over this dataset (file or test set name).")
+@click.option("--candidate", default=None, metavar="NAME", help="Only this candidate.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=ENOUGH, show_default=True, metavar="N", help="The newest N."
+)
+def command(work: Workplace, agent: str, dataset: str, candidate: str | None, limit: int, as_json: bool) -> None:
+    """The completed runs of AGENT (its id, or a name that runs share) over time: pass rate and graders.
+
+    A change is said to be one where chance alone would rarely make it. Runs that changed in more than the agent
+    (judge, rubric, test set, pass marks) are marked: what changed there may not be the agent.
+    """
+    found = asyncio.run(history(work, Asked(whose=agent, dataset=dataset, candidate=candidate, limit=limit)))
+    if as_json:
+        print_json(history_shape(found))
+    else:
+        console().print(HistoryReport(found))

@@ -1,0 +1,161 @@
+"""Records of benchmark files, whatever holds them: lines of JSON, a CSV table, or one JSON list; each with its place.
+`BenchmarkImporter` is the small base of an importer that makes one legal case of each record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+from msgspec import UNSET, structs
+
+from assay.dialects.importers.base import skipped, text_hash
+from assay.dialects.importers.fields import Fields
+from assay.dialects.json_places import Spot, element_lines, top_level_keys
+from assay.dialects.legal_rows import AnyRow, McqRow, ReferenceRow, RubricRow
+from assay.dialects.legal_schema import VERSION
+from assay.dialects.lines import Row, Watch, first_keys, is_table, not_an_object, opened, read_objects
+from assay.dialects.strict_json import BOM, parse
+from assay.dialects.tables import header_of, read_table
+from assay.dialects.wording import a, kind_of, shown
+from assay.errors import Problem
+from assay.model.case import Attachment, Case
+from assay.model.transcript import Message
+
+Place = tuple[Spot, Row | Problem]
+
+
+def records(stream: BinaryIO, path: Path, required: Iterable[str] = ()) -> Iterator[Place]:
+    """Every record with its place; `required` are columns that a table must have."""
+    file = str(path)
+    if is_table(path):
+        yield from ((Spot(file, line), row) for line, row in read_table(stream, file, required))
+    elif path.suffix.lower() == ".json":
+        yield from read_list(stream.read(), file)
+    else:
+        yield from ((Spot(file, line), row) for line, row in read_objects(stream, file))
+
+
+def read_list(text: bytes, file: str) -> Iterator[Place]:
+    """The objects of a file that holds one list."""
+    value, problems = parse(text, file=file)
+    if not problems and not isinstance(value, list):
+        message = f"must be a list, not {a(kind_of(value))}"
+        problems = [Spot(file, 1).problem("wrong-type", message, expected="array", found=shown(value))]
+    if problems:
+        yield from ((Spot(file, problem.line), problem) for problem in problems)
+        return
+    # Wrapped on its own first line, the list can be asked where its elements start.
+    lines = element_lines(f'{{"list":{text.decode("utf-8-sig")}}}', "list")
+    for place, (line, element) in enumerate(zip(lines, value, strict=True)):
+        spot = Spot(file, line).below(place)
+        yield spot, element if isinstance(element, dict) else not_an_object(element, spot)
+
+
+def head_columns(path: Path, head: bytes) -> set[str]:
+    """The columns of the first record, as far as the head of the file shows them."""
+    if is_table(path):
+        return set(header_of(head))
+    text = head.removeprefix(BOM).lstrip()
+    if path.suffix.lower() == ".json":
+        return set(top_level_keys(text[1:].decode("utf-8", "ignore"))) if text[:1] == b"[" else set()
+    return set(first_keys(head))
+
+
+class Twins:
+    """Which records say again what an earlier one said. One that is equal in everything is left out, with a warning."""
+
+    def __init__(self, *, numbered: bool) -> None:
+        """`numbered`: ids are hashes of the question, and another one of the same words is numbered; else an id that
+        stands twice is a problem."""
+        self._numbered = numbered
+        self._seen: dict[str, dict[bytes, int | None]] = {}
+
+    def told(self, case: Case, row: Row, spot: Spot, field: str) -> Iterator[Case | Problem]:
+        digest = sha256(msgspec.json.encode(row, order="sorted")).digest()
+        met = self._seen.setdefault(case.id, {})
+        if digest in met:
+            yield skipped(spot, f"the same as line {met[digest]} ({case.id})")
+            return
+        first = next(iter(met.values()), None)
+        met[digest] = spot.line
+        if len(met) == 1:
+            yield case
+        elif self._numbered:
+            message = f"the same question stands on line {first} already, with another answer or other details; kept"
+            yield spot.warning("repeated-question", message, found=shown(case.id))
+            yield structs.replace(case, id=f"{case.id}-{len(met)}")
+        else:
+            message = f"the id {shown(case.id)} stands on line {first} already, with other content"
+            yield spot.below(field).problem("duplicate-id", message, found=shown(case.id), hint="ids must be unique")
+
+
+class BenchmarkImporter:
+    """One legal case for each record. Give it a `name`, the columns by which a file is `telling`, and `row(fields)`;
+    what `row` notes as wrong becomes the problems of the record."""
+
+    name: str
+    telling: frozenset[str]
+    numbered = False
+    id_field = "id"
+
+    def row(self, fields: Fields) -> AnyRow | None:
+        raise NotImplementedError(f"the importer {self.name!r} has no `row`")
+
+    def detect(self, path: Path, head: bytes) -> bool:
+        return self.telling <= head_columns(path, head)
+
+    def read(self, path: Path) -> Iterator[Case | Problem]:
+        return self.read_watched(path)
+
+    def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
+        twins = Twins(numbered=self.numbered)
+        with opened(path, watch) as stream:
+            for spot, row in records(stream, path, self.telling):
+                if isinstance(row, Problem):
+                    yield row
+                    continue
+                fields = Fields(row, spot)
+                made = self.row(fields)
+                yield from fields.problems
+                if made is not None and fields.sound:
+                    yield from twins.told(made.case(), row, spot, self.id_field)
+
+    def _shared(self, id: str, prompt: str, metadata: dict[str, Any], **rest: Any) -> dict[str, Any]:
+        """What every kind of row has; what is empty is left unset."""
+        given = {name: value or UNSET for name, value in rest.items()}
+        id = f"{self.name}:{id}"
+        return {"schema_version": VERSION, "id": id, "dataset": self.name, "prompt": prompt, **given} | {
+            "metadata": metadata or UNSET
+        }
+
+    def rubric_row(
+        self,
+        id: str,
+        prompt: str,
+        metadata: dict[str, Any],
+        rubric: tuple[Any, ...],
+        *,
+        context: str = "",
+        messages: tuple[Message, ...] = (),
+        attachments: tuple[Attachment, ...] = (),
+    ) -> RubricRow:
+        shared = self._shared(id, prompt, metadata, context=context, messages=messages, attachments=attachments)
+        return RubricRow(**shared, rubric=rubric)
+
+    def choice_row(
+        self, id: str, prompt: str, metadata: dict[str, Any], choices: tuple[Any, ...], correct: str, context: str = ""
+    ) -> McqRow:
+        shared = self._shared(id, prompt, metadata, context=context)
+        return McqRow(**shared, choices=choices, correct_choice_ids=(correct,))
+
+    def reference_row(self, id: str, prompt: str, metadata: dict[str, Any], answer: str) -> ReferenceRow:
+        return ReferenceRow(**self._shared(id, prompt, metadata), reference_answers=(answer,))
+
+
+def question_hash(*texts: str) -> str:
+    """Of what is put to the model, never of what is expected of it."""
+    return text_hash(texts)

@@ -1,0 +1,150 @@
+"""`assay compare`: runs, candidates or groups held against each other. What can be compared is checked first; then the
+verdicts, graders, rules, components, tags and slices are paired case by case.
+
+Loads numpy and scipy: import it where a comparison is asked for, not where a run starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.errors import PlanRefused
+from assay.model.case import Case, World
+from assay.model.comparison import Compared, Comparison, Unlike
+from assay.model.run import Run
+from assay.services.comparison.differing import Asked, family, questions_of, verdict_difference
+from assay.services.comparison.flips import flaky, flips
+from assay.services.comparison.halves import RunColumns, half
+from assay.services.comparison.likeness import same_rules, unlike
+from assay.services.comparison.pairing import Aligned, align, clusters, faces
+from assay.services.comparison.sides import Versus, Wanted, check, sides
+from assay.services.workplace import Workplace
+from assay.store.store import Store
+
+SCENARIO = "scenario_id"
+"""Explain cases of one scenario resemble one another: they are one cluster unless something else is said."""
+
+__all__ = ["Wanted", "compare", "compared"]
+
+
+async def compare(work: Workplace, wanted: Wanted) -> Comparison:
+    """Compare stored runs. `NotFound` or `PlanRefused` where there is nothing to compare."""
+    check(wanted)
+    async with await work.store(read_only=True) as store:
+        return await compared(store, wanted)
+
+
+async def compared(store: Store, wanted: Wanted) -> Comparison:
+    """The same with a store that is open already."""
+    check(wanted)
+    found = [await store.find_run(name) for name in wanted.runs]
+    _refuse_twice(found, wanted)
+    # The cases are the first run's: only that one's tags and labels are read.
+    runs = [await _columns(store, run, faced=not place) for place, run in enumerate(found)]
+    chosen = sides(runs, wanted)
+    label = _cluster(found, wanted)
+    return Comparison(
+        pairs=tuple([await _compared(store, runs, versus, wanted, label) for versus in chosen.versus]),
+        unit=wanted.pair or "case",
+        cluster=label,
+        margin=wanted.margin,
+        confidence=wanted.confidence,
+        left_out=chosen.left_out,
+    )
+
+
+def _refuse_twice(found: Sequence[Run], wanted: Wanted) -> None:
+    ids = [run.id for run in found]
+    if len(set(ids)) < len(ids) and not wanted.candidates:
+        twice = next(run for run in found if ids.count(run.id) > 1)
+        raise PlanRefused(f"run {twice.name!r} ({twice.id[:8]}) is named twice: a run does not differ from itself")
+    for run in found:
+        if not run.counts.completed:
+            raise PlanRefused(f"run {run.name!r} ({run.id[:8]}) has no results yet: `assay resume {run.id[:8]}`")
+
+
+async def _columns(store: Store, run: Run, *, faced: bool) -> RunColumns:
+    attempts, measured = await store.columns(run.id)
+    known = {face.id: face for face in await store.faces(run.id)} if faced else {}
+    return RunColumns(run=run, attempts=attempts, measured=measured, faces=known)
+
+
+def _cluster(found: Sequence[Run], wanted: Wanted) -> str:
+    if wanted.cluster is not None:
+        return wanted.cluster
+    explain = all(pin.dialect == World.EXPLAIN for run in found for pin in run.pins.datasets)
+    return SCENARIO if explain and not wanted.grouped else ""
+
+
+async def _compared(store: Store, runs: Sequence[RunColumns], versus: Versus, wanted: Wanted, label: str) -> Compared:
+    (one, first), (other, second) = versus.first, versus.second
+    group_by = wanted.by[0] if wanted.grouped else ""
+    aligned = align(
+        half(runs[one], first, group_by=group_by, pair_by=wanted.pair),
+        half(runs[other], second, group_by=group_by, pair_by=wanted.pair),
+    )
+    _refuse_strangers(aligned, wanted)
+    seen = faces(aligned)
+    asked = Asked(margin=wanted.margin, confidence=wanted.confidence, clusters=clusters(aligned, seen, label))
+    changed = await _changed(store, runs[one].run, runs[other].run)
+    pins = runs[one].run.pins, runs[other].run.pins
+    rules = same_rules(pins[0].rubric, pins[1].rubric)
+    slices = () if wanted.grouped else wanted.by
+    repeated = any(pin.repeat > 1 for pin in pins)
+    return Compared(
+        first=first,
+        second=second,
+        verdict=verdict_difference(aligned, asked),
+        differences=family(aligned, questions_of(aligned, seen, slices, rules), asked),
+        flips=await flips(store, aligned),
+        unlike=_unlike(runs[one].run, runs[other].run, changed),
+        flaky=tuple(
+            [*await flaky(store, aligned.first, second=False), *await flaky(store, aligned.second, second=True)]
+            if repeated
+            else []
+        ),
+        notes=tuple(_notes(runs[one].run, runs[other].run, aligned)),
+    )
+
+
+def _refuse_strangers(aligned: Aligned, wanted: Wanted) -> None:
+    if len(aligned.in_first):
+        return
+    ours, theirs = aligned.first, aligned.second
+    if wanted.grouped:
+        raise PlanRefused(
+            f"no {wanted.pair} is in both groups {ours.side.group!r} and {theirs.side.group!r}: nothing can be paired"
+        )
+    raise PlanRefused(
+        f"runs {ours.side.run_name!r} ({ours.side.run_id[:8]}) and {theirs.side.run_name!r} "
+        f"({theirs.side.run_id[:8]}) have no case in common: one has {ours.keys[0]!r}, the other {theirs.keys[0]!r}; "
+        "compare runs of the same test set"
+    )
+
+
+async def _changed(store: Store, first: Run, second: Run) -> list[tuple[Case, Case]]:
+    """Files of the same content hold the same cases; only where they differ is the database asked."""
+    ours, theirs = ([pin.sha256 for pin in run.pins.datasets] for run in (first, second))
+    if first.id == second.id or (ours == theirs and first.pins.criteria_from == second.pins.criteria_from):
+        return []
+    return await store.changed_cases(first.id, second.id)
+
+
+def _unlike(first: Run, second: Run, changed: Sequence[tuple[Case, Case]]) -> tuple[Unlike, ...]:
+    return () if first.id == second.id else unlike(first.pins, second.pins, changed)
+
+
+def _notes(first: Run, second: Run, aligned: Aligned) -> list[str]:
+    notes = [
+        f"run {run.name!r} ({run.id[:8]}) is not finished: {run.counts.pending:,} are pending"
+        for run in {first.id: first, second.id: second}.values()
+        if run.counts.pending
+    ]
+    notes += [
+        f"{own.side.group}: several cases share a pair; their values are averaged"
+        for own in (aligned.first, aligned.second)
+        if own.side.group and len(own.keys) < len(set(own.cases.tolist()))
+    ]
+    if first.pins.repeat != second.pins.repeat:
+        notes.append(f"{first.pins.repeat} and {second.pins.repeat} repeats; a case's repeats are averaged")
+    return notes

@@ -1,0 +1,62 @@
+"""Ids in one output that comes from several sources: equal cases once, and different ones never under one id."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+import msgspec
+from msgspec import structs
+
+from assay.dialects.simulation import question_of
+from assay.errors import Problem
+from assay.model.case import Case
+from assay.services.conversion.sources import Source
+
+
+class Ids:
+    """Remembers ids and what they stood for. `alone`: one source, which has looked after its ids already."""
+
+    def __init__(self, *, alone: bool) -> None:
+        self._alone = alone
+        self._known: dict[str, bytes] = {}
+        self.problems: list[Problem] = []
+
+    def know(self, case: Case) -> None:
+        self._known[case.id] = _content(case)
+
+    def unique(self, case: Case, source: Source) -> Case | None:
+        """The case under an id of its own; None: it is there already, word for word."""
+        if self._alone:
+            return case
+        if case.id not in self._known:
+            self.know(case)
+            return case
+        if self._known[case.id] == _content(case):
+            return None
+        if source.foreign or "repeat" in case.labels:
+            return self._numbered(case)
+        message = f"the id {case.id!r} stands for another case in another source"
+        hint = "ids must be unique: rename one, or convert the files apart"
+        self.problems.append(Problem(code="duplicate-id", message=message, file=str(source.path), hint=hint))
+        return None
+
+    def _numbered(self, case: Case) -> Case | None:
+        """The next free number; conversations about the same question are its repeats."""
+        question, number = question_of(case)
+        repeats = "repeat" in case.labels
+        while True:
+            number += 1
+            id = f"{question}#{number}" if repeats else f"{question}-{number}"
+            labels = {**case.labels, "repeat": str(number)} if repeats else case.labels
+            numbered = structs.replace(case, id=id, labels=labels)
+            if id not in self._known:
+                self.know(numbered)
+                return numbered
+            if self._known[id] == _content(numbered):
+                return None
+
+
+def _content(case: Case) -> bytes:
+    """What a case says, without its name among equals."""
+    bare = structs.replace(case, id="", labels={**case.labels, "repeat": ""})
+    return sha256(msgspec.json.encode(bare)).digest()

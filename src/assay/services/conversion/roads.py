@@ -1,0 +1,44 @@
+"""Which fitting leads to which format. A case that the format can write as it is stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from assay.dialects.documents import Reason
+from assay.dialects.explain_cases import unwritable as explain_reasons
+from assay.dialects.golden import unwritable as golden_reasons
+from assay.dialects.importers.base import Options
+from assay.dialects.legal_writing import unwritable as legal_reasons
+from assay.dialects.test_set_writing import unwritable as test_set_reasons
+from assay.model.case import Case
+from assay.services.conversion.ledger import Fitted
+from assay.services.conversion.to_explain import to_explain
+from assay.services.conversion.to_golden import to_golden
+from assay.services.conversion.to_legal import to_legal
+from assay.services.conversion.to_test_set import to_test_set
+
+Fit = Callable[[Case], Fitted]
+Reasons = Callable[[Case], Iterable[Reason]]
+
+
+def fit_for(target: str, options: Options, source: str) -> Fit:
+    """How a case is made to fit; `source` names the first source, for rows that must name where they come from."""
+    dataset = options.metadata.get("dataset") or options.agent or source
+    agent = {"agent_name": options.agent} if options.agent else {}
+    roads: dict[str, tuple[Reasons, Fit]] = {
+        "golden": (golden_reasons, to_golden),
+        "test-set": (test_set_reasons, to_test_set),
+        "legal": (legal_reasons, partial(to_legal, dataset=dataset)),
+        "explain": (explain_reasons, partial(to_explain, given_labels={**options.metadata, **agent})),
+    }
+    if target not in roads:
+        return Fitted  # a simulation file keeps what its columns cannot say in one of their own
+    reasons, fit = roads[target]
+    return partial(_fitted, reasons, fit)
+
+
+def _fitted(reasons: Reasons, fit: Fit, case: Case) -> Fitted:
+    for _ in reasons(case):
+        return fit(case)
+    return Fitted(case)

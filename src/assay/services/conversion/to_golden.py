@@ -1,0 +1,95 @@
+"""A case as a golden question. Expectations that golden has no field for are kept in `reference_data` under names of
+their own, where judged evals can map them; the rest of the case in `metadata.assay`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import structs
+
+from assay.dialects.golden import FILE_FIELDS, labels
+from assay.model.case import Case, World
+from assay.model.expectation import AgentsInvolved, Expectation, FinalState, ToolCalls, Trajectory
+from assay.services.conversion.inputs import as_turns
+from assay.services.conversion.ledger import Fitted, Pad
+from assay.services.conversion.neutral import BOX, Neutral, folded, neutral
+from assay.services.conversion.parts import kind_name, lose_rest
+
+Json = dict[str, Any]
+NATIVE = (ToolCalls, Trajectory, FinalState, AgentsInvolved)
+
+
+def to_golden(case: Case) -> Fitted:
+    pad, given = Pad(), neutral(case)
+    plain = given.case
+    expectations, reference = _expectations(plain.expectations, dict(given.reference), pad)
+    metadata = _metadata(given, pad)
+    rest = {key: given.rest[key] for key in ("updated_datetime",) if key in given.rest}
+    lose_rest(given.rest, pad, ("updated_datetime",))
+    if plain.recorded is not None:
+        pad.lost("recorded", "golden files hold questions, not what was answered; a simulation file holds both")
+    kept: Json = {**({"metadata": metadata} if metadata else {}), **rest}
+    if reference:
+        kept["reference_data"] = reference
+    if given.beside:
+        kept[FILE_FIELDS] = given.beside
+    return pad.fitted(
+        structs.replace(
+            plain,
+            input=as_turns(plain.input, Pad()),
+            expectations=expectations,
+            world=World.GOLDEN,
+            name="",
+            profile="",
+            tags=(),
+            tools=None,
+            recorded=None,
+            labels=labels(metadata, agent=plain.labels.get("agent", "")),
+            metadata=kept,
+        )
+    )
+
+
+def _expectations(given: tuple[Expectation, ...], reference: Json, pad: Pad) -> tuple[tuple[Expectation, ...], Json]:
+    native: dict[type, Expectation] = {}
+    for expectation in given:
+        kind, name = type(expectation), f"expectations.{kind_name(expectation)}"
+        if kind in NATIVE:
+            if kind in native:
+                pad.lost(name, "golden questions have room for one of a kind")
+            native.setdefault(kind, expectation)
+            continue
+        told = folded(expectation)
+        if told.keys() & reference.keys():
+            pad.lost(name, "its place in reference_data is taken")
+        else:
+            reference |= told
+            pad.changed(name, "kept in reference_data; no grader of the golden world checks it by itself")
+    return tuple(native[kind] for kind in NATIVE if kind in native), reference
+
+
+def _metadata(given: Neutral, pad: Pad) -> Json:
+    """The free metadata, the labels it does not say, and a box for what has no field."""
+    case = given.case
+    metadata = dict(given.flat)
+    for key, value in case.labels.items():
+        if key != "agent":
+            metadata.setdefault(key, value)
+    box: Json = {}
+    for name in ("name", "profile"):
+        if value := getattr(case, name):
+            box[name] = value
+    if case.tags:
+        box["tags"] = list(case.tags)
+    if case.tools is not None:
+        box["tools"] = msgspec.to_builtins(case.tools)
+    for name in box:
+        pad.changed(name, f"kept in metadata.{BOX}, where no grader looks")
+    aside = Pad()
+    as_turns(case.input, aside)
+    if aside.entries:
+        box["input"] = msgspec.to_builtins(case.input)
+        for entry in aside.entries:
+            pad.changed(entry.field, f"{entry.why}; kept in metadata.{BOX}")
+    return {**metadata, **({BOX: box} if box else {})}

@@ -1,0 +1,199 @@
+"""Do the intervals hold what they promise? Summed exactly over all outcomes where that can be done, simulated where it
+cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from scipy.stats import binom, fisher_exact
+
+from assay.stats.clusters import Floats, clustered_rate
+from assay.stats.corrected import corrected_rate, labels_of
+from assay.stats.discordance import mcnemar, tango
+from assay.stats.intervals import Interval, wilson
+from assay.stats.means import for_mean
+from assay.stats.paired import paired_means, paired_rates
+from assay.stats.rates import exact, for_rate, jeffreys
+
+pytestmark = pytest.mark.slow
+
+SIZES = (10, 15, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1000)
+RATES: Floats = np.linspace(0.02, 0.98, 97)
+Of = Callable[[int, int], Interval | None]
+
+
+def chosen(passed: int, judged: int) -> Interval | None:
+    found = for_rate(passed, judged)
+    return found.interval if found else None
+
+
+def coverage(interval: Of, n: int) -> Floats:
+    """For each rate the exact chance that the interval holds it."""
+    limits = np.array([interval(passed, n) for passed in range(n + 1)])
+    holds = (limits[:, :1] <= RATES) & (limits[:, 1:] >= RATES)
+    chances: Floats = binom.pmf(np.arange(n + 1)[:, None], n, RATES)
+    held: Floats = (chances * holds).sum(axis=0)
+    return held
+
+
+@pytest.mark.parametrize(
+    ("interval", "never_below"),
+    [(wilson, 0.91), (exact, 0.95), (jeffreys, 0.86), (chosen, 0.94)],
+    ids=["wilson", "exact", "jeffreys", "chosen"],
+)
+def test_rates_from_ten_to_a_thousand_cases(interval: Of, never_below: float) -> None:
+    held = {n: coverage(interval, n) for n in SIZES}
+    assert 0.94 <= float(np.mean(list(held.values()))) <= 0.97
+    assert min(float(each.min()) for each in held.values()) >= never_below
+
+
+@pytest.mark.parametrize("interval", [wilson, chosen], ids=["wilson", "chosen"])
+@pytest.mark.parametrize("n", [300, 400, 500, 750, 1000])
+def test_from_three_hundred_cases_every_rate_is_held_93_to_97_times_of_100(interval: Of, n: int) -> None:
+    held = coverage(interval, n)
+    assert float(held.min()) >= 0.93
+    assert float(held.max()) <= 0.97
+
+
+def test_the_exact_interval_is_never_surer_than_it_says_at_any_size() -> None:
+    assert min(float(coverage(exact, n).min()) for n in range(10, 120)) >= 0.95
+
+
+def clustered(clusters: int, size: int, alike: float, rate: float) -> tuple[float, float]:
+    """How often the naive and the cluster-robust interval hold the rate."""
+    random, draws = np.random.default_rng(11), 1500
+    names = [place // size for place in range(clusters * size)]
+    strength = 1 / alike - 1
+    naive = robust = 0
+    for own in random.beta(rate * strength, (1 - rate) * strength, size=(draws, clusters)):
+        verdicts = (random.random((clusters, size)) < own[:, None]).ravel()
+        naive += holds(wilson(int(verdicts.sum()), len(verdicts)), rate)
+        found = clustered_rate(verdicts.tolist(), names)
+        robust += holds(found.interval if found else None, rate)
+    return naive / draws, robust / draws
+
+
+@pytest.mark.parametrize(
+    ("clusters", "size", "alike", "rate"),
+    [(30, 10, 0.3, 0.5), (30, 10, 0.3, 0.7), (20, 10, 0.3, 0.6), (50, 10, 0.5, 0.8), (100, 8, 0.4, 0.9)],
+)
+def test_clustered_cases_are_held_where_the_naive_interval_fails(
+    clusters: int, size: int, alike: float, rate: float
+) -> None:
+    naive, robust = clustered(clusters, size, alike, rate)
+    assert naive < 0.80
+    assert 0.93 <= robust <= 0.97
+
+
+@pytest.mark.parametrize(("clusters", "size", "at_least"), [(10, 20, 0.89), (30, 10, 0.92)])
+def test_few_clusters_near_the_end_of_the_scale_are_the_limit_that_the_page_names(
+    clusters: int, size: int, at_least: float
+) -> None:
+    naive, robust = clustered(clusters, size, 0.3, 0.9)
+    assert naive < 0.75
+    assert at_least <= robust < 0.95, "somewhat below what it promises, and far above the naive one"
+
+
+def holds(interval: Interval | None, value: float) -> bool:
+    return interval is not None and interval[0] <= value <= interval[1]
+
+
+def test_means_of_few_even_values_are_held() -> None:
+    draws = np.random.default_rng(5).normal(3, 2, size=(1500, 10))
+    held = [holds(found.interval, 3) for each in draws if (found := for_mean(each.tolist()))]
+    assert 0.935 <= float(np.mean(held)) <= 0.965
+
+
+def test_means_of_lopsided_values_are_held_better_than_by_the_normal_curve() -> None:
+    draws = np.random.default_rng(6).exponential(2, size=(400, 40))
+    held = [holds(found.interval, 2) for each in draws if (found := for_mean(each.tolist()))]
+    assert float(np.mean(held)) >= 0.90
+
+
+TRIALS = 40
+
+
+def joint(n: int, rising: float, falling: float) -> list[tuple[int, int, float]]:
+    """Every split of n cases into gained, lost and same, with its chance."""
+    found = []
+    for gained in range(n + 1):
+        chance = float(binom.pmf(gained, n, rising))
+        rest = binom.pmf(np.arange(n - gained + 1), n - gained, falling / (1 - rising))
+        found += [(gained, lost, chance * float(part)) for lost, part in enumerate(rest)]
+    return found
+
+
+@pytest.mark.parametrize("n", [10, 25, 60])
+@pytest.mark.parametrize("discordant", [0.05, 0.2, 0.6])
+def test_mcnemar_s_false_alarms_stay_below_the_level_exactly(n: int, discordant: float) -> None:
+    alarms = [
+        chance for gained, lost, chance in joint(n, discordant / 2, discordant / 2) if mcnemar(gained, lost) <= 0.05
+    ]
+    assert sum(alarms) <= 0.05
+
+
+@pytest.mark.parametrize(("rising", "falling"), [(0.1, 0.1), (0.2, 0.1), (0.3, 0.05), (0.15, 0.02)])
+def test_tango_s_interval_holds_exactly(rising: float, falling: float) -> None:
+    held = [chance for gained, lost, chance in joint(TRIALS, rising, falling)
+            if holds(tango(gained, lost, TRIALS), rising - falling)]  # fmt: skip
+    assert 0.935 <= sum(held) <= 0.97
+
+
+def two_runs(random: np.random.Generator, n: int, better: float) -> tuple[Floats, Floats]:
+    """Verdicts of two runs on cases of very different difficulty."""
+    ease = random.beta(1, 0.6, n)
+    before = random.random(n) < ease * (1 - better)
+    after = random.random(n) < ease * (1 - better) + better
+    return before.astype(np.float64), after.astype(np.float64)
+
+
+def test_the_paired_test_has_few_false_alarms_and_more_power_than_the_unpaired_one() -> None:
+    random, n, draws = np.random.default_rng(8), 150, 1000
+    alarms = paired = apart = 0
+    for _ in range(draws):
+        found = paired_rates(*two_runs(random, n, 0.0))
+        alarms += found is not None and found.p_value <= 0.05
+        before, after = two_runs(random, n, 0.13)
+        found = paired_rates(before, after)
+        paired += found is not None and found.p_value <= 0.05
+        one, other = int(before.sum()), int(after.sum())
+        apart += bool(fisher_exact([[one, n - one], [other, n - other]]).pvalue <= 0.05)
+    assert alarms / draws <= 0.055
+    assert paired / draws > apart / draws + 0.1
+
+
+@pytest.mark.parametrize(("clusters", "draws"), [(8, 2000), (25, 1000)])
+def test_flips_of_whole_clusters_have_few_false_alarms_where_single_cases_have_many(clusters: int, draws: int) -> None:
+    random, size = np.random.default_rng(9), 8
+    names = [place // size for place in range(clusters * size)]
+    nothing = [0.0] * len(names)
+    whole = single = held = 0
+    for _ in range(draws):
+        apart = (random.normal(0, 1, (clusters, 1)) + random.normal(0, 1, (clusters, size))).ravel()
+        found = paired_means(nothing, apart.tolist(), names)
+        assert found is not None
+        whole += found.p_value <= 0.05
+        held += holds(found.interval, 0)
+        single += abs(apart.mean()) > 1.98 * apart.std(ddof=1) / np.sqrt(len(apart))
+    assert whole / draws <= 0.055
+    assert single / draws > 0.2, "every case taken for itself"
+    assert 0.93 <= held / draws <= 0.975
+
+
+@pytest.mark.parametrize(
+    ("rate", "passes_good", "fails_bad", "labels", "cases"),
+    [(0.9, 0.95, 0.7, 30, 300), (0.5, 0.6, 0.6, 40, 400), (0.7, 0.9, 0.6, 100, 1000), (0.95, 0.99, 0.9, 50, 500)],
+)
+def test_corrected_rates_are_held_whatever_the_judge(
+    rate: float, passes_good: float, fails_bad: float, labels: int, cases: int
+) -> None:
+    random, draws, held = np.random.default_rng(10), 800, 0
+    for _ in range(draws):
+        people = random.random(labels + cases) < rate
+        judge = random.random(labels + cases) < np.where(people, passes_good, 1 - fails_bad)
+        table = labels_of(people[:labels].tolist(), judge[:labels].tolist())
+        found = corrected_rate(table, int(judge[labels:].sum()), cases)
+        held += holds(found.interval if found else None, rate)
+    assert held / draws >= 0.935

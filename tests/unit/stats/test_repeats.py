@@ -1,0 +1,111 @@
+"""pass@k and pass^k against every choice of k tries written out, and which cases are flaky."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from itertools import combinations
+
+import pytest
+
+from assay.stats.estimates import Form
+from assay.stats.repeats import Flaky, flaky, pass_at_k, pass_hat_k, reliability
+
+
+@pytest.mark.parametrize("judged", range(1, 8))
+def test_every_choice_of_k_tries_enumerated(judged: int) -> None:
+    for passed in range(judged + 1):
+        tries = [True] * passed + [False] * (judged - passed)
+        for k in range(1, judged + 1):
+            chosen = list(combinations(tries, k))
+            assert pass_hat_k(passed, judged, k) == pytest.approx(sum(map(all, chosen)) / len(chosen))
+            assert pass_at_k(passed, judged, k) == pytest.approx(sum(map(any, chosen)) / len(chosen))
+
+
+@pytest.mark.parametrize(
+    ("passed", "judged", "k", "at", "hat"),
+    [
+        (3, 4, 1, 0.75, 0.75),
+        (3, 4, 2, 1.0, 0.5),
+        (3, 4, 3, 1.0, 0.25),
+        (3, 4, 4, 1.0, 0.0),
+        (2, 8, 2, 13 / 28, 1 / 28),
+        (0, 3, 2, 0.0, 0.0),
+        (3, 3, 3, 1.0, 1.0),
+    ],
+)
+def test_by_hand(passed: int, judged: int, k: int, at: float, hat: float) -> None:
+    assert pass_at_k(passed, judged, k) == pytest.approx(at)
+    assert pass_hat_k(passed, judged, k) == pytest.approx(hat)
+
+
+def test_more_tries_than_were_made_cannot_be_known() -> None:
+    assert pass_at_k(2, 2, 3) is None
+    assert pass_hat_k(2, 2, 3) is None
+    with pytest.raises(ValueError, match="k counts tries"):
+        pass_hat_k(2, 2, 0)
+    with pytest.raises(ValueError, match="3 of 2 is not a rate"):
+        pass_at_k(3, 2, 1)
+
+
+def test_over_cases_every_case_counts_the_same_and_the_interval_is_over_cases() -> None:
+    found = reliability([(4, 4), (2, 4), (0, 4), (1, 1)] * 4, 2)
+    assert (found.k, found.cases, found.too_few) == (2, 12, 4)
+    assert found.hat is not None and found.at is not None
+    assert found.hat.value == pytest.approx((1 + 1 / 6 + 0) / 3)
+    assert found.at.value == pytest.approx((1 + 5 / 6 + 0) / 3)
+    assert found.hat.interval == pytest.approx((0.0986, 0.6792), abs=1e-4)
+    assert found.hat.n == 12
+
+
+def test_tries_that_all_agree_are_a_rate_of_cases() -> None:
+    found = reliability([(3, 3)] * 9 + [(0, 3)], 3)
+    assert found.hat is not None
+    assert (found.hat.value, found.hat.form) == (0.9, Form.EXACT)
+    assert found.hat.interval == pytest.approx((0.5550, 0.9975), abs=1e-4)
+
+
+def test_all_passing_is_not_certainty() -> None:
+    found = reliability([(4, 4)] * 20, 4)
+    assert found.hat is not None and found.hat.interval is not None
+    assert found.hat.interval[0] == pytest.approx(0.8316, abs=1e-4)
+
+
+def test_clusters_of_cases_widen_it() -> None:
+    cases = [(4, 4), (3, 4), (4, 4), (1, 4), (0, 4), (0, 4)] * 3
+    names = [place // 3 for place in range(18)]
+    together, alone = reliability(cases, 2, names).hat, reliability(cases, 2).hat
+    assert together is not None and together.interval is not None
+    assert alone is not None and alone.interval is not None
+    assert together.clusters == 6
+    assert together.interval[1] - together.interval[0] > alone.interval[1] - alone.interval[0]
+
+
+def test_no_case_tried_often_enough_gives_no_estimate() -> None:
+    found = reliability([(1, 1), (0, 1)], 2)
+    assert (found.at, found.hat, found.cases, found.too_few) == (None, None, 0, 2)
+
+
+Asked = Sequence[Sequence[bool | None]]
+
+
+@pytest.mark.parametrize(
+    ("tries", "found"),
+    [
+        ([[True], [False]], (1, 2, True, None)),
+        ([[True, True], [False, False]], (1, 2, True, False)),
+        ([[True, False, True], [True, True, True]], (2, 2, False, True)),
+        ([[True, False, True], [False, False, True]], (1, 2, True, True)),
+        ([[True, False]], (0, 1, None, True)),
+        ([[True], [None], [False]], (1, 2, True, None)),
+    ],
+    ids=["agent, or judge?", "agent", "judge", "both", "one try", "silence is no verdict"],
+)
+def test_who_is_flaky(tries: Asked, found: tuple[int, int, bool | None, bool | None]) -> None:
+    passed, judged, agent, judge = found
+    assert flaky({"c": tries}) == [Flaky(case="c", passed=passed, judged=judged, agent=agent, judge=judge)]
+
+
+@pytest.mark.parametrize("tries", [[[True], [True]], [[False]], [], [[None], [True]], [[]]])
+def test_a_case_that_always_gets_one_verdict_is_not_flaky(tries: Asked) -> None:
+    cases: dict[Hashable, Asked] = {"c": tries}
+    assert flaky(cases) == []
