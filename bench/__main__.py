@@ -11,6 +11,7 @@ from assay.main import GC_THRESHOLD
 
 ALL = (
     "reading",
+    "converting",
     "grading",
     "storing",
     "end_to_end",

@@ -302,7 +302,7 @@ def otlp_span(id: str, name: str, attributes: Mapping[str, str | int], **fields:
 
 
 def otlp(*spans: Row) -> Row:
-    model = {
+    model: dict[str, str | int] = {
         "gen_ai.operation.name": "chat",
         "gen_ai.request.model": "m",
         "gen_ai.input.messages": json.dumps([{"role": "user", "parts": [{"type": "text", "content": "Hi?"}]}]),

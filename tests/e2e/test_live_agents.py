@@ -38,11 +38,11 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture(params=WAYS)
 def target(request: pytest.FixtureRequest, shop: str, tmp_path: Path) -> str:
     """One bot, reached in each way."""
-    (tmp_path / "bots.py").write_text(BOTS, encoding="utf-8")
+    (tmp_path / "live_bots.py").write_text(BOTS, encoding="utf-8")
     return {
         "http": f"http:{shop}/chat",
         "command": f"command:{sys.executable} {TESTS / 'shop_bot.py'}",
-        "function": "function:bots:answer",
+        "function": "function:live_bots:answer",
     }[request.param]
 
 

@@ -82,7 +82,7 @@ def endings(tmp_path: Path) -> Path:
 
 
 def test_a_scenario_of_each_stop_rule_ends_in_that_state(assay: Assay, endings: Path, judge: str) -> None:
-    done = assay("run", endings, "--target", "function:bots:answer", "--judge", judge, "--json")
+    done = assay("run", endings, "--target", "function:bots.py:answer", "--judge", judge, "--json")
     assert done.code == 0, done.err
     assert (done.json["passed"], done.json["simulator"], done.json["faults"]) == (len(ENDINGS), "offline", {})
     found = results(assay)
@@ -95,7 +95,7 @@ def test_a_scenario_of_each_stop_rule_ends_in_that_state(assay: Assay, endings: 
 
 def test_a_handoff_is_no_failure_by_itself(assay: Assay, endings: Path, judge: str, strict: str) -> None:
     graders = ("--graders", "criteria,simulator_fidelity")
-    words = ("run", endings, "--target", "function:bots:answer", *graders, "--json", "--judge")
+    words = ("run", endings, "--target", "function:bots.py:answer", *graders, "--json", "--judge")
     assert assay(*words, judge).code == 0
     for id in ("handed_off", "tool"):
         handed = results(assay)[id]
@@ -125,7 +125,7 @@ def test_a_scenario_reaches_a_bot_behind_an_address(assay: Assay, tmp_path: Path
 def test_a_fact_is_told_when_it_is_asked_for_and_not_before(assay: Assay, tmp_path: Path) -> None:
     facts = {"order": "LM-204817", "e-mail": "kim@larkmoor.example"}
     held = scenario("s1", "Where is it?", goal="Know whether the order was shipped.", facts=facts)
-    done = assay("run", test_set(tmp_path / "facts.json", held), "--target", "function:bots:ask", "--json")
+    done = assay("run", test_set(tmp_path / "facts.json", held), "--target", "function:bots.py:ask", "--json")
     assert done.code == 0, done.err
     result = results(assay)["s1"]
     told = [message["content"] for message in result["output"]["messages"] if message["role"] == "user"]
@@ -136,7 +136,7 @@ def test_a_fact_is_told_when_it_is_asked_for_and_not_before(assay: Assay, tmp_pa
 
 def test_a_model_plays_the_user(assay: Assay, tmp_path: Path, judge: str) -> None:
     held = scenario("s1", "Where is my order?", goal="Know where the order is.", criteria=["It is fine."])
-    words = ("--target", "function:bots:ask", "--simulator", judge, "--judge", judge)
+    words = ("--target", "function:bots.py:ask", "--simulator", judge, "--judge", judge)
     done = assay("run", test_set(tmp_path / "played.json", held), *words, "--json")
     assert done.code == 0, done.err
     assert (done.json["simulator"], done.json["passed"]) == (judge, 1)
@@ -155,7 +155,7 @@ def test_a_model_plays_the_user(assay: Assay, tmp_path: Path, judge: str) -> Non
 def test_a_model_that_cannot_play_is_the_simulators_fault(assay: Assay, tmp_path: Path) -> None:
     held = scenario("s1", "Where is my order?", goal="Know where the order is.")
     with serving(MODEL_SERVER, tmp_path, "garbage") as base:
-        words = ("--target", "function:bots:ask", "--simulator", f"openai-compatible:m@{base}/v1")
+        words = ("--target", "function:bots.py:ask", "--simulator", f"openai-compatible:m@{base}/v1")
         done = assay("run", test_set(tmp_path / "played.json", held), *words, "--json")
     assert done.code == 3, done.err
     assert done.json["faults"] == {"simulator": 1}
@@ -215,8 +215,8 @@ def careless(tmp_path: Path) -> tuple[str | Path, ...]:
     ]  # fmt: skip
     dataset = test_set(tmp_path / "careless.json", *held)
     return (
-        "run", dataset, "--target", "function:bots:ask", "--simulator", "careless", "--plugin", tmp_path / "users.py",
-        "--graders", "criteria,simulator_fidelity", "--json", "--judge",
+        "run", dataset, "--target", "function:bots.py:ask", "--simulator", "careless",
+        "--plugin", tmp_path / "users.py", "--graders", "criteria,simulator_fidelity", "--json", "--judge",
     )  # fmt: skip
 
 
@@ -240,7 +240,7 @@ def test_a_user_that_errs_is_caught_and_answerable(assay: Assay, careless: tuple
 
 
 def test_a_judge_may_find_what_no_program_does(assay: Assay, endings: Path, strict: str) -> None:
-    done = assay("run", endings, "--target", "function:bots:answer", "--judge", strict, "--json")
+    done = assay("run", endings, "--target", "function:bots.py:answer", "--judge", strict, "--json")
     assert done.json["faults"] == {"simulator": len(ENDINGS)}
     assert results(assay)["loop"]["fault"]["reason"] == "the judge gives the simulated user 0 of 5"
 

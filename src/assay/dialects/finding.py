@@ -20,7 +20,7 @@ HEAD = 1 << 16
 ENDINGS = (".csv", ".json", ".jsonl", ".ndjson")
 STDIN = "-"
 Note = Callable[[Problem], object]
-I = TypeVar("I", bound=Importer)
+R = TypeVar("R", bound=Importer)
 
 
 @contextmanager
@@ -45,7 +45,7 @@ def digest(path: Path) -> str:
     return hashed.hexdigest()
 
 
-def detect(path: Path, dialects: Iterable[I]) -> I:
+def detect(path: Path, dialects: Iterable[R]) -> R:
     """The one dialect the file is of."""
     known = list(dialects)
     head = _head(path)

@@ -6,7 +6,7 @@ fails anything is read again slowly, by the schema, to name every problem and to
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -54,7 +54,12 @@ class LegalDialect:
 
     def write(self, cases: Iterable[Case], path: Path) -> None:
         ids = Ids()
-        write_checked(legal_rows(cases, path), path, lambda text, spot: _again(text, spot, ids, path.parent))
+        write_checked(
+            legal_rows(cases, path),
+            path,
+            lambda text, spot: _again(text, spot, ids, path.parent),
+            lambda lines, first: _surely_sound(lines, first, ids),
+        )
 
 
 def _read(path: Path, watch: Watch | None, built: Callable[[AnyRow], T]) -> Iterator[T | Case | Problem]:
@@ -85,6 +90,11 @@ def _again(text: bytes, spot: Spot, ids: Ids, folder: Path) -> Iterator[Case | P
     rows = sound_rows([text])
     if not rows or rows[0].attachments or not ids.is_new(rows[0].id, spot.line or 0):
         yield from _slow(text, spot, ids, folder)
+
+
+def _surely_sound(lines: Sequence[bytes], first: int, ids: Ids) -> bool:
+    rows = sound_rows(lines)
+    return bool(rows) and not any(row.attachments for row in rows) and ids.all_new([row.id for row in rows], first)
 
 
 def _astray(row: AnyRow, folder: Path) -> bool:

@@ -1,4 +1,4 @@
-"""Line formats: opening and splitting files, writing them, and `RowDialect`, the small base of a line dialect.
+"""Line formats: opening and splitting files, and `RowDialect`, the small base of a line dialect. writing.py writes.
 
 A file is read once, in big pieces; whoever wants to see every byte on the way (to hash it) passes a `watch`.
 """
@@ -6,22 +6,22 @@ A file is read once, in big pieces; whoever wants to see every byte on the way (
 from __future__ import annotations
 
 import io
-import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO
+from typing import Any, BinaryIO
 
 from assay.dialects.json_places import Spot, head_keys
 from assay.dialects.strict_json import BOM, parse
 from assay.dialects.tables import header_of, read_table, write_table
 from assay.dialects.wording import a, kind_of, shown
-from assay.errors import DatasetInvalid, InputError, Level, Problem
+from assay.dialects.writing import write_checked as write_checked
+from assay.dialects.writing import write_lines as write_lines
+from assay.dialects.writing import write_whole as write_whole
+from assay.errors import InputError, Problem
 from assay.model.case import Case
 
 Row = dict[str, Any]
 Watch = Callable[[memoryview], object]
-LineReader = Callable[[bytes, Spot], Iterable[Case | Problem]]
 
 CHUNK = 1 << 18
 ENDINGS = (".jsonl", ".ndjson", ".csv")
@@ -137,50 +137,6 @@ def _missing(row: Row, required: Iterable[str], spot: Spot) -> list[Problem]:
         for name in sorted(required)
         if name not in row
     ]
-
-
-def write_lines(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
-    """One JSON object a line."""
-    write_whole(path, lambda file: file.writelines(f"{_line(row)}\n" for row in rows))
-
-
-def write_checked(rows: Iterable[Mapping[str, Any]], path: Path, read: LineReader) -> None:
-    """As `write_lines`, but what the dialect itself would refuse to `read` is not written."""
-    write_whole(path, lambda file: file.writelines(_sound_lines(rows, path, read)))
-
-
-def _sound_lines(rows: Iterable[Mapping[str, Any]], path: Path, read: LineReader) -> Iterator[str]:
-    """One line after the other; the problems of all are raised after the last, and nothing is kept."""
-    problems: list[Problem] = []
-    for number, row in enumerate(rows, 1):
-        spot = Spot(str(path), number)
-        try:
-            text = _line(row)
-            found = read(text.encode("utf-8"), spot)
-            problems += [each for each in found if isinstance(each, Problem) and each.level is Level.ERROR]
-        except (ValueError, TypeError) as error:
-            problems.append(spot.problem("not-writable", f"{type(error).__name__}: {error}", found=shown(row)))
-        if not problems:
-            yield f"{text}\n"
-    if problems:
-        raise DatasetInvalid(str(path), problems)
-
-
-def _line(row: Mapping[str, Any]) -> str:
-    return json.dumps(row, ensure_ascii=False, allow_nan=False)
-
-
-def write_whole(path: Path, write: Callable[[TextIO], object]) -> None:
-    """The file appears whole or not at all."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with open(unfinished, "w", encoding="utf-8", newline="") as file:
-            write(file)
-        os.replace(unfinished, path)
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 class RowDialect:

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from assay.dialects.problems import schema_problems
-from assay.dialects.strict_json import duplicate_free, parse
+from assay.dialects.strict_json import count_keys, duplicate_free, parse
 from assay.errors import Problem
 from assay.model.transcript import (
     AgentStep,
@@ -28,6 +28,9 @@ from assay.model.transcript import (
 )
 
 Row = dict[str, Any]
+
+_PLAIN = frozenset({"case_id", "example_id", "candidate_name", "repeat", "response_text"})
+"""The fields of a line that says nothing but what was answered."""
 
 _TOOL_CALL = {
     "type": "object",
@@ -167,15 +170,9 @@ def _quickly(text: bytes) -> Row | None:
         msgspec.convert(row, _Quick)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-    if ("case_id" in row or "example_id" in row) and b"\\ud" not in text and duplicate_free(text, _keys(row)):
+    if ("case_id" in row or "example_id" in row) and b"\\ud" not in text and duplicate_free(text, count_keys(row)):
         return row  # type: ignore[no-any-return]
     return None
-
-
-def _keys(value: Any) -> int:
-    if isinstance(value, dict):
-        return len(value) + sum(_keys(each) for each in value.values())
-    return sum(_keys(each) for each in value) if isinstance(value, list) else 0
 
 
 def _whole(text: bytes, name: str) -> Iterator[Response | Problem]:
@@ -256,6 +253,9 @@ def _row_problems(row: Row, name: str, line: int | None) -> Iterator[Problem]:
 
 def recording(row: Row) -> Transcript | Mishap:
     """The transcript of a checked response, or the mishap it tells of."""
+    if _PLAIN.issuperset(row):
+        said = row["response_text"]
+        return Transcript(answer=said, messages=(Message(role=Role.ASSISTANT, content=said),) if said else ())
     if "error" in row and "response_text" not in row:
         return Mishap(reason=row["error"])
     messages = _messages(row)

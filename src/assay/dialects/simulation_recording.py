@@ -26,7 +26,7 @@ from assay.model.transcript import Message, Mishap, Role, Span, Step, Tool, Tran
 
 _SESSION = {"state", "events", "appName", "app_name", "userId", "user_id", "lastUpdateTime", "last_update_time"}
 AGENT_DECLARES = "declared_by_agent"
-"""Beside `tool_declarations` of a converted conversation: the agent made them, they were not gathered from its calls."""
+"""Beside `tool_declarations` of a converted conversation: the agent made them; they are no list of what it called."""
 DETAILS = "event_details"
 """Where what the events said beyond the messages is kept, in the column that held them."""
 _TOKENS = {

@@ -1,6 +1,6 @@
 """Whether the simulated user played fair, by program and, where a model judges, by asking it. Both measure the
 simulator, not the agent, and gate nothing: failures of the first are the conversations that tell nothing about the
-agent, so that a run shows its simulator's error rate."""
+agent, so that a run shows its simulator's error rate. `of_users`: a run that plays nobody asks them only when told to."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ class SimulatorFidelityGrader:
     """1 where nothing that the user did spoils the conversation, else 0. Recorded ones were not simulated here."""
 
     name = "simulator_fidelity"
+    of_users = True
 
     def wants(self, case: Case) -> bool:
         return isinstance(case.input, Scenario)
@@ -56,6 +57,7 @@ class JudgedFidelityGrader(JudgeWilling):
     """What a judge that is a model, or a recording of one, says of the user's side, from 0 to 5."""
 
     name = "simulator_fidelity_judged"
+    of_users = True
     scale = ZERO_TO_FIVE
     optional = False
 

@@ -107,37 +107,36 @@ def _object(said: Mapping[str, Any], scale: Scale, whole: bool) -> Rating | NotA
 
 
 def _said(fields: Mapping[str, Any], scale: Scale) -> _Said:
-    values: dict[str, Value] = {}
+    numbers: dict[str, Number] = {}
+    words: dict[str, Word] = {}
     for key in _VALUES:
         if (said := fields.get(key)) is None:
             continue
         value = value_of(said)
-        if value is not None:
-            values[key] = value
+        if isinstance(value, Number):
+            numbers[key] = value
+        elif value is not None:
+            words[key] = value
+            if value is not Word.NOT_APPLICABLE and key in _NOTHING_BUT_VALUES:
+                ends(value, scale)
         elif key in _NOTHING_BUT_VALUES:
             raise NoValue(f"`{key}` is {_short(said)}")
-        if isinstance(value, Word) and value is not Word.NOT_APPLICABLE and key in _NOTHING_BUT_VALUES:
-            ends(value, scale)
-    if not values:
+    if not numbers and not words:
         raise NoValue(f"no value among the fields {', '.join(map(repr, fields)) or '(none)'}")
-    numbers = [value for value in values.values() if isinstance(value, Number)]
-    words = [value for value in values.values() if isinstance(value, Word)]
     # Beside a number, a verdict is a remark that must not contradict it; it stays among the details.
-    keys = [key for key, value in values.items() if isinstance(value, Number) or not numbers]
-    return _Said(numbers, words, keys)
+    return _Said([*numbers.values()], [*words.values()], [*(numbers or words)])
 
 
 def _one_value(said: _Said, scale: Scale, whole: bool) -> float:
     """The number, when the fields agree; words alone only where they are values themselves."""
     numbers = {on_scale(number, scale, whole=whole) for number in said.numbers}
-    if not said.words and len(numbers) == 1:
-        return numbers.pop()
-    words = set(said.words)
-    wrong = {Word.YES: scale.low, Word.NO: scale.high}
-    if len(numbers) > 1 or len(words) > 1 or any(wrong[word] in numbers for word in words):
-        listed = [*(f"{number:g}" for number in sorted(numbers)), *sorted(word.value for word in words)]
+    word = said.words[0] if said.words else None
+    wrong = None if word is None else scale.low if word is Word.YES else scale.high
+    if len(numbers) > 1 or wrong in numbers or any(other is not word for other in said.words):
+        words = sorted({word.value for word in said.words})
+        listed = [*(f"{number:g}" for number in sorted(numbers)), *words]
         raise Unreadable(f"the fields contradict each other: {' and '.join(listed)}")
-    return numbers.pop() if numbers else ends(words.pop(), scale)
+    return ends(word, scale) if word is not None and not numbers else numbers.pop()
 
 
 def _plain(value: Value, scale: Scale, whole: bool) -> Rating | NotApplicable:

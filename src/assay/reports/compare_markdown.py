@@ -84,7 +84,7 @@ def _cells(difference: Difference) -> list[str]:
         value(difference, difference.second),
         apart,
         bounds(difference),
-        escaped(chance(difference)),
+        chance(difference).replace("<", "&lt;"),
         WORDS[difference.conclusion],
     ]
 

@@ -83,7 +83,7 @@ def _unlike(screen: Screen, compared: Compared) -> Printed:
     for line, each in zip(unlike_lines(compared), compared.flags, strict=True):
         yield screen.text(f"! {line}", "yellow")
         for change in each.changes[:SHOWN_CHANGES]:
-            yield screen.line(f"    {changed(change)}", screen.width)
+            yield Text("    ") + screen.line(changed(change), screen.width - 4)
         hidden = len(each.changes) + each.changes_left_out - SHOWN_CHANGES
         if hidden > 0:
             yield screen.text(f"    and {hidden:,} more (--json shows them)", "dim")
@@ -181,7 +181,8 @@ def _flaky(screen: Screen, compared: Compared) -> Printed:
     for each in compared.flaky[:SHOWN_FLAKY]:
         side = (compared.second if each.second else compared.first).name
         who = f"{each.blame.value} disagrees" if each.blame.value != "unknown" else "cause unknown"
-        yield screen.line(f"  {each.case_id}  {side}  {tries(each.tries)}  {who}", screen.width)
+        cells = (each.case_id, side, tries(each.tries), who)
+        yield Text("  ") + Text("  ").join(screen.line(cell, NAME) for cell in cells)
     if len(compared.flaky) > SHOWN_FLAKY:
         yield screen.text(f"  and {len(compared.flaky) - SHOWN_FLAKY:,} more (--json shows all)", "dim")
 

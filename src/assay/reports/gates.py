@@ -55,9 +55,9 @@ def gate_name(ruling: GateRuling) -> str:
 
 
 def conclusion(rulings: tuple[GateRuling, ...]) -> str:
-    """All gates in one sentence."""
-    count = len(rulings)
-    numbers = {outcome: sum(each.outcome is outcome for each in rulings) for outcome in Outcome}
+    """All gates in one sentence; one that several candidates are held to is one gate."""
+    count = len({each.expression for each in rulings})
+    numbers = {outcome: len({each.expression for each in rulings if each.outcome is outcome}) for outcome in Outcome}
     match worst(rulings):
         case Outcome.HELD:
             return "The gate held." if count == 1 else f"All {count} gates held."

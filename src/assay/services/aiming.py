@@ -167,6 +167,11 @@ class Cast(Struct, frozen=True, kw_only=True):
     models: Mapping[str, LanguageModel] = field(default_factory=dict)
     documents: Documents = NO_DOCUMENTS
 
+    @property
+    def simulates(self) -> bool:
+        """Whether anybody plays the user's side here."""
+        return not self.aim.is_recorded and not self.aim.replay
+
     def target(self, candidate: str, repeat: int) -> Target:
         aim, kit = self.aim, self.kit
         if aim.is_recorded:

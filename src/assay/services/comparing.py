@@ -6,6 +6,7 @@ Loads numpy and scipy: import it where a comparison is asked for, not where a ru
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 from assay.errors import PlanRefused
@@ -40,7 +41,7 @@ async def compared(store: Store, wanted: Wanted) -> Comparison:
     found = [await store.find_run(name) for name in wanted.runs]
     _refuse_twice(found, wanted)
     # The cases are the first run's: only that one's tags and labels are read.
-    runs = [await _columns(store, run, faced=not place) for place, run in enumerate(found)]
+    runs = await asyncio.gather(*(_columns(store, run, faced=not place) for place, run in enumerate(found)))
     chosen = sides(runs, wanted)
     label = _cluster(found, wanted)
     return Comparison(

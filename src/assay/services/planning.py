@@ -25,6 +25,7 @@ from assay.model.case import Case, World
 from assay.model.profile import Profile
 from assay.model.rubric import Rubric
 from assay.model.run import DatasetPin, Pins
+from assay.policies.gate_reading import read_gates
 from assay.policies.profiles import DEFAULT_PROFILE
 from assay.services.aiming import RECORDED, Aim, Cast, Ground, Playing, aim_of, chat_models, playing_for
 from assay.services.answers import Answers
@@ -72,6 +73,7 @@ class Given(Struct, frozen=True, kw_only=True):
 def plan(options: RunOptions, kit: Kit, given: Given) -> Plan:
     """Everything a run needs, or every reason why it cannot be had."""
     _check_numbers(options)
+    read_gates(options.gates)
     kit = with_evals(kit, options.evals)
     aim = aim_of(options.target, kit, given.ground.blocks)
     recordings = given.answers.recordings if given.answers else None
@@ -122,7 +124,7 @@ def _lanes(
     return tuple(
         Lane(
             target=target,
-            graders=graders_for(options, kit, given, _setting(kit, given, rules, name, repeat)),
+            graders=graders_for(options, kit, cast, given, _setting(kit, given, rules, name, repeat)),
             users=users,
             candidate=name,
             repeat=repeat,
@@ -164,13 +166,14 @@ def candidates_for(options: RunOptions, aim: Aim, recordings: Recordings | None)
     return options.candidates or recorded or chat_models(aim, options) or ("",)
 
 
-def graders_for(options: RunOptions, kit: Kit, given: Given, setting: Setting) -> tuple[Grader, ...]:
+def graders_for(options: RunOptions, kit: Kit, cast: Cast, given: Given, setting: Setting) -> tuple[Grader, ...]:
     """The graders of one lane: those asked for, or all; each with what it needs of the run."""
     if options.graders is not None:
         known = [kit.graders[name] for name in options.graders]
     else:
         # Optional graders ask a judge for what no pass rule needs: only a recording is asked without being told to.
         known = [each for each in kit.graders if given.judging.is_recorded or not getattr(each, "optional", False)]
+        known = [each for each in known if cast.simulates or not getattr(each, "of_users", False)]
     return tuple(each.bind(setting) if isinstance(each, Binding) else each for each in known)
 
 

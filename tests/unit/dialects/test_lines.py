@@ -192,7 +192,7 @@ def test_a_place_that_cannot_be_written_to_is_for_the_user_to_mend(tmp_path: Pat
 
 def test_written_lines_are_utf8_whatever_the_locale(tmp_path: Path) -> None:
     write_lines([{"a": "é\n"}, {"b": 1}], tmp_path / "f.jsonl")
-    assert (tmp_path / "f.jsonl").read_bytes() == '{"a": "é\\n"}\n{"b": 1}\n'.encode()
+    assert (tmp_path / "f.jsonl").read_bytes() == '{"a":"é\\n"}\n{"b":1}\n'.encode()
     assert json.loads((tmp_path / "f.jsonl").read_bytes().splitlines()[0]) == {"a": "é\n"}
 
 
@@ -252,7 +252,7 @@ def test_what_a_dialect_would_not_read_is_not_written(tmp_path: Path) -> None:
         return [spot.problem("bad", "no")] if row.get("bad") else [spot.warning("odd", "hm")]
 
     write_checked([{"a": 1}], tmp_path / "f.jsonl", read)
-    assert (tmp_path / "f.jsonl").read_bytes() == b'{"a": 1}\n'
+    assert (tmp_path / "f.jsonl").read_bytes() == b'{"a":1}\n'
     rows: list[dict[str, Any]] = [{"bad": 1}, {"a": 1}, {"x": float("nan")}, {"x": object()}, {"x": "\ud800"}]
     with pytest.raises(DatasetInvalid) as raised:
         write_checked(rows, tmp_path / "g.jsonl", read)

@@ -40,6 +40,7 @@ class Made(Struct, frozen=True, kw_only=True):
     candidate: str = ""
     repeat: int = 1
     grades: tuple[Grade, ...] | None = None
+    message: str = "Hello?"
     tags: tuple[str, ...] = ()
     labels: dict[str, str] = {}
     seconds: float | None = None
@@ -71,7 +72,7 @@ def a_result(made: Made, position: int) -> Result:
         "said", duration_ms=None if made.seconds is None else 1000 * made.seconds, usage=made.usage
     )
     return Result(
-        case=a_case(id=made.case, tags=made.tags, labels=made.labels),
+        case=a_case(id=made.case, message=made.message, tags=made.tags, labels=made.labels),
         verdict=verdict,
         grades=grades,
         transcript=transcript,

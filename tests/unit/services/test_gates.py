@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ def ruled_by(rule: str, outcomes: str) -> list[Made]:
     ]
 
 
-def timed(seconds: list[float | None]) -> list[Made]:
+def timed(seconds: Sequence[float | None]) -> list[Made]:
     return [Made(case=f"q{place}", seconds=each) for place, each in enumerate(seconds)]
 
 
@@ -163,14 +164,14 @@ async def test_a_value_on_the_limit_cannot_be_settled(tmp_path: Path) -> None:
     ("letters", "expression", "outcome", "told"),
     [
         (verdicts(990, 0, 3), "pass_rate >= 0.9", HELD, "3 cases without a verdict: not counted."),
-        (verdicts(92, 0, 8), "pass_rate >= 0.9", INCONCLUSIVE, "were the 8 cases without a verdict counted as bad"),
+        (verdicts(92, 0, 8), "pass_rate >= 0.9", INCONCLUSIVE, "with the 8 cases without a verdict counted as bad"),
         (verdicts(92, 0, 0, 8), "pass_rate >= 0.9", INCONCLUSIVE, "it would be inconclusive"),
         (verdicts(70, 30, 1), "pass_rate >= 0.9", FAILED, "1 case without a verdict"),
         (
             verdicts(20, 30, 300),
             "pass_rate >= 0.9",
             INCONCLUSIVE,
-            "were the 300 cases without a verdict counted as good",
+            "with the 300 cases without a verdict counted as good",
         ),
         (verdicts(0, 5, 500), "pass_rate <= 0.6", INCONCLUSIVE, "counted as bad"),
     ],
@@ -235,6 +236,23 @@ async def test_latency_and_cost_that_were_measured_come_before_what_was_reported
     assert (slow.outcome, slow.value) == (FAILED, 9.0)
     assert (dear.outcome, dear.value) == (FAILED, 5.0)
     assert (long.outcome, long.value) == (FAILED, 7000.0)
+
+
+@pytest.mark.parametrize(
+    ("made", "expression", "interval"),
+    [
+        (paid(0.01, 0.01, 0.01), "cost_per_case <= 0.02 USD", (0.01, 0.01)),
+        (paid(0.0001, 0.0001, 0.01), "cost_per_case <= 1 USD", (0.0, 0.0176)),
+        (timed([2.0, 2.0]), "mean_latency <= 3s", (2.0, 2.0)),
+    ],
+    ids=["all the same", "not below nothing", "two alike"],
+)
+async def test_an_open_scale_has_a_lowest_value(
+    tmp_path: Path, made: list[Made], expression: str, interval: tuple[float, float]
+) -> None:
+    ruling = await ruling_of(tmp_path, made, expression)
+    assert ruling.outcome is HELD
+    assert ruling.interval == pytest.approx(interval, abs=1e-4)
 
 
 async def test_repeats_of_one_case_are_not_independent(tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ def test_everything_that_is_pinned_comes_back() -> None:
         replays=2,
         concurrency=2,
         budget="2USD",
+        gates=("pass_rate >= 0.9",),
     )
     assert options_of(pins, "again") == RunOptions(
         datasets=("/d/a.jsonl",),
@@ -62,6 +63,7 @@ def test_everything_that_is_pinned_comes_back() -> None:
         filters={"tag": ("hr",)},
         concurrency=2,
         budget="2USD",
+        gates=("pass_rate >= 0.9",),
         name="again",
     )
 

@@ -88,7 +88,7 @@ def test_runs_cannot_differ_by_more_than_the_cases_on_which_they_differ() -> Non
 
 
 def test_a_difference_that_fits_on_neither_side_is_refused() -> None:
-    with pytest.raises(PlanRefused, match="cannot change by 0.6"):
+    with pytest.raises(PlanRefused, match=r"cannot change by 0\.6"):
         plan(difference=0.6, rate=0.5)
 
 

@@ -113,7 +113,11 @@ class _History:
     def _unwanted(self) -> str:
         """Why this run is not to be read; "" where it is."""
         options, name = self._options, Path(self._loaded.spot.file).name
-        if options.runs and LATEST not in options.runs and not any(run in f"{self._run} {name}" for run in options.runs):
+        if (
+            options.runs
+            and LATEST not in options.runs
+            and not any(run in f"{self._run} {name}" for run in options.runs)
+        ):
             return f"the run {self._run or name} is none of those asked for ({', '.join(options.runs)})"
         if options.since is not None and not (isinstance(self._at, int | float) and self._at >= options.since):
             return f"the run {self._run or name} is of {moment(self._at) or 'an unknown time'}, before --since"

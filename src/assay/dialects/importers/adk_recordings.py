@@ -112,4 +112,3 @@ def declarations(details: Sequence[Any]) -> list[Json]:
                 if isinstance(function, dict) and isinstance(function.get("name"), str):
                     found.setdefault(function["name"], function)
     return [{"function_declarations": list(found.values())}] if found else []
-

@@ -34,7 +34,9 @@ class AdkSession:
     def detect(self, path: Path, head: bytes) -> bool:
         keys = set(head_keys(head))
         named = path.name.endswith(".session.json")
-        return "id" in keys and (named or "events" in keys) and bool({"app_name", "appName", "events", "context"} & keys)
+        return (
+            "id" in keys and (named or "events" in keys) and bool({"app_name", "appName", "events", "context"} & keys)
+        )
 
     def read(self, path: Path) -> Iterator[Case | Problem]:
         loaded = load(path)

@@ -118,9 +118,7 @@ class AgentSessions:
             labels={name: (labels | names | {"quality_band": band})[name] for name in LABELS if name in labels},
             metadata={UNKNOWN: {"/mutations": list(made.mutations)}},
             tools=session.tools,
-            recorded=Transcript(
-                answer=made.text, messages=(*calls, Message(role=Role.ASSISTANT, content=made.text))
-            ),
+            recorded=Transcript(answer=made.text, messages=(*calls, Message(role=Role.ASSISTANT, content=made.text))),
         )
 
 

@@ -5,13 +5,13 @@ An importer that has options has `chosen(options)`; one that finds its files in 
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+import msgspec
 from msgspec import Struct, field
 
 from assay.dialects.base import Importer
@@ -65,8 +65,7 @@ class HashIds:
 
 def text_hash(texts: Sequence[str]) -> str:
     """Twelve hexadecimal digits."""
-    text = json.dumps(list(texts), ensure_ascii=False)
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return sha256(msgspec.json.encode(texts)).hexdigest()[:12]
 
 
 def skipped(spot: Spot, why: str, hint: str = "") -> Problem:

@@ -38,8 +38,10 @@ class Fields:
     def wrong(
         self, field: str, code: str, message: str, *, expected: str = "", found: str = "", hint: str = ""
     ) -> None:
-        at = self.spot.below(field) if field else self.spot
-        self.problems.append(at.problem(code, message, expected=expected, found=found, hint=hint))
+        self.wrong_at((field,) if field else (), code, message, expected=expected, found=found, hint=hint)
+
+    def wrong_at(self, path: tuple[str | int, ...], code: str, message: str, **told: str) -> None:
+        self.problems.append(self.spot.below(*path).problem(code, message, **told))
 
     def text(self, name: str) -> str:
         """A text that must be there."""

@@ -17,6 +17,7 @@ from assay.dialects.simulation_trace import nanoseconds
 from assay.errors import Problem
 from assay.model.case import Case
 from assay.model.transcript import Span
+from assay.traces.values import decoded
 
 _LOOSE: Json = {"type": ["string", "null"]}
 _OBSERVATION: Json = {
@@ -65,8 +66,7 @@ class LangfuseImporter:
             return
         value = loaded.value
         if not isinstance(value, dict) or not isinstance(value.get("observations"), list):
-            found = value.keys() if isinstance(value, dict) else value
-            yield not_this(loaded.spot, "an object with a list of `observations`", list(found) if value else value)
+            yield not_this(loaded.spot, "an object with a list of `observations`", value)
             return
         yield from _case(loaded)
 
@@ -88,7 +88,13 @@ def _case(loaded: Loaded) -> Iterator[Case | Problem]:
     trace: Json = loaded.value.get("trace") if isinstance(loaded.value.get("trace"), dict) else {}
     kept = {key: trace[key] for key in _KEPT if trace.get(key) not in (None, "", [], {})}
     id = str(trace.get("id") or next((span.trace_id for span in spans if span.trace_id), ""))
-    yield from case_of_spans(spans, id, loaded.spot, kept, trace.get("input"), trace.get("output"))
+    yield from case_of_spans(spans, id, loaded.spot, kept, _told(trace.get("input")), _told(trace.get("output")))
+
+
+def _told(value: Any) -> Any:
+    """What went in or came out, which the export writes as JSON text, now and then twice."""
+    inner = decoded(value)
+    return decoded(inner) if isinstance(inner, str) and inner.startswith('"') and inner.endswith('"') else inner
 
 
 def _bad_time(spot: Spot, error: ValueError) -> Problem:

@@ -58,7 +58,7 @@ def _choices(fields: Fields) -> list[str]:
         fields.wrong("choices", "empty", message, expected="two texts or more", found=shown(listed))
     for place, text in enumerate(listed):
         if not isinstance(text, str):
-            fields.wrong(f"choices[{place}]", "wrong-type", "must be a text", expected="string", found=shown(text))
+            fields.wrong_at(("choices", place), "wrong-type", "must be a text", expected="string", found=shown(text))
     return [str(text).strip() for text in listed]
 
 

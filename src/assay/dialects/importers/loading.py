@@ -1,5 +1,5 @@
-"""Loading the files of importers: whole JSON of any kind with the lines its elements start on, or JSON lines, told apart
-by what the file holds and not by its name."""
+"""Loading the files of importers: whole JSON of any kind with the lines its elements start on, or JSON lines, told
+apart by what the file holds and not by its name."""
 
 from __future__ import annotations
 

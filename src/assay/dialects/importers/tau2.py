@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from assay.dialects.documents import Json, UniqueIds
-from assay.dialects.extras import KEY as UNKNOWN
 from assay.dialects.golden import labels
 from assay.dialects.importers.loading import is_list, listed, load, not_this
 from assay.dialects.importers.tau2_schema import TASK
@@ -20,9 +19,10 @@ from assay.dialects.json_places import Spot
 from assay.dialects.lines import Watch
 from assay.dialects.matcher_shapes import matcher_problems
 from assay.dialects.schema_fit import Shape
+from assay.dialects.test_set_scenarios import split_plan, step_of
 from assay.dialects.test_set_writing import SCENARIO, labels_of
 from assay.errors import Level, Problem
-from assay.model.case import Case, Fact, Scenario, Script, World
+from assay.model.case import Case, Fact, PlanStep, Scenario, Script, World
 from assay.model.expectation import Criteria, Criterion, Expectation, ExpectedCall, ToolCalls, text_id
 
 OPENING = "Hello, I need some help, please."
@@ -58,10 +58,6 @@ class Tau2Importer:
             if not any(problem.level is Level.ERROR for problem in problems):
                 yield self.case(_Task(task))
 
-    def aimed(self, target: str) -> Tau2Importer:
-        """How the file is best read for a target: golden questions have no simulated user."""
-        return Tau2GoldenImporter() if target == World.GOLDEN else self
-
     def case(self, task: _Task) -> Case:
         return Case(
             id=task.id,
@@ -69,8 +65,8 @@ class Tau2Importer:
             expectations=tuple(task.expectations()),
             world=World.TEST_SET,
             labels=labels_of(SCENARIO, None),
-            # Written back in place as a field of the test set's element: nothing of the task is lost.
-            metadata={UNKNOWN: {"/tau2": task.rest()}},
+            # Written as one more field of the element's inputs: nothing of the task is lost.
+            metadata={"inputs": {"tau2": task.rest()}},
         )
 
 
@@ -130,7 +126,16 @@ class _Task:
             max_turns=MAX_TURNS,
             goal=self._text("reason_for_call"),
             facts=tuple(known),
+            plan=self._plan(),
         )
+
+    def _plan(self) -> tuple[PlanStep, ...]:
+        """What the user comes for, said at once; then what depends on the agent ("If the agent …, …")."""
+        wishes = [step_of(text) for text in split_plan(self._text("reason_for_call"))]
+        manners = [step_of(text) for text in split_plan(self._text("task_instructions") or ".")]
+        said = " ".join(step.say for step in wishes if not step.when)
+        first = (PlanStep(say=said),) if said else ()
+        return (*first, *(step for step in (*wishes, *manners) if step.when))
 
     def message(self) -> str:
         """All that the user would tell, in one message, in the words of the task."""

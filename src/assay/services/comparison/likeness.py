@@ -12,6 +12,7 @@ from assay.model.comparison import Bearing, Change, Turn, Unlike, What
 from assay.model.expectation import Criteria, Criterion, Expectation, WeightedCriteria
 from assay.model.rubric import Rubric, Rule
 from assay.model.run import Pins
+from assay.reports.figures import counted
 from assay.reports.header import judged_by
 
 SHOWN_CHANGES = 200
@@ -48,7 +49,9 @@ def _test_set(first: Pins, second: Pins, changed: Sequence[tuple[Case, Case]]) -
         return None
     changes = tuple(change for pair in changed for change in case_changes(*pair))
     count = len(changed)
-    said = f"{count:,} case{'' if count == 1 else 's'} of the same id ask or expect something else"
+    said = (
+        f"{counted(count, 'case')} of the same id {'asks or expects' if count == 1 else 'ask or expect'} something else"
+    )
     return Unlike(what=What.TEST_SET, bearing=Bearing.FLAGS, said=said, changes=changes)
 
 

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from assay.errors import NotFound, PlanRefused
 from assay.model.comparison import Side
+from assay.reports.figures import counted
 from assay.services.comparison.halves import RunColumns
 
 LISTED = 8
@@ -127,7 +128,7 @@ def _groups(columns: RunColumns, wanted: Wanted) -> Sides:
     first = _side(columns, candidate, base)
     made = [Versus(first=(0, first), second=(0, _side(columns, candidate, value))) for value in known if value != base]
     lacking = sum(label not in face.labels or wanted.pair not in face.labels for face in faces)
-    left = (f"{lacking:,} cases lack {label} or {wanted.pair}",) if lacking else ()
+    left = (f"{counted(lacking, 'case')} without {label} or {wanted.pair}",) if lacking else ()
     return Sides(versus=tuple(made), left_out=left)
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from assay.model.case import Input, PlanStep, Scenario, Script, SingleTurn
+from assay.model.expectation import CorrectChoice, Expectation
 from assay.model.transcript import Message, Role
 from assay.services.conversion.ledger import Pad
 from assay.services.conversion.neutral import SCRIPTED
@@ -19,6 +22,16 @@ def as_turns(given: Input, pad: Pad) -> Script:
             pad.changed("input", "of a simulated user, the opening and the unconditional steps became fixed turns")
             _lose_scenario(given, pad)
             return Script(turns=(given.initial_message, *(step.say for step in plan if not step.when)))
+
+
+def with_options(given: Script, expectations: Iterable[Expectation]) -> Script:
+    """The turns with the options of a multiple-choice question after the last: nobody can choose what is not shown."""
+    shown = [options_of(one) for one in expectations if isinstance(one, CorrectChoice)]
+    return Script(turns=(*given.turns[:-1], "\n\n".join([given.turns[-1], *shown]))) if shown else given
+
+
+def options_of(choice: CorrectChoice) -> str:
+    return "\n".join(f"{one.id}. {one.text}" for one in choice.choices)
 
 
 def as_message_or_scenario(given: Input, pad: Pad) -> SingleTurn | Scenario:
@@ -41,10 +54,11 @@ def as_question(given: Input, pad: Pad) -> SingleTurn:
     match given:
         case SingleTurn():
             return given
-        case Script(turns=(*before, last)):
-            if before:
+        case Script(turns=turns):
+            if len(turns) > 1:
                 pad.changed("input.turns", "the earlier turns became the conversation so far, without answers")
-            return SingleTurn(message=last, history=tuple(Message(role=Role.USER, content=turn) for turn in before))
+            before = tuple(Message(role=Role.USER, content=turn) for turn in turns[:-1])
+            return SingleTurn(message=turns[-1], history=before)
         case Scenario():
             pad.changed("input", "of a simulated user, the opening became the question")
             _lose_scenario(given, pad)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 import msgspec
 from msgspec import Struct, structs
@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 from assay.dialects.extras import KEY as UNKNOWN
 from assay.dialects.golden import FILE_FIELDS
 from assay.dialects.test_set_writing import HEADER
-from assay.model.case import Case, Input, Scenario, Script, World
+from assay.model.case import Case, Input, Scenario, Script, SingleTurn, World, opening
 from assay.model.expectation import (
     Choice,
     Contract,
@@ -100,20 +100,14 @@ def _input(given: Input, boxed: Any) -> Input:
     """Fixed turns that a test set played by plan are fixed turns; what was kept counts while nobody edited the rest."""
     if isinstance(given, Scenario) and given.persona == SCRIPTED:
         return Script(turns=(given.initial_message, *(step.say for step in given.plan)))
-    for whole in _boxed([boxed] if boxed else None, Input):
-        if last_turn(whole) == last_turn(given):
-            return whole
-    return given
+    kept: list[Input] = _boxed([boxed] if boxed else None, Input)
+    return next((whole for whole in kept if opening_of(given).startswith(opening_of(whole))), given)
 
 
-def last_turn(given: Input) -> str:
-    match given:
-        case Script(turns=turns):
-            return turns[-1]
-        case Scenario(initial_message=text):
-            return text
-        case other:
-            return other.message
+def opening_of(given: Input) -> str:
+    """What the user says first, with the context that golden questions put before it."""
+    context = given.context if isinstance(given, SingleTurn) else ""
+    return f"{context}\n\n{opening(given)}" if context else opening(given)
 
 
 def _boxed(values: Any, kind: Any) -> list[Any]:
@@ -175,7 +169,7 @@ def _qualities(given: Json) -> Expectation | None:
     return Qualities(names=tuple(names), relevant_context=context) if _is_texts(names) else None
 
 
-def _is_texts(value: Any) -> bool:
+def _is_texts(value: Any) -> TypeGuard[list[str]]:
     return isinstance(value, list) and bool(value) and all(isinstance(one, str) and one.strip() for one in value)
 
 

@@ -41,26 +41,28 @@ def sources(paths: Sequence[str], kit: Kit, name: str, options: Options, spooled
 
 
 def _files(paths: Sequence[str], kit: Kit, name: str, options: Options, spooled: Path) -> Iterator[Path]:
-    reader = _reader(kit, name, options) if name else None
+    known: list[Importer] = (
+        [_reader(kit, name, options)] if name else [*kit.dialects, *(_chosen(each, options) for each in kit.importers)]
+    )
     for path in map(Path, paths):
-        own = reader.files(path) if isinstance(reader, Searching) and path.is_dir() else _histories(path, kit, options)
-        known: Iterable[Importer] = [reader] if reader else [*kit.dialects, *kit.importers]
-        for one in own or expand([path], known):
+        for one in _own_places(path, known) or expand([path], known):
             yield spool(one, spooled)
 
 
-def _histories(path: Path, kit: Kit, options: Options) -> list[Path]:
+def _own_places(path: Path, readers: Iterable[Importer]) -> list[Path]:
     """An agent's folder stands for what its framework left there."""
-    for importer in kit.importers if path.is_dir() else ():
-        chosen = importer.chosen(options) if isinstance(importer, Choosing) else importer
-        if isinstance(chosen, Searching) and (found := chosen.files(path)):
+    for reader in readers if path.is_dir() else ():
+        if isinstance(reader, Searching) and (found := reader.files(path)):
             return found
     return []
 
 
-def _reader(kit: Kit, name: str, options: Options) -> Importer:
-    reader = kit.reader(name)
+def _chosen(reader: Importer, options: Options) -> Importer:
     return reader.chosen(options) if isinstance(reader, Choosing) else reader
+
+
+def _reader(kit: Kit, name: str, options: Options) -> Importer:
+    return _chosen(kit.reader(name), options)
 
 
 def _source(path: Path, kit: Kit, name: str, options: Options) -> Source:

@@ -11,7 +11,7 @@ from msgspec import structs
 from assay.dialects.golden import FILE_FIELDS, labels
 from assay.model.case import Case, World
 from assay.model.expectation import AgentsInvolved, Expectation, FinalState, ToolCalls, Trajectory
-from assay.services.conversion.inputs import as_turns
+from assay.services.conversion.inputs import as_turns, with_options
 from assay.services.conversion.ledger import Fitted, Pad
 from assay.services.conversion.neutral import BOX, Neutral, folded, neutral
 from assay.services.conversion.parts import kind_name, lose_rest
@@ -37,7 +37,7 @@ def to_golden(case: Case) -> Fitted:
     return pad.fitted(
         structs.replace(
             plain,
-            input=as_turns(plain.input, Pad()),
+            input=with_options(as_turns(plain.input, Pad()), plain.expectations),
             expectations=expectations,
             world=World.GOLDEN,
             name="",
@@ -87,7 +87,8 @@ def _metadata(given: Neutral, pad: Pad) -> Json:
     for name in box:
         pad.changed(name, f"kept in metadata.{BOX}, where no grader looks")
     aside = Pad()
-    as_turns(case.input, aside)
+    if with_options(as_turns(case.input, aside), case.expectations) != as_turns(case.input, Pad()):
+        aside.changed("input.message", "the options were put after the message")
     if aside.entries:
         box["input"] = msgspec.to_builtins(case.input)
         for entry in aside.entries:

@@ -22,7 +22,7 @@ from assay.model.expectation import (
     WeightedCriteria,
     text_id,
 )
-from assay.services.conversion.inputs import as_message_or_scenario
+from assay.services.conversion.inputs import as_message_or_scenario, options_of
 from assay.services.conversion.ledger import Fitted, Pad
 from assay.services.conversion.neutral import Neutral, neutral
 from assay.services.conversion.parts import kind_name, lose_rest
@@ -141,8 +141,10 @@ class _Wishes:
         self._goal = self._goal or text
 
     def _add_choice(self, expectation: CorrectChoice) -> None:
-        self._pad.changed("expectations.correct_choice", "the options were put after the message, the right one a criterion")
-        self.options = "\n".join(f"{choice.id}. {choice.text}" for choice in expectation.choices)
+        self._pad.changed(
+            "expectations.correct_choice", "the options were put after the message, the right one a criterion"
+        )
+        self.options = options_of(expectation)
         right = [f"{one.id}. {one.text}" for one in expectation.choices if one.id in expectation.correct]
         self._criteria.append(f"The answer chooses exactly: {'; '.join(right)}")
 

@@ -54,7 +54,7 @@ def decide(question: Question, observed: Observed) -> GateRuling:
     more_cases: int | None = None
     if flipped is not outcome:
         told += (
-            f" {NOT_SURE} were the {counted(len(observed.missing), observed.noun)} without {question.lacking} counted"
+            f" {NOT_SURE} with the {counted(len(observed.missing), observed.noun)} without {question.lacking} counted"
         )
         told += f" as {'bad' if outcome is Outcome.HELD else 'good'}, it would be {flipped.value}."
         outcome = Outcome.INCONCLUSIVE

@@ -85,29 +85,33 @@ def _every_one(bound: Bound, observed: Observed) -> GateRuling:
 def mean_grade(asked: MeanGrade, evidence: Evidence, candidate: str) -> GateRuling:
     observed, scale = evidence.values(candidate, asked.which)
     bounds = None if scale.high is None else (scale.low, scale.high)
-    return decide(_mean_question(asked.bound, Unit.POINTS, observed, bounds, "a value"), observed)
+    question = _mean_question(asked.bound, Unit.POINTS, observed, bounds, "a value", lowest=scale.low)
+    return decide(question, observed)
 
 
-def _mean_question(bound: Bound, unit: Unit, observed: Observed, bounds: Interval | None, lacking: str) -> Question:
-    """On an open scale a missing value counts as the best or the worst of those seen."""
+def _mean_question(
+    bound: Bound, unit: Unit, observed: Observed, bounds: Interval | None, lacking: str, *, lowest: float = 0.0
+) -> Question:
+    """On an open scale, from `lowest` up, a missing value counts as the best or the worst of those seen."""
     seen = (min(observed.values, default=0.0), max(observed.values, default=0.0))
     return Question(
         bound=bound,
         unit=unit,
         what="{} on average",
-        estimate=lambda given: _mean(given, bounds),
+        estimate=lambda given: _mean(given, bounds, lowest),
         extremes=bounds or seen,
         needed=partial(value_needed, bound.limit),
         lacking=lacking,
     )
 
 
-def _mean(observed: Observed, bounds: Interval | None) -> Estimate | None:
+def _mean(observed: Observed, bounds: Interval | None, lowest: float) -> Estimate | None:
     found = for_mean(observed.values, observed.clusters, bounds=bounds)
-    if found is None or found.interval is not None or found.clusters < 2:
+    if found is None or (found.interval is None and found.clusters < 2):
         return found
     # On an open scale, values that are all the same show no spread to allow for.
-    return replace(found, interval=(found.value, found.value))
+    low, high = found.interval or (found.value, found.value)
+    return replace(found, interval=(max(low, lowest), high))
 
 
 def per_case(asked: Spending, evidence: Evidence, candidate: str) -> GateRuling:

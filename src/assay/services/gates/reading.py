@@ -16,6 +16,7 @@ from assay.store.queries.tolls import PartGrade, Toll
 from assay.store.store import Store
 
 SCENARIO = "scenario_id"
+TAGS = ("tag", "tags")
 
 
 class Columns(Struct, frozen=True, kw_only=True):
@@ -74,7 +75,13 @@ def part_named(name: str, run: Run, known: Sequence[str]) -> set[str]:
 async def _chosen(store: Store, run: Run, wanted: Sequence[dict[str, tuple[str, ...]]]) -> dict[str, frozenset[str]]:
     filters = {key_of(labels): labels for labels in wanted if labels}
     found: dict[str, set[str]] = {key: set() for key in filters}
-    if filters:
+    if filters and all(key in TAGS for labels in filters.values() for key in labels):
+        # Tags can be had without decoding whole cases.
+        for face in await store.faces(run.id):
+            for key, labels in filters.items():
+                if all(set(values) & set(face.tags) for values in labels.values()):
+                    found[key].add(face.id)
+    elif filters:
         async for case in store.cases(run.id):
             for key, labels in filters.items():
                 if matches(case, labels):

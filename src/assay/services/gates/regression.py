@@ -57,12 +57,12 @@ def counterpart(before: Evidence, candidate: str) -> str:
 
 def _averaged(observed: Observed, known: set[str]) -> Observed:
     """One value for each case that the earlier run judged, too. A case that has one is not missing."""
-    made = Observed("case", observed.groups)
-    for case, values in observed.tries().items():
+    made, tries = Observed("case", observed.groups), observed.tries()
+    for case, values in tries.items():
         if case in known:
             made.add(case, sum(values) / len(values))
     for case in dict.fromkeys(observed.missing):
-        if case in known and case not in made.cases:
+        if case in known and case not in tries:
             made.miss(case)
     return made
 

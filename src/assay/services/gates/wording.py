@@ -28,9 +28,7 @@ class Unit(Enum):
     def say(self, value: float) -> str:
         match self:
             case Unit.SHARE:
-                return (
-                    f"{number(100 * value) if abs(value) < 0.01 else format(100 * value, '.1f').removesuffix('.0')} %"
-                )
+                return f"{_percent(value)} %"
             case Unit.SECONDS:
                 return f"{value:.0f} ms" if abs(value) < 0.001 else _time(value)
             case Unit.DOLLARS:
@@ -38,11 +36,25 @@ class Unit(Enum):
             case Unit.TOKENS:
                 return f"{value:,.0f} tokens"
             case Unit.CHANGE:
-                return f"{100 * value:+.1f} points"
+                return f"{_signed(100 * value)} points"
             case Unit.CASES:
                 return f"{value:,.0f}"
             case Unit.POINTS:
                 return number(value)
+
+
+def _percent(share: float) -> str:
+    """One decimal; more of them where it would round to none or to all."""
+    text = f"{100 * share:.1f}"
+    if text in ("0.0", "100.0") and share not in (0, 1):
+        text = f"{100 * share:.3f}"
+    return text.rstrip("0").rstrip(".")
+
+
+def _signed(points: float) -> str:
+    if 0 < abs(points) < 0.05:
+        return f"{points:+.2g}"
+    return f"{points:+.1f}" if points else "0.0"
 
 
 def _time(seconds: float) -> str:

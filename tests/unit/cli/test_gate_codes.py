@@ -1,0 +1,76 @@
+"""Which exit code wins where several apply: 130, 1, 2, 100, 101, 3."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from assay.cli.output import GRAVEST_FIRST, gate_code, gravest
+from assay.cli.running import code_of, finish
+from assay.model.gate import GateRuling, Outcome
+from assay.model.run import RunState
+from assay.model.summary import Summary
+from unit.cli.test_running import a_summary
+from unit.services.places import workplace
+
+HELD, FAILED, INCONCLUSIVE = Outcome.HELD, Outcome.FAILED, Outcome.INCONCLUSIVE
+
+
+def gates(*outcomes: Outcome) -> tuple[GateRuling, ...]:
+    return tuple(GateRuling(expression="errors <= 1", outcome=outcome, reason="so.") for outcome in outcomes)
+
+
+def ended(state: RunState, outcomes: tuple[Outcome, ...], **counts: int) -> Summary:
+    return replace(a_summary(state, **counts), gates=gates(*outcomes))
+
+
+def test_the_order_is_the_published_one() -> None:
+    assert GRAVEST_FIRST == (130, 1, 2, 100, 101, 3)
+
+
+@pytest.mark.parametrize(("graver", "lighter"), list(combinations((130, 1, 2, 100, 101, 3, 0), 2)))
+def test_of_two_codes_the_graver_wins_whichever_comes_first(graver: int, lighter: int) -> None:
+    assert gravest(graver, lighter) == gravest(lighter, graver) == graver
+
+
+def test_nothing_wrong_is_done() -> None:
+    assert gravest() == 0
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "code"),
+    [
+        ((), 0),
+        ((HELD,), 0),
+        ((HELD, HELD), 0),
+        ((HELD, INCONCLUSIVE), 101),
+        ((INCONCLUSIVE, FAILED, HELD), 100),
+    ],
+)
+def test_one_gate_that_failed_decides_then_one_that_is_inconclusive(outcomes: tuple[Outcome, ...], code: int) -> None:
+    assert gate_code(gates(*outcomes)) == code
+
+
+@pytest.mark.parametrize(
+    ("state", "outcomes", "counts", "code"),
+    [
+        (RunState.COMPLETED, (HELD,), {"passed": 4}, 0),
+        (RunState.COMPLETED, (HELD,), {"passed": 3, "errored": 1}, 3),
+        (RunState.COMPLETED, (FAILED,), {"passed": 3, "errored": 1}, 100),
+        (RunState.COMPLETED, (INCONCLUSIVE,), {"passed": 3, "errored": 1}, 101),
+        (RunState.COMPLETED, (INCONCLUSIVE, FAILED), {"failed": 4}, 100),
+        (RunState.OUT_OF_BUDGET, (FAILED,), {"passed": 3, "skipped": 1}, 2),
+        (RunState.OUT_OF_BUDGET, (INCONCLUSIVE,), {"errored": 3, "skipped": 1}, 2),
+    ],
+    ids=["held", "held, errored", "failed, errored", "inconclusive, errored", "both", "no budget, failed",
+         "no budget, inconclusive, errored"],
+)  # fmt: skip
+def test_a_run_with_gates_ends_with_the_code_of_what_matters_most(
+    tmp_path: Path, state: RunState, outcomes: tuple[Outcome, ...], counts: dict[str, int], code: int
+) -> None:
+    summary = ended(state, outcomes, **counts)
+    assert code_of(summary) == code
+    assert finish(workplace(tmp_path), summary, (), quiet=True, as_json=False) == code

@@ -1,0 +1,114 @@
+"""The conclusion of a comparison in one sentence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from assay.model.comparison import Absence, Conclusion, Difference, Kind, Pairing, Tries
+from assay.model.score import OPEN
+from assay.reports.compare_sentence import amount, bounds, chance, change, sentence, tries, unpaired, value
+from unit.reports.comparisons import GRADER, JUDGE, LEFT, RUBRIC, TARGET, compared, difference
+
+EVEN: dict[str, Any] = {"first": 0.8, "second": 0.8, "difference": 0.0, "raised": 0, "lowered": 0, "same": 60}
+
+
+@pytest.mark.parametrize(
+    ("verdict", "said"),
+    [
+        (
+            difference(),
+            "after is better than before: 85.0 % of 60 paired cases passed against 70.0 % "
+            "(+15.0 points, likely +4.1 to +26.2).",
+        ),
+        (
+            difference(Conclusion.WORSE, first=0.85, second=0.7, difference=-0.15, interval=(-0.262, -0.041)),
+            "after is worse than before: 70.0 % of 60 paired cases passed against 85.0 % "
+            "(−15.0 points, likely −26.2 to −4.1).",
+        ),
+        (
+            difference(Conclusion.EQUAL, interval=(-0.06, 0.06), **EVEN),
+            "No difference larger than 6.0 points between before and after: all 60 paired cases came out the same.",
+        ),
+        (
+            difference(Conclusion.EQUAL, interval=(-0.031, 0.042), **{**EVEN, "raised": 3, "second": 0.805}),
+            "No difference larger than 4.2 points between before and after: 80.5 % of 60 paired cases passed against "
+            "80.0 % (0.0 points, likely −3.1 to +4.2).",
+        ),
+        (
+            difference(Conclusion.CANNOT_TELL, difference=0.05, second=0.75, interval=(-0.052, 0.153), needed=431),
+            "Cannot tell yet whether after is better or worse than before: 75.0 % of 60 paired cases passed against "
+            "70.0 % (+5.0 points, likely −5.2 to +15.3). About 440 paired cases would tell, 380 more than there are.",
+        ),
+        (
+            difference(Conclusion.CANNOT_TELL, interval=None),
+            "Cannot tell yet whether after is better or worse than before: 85.0 % of 60 paired cases passed against "
+            "70.0 % (+15.0 points). There are too few to say how many would tell.",
+        ),
+        (
+            difference(
+                Conclusion.CANNOT_TELL,
+                first=None,
+                second=None,
+                difference=None,
+                interval=None,
+                pairing=Pairing(without=2, absences=(Absence(second=False, why="errored", count=2),)),
+            ),
+            "Nothing can be said: no case was decided on both sides "
+            "(2 cases could not be compared: 2 errored on the first side).",
+        ),
+    ],
+    ids=["better", "worse", "all the same", "equal", "cannot tell", "too few", "nothing"],
+)
+def test_each_conclusion_has_its_sentence(verdict: Difference, said: str) -> None:
+    assert sentence(compared(verdict)) == said
+
+
+@pytest.mark.parametrize(
+    ("unlike", "said"),
+    [
+        ((), ""),
+        ((TARGET,), ""),
+        ((JUDGE, TARGET), " Mind that the judge is not the same on both sides."),
+        ((RUBRIC, JUDGE), " Mind that the rubric and judge are not the same on both sides."),
+    ],
+)
+def test_what_is_unlike_is_part_of_the_sentence(unlike: tuple[Any, ...], said: str) -> None:
+    assert sentence(compared(unlike=unlike)) == sentence(compared()) + said
+
+
+def test_pairs_of_groups_are_called_by_their_label() -> None:
+    assert "60 paired scenario_id values passed" in sentence(compared(), "scenario_id")
+
+
+@pytest.mark.parametrize(
+    ("shown", "size", "said"),
+    [
+        (difference(), 0.01, "+1.0 point"),
+        (difference(), -0.15, "−15.0 points"),
+        (difference(), -0.0001, "0.0 points"),
+        (difference(), 0.0, "0.0 points"),
+        (GRADER, -0.25, "−0.25"),
+        (difference(kind=Kind.GRADER, scale=OPEN), 1234.5, "+1,234.5"),
+    ],
+)
+def test_amounts_are_points_or_what_the_grader_counts(shown: Difference, size: float, said: str) -> None:
+    assert amount(shown, size, signed=True) == said
+
+
+def test_numbers_are_shown_with_the_p_value_that_counts() -> None:
+    assert (value(difference(), 0.7), value(GRADER, 3.5), value(GRADER, None)) == ("70.0 %", "3.5", "–")
+    assert (bounds(GRADER), bounds(difference(interval=None))) == ("−0.6 to +0.1", "")
+    assert (chance(difference()), chance(GRADER)) == ("0.012", "0.400")
+    assert (chance(difference(p_value=0.00001)), chance(difference(p_value=None))) == ("<0.001", "–")
+    assert change(difference(difference=None)) == "–"
+
+
+def test_tries_are_a_verdict_or_a_share() -> None:
+    assert [tries(Tries(1, 1)), tries(Tries(0, 1)), tries(Tries(2, 3))] == ["passed", "failed", "2 of 3 passed"]
+
+
+def test_what_was_left_out_is_counted_with_reasons() -> None:
+    assert unpaired(Pairing(paired=3)) == ""
+    assert unpaired(LEFT) == "5 cases could not be compared: 2 only on the first side, 3 errored on the second side"

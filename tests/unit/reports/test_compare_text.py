@@ -1,0 +1,121 @@
+"""A comparison on a terminal: wide, narrow, without Unicode, with hostile text."""
+
+from __future__ import annotations
+
+from io import BytesIO, TextIOWrapper
+
+import pytest
+from msgspec.structs import replace
+from rich.console import Console
+
+from assay.model.comparison import Comparison, Conclusion, Kind
+from assay.reports.compare_text import SHOWN_OF_KIND, ComparisonReport, changed, title
+from unit.reports.comparisons import FIRST, FLIPS, GRADER, RULE, TAG, compared, comparison, difference, whole
+
+HOSTILE = "q\x1b[31m[bold]\u202ered"
+
+
+def printed(made: Comparison, width: int = 120, *, encoding: str = "utf-8") -> str:
+    raw = BytesIO()
+    file = TextIOWrapper(raw, encoding=encoding, newline="")
+    Console(file=file, width=width, highlight=False, color_system=None).print(ComparisonReport(made))
+    file.flush()
+    return raw.getvalue().decode(encoding)
+
+
+def test_it_tells_the_answer_the_flips_and_every_difference() -> None:
+    shown = printed(comparison())
+    lines = [line.rstrip() for line in shown.splitlines()]
+    assert lines[0] == "before  against  after"
+    assert lines[1].startswith("after is better than before: 85.0 % of 60 paired cases passed against 70.0 %")
+    for expected in (
+        "5 cases could not be compared: 2 only on the first side, 3 errored on the second side.",
+        "1 and 3 repeats; a case's repeats are averaged.",
+        "! The rubric differs: 1 of its rules is not the same.",
+        "    rule R2 removed: Be kind",
+        "! The judge differs: offline and openai:x: a difference may be the judge's.",
+        "1 case got worse",
+        "  q7  passed → failed  choice, rubric:R1",
+        "2 cases got better",
+        "  q2  0 of 3 passed → 2 of 3 passed",
+        "1 case flaky: the repeats do not agree",
+        "  q2  after  2 of 3 passed  agent disagrees",
+        "All but the pass rate allow for 2 questions asked of the same data (Holm).",
+    ):
+        assert expected in lines, expected
+    assert "The target differs" not in shown
+
+
+@pytest.mark.parametrize(
+    ("name", "cells"),
+    [
+        ("pass rate", ["60", "70.0", "%", "85.0", "%", "+15.0", "+4.1", "to", "+26.2", "0.012", "better"]),
+        ("RelevanceExplain", ["60", "3.5", "3.25", "−0.25", "−0.6", "to", "+0.1", "0.400", "cannot", "tell"]),
+        ("tag returns", ["60", "70.0", "%", "85.0", "%", "−30.0", "−50.0", "to", "−10.0", "<0.001", "worse"]),
+    ],
+)
+def test_each_difference_has_its_line(name: str, cells: list[str]) -> None:
+    (line,) = [line for line in printed(comparison()).splitlines() if line.startswith(name)]
+    assert line.removeprefix(name).split() == cells
+
+
+def test_a_narrow_terminal_keeps_each_difference_on_its_line() -> None:
+    shown = printed(comparison(), width=80)
+    (line,) = [line for line in shown.splitlines() if line.startswith("RelevanceExplain")]
+    assert line.split() == ["RelevanceExplain", "60", "3.5", "3.25", "−0.25", "−0.6", "to", "+0.1", "cannot", "tell"]
+    assert all(len(line) <= 80 for line in shown.splitlines())
+
+
+def test_hostile_names_are_shown_and_not_obeyed() -> None:
+    flip = replace(FLIPS[0], case_id=HOSTILE, graders=(HOSTILE,))
+    shown = printed(comparison(replace(whole(), flips=(flip,), first=replace(FIRST, name=HOSTILE))))
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
+    assert "[bold]" in shown
+
+
+def test_without_unicode_it_is_plain_ascii() -> None:
+    shown = printed(comparison(), encoding="ascii")
+    assert shown.isascii()
+    assert "passed -> failed" in shown
+
+
+def test_many_slices_are_cut_to_those_that_tell_something() -> None:
+    quiet = [difference(Conclusion.EQUAL, name=f"tag{n}", kind=Kind.TAG, adjusted=1.0) for n in range(40)]
+    shown = printed(comparison(compared(differences=(*quiet, TAG))))
+    assert "tag returns" in shown
+    assert f"and {41 - SHOWN_OF_KIND} more that tell nothing sure (--json shows all)" in shown
+
+
+def test_questions_without_an_answer_are_named_in_one_line() -> None:
+    empty = difference(
+        Conclusion.CANNOT_TELL, name="criteria", kind=Kind.GRADER, pairing=replace(TAG.pairing, paired=0)
+    )
+    shown = printed(comparison(compared(differences=(GRADER, empty))))
+    assert "no value on both sides: criteria" in shown
+
+
+def test_several_comparisons_follow_each_other_with_what_was_left_out() -> None:
+    shown = printed(comparison(whole(), compared(), left_out=("candidate 'x' has no counterpart",)))
+    assert shown.count("before  against  after") == 2
+    assert "Not compared: candidate 'x' has no counterpart." in shown
+
+
+def test_the_next_step_can_be_typed_as_it_stands() -> None:
+    flip = replace(FLIPS[0], case_id="it's q7")
+    shown = printed(comparison(compared(flips=(flip,))))
+    assert "assay show 22222222 'it'\"'\"'s q7'" in shown
+
+
+def test_titles_say_what_kind_of_thing_it_is() -> None:
+    rule = difference(name="R1", kind=Kind.RULE, text="Be kind")
+    slice = difference(name="difficulty=easy", kind=Kind.SLICE)
+    assert [title(each) for each in (difference(), GRADER, rule, TAG, slice)] == [
+        "pass rate",
+        "RelevanceExplain",
+        "rule R1 Be kind",
+        "tag returns",
+        "difficulty=easy",
+    ]
+    assert changed(RULE) == "rule R2 removed: Be kind"
+    assert changed(replace(RULE, case_id="q1", kind="input", id="", text="")) == "input of case q1 removed"

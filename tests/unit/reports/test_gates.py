@@ -1,0 +1,108 @@
+"""What came of the gates, in every report: a shape, a word and a sentence each."""
+
+from __future__ import annotations
+
+from io import StringIO
+from math import inf
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from rich.console import Console
+
+from assay.model.gate import GateRuling, Outcome, worst
+from assay.model.summary import Summary
+from assay.reports.gates import GateReport, conclusion, gate_shape
+from assay.reports.html import write_page
+from assay.reports.markdown import write_markdown
+from assay.reports.text import RunReport
+from assay.reports.wire import evaluation_run
+from unit.reports.northwind import stream, summary_of
+
+HELD = GateRuling(expression="errors <= 1%", outcome=Outcome.HELD, reason="0 of 12 attempts errored.", value=0.0, n=12)
+FAILED = GateRuling(
+    expression="pass_rate >= 0.9", outcome=Outcome.FAILED, reason="Too <low>.", value=0.5, interval=(0.3, 0.7), n=12
+)
+OPEN = GateRuling(
+    expression="p95_latency <= 3s",
+    outcome=Outcome.INCONCLUSIVE,
+    reason="Too few.",
+    value=2.0,
+    interval=(1.0, inf),
+    n=12,
+    needed_cases=60,
+    candidate="juno",
+)
+
+
+def a_summary(*gates: GateRuling) -> Summary:
+    return replace(summary_of([]), gates=gates)
+
+
+def printed(shown: Any, width: int = 100) -> str:
+    out = StringIO()
+    Console(file=out, width=width).print(shown)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("gates", "outcome", "said"),
+    [
+        ((), Outcome.HELD, "All 0 gates held."),
+        ((HELD,), Outcome.HELD, "The gate held."),
+        ((HELD, replace(HELD, expression="errors <= 2%")), Outcome.HELD, "All 2 gates held."),
+        ((HELD, replace(HELD, candidate="juno")), Outcome.HELD, "The gate held."),
+        ((HELD, FAILED, OPEN), Outcome.FAILED, "1 of 3 gates failed."),
+        ((HELD, OPEN), Outcome.INCONCLUSIVE, "No gate failed, but 1 of 2 gates cannot be decided."),
+    ],
+)
+def test_all_gates_in_one_sentence(gates: tuple[GateRuling, ...], outcome: Outcome, said: str) -> None:
+    assert worst(gates) is outcome
+    assert conclusion(gates) == said
+
+
+@pytest.mark.parametrize("report", [RunReport, GateReport])
+def test_the_terminal_has_a_line_and_a_sentence_for_each(report: Any) -> None:
+    shown = printed(report(a_summary(HELD, FAILED, OPEN)))
+    assert "● held  errors <= 1%\n    0 of 12 attempts errored." in shown
+    assert "■ failed  pass_rate >= 0.9\n    Too <low>." in shown
+    assert "▲ inconclusive  p95_latency <= 3s (juno)\n    Too few." in shown
+
+
+def test_without_gates_no_report_mentions_them() -> None:
+    assert "gate" not in printed(RunReport(a_summary()))
+    assert evaluation_run(a_summary())["gates"] == []
+
+
+def test_json_holds_every_number_and_null_for_an_end_that_is_not_known() -> None:
+    assert gate_shape(OPEN) == {
+        "expression": "p95_latency <= 3s",
+        "outcome": "inconclusive",
+        "value": 2.0,
+        "interval": [1.0, None],
+        "n": 12,
+        "unjudged": 0,
+        "reason": "Too few.",
+        "needed_cases": 60,
+        "candidate": "juno",
+    }
+    assert gate_shape(HELD)["interval"] is None
+    assert "candidate" not in gate_shape(HELD)
+    assert [each["outcome"] for each in evaluation_run(a_summary(HELD, FAILED))["gates"]] == ["held", "failed"]
+
+
+async def test_markdown_has_a_table_of_them() -> None:
+    out = StringIO()
+    await write_markdown(a_summary(HELD, FAILED), stream([]), out)
+    assert "## Gates\n\n1 of 2 gates failed." in out.getvalue()
+    assert "■ failed | Too &lt;low&gt;. |" in out.getvalue()
+
+
+async def test_the_page_has_them_first_and_as_text() -> None:
+    out = StringIO()
+    await write_page(a_summary(HELD, FAILED, OPEN), stream([]), out)
+    page = out.getvalue()
+    assert "1 of 3 gates failed." in page
+    assert "Too &lt;low&gt;." in page
+    assert page.count('<span class="word ') == 3
+    assert page.index("gates-title") < page.index('id="cases"')

@@ -1,0 +1,40 @@
+"""Who is to blame for a case whose repeats disagree."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from assay.model.comparison import Blame
+from assay.model.result import Result
+from assay.services.comparison.flips import blamed, is_same
+from assay.testing import a_transcript
+from two_runs import tried
+
+
+def tries(*said: tuple[str, bool | None]) -> list[Result]:
+    return [tried("q1", passed, answer=answer, repeat=place) for place, (answer, passed) in enumerate(said, start=1)]
+
+
+@pytest.mark.parametrize(
+    ("results", "blame"),
+    [
+        (tries(("yes", True), ("no", False)), Blame.AGENT),
+        (tries(("yes", True), ("yes", False)), Blame.JUDGE),
+        (tries(("yes", True), ("yes", False), ("no", False)), Blame.JUDGE),
+        (tries(("yes", True), ("no", False), ("so", True), ("so", False)), Blame.BOTH),
+        (tries(("yes", True), ("no", False), ("so", None)), Blame.AGENT),
+        ([replace(tried("q1", True), transcript=None), tried("q1", False)], Blame.UNKNOWN),
+    ],
+    ids=["other answers", "the same answer", "the same answer twice", "both", "what errored says nothing", "no words"],
+)
+def test_the_part_that_disagrees_is_named(results: list[Result], blame: Blame) -> None:
+    assert blamed(results) is blame
+
+
+def test_times_do_not_make_a_conversation_another() -> None:
+    one = a_transcript("yes", duration_ms=3.0)
+    assert is_same(one, a_transcript("yes", duration_ms=9.0))
+    assert not is_same(one, a_transcript("yes", calls=[("refund", {})]))
+    assert not is_same(one, a_transcript("yes", state={"done": True}))
+    assert not is_same(one, None)
