@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import resource
 import subprocess
@@ -14,6 +15,7 @@ from typing import Any
 
 from assay.dialects.importers.base import Options
 from assay.kit.builtins import builtin_kit
+from assay.main import GC_THRESHOLD
 from assay.policies.profiles import builtin_profiles
 from assay.services.converting import Converted, Order, convert
 from bench.reading import write_large
@@ -74,6 +76,7 @@ def _convert(path: Path, source: str, target: str, folder: Path) -> Converted:
 
 
 def _one(path: str, source: str, target: str, folder: str) -> None:
+    gc.set_threshold(*GC_THRESHOLD)
     began = time.process_time()
     done = _convert(Path(path), source, target, Path(folder))
     spent = time.process_time() - began

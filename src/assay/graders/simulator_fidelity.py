@@ -1,6 +1,6 @@
 """Whether the simulated user played fair, by program and, where a model judges, by asking it. Both measure the
 simulator, not the agent, and gate nothing: failures of the first are the conversations that tell nothing about the
-agent, so that a run shows its simulator's error rate. `of_users`: a run that plays nobody asks them only when told to."""
+agent, so that a run shows its simulator's error rate. `of_users`: where nobody plays they are asked only by name."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from assay.kit import Kit
 from assay.model.case import Case, SingleTurn
 from assay.services.conversion.catalog import scenarios
 from assay.services.conversion.ids import Ids
-from assay.services.conversion.ledger import FieldLine, How, Ledger
+from assay.services.conversion.ledger import FieldLine, Fitted, How, Ledger
 from assay.services.conversion.roads import Fit, fit_for
 from assay.services.conversion.sources import Source, sources
 
@@ -165,7 +165,7 @@ class _Flow:
             raise InputError(self._nothing())
 
     def _one(self, case: Case, source: Source, ids: Ids, bring: Callable[[Case], None]) -> Iterator[Case]:
-        fitted = self._fit(case)
+        fitted = Fitted(case) if source.reader.name == self._order.to else self._fit(case)
         if fitted.case is None:
             self._skip(fitted.reason, case.id)
             return

@@ -9,7 +9,10 @@ import pytest
 from msgspec.structs import replace
 
 from assay.cli.output import GRAVEST_FIRST, gate_code, gravest
+from assay.cli.parsing import gates as read_gates_option
+from assay.cli.parsing import share, whole_numbers
 from assay.cli.running import code_of, finish
+from assay.errors import ConfigInvalid
 from assay.model.gate import GateRuling, Outcome
 from assay.model.run import RunState
 from assay.model.summary import Summary
@@ -74,3 +77,26 @@ def test_a_run_with_gates_ends_with_the_code_of_what_matters_most(
     summary = ended(state, outcomes, **counts)
     assert code_of(summary) == code
     assert finish(workplace(tmp_path), summary, (), quiet=True, as_json=False) == code
+
+
+@pytest.mark.parametrize(("text", "value"), [("5%", 0.05), ("0.05", 0.05), (" 5 % ", 0.05), (None, None)])
+def test_a_share_is_read(text: str | None, value: float | None) -> None:
+    assert share(text, "--rate") == value
+
+
+@pytest.mark.parametrize("text", ["much", "", "%"])
+def test_what_is_no_share_is_refused(text: str) -> None:
+    with pytest.raises(ConfigInvalid, match=r"--rate expects a share such as 5% or 0\.05"):
+        share(text, "--rate")
+
+
+def test_whole_numbers_are_read_or_refused() -> None:
+    assert whole_numbers("1, 3,5", "--repeats") == (1, 3, 5)
+    with pytest.raises(ConfigInvalid, match="--repeats expects whole numbers"):
+        whole_numbers("1.5", "--repeats")
+
+
+def test_gates_are_read_as_they_will_be_pinned() -> None:
+    assert read_gates_option(["pass_rate   >= 0.9", "pass_rate >= 0.9"], "--gate") == ("pass_rate >= 0.9",)
+    with pytest.raises(ConfigInvalid, match="column 1"):
+        read_gates_option(["charm"], "--gate")

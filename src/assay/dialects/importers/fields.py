@@ -81,10 +81,14 @@ class Fields:
         return value if isinstance(value, kind) else None
 
     def _read(self, name: str, text: str) -> Any:
-        value, problems = parse(text.strip().encode("utf-8", "surrogatepass"), file=self.spot.file, line=None)
+        stripped = text.strip()
+        printed = _printed(stripped) if stripped.startswith(("['", "{'")) else None
+        if printed is not None:
+            return printed
+        value, problems = parse(stripped.encode("utf-8", "surrogatepass"), file=self.spot.file, line=None)
         if not problems:
             return value
-        printed = _printed(text.strip())
+        printed = _printed(stripped)
         if printed is None:
             expected, hint = "JSON, or a Python literal", problems[0].hint
             message = f"cannot be read: {problems[0].message}"

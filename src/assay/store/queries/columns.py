@@ -17,7 +17,7 @@ from assay.model.score import UNIT, Direction, Scale
 from assay.model.verdict import Verdict
 from assay.store.bodies import read_case
 from assay.store.schema import cases, results, scores
-from assay.store.summary import RULES, Group, grouped
+from assay.store.summary import RULES
 
 VERDICTS = tuple(Verdict)
 OUTCOMES = ("passed", "failed", "unmarked", "error", "not_applicable", "no_judge")
@@ -166,18 +166,20 @@ def measures(connection: Connection, run_id: str) -> list[Measured]:
 
 
 def _graders(connection: Connection, run_id: str) -> list[Measured]:
-    """One statement for each grader and outcome: the index of the summary has them together, and the outcome need not
-    be read for each grade."""
+    """A few statements for each grader and outcome: the index of the summary has them together, and neither outcome nor
+    scale need be read for each grade."""
     columns = scores.c
+    alike = (columns.candidate, columns.name, columns.outcome)
+    whole = (columns.run_id == run_id, columns.scope.is_(None))
+    scales = select(columns.scale_low, columns.scale_high, columns.direction).distinct()
     found: dict[tuple[str, str], _Column] = {}
-    for group in connection.execute(grouped(run_id).where(columns.scope.is_(None))).all():
-        kind = Group(*group)
-        top = kind.scale_high if kind.bounded == kind.number else None
-        column = found.setdefault((kind.candidate, kind.name), _Column(kind.scale_low, top))
-        column.widen(kind.scale_low, top, kind.direction)
-        same = (columns.candidate == kind.candidate, columns.name == kind.name, columns.outcome == kind.outcome)
-        wanted = select(columns.position, columns.value).where(columns.run_id == run_id, columns.scope.is_(None), *same)
-        column.add(kind.outcome, *zip(*_tuples(connection, wanted), strict=True))
+    # With the scope, though it is the same for all: so they come in the order of the index, and nothing is sorted.
+    for candidate, name, outcome, _ in _tuples(connection, select(*alike, columns.scope).distinct().where(*whole)):
+        same = (columns.candidate == candidate, columns.name == name, columns.outcome == outcome)
+        for low, high, direction in _tuples(connection, scales.where(*whole, *same)):
+            found.setdefault((candidate, name), _Column(low, high)).widen(low, high, direction)
+        grades = _tuples(connection, select(columns.position, columns.value).where(*whole, *same))
+        found[candidate, name].add(outcome, *zip(*grades, strict=True))
     return [column.done(*key, None, None) for key, column in sorted(found.items())]
 
 
