@@ -21,6 +21,7 @@ ALL = (
     "chatting",
     "conversing",
     "offline_agreement",
+    "comparing",
 )
 
 gc.set_threshold(*GC_THRESHOLD)

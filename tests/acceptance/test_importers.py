@@ -111,10 +111,10 @@ TALKS = {
 NO_TALKS = {
     "tests/unittests/data/big_f1_data.jsonl": "no-user-inputs",
     "tests/unittests/data/evaluation_util_convert_old_output_test.jsonl": "wrong-kind",
-    "tests/unittests/data/evaluation_util_convert_error_summary.json": "wrong-type",
-    "tests/unittests/data/evaluation_util_convert_eval_config.json": "wrong-type",
-    "tests/unittests/data/evaluation_util_convert_eval_meta_data.json": "wrong-type",
-    "tests/unittests/data/evaluation_util_convert_expected_output.json": "wrong-type",
+    "tests/unittests/data/evaluation_util_convert_error_summary.json": "wrong-kind",
+    "tests/unittests/data/evaluation_util_convert_eval_config.json": "wrong-kind",
+    "tests/unittests/data/evaluation_util_convert_eval_meta_data.json": "wrong-kind",
+    "tests/unittests/data/evaluation_util_convert_expected_output.json": "wrong-kind",
 }
 """Files of the same folder that hold no conversation, and what is said of them."""
 

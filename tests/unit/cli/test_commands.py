@@ -233,7 +233,13 @@ def test_doctor_cache_and_schema_end_well(assay: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize("command", sorted(set(COMMANDS) - {"judge", "demo"}))
 def test_wrong_settings_stop_every_command(assay: Run, tmp_path: Path, command: str) -> None:
     (tmp_path / "assay.yaml").write_text("colour: red\n", encoding="utf-8")
-    words = {"run": ("x",), "validate": ("x",), "retry": ("--errors",), "plan": ("--difference", "5%")}.get(command, ())
+    words = {
+        "run": ("x",),
+        "validate": ("x",),
+        "retry": ("--errors",),
+        "plan": ("--difference", "5%"),
+        "compare": ("x", "y"),
+    }.get(command, ())
     done = assay(command, *words)
     assert done.exit_code == 2
     assert "`colour` is not a setting" in done.stderr

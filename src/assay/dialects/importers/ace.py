@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from assay.dialects.importers.fields import Fields
-from assay.dialects.importers.records import BenchmarkImporter, head_columns, records
+from assay.dialects.importers.records import BenchmarkImporter
 from assay.dialects.json_places import Spot
 from assay.dialects.legal_rows import CriterionRow
-from assay.dialects.lines import Row, Watch, opened
+from assay.dialects.lines import Row, Watch
 from assay.dialects.wording import shown
 from assay.errors import Problem
 from assay.model.case import Case
@@ -29,17 +29,13 @@ class AceImporter(BenchmarkImporter):
     name = "ace"
     telling = frozenset({"Criterion ID", "Task ID", "Prompt", "Description"})
 
-    def detect(self, path: Path, head: bytes) -> bool:
-        return self.telling <= head_columns(path, head)
-
     def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
         tasks: dict[str, _Task] = {}
-        with opened(path, watch) as stream:
-            for spot, row in records(stream, path, self.telling):
-                if isinstance(row, Problem):
-                    yield row
-                else:
-                    yield from _add(tasks, row, spot)
+        for spot, row in self.records(path, watch):
+            if isinstance(row, Problem):
+                yield row
+            else:
+                yield from _add(tasks, row, spot)
         for task in tasks.values():
             if task.sound:
                 yield self._case(task)

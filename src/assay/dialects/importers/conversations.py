@@ -15,7 +15,7 @@ from assay.dialects.importers.chat_shapes import ASSISTANT, USER, Said, read_tal
 from assay.dialects.importers.fields import Fields, is_empty
 from assay.dialects.importers.records import head_columns, records
 from assay.dialects.json_places import Spot
-from assay.dialects.lines import Row, Watch, opened
+from assay.dialects.lines import Row, Watch
 from assay.dialects.simulation import Numbers
 from assay.dialects.simulation_recording import last_said
 from assay.dialects.wording import a, kind_of, shown
@@ -53,17 +53,16 @@ class ConversationImporter:
 
     def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
         numbers = Numbers()
-        with opened(path, watch) as stream:
-            for spot, row in records(stream, path):
-                if isinstance(row, Problem):
-                    yield row
-                    continue
-                fields = Fields(row, spot)
-                case = _case(fields, row)
-                yield from fields.problems
-                if case is not None and fields.sound:
-                    yield numbers.following(case)
-                    numbers.count(case.id)
+        for spot, row in records(path, watch):
+            if isinstance(row, Problem):
+                yield row
+                continue
+            fields = Fields(row, spot)
+            case = _case(fields, row)
+            yield from fields.problems
+            if case is not None and fields.sound:
+                yield numbers.following(case)
+                numbers.count(case.id)
 
 
 def _case(fields: Fields, row: Row) -> Case | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.dialects.importers.fields import LETTERS, Fields, choice_id, lettered, whole
-from assay.dialects.importers.records import BenchmarkImporter, Place, Twins, head_columns, question_hash, records
+from assay.dialects.importers.records import BenchmarkImporter, Place, head_columns, question_hash, records
 from assay.dialects.json_places import Spot
 from assay.dialects.legal_rows import McqRow
 from assay.dialects.lines import Watch, is_table, opened
@@ -19,7 +19,6 @@ from assay.dialects.strict_json import BOM
 from assay.dialects.tables import LONGEST_CELL, header_of
 from assay.dialects.wording import shown
 from assay.errors import Problem
-from assay.model.case import Case
 
 _NAMED = re.compile(r"(?P<subject>\w+?)_(?P<split>dev|val|validation|test|train|auxiliary_train)", re.IGNORECASE)
 _LISTED = frozenset({"question", "choices", "answer"})
@@ -40,21 +39,11 @@ class MmluImporter(BenchmarkImporter):
             return False
         return columns >= _LISTED or (is_table(path) and (_is_headed(columns) or _is_bare(header_of(head))))
 
-    def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
-        twins = Twins(numbered=self.numbered)
+    def records(self, path: Path, watch: Watch | None) -> Iterator[Place]:
         named = _NAMED.fullmatch(path.stem)
         about = named.groupdict() if named else {}
-        with opened(path, watch) as stream:
-            found = _table(stream, path) if is_table(path) else records(stream, path)
-            for spot, row in found:
-                if isinstance(row, Problem):
-                    yield row
-                    continue
-                fields = Fields({**about, **row}, spot)
-                made = self.row(fields)
-                yield from fields.problems
-                if made is not None and fields.sound:
-                    yield from twins.told(made.case(), row, spot, self.id_field)
+        for spot, row in _table(path, watch) if is_table(path) else records(path, watch):
+            yield spot, row if isinstance(row, Problem) else {**about, **row}
 
     def row(self, fields: Fields) -> McqRow | None:
         question = fields.text("question")
@@ -82,10 +71,15 @@ def _is_bare(cells: Iterable[str]) -> bool:
     return choices >= 2 and len(letter) == 1 and letter in LETTERS[:choices]
 
 
-def _table(stream: Iterable[bytes], path: Path) -> Iterator[Place]:
+def _table(path: Path, watch: Watch | None) -> Iterator[Place]:
+    with opened(path, watch) as stream:
+        yield from _cells(stream, str(path))
+
+
+def _cells(stream: Iterable[bytes], file: str) -> Iterator[Place]:
     """The records of a CSV with or without a header, each by the same names."""
     csv.field_size_limit(LONGEST_CELL)
-    file, start = str(path), 1
+    start = 1
     header: list[str] = []
     reader = csv.reader(_decoded(stream), strict=True)
     try:

@@ -7,20 +7,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import msgspec
 from msgspec import UNSET, structs
 
 from assay.dialects.importers.base import skipped, text_hash
 from assay.dialects.importers.fields import Fields
-from assay.dialects.json_places import Spot, element_lines, top_level_keys
+from assay.dialects.importers.loading import listed, load, not_this
+from assay.dialects.json_places import Spot, top_level_keys
 from assay.dialects.legal_rows import AnyRow, McqRow, ReferenceRow, RubricRow
 from assay.dialects.legal_schema import VERSION
 from assay.dialects.lines import Row, Watch, first_keys, is_table, not_an_object, opened, read_objects
-from assay.dialects.strict_json import BOM, parse
+from assay.dialects.strict_json import BOM
 from assay.dialects.tables import header_of, read_table
-from assay.dialects.wording import a, kind_of, shown
+from assay.dialects.wording import shown
 from assay.errors import Problem
 from assay.model.case import Attachment, Case
 from assay.model.transcript import Message
@@ -28,30 +29,24 @@ from assay.model.transcript import Message
 Place = tuple[Spot, Row | Problem]
 
 
-def records(stream: BinaryIO, path: Path, required: Iterable[str] = ()) -> Iterator[Place]:
+def records(path: Path, watch: Watch | None = None, required: Iterable[str] = ()) -> Iterator[Place]:
     """Every record with its place; `required` are columns that a table must have."""
     file = str(path)
-    if is_table(path):
-        yield from ((Spot(file, line), row) for line, row in read_table(stream, file, required))
-    elif path.suffix.lower() == ".json":
-        yield from read_list(stream.read(), file)
-    else:
-        yield from ((Spot(file, line), row) for line, row in read_objects(stream, file))
-
-
-def read_list(text: bytes, file: str) -> Iterator[Place]:
-    """The objects of a file that holds one list."""
-    value, problems = parse(text, file=file)
-    if not problems and not isinstance(value, list):
-        message = f"must be a list, not {a(kind_of(value))}"
-        problems = [Spot(file, 1).problem("wrong-type", message, expected="array", found=shown(value))]
-    if problems:
-        yield from ((Spot(file, problem.line), problem) for problem in problems)
+    if path.suffix.lower() == ".json":
+        yield from _listed(path, watch)
         return
-    # Wrapped on its own first line, the list can be asked where its elements start.
-    lines = element_lines(f'{{"list":{text.decode("utf-8-sig")}}}', "list")
-    for place, (line, element) in enumerate(zip(lines, value, strict=True)):
-        spot = Spot(file, line).below(place)
+    with opened(path, watch) as stream:
+        found = read_table(stream, file, required) if is_table(path) else read_objects(stream, file)
+        yield from ((Spot(file, line), row) for line, row in found)
+
+
+def _listed(path: Path, watch: Watch | None) -> Iterator[Place]:
+    """The objects of a file that holds one list."""
+    loaded = load(path, watch)
+    yield from ((loaded.spot, problem) for problem in loaded.problems)
+    if not loaded.problems and not isinstance(loaded.value, list):
+        yield loaded.spot, not_this(loaded.spot, "a list of records", loaded.value)
+    for spot, element in listed(loaded):
         yield spot, element if isinstance(element, dict) else not_an_object(element, spot)
 
 
@@ -113,16 +108,18 @@ class BenchmarkImporter:
 
     def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
         twins = Twins(numbered=self.numbered)
-        with opened(path, watch) as stream:
-            for spot, row in records(stream, path, self.telling):
-                if isinstance(row, Problem):
-                    yield row
-                    continue
-                fields = Fields(row, spot)
-                made = self.row(fields)
-                yield from fields.problems
-                if made is not None and fields.sound:
-                    yield from twins.told(made.case(), row, spot, self.id_field)
+        for spot, row in self.records(path, watch):
+            if isinstance(row, Problem):
+                yield row
+                continue
+            fields = Fields(row, spot)
+            made = self.row(fields)
+            yield from fields.problems
+            if made is not None and fields.sound:
+                yield from twins.told(made.case(), row, spot, self.id_field)
+
+    def records(self, path: Path, watch: Watch | None) -> Iterator[Place]:
+        return records(path, watch, self.telling)
 
     def _shared(self, id: str, prompt: str, metadata: dict[str, Any], **rest: Any) -> dict[str, Any]:
         """What every kind of row has; what is empty is left unset."""

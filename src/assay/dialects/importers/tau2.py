@@ -186,7 +186,11 @@ def _faults(task: Json, spot: Spot) -> Iterator[Problem]:
     actions = criteria.get("actions")
     for place, action in enumerate(actions or ()):
         for name, value in (action.get("arguments") or {}).items():
-            yield from matcher_problems(value, at.below("actions", place, "arguments", name))
+            here = at.below("actions", place, "arguments", name)
+            if name.startswith("$"):
+                yield here.problem("bad-matcher", f"`{name}` is not an argument", found=name)
+            else:
+                yield from matcher_problems(value, here)
         if _is_users(action):
             message = "a call that the user makes is not expected of the agent; it is kept and not checked"
             yield at.below("actions", place).warning("not-carried", message, found=action["name"])

@@ -55,12 +55,14 @@ def neutral(case: Case) -> Neutral:
     """The same case, wherever it came from."""
     rest = dict(case.metadata)
     beside = rest.pop(FILE_FIELDS, None) or rest.pop(HEADER, None) or {}
+    beside = {**{key: value for key, value in beside.items() if key != BOX}, **beside.get(BOX, {})}
     flat = _free(case, rest)
     box = flat.pop(BOX, {})
     reference = {**rest.pop("reference_data", {}), **box.get("reference_data", {})}
     expectations = (*case.expectations, *_unfolded(reference), *_boxed(box.get("expectations"), Expectation))
     tags, pairs = _tags(case)
-    labels = {**{key: value for key, value in case.labels.items() if key not in _DERIVED}, **pairs}
+    invented = (*_DERIVED, *box.get("made", ()))
+    labels = {**{key: value for key, value in case.labels.items() if key not in invented}, **pairs}
     plain = structs.replace(
         case,
         input=_input(case.input, box.get("input")),

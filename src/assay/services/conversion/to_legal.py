@@ -38,7 +38,7 @@ def to_legal(case: Case, dataset: str) -> Fitted:
         return Fitted(None, (), f"a legal row needs criteria, a reference answer or choices; this case has {kinds}")
     expectation = _decided(graded, pad)
     asked = _history(as_question(plain.input, pad), pad)
-    metadata = _metadata(given, others, pad)
+    metadata = _metadata(given, others, pad, made="dataset" not in plain.labels)
     if plain.recorded is not None:
         pad.lost("recorded", "legal files hold questions; answers go into a responses file")
     lose_rest(given.rest, pad)
@@ -94,9 +94,9 @@ def _history(asked: SingleTurn, pad: Pad) -> SingleTurn:
     return structs.replace(asked, history=said)
 
 
-def _metadata(given: Neutral, others: list[Expectation], pad: Pad) -> Json:
+def _metadata(given: Neutral, others: list[Expectation], pad: Pad, *, made: bool) -> Json:
     case = given.case
-    metadata = dict(given.flat)
+    metadata = {key: value for key, value in given.flat.items() if key != "dataset"}
     for key, value in case.labels.items():
         if key != "dataset":
             metadata.setdefault(key, value)
@@ -113,6 +113,8 @@ def _metadata(given: Neutral, others: list[Expectation], pad: Pad) -> Json:
         pad.changed(f"expectations.{kind_name(other)}", f"kept in metadata.{BOX}, where no grader looks")
     if others:
         box["expectations"] = msgspec.to_builtins(others)
+    if made:
+        box["made"] = ["dataset"]
     if given.beside:
         pad.lost("beside", "legal files have no header")
     return {**metadata, **({BOX: box} if box else {})}

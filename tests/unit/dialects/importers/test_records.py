@@ -10,7 +10,7 @@ import pytest
 from assay.dialects.importers import importers
 from assay.dialects.importers.fields import Fields, choice_id, whole
 from assay.dialects.importers.include import IncludeImporter
-from assay.dialects.importers.records import head_columns, read_list
+from assay.dialects.importers.records import head_columns, records
 from assay.dialects.json_places import Spot
 from assay.dialects.reading import read_cases, validate
 from benchmark_files import SOURCES, as_lines, faults, imported, include, report, written
@@ -68,14 +68,16 @@ def test_a_file_that_ends_in_the_middle_gives_no_cases(name: str, tmp_path: Path
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("{}", [(1, "", "wrong-type")]),
+        ("{}", [(1, "", "wrong-kind")]),
         ("[3]", [(1, "[0]", "wrong-type")]),
         ('[\n{"a": 1},\n4\n]', [(3, "[1]", "wrong-type")]),
         ("[", [(1, "", "json-syntax")]),
     ],
 )
-def test_a_list_is_read_with_the_lines_of_its_elements(text: str, expected: list[tuple[int, str, str]]) -> None:
-    found = [one for _, one in read_list(text.encode(), "f") if not isinstance(one, dict)]
+def test_a_list_is_read_with_the_lines_of_its_elements(
+    text: str, expected: list[tuple[int, str, str]], tmp_path: Path
+) -> None:
+    found = [one for _, one in records(written(tmp_path, "f.json", text)) if not isinstance(one, dict)]
     assert [(one.line, one.field, one.code) for one in found] == expected
 
 

@@ -166,6 +166,10 @@ def test_it_is_read_so_only_where_it_is_asked_for() -> None:
         ),
         (tau2(**criteria_of(nl_assertions=[""])), [(2, "[0].evaluation_criteria.nl_assertions[0]", "empty")]),
         (
+            tau2(**criteria_of(actions=[{"name": "f", "arguments": {"$any": True}}])),
+            [(2, "[0].evaluation_criteria.actions[0].arguments.$any", "bad-matcher")],
+        ),
+        (
             tau2(**criteria_of(actions=[{"name": "f", "arguments": {"x": {"$nope": 1}}}])),
             [(2, "[0].evaluation_criteria.actions[0].arguments.x.$nope", "bad-matcher")],
         ),

@@ -1,0 +1,181 @@
+"""ADK histories: both encodings, selection by run and time, spans whose times are marked as made up."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adk_files import history, refund_events, result, write_history
+from assay.dialects.importers.adk_history import AdkHistory
+from assay.dialects.importers.base import Options
+from assay.dialects.reading import read_cases, validate
+from assay.dialects.simulation import SimulationDialect
+from assay.model.case import Case, Script
+from assay.model.expectation import ExpectedCall, ToolCalls
+from assay.model.transcript import AgentStep, Mishap, Tool, ToolStep, Transcript, Usage
+
+
+def read(path: Path, **options: Any) -> list[Case]:
+    return list(read_cases(path, AdkHistory(Options(**options))))
+
+
+def recorded(case: Case) -> Transcript:
+    assert isinstance(case.recorded, Transcript)
+    assert not isinstance(case.recorded, Mishap)
+    return case.recorded
+
+
+@pytest.mark.parametrize("twice", [False, True], ids=["JSON", "JSON in a JSON text"])
+def test_a_result_becomes_a_recorded_conversation(twice: bool, tmp_path: Path) -> None:
+    (case,) = read(write_history(tmp_path / "shop", history(result()), twice=twice))
+    talk = recorded(case)
+    assert (case.id, case.input) == ("refund1", Script(turns=("I want a refund",)))
+    assert talk.answer == "Done."
+    assert [call.name for call in talk.tool_calls] == ["transfer_to_agent", "issue_refund"]
+    assert talk.trajectory == (
+        AgentStep(name="root"),
+        ToolStep(name="transfer_to_agent"),
+        AgentStep(name="billing"),
+        ToolStep(name="issue_refund"),
+    )
+    assert talk.usage == Usage(prompt_tokens=33, completion_tokens=21)
+    assert case.expectations == (
+        ToolCalls(expected=(ExpectedCall(name="issue_refund", arguments={"order_id": "A1"}),)),
+    )
+    assert case.metadata["reference_data"] == {"expected_response": "Refunded."}
+    assert case.metadata["adk_score.response_match_score"] == 1.0
+    assert case.labels["agent"] == "shop"
+
+
+def test_what_frameworks_hide_in_a_session_is_nowhere_in_the_case(tmp_path: Path) -> None:
+    (case,) = read(write_history(tmp_path, history(result())))
+    assert recorded(case).state == {"refund_amount": 50}
+    assert "__llm_request_key__" not in repr(case)
+
+
+def test_spans_show_what_was_done_and_say_that_nobody_measured_them(tmp_path: Path) -> None:
+    (case,) = read(write_history(tmp_path, history(result())))
+    talk = recorded(case)
+    assert talk.invented_times
+    assert [span.name for span in talk.spans or ()] == [
+        "invocation",
+        "invoke_agent root",
+        "call_llm",
+        "execute_tool transfer_to_agent",
+        "invoke_agent billing",
+        "call_llm",
+        "execute_tool issue_refund",
+        "call_llm",
+    ]
+    tool = (talk.spans or ())[6]
+    assert json.loads(tool.attributes["gcp.vertex.agent.tool_call_args"]) == {"order_id": "A1", "amount": 50}
+    assert json.loads(tool.attributes["gcp.vertex.agent.tool_response"]) == {"ok": True}
+    assert (tool.end_ns or 0) - (tool.start_ns or 0) == 1_000_000_000
+
+
+@pytest.mark.parametrize("name", ["out.jsonl", "out.csv"])
+def test_it_comes_back_from_a_simulation_file_with_its_columns_alone(name: str, tmp_path: Path) -> None:
+    cases = read(write_history(tmp_path, history(result(), result("refund2"))))
+    SimulationDialect().write(cases, tmp_path / name)
+    assert list(read_cases(tmp_path / name, SimulationDialect())) == cases
+    assert "assay_case" not in (tmp_path / name).read_text()
+
+
+def test_the_tools_are_those_that_the_agent_declared(tmp_path: Path) -> None:
+    (case,) = read(write_history(tmp_path, history(result())))
+    assert case.tools == (Tool(name="issue_refund", description="Issue a refund."),)
+
+
+def test_without_declarations_the_agents_source_tells_the_tools(tmp_path: Path) -> None:
+    turn = result()["eval_metric_result_per_invocation"][0]
+    del turn["actual_invocation"]["app_details"]
+    source = "def issue_refund(order_id: str, amount: float = 1.0):\n    '''Refund.'''\n\nagent = Agent(tools=[issue_refund])\n"
+    path = write_history(tmp_path / "shop", history(result(eval_metric_result_per_invocation=[turn])))
+    (case,) = read(path)
+    assert case.tools is None
+    (tmp_path / "shop" / "agent.py").write_text(source)
+    (case,) = read(path)
+    parameters = {
+        "type": "object",
+        "properties": {"order_id": {"type": "string"}, "amount": {"type": "number"}},
+        "required": ["order_id"],
+    }
+    assert case.tools == (Tool(name="issue_refund", description="Refund.", parameters=parameters),)
+
+
+def test_a_history_without_a_session_is_told_by_its_invocations(tmp_path: Path) -> None:
+    (case,) = read(write_history(tmp_path, history(result(session_details=None))))
+    talk = recorded(case)
+    assert (talk.answer, talk.state) == ("Done.", None)
+    assert [call.name for call in talk.tool_calls] == ["transfer_to_agent", "issue_refund"]
+    assert case.labels["agent"] == "shop"
+
+
+def test_a_result_without_a_conversation_is_left_out_and_said_so(tmp_path: Path) -> None:
+    empty = result("lost", session_details=None, eval_metric_result_per_invocation=[])
+    path = write_history(tmp_path, history(result(), empty))
+    assert [case.id for case in read(path)] == ["refund1"]
+    (warning,) = validate(path, AdkHistory()).warnings
+    assert warning.code == "skipped-case"
+    assert warning.field == "eval_case_results[1]"
+
+
+def test_repeats_of_one_case_are_numbered(tmp_path: Path) -> None:
+    cases = read(write_history(tmp_path, history(result(), result())))
+    assert [case.id for case in cases] == ["refund1", "refund1#2"]
+
+
+@pytest.mark.parametrize(
+    ("options", "kept"),
+    [
+        ({"runs": ("shop_basic",)}, 1),
+        ({"runs": ("other",)}, 0),
+        ({"since": 1_700_000_100.0}, 1),
+        ({"since": 1_700_000_101.0}, 0),
+    ],
+    ids=["this run", "another run", "since then", "later"],
+)
+def test_stale_runs_are_left_out_by_name_and_by_time(options: dict[str, Any], kept: int, tmp_path: Path) -> None:
+    path = write_history(tmp_path, history(result()))
+    report = validate(path, AdkHistory(Options(**options)))
+    assert report.cases == kept
+    assert [warning.code for warning in report.warnings] == ["skipped-case"] * (1 - kept)
+
+
+def test_an_agents_folder_stands_for_its_histories_oldest_first(tmp_path: Path) -> None:
+    old = write_history(tmp_path, history(result(), at=1_600_000_000.0))
+    new = write_history(tmp_path, history(result(), at=1_700_000_000.0))
+    assert AdkHistory().files(tmp_path) == [old, new]
+    assert AdkHistory(Options(runs=("latest",))).files(tmp_path) == [new]
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (b'{"eval_set_result_id": "x", "eval_case_results": [{"eval_id": ', "json-syntax"),
+        (json.dumps('{"eval_case_results": [').encode(), "json-syntax"),
+        (b'{"eval_set_result_id": "x"}', "wrong-kind"),
+        (b'{"eval_case_results": {}}', "wrong-kind"),
+        ('{"eval_case_results": []}'.encode("utf-16"), "encoding"),
+        (b'{"eval_case_results": []}', "empty-file"),
+    ],
+    ids=["half-written", "half-written twice", "no results", "no list", "UTF-16", "none"],
+)
+def test_a_history_that_cannot_be_read_is_a_problem(content: bytes, code: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.evalset_result.json"
+    path.write_bytes(content)
+    assert [problem.code for problem in validate(path, AdkHistory()).problems] == [code]
+
+
+def test_older_pairs_of_metric_and_result_are_read(tmp_path: Path) -> None:
+    pair = [[{"metric_name": "safety_v1", "threshold": 1}, {"score": 0.5, "eval_status": 2}]]
+    older = result(overall_eval_metric_results=None, eval_metric_results=pair)
+    (case,) = read(write_history(tmp_path, history(older)))
+    assert case.metadata["adk_score.safety_v1"] == 0.5
+
+
+def test_the_events_of_the_fixture_are_what_adk_writes() -> None:
+    assert [one["author"] for one in refund_events()] == ["user", "root", "root", "billing", "billing", "billing"]

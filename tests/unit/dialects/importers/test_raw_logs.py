@@ -1,0 +1,133 @@
+"""Raw logs: a list of objects with `query`, or JSON lines; anything else is a problem with its place."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.dialects.importers.base import Options
+from assay.dialects.importers.raw_logs import RawLogs
+from assay.dialects.reading import FileReport, read_cases, validate
+from assay.model.case import Case, Script
+from assay.model.expectation import AgentsInvolved, ExpectedCall, ToolCalls, Trajectory
+
+HELLO = {"query": "Hi"}
+ORDER = {
+    "query": "Where is A1?",
+    "expected_tool_use": [{"tool_name": "lookup", "tool_input": {"order": "A1"}}],
+    "reference": "On its way.",
+}
+
+
+def logs(folder: Path, *turns: Any, lines: bool = False) -> Path:
+    path = folder / ("logs.jsonl" if lines else "raw_logs.json")
+    path.write_text("".join(json.dumps(turn) + "\n" for turn in turns) if lines else json.dumps(turns, indent=1))
+    return path
+
+
+def read(path: Path, **options: Any) -> list[Case]:
+    return list(read_cases(path, RawLogs(Options(**options))))
+
+
+def refused(path: Path) -> FileReport:
+    report = validate(path, RawLogs())
+    assert report.problems
+    return report
+
+
+@pytest.mark.parametrize("lines", [False, True], ids=["a list", "lines"])
+def test_a_file_is_one_conversation(lines: bool, tmp_path: Path) -> None:
+    (case,) = read(
+        logs(tmp_path, HELLO, ORDER, lines=lines), agent="shop", prefix="billing", metadata={"topic": "orders"}
+    )
+    assert case.id == "billing_1f4b0a40baf4" or case.id.startswith("billing_")
+    assert case.input == Script(turns=("Hi", "Where is A1?"))
+    assert case.expectations == (
+        ToolCalls(expected=(ExpectedCall(name="lookup", arguments={"order": "A1"}),)),
+        Trajectory(steps=("shop",)),
+        AgentsInvolved(names=("shop",)),
+    )
+    assert case.labels["topic"] == "orders"
+    assert case.labels["agent"] == "shop"
+    assert case.metadata["reference_data"] == {
+        "expected_response": "On its way.",
+        "expected_responses": ["", "On its way."],
+    }
+
+
+def test_each_turn_may_be_a_question(tmp_path: Path) -> None:
+    first, second = read(logs(tmp_path, HELLO, ORDER), per_turn=True)
+    assert (first.input, second.input) == (Script(turns=("Hi",)), Script(turns=("Where is A1?",)))
+    assert first.expectations == ()
+
+
+def test_turns_that_name_their_conversation_are_told_apart(tmp_path: Path) -> None:
+    turns = [{**HELLO, "session_id": 1}, {**HELLO, "session_id": 2}, {**ORDER, "session_id": 1}]
+    assert [case.input for case in read(logs(tmp_path, *turns))] == [
+        Script(turns=("Hi", "Where is A1?")),
+        Script(turns=("Hi",)),
+    ]
+
+
+def test_an_empty_list_of_calls_means_that_none_may_be_made_and_no_list_that_nobody_knows(tmp_path: Path) -> None:
+    none, unknown = read(logs(tmp_path, {"query": "a", "expected_tool_use": []}, {"query": "b"}), per_turn=True)
+    assert none.expectations == (ToolCalls(expected=()),)
+    assert unknown.expectations == ()
+
+
+def test_ids_come_from_what_the_user_says_and_an_insertion_changes_no_other(tmp_path: Path) -> None:
+    before = {case.input: case.id for case in read(logs(tmp_path, HELLO, ORDER), per_turn=True)}
+    after = {case.input: case.id for case in read(logs(tmp_path, {"query": "New"}, HELLO, ORDER), per_turn=True)}
+    assert before.items() <= after.items()
+    twice = [case.id for case in read(logs(tmp_path, HELLO, HELLO), per_turn=True)]
+    assert twice[1] == f"{twice[0]}-2"
+
+
+def test_fields_that_nobody_knows_are_kept_and_warned_about(tmp_path: Path) -> None:
+    path = logs(tmp_path, {**HELLO, "channel": "web"})
+    (case,) = read(path)
+    assert case.metadata["metadata"]["channel"] == "web"
+    assert [warning.code for warning in validate(path, RawLogs()).warnings] == ["unknown-field"]
+
+
+@pytest.mark.parametrize(
+    ("content", "code", "line", "field"),
+    [
+        ('[{"query": "a"},\n {"question": "b"}]', "missing-field", 2, "[1].query"),
+        ('[{"query": "a"},\n 3]', "wrong-type", 2, "[1]"),
+        ('[{"query": "  "}]', "blank", 1, "[0].query"),
+        ('[{"query": "a", "expected_tool_use": [{"name": "x"}]}]', "missing-field", 1, None),
+        ('[{"query": "a"', "json-syntax", 1, None),
+        ('{"query": "a"}\n{"query": ', "json-syntax", 2, None),
+        ("42", "wrong-type", 1, None),
+    ],
+    ids=[
+        "another field",
+        "a number inside",
+        "blank",
+        "a call without its name",
+        "cut off",
+        "a line cut off",
+        "a number",
+    ],
+)
+def test_anything_else_is_a_problem_with_its_place(
+    content: str, code: str, line: int, field: str | None, tmp_path: Path
+) -> None:
+    path = tmp_path / "logs.json"
+    path.write_text(content)
+    problem = refused(path).problems[0]
+    assert problem.line == line
+    assert problem.code == code or code == "blank"
+    assert field is None or problem.field == field
+
+
+def test_files_with_answers_are_of_another_kind() -> None:
+    knows = RawLogs().detect
+    assert knows(Path("x.json"), b'[{"query": "a"}]')
+    assert knows(Path("x.jsonl"), b'{"query": "a"}\n')
+    assert not knows(Path("x.jsonl"), b'{"query": "a", "response": "b"}\n')
+    assert not knows(Path("x.json"), b'{"golden_questions": []}')
