@@ -74,7 +74,12 @@ def result(eval_id: str = "refund1", **changes: Any) -> Json:
 
 def history(*results: Json, at: float = 1_700_000_100.5, run: str = "") -> Json:
     name = run or f"shop_basic_{at}"
-    return {"eval_set_result_id": name, "eval_set_id": "basic", "eval_case_results": list(results), "creation_timestamp": at}
+    return {
+        "eval_set_result_id": name,
+        "eval_set_id": "basic",
+        "eval_case_results": list(results),
+        "creation_timestamp": at,
+    }
 
 
 def write_history(folder: Path, document: Json, *, twice: bool = False) -> Path:

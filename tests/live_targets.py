@@ -19,9 +19,9 @@ from msgspec import Struct
 from assay.model.case import Case, user_turns
 from assay.model.transcript import Message, Role, Transcript, Usage
 from assay.targets.base import Finished, Target
-from assay.targets.command import CommandKind
-from assay.targets.function import FunctionKind
-from assay.targets.http import HttpKind
+from assay.targets.command.target import CommandKind
+from assay.targets.function.target import FunctionKind
+from assay.targets.http.target import HttpKind
 from assay.targets.making import Held, Making, Wish
 from shop_bot import GARBAGE, ShopBot
 

@@ -11,7 +11,7 @@ import yaml
 from msgspec import Struct
 from msgspec.structs import fields
 
-from assay.targets.adk import AdkKind, AdkSettings
+from assay.targets.adk.target import AdkKind, AdkSettings
 from assay.targets.frameworks.adk_runner import AdkAgentKind
 from assay.targets.frameworks.langgraph import LangGraphKind, LangGraphSettings
 from assay.targets.frameworks.loaded import InProcess, block_of

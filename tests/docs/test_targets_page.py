@@ -18,12 +18,12 @@ from assay.dialects.golden import GoldenDialect
 from assay.dialects.reading import read_cases, validate
 from assay.model.case import Case, Script
 from assay.targets.base import Target
-from assay.targets.command import CommandKind
-from assay.targets.command_settings import CommandBlock
-from assay.targets.function import FunctionBlock, FunctionKind
-from assay.targets.function_calls import KNOWN
-from assay.targets.http import HttpKind
-from assay.targets.http_settings import BODY, CallPaths, Ending, HttpBlock, Opening, UsagePaths
+from assay.targets.command.settings import CommandBlock
+from assay.targets.command.target import CommandKind
+from assay.targets.function.calls import KNOWN
+from assay.targets.function.target import FunctionBlock, FunctionKind
+from assay.targets.http.settings import BODY, CallPaths, Ending, HttpBlock, Opening, UsagePaths
+from assay.targets.http.target import HttpKind
 from assay.targets.making import Making, Wish
 from assay.targets.templates import PLACEHOLDERS
 from live_targets import conversed, running, stopped, web_bot

@@ -17,7 +17,7 @@ import pytest
 
 from assay.errors import TargetFailed
 from assay.model.transcript import ToolResult, Transcript, Usage
-from assay.targets.adk import AdkKind
+from assay.targets.adk.target import AdkKind
 from assay.targets.frameworks.adk_runner import AdkAgentKind
 from frameworks.talking import HERE, a_case_with_a_past, a_wish, talk_to, try_out
 

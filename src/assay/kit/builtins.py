@@ -26,14 +26,14 @@ from assay.kit import Kit
 from assay.model.profile import Profile
 from assay.policies.builtin import builtin_policies
 from assay.prices.table import PriceTable
-from assay.targets.adk import AdkKind
-from assay.targets.command import CommandKind
+from assay.targets.adk.target import AdkKind
+from assay.targets.command.target import CommandKind
 from assay.targets.frameworks.adk_runner import AdkAgentKind
 from assay.targets.frameworks.langgraph import LangGraphKind
 from assay.targets.frameworks.openai_agents import OpenAiAgentsKind
 from assay.targets.frameworks.pydantic_ai import PydanticAiKind
-from assay.targets.function import FunctionKind
-from assay.targets.http import HttpKind
+from assay.targets.function.target import FunctionKind
+from assay.targets.http.target import HttpKind
 from assay.targets.making import Making
 from assay.targets.recorded import RecordedTarget
 

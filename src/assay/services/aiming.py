@@ -22,8 +22,8 @@ from assay.model.transcript import Transcript
 from assay.services.fingerprints import fingerprint
 from assay.services.options import RunOptions
 from assay.targets.base import Target
-from assay.targets.chat import ChatTarget
-from assay.targets.chat_block import offer_of, read_chat
+from assay.targets.chat.block import offer_of, read_chat
+from assay.targets.chat.target import ChatTarget
 from assay.targets.making import Wish
 from assay.targets.recorded import RecordedTarget, Recordings
 from assay.users.base import User, UserSide

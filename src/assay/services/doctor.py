@@ -16,7 +16,7 @@ from assay.services.options import RunOptions
 from assay.services.readying import visit
 from assay.services.runs import ground, wanted
 from assay.services.workplace import Workplace
-from assay.targets.chat import ChatTarget
+from assay.targets.chat.target import ChatTarget
 from assay.version import __version__
 
 

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from assay.model.case import Case, SingleTurn
 from assay.model.transcript import Message, Role
-from assay.targets.answers import Answered
+from assay.targets.answers.reading import Answered
 from assay.targets.base import Closing
 from assay.targets.making import Wish
 

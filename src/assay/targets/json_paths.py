@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from assay.targets.answer_fields import found, listed
+from assay.targets.answers.fields import found, listed
 
 
 class PathNotFound(ValueError):

@@ -29,8 +29,8 @@ from assay.services.aiming import (
 )
 from assay.services.options import RunOptions
 from assay.targets.base import Reply, Stateless, Target
-from assay.targets.chat import ChatTarget
-from assay.targets.http import HttpTarget
+from assay.targets.chat.target import ChatTarget
+from assay.targets.http.target import HttpTarget
 from assay.targets.making import Wish
 from assay.targets.recorded import RecordedTarget, Recordings, plain_recordings
 from assay.testing import ScriptedModel, ScriptedTarget, ScriptedUser, a_case

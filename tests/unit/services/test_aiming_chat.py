@@ -14,7 +14,7 @@ from assay.model.transcript import Tool
 from assay.policies.profiles import builtin_profiles
 from assay.services.aiming import Cast, Ground, aim_of, chat_models
 from assay.services.options import RunOptions
-from assay.targets.chat import ChatTarget
+from assay.targets.chat.target import ChatTarget
 from assay.testing import ScriptedModel, a_case
 
 AGENT = Agent(id="a", name="Moss", system_prompt="You are Moss.", tools=(AgentTool(tool_name="look"),))

@@ -16,9 +16,9 @@ from assay.errors import ConfigInvalid, Conflict
 from assay.model.case import Scenario, Script, SingleTurn
 from assay.model.expectation import ToolCalls
 from assay.services.starting import FILES, GOLDEN, TARGET, TEST_SET, Begun, begin, source
-from assay.targets.chat_block import read_chat
-from assay.targets.command import CommandKind
-from assay.targets.http import HttpKind
+from assay.targets.chat.block import read_chat
+from assay.targets.command.target import CommandKind
+from assay.targets.http.target import HttpKind
 from assay.targets.making import Wish
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay.model.case import Case, Scenario, SingleTurn
 from assay.model.transcript import Message, Role, ToolCall
-from assay.targets.answers import Answered
+from assay.targets.answers.reading import Answered
 from assay.targets.base import Closing, Reply
 from assay.targets.conversations import Conversation
 from assay.targets.making import Wish

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, TypeGuard
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import Struct, field, structs
 
 from assay.dialects.extras import KEY as UNKNOWN
 from assay.dialects.golden import FILE_FIELDS
@@ -40,6 +40,21 @@ _DERIVED = ("type", "task_type", "repeat")
 """Labels that a format makes of the case itself."""
 
 
+class Box(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Parts of a case that a format has no field for, as its free metadata keeps them. `made` are labels that were made
+    up because the format wants them."""
+
+    input: Input | None = None
+    expectations: tuple[Expectation, ...] = ()
+    name: str = ""
+    tags: tuple[str, ...] = ()
+    profile: str = ""
+    tools: tuple[Tool, ...] | None = None
+    state: Json = field(default_factory=dict)
+    reference_data: Json = field(default_factory=dict)
+    made: tuple[str, ...] = ()
+
+
 class Neutral(Struct, frozen=True, kw_only=True):
     """A case, and what its format kept beside the model's fields: free metadata, references of the user's own, fields
     beside the list of cases, and whatever else."""
@@ -55,27 +70,38 @@ def neutral(case: Case) -> Neutral:
     """The same case, wherever it came from."""
     rest = dict(case.metadata)
     beside = rest.pop(FILE_FIELDS, None) or rest.pop(HEADER, None) or {}
-    beside = {**{key: value for key, value in beside.items() if key != BOX}, **beside.get(BOX, {})}
+    if isinstance(beside.get(BOX), dict):
+        beside = {**{key: value for key, value in beside.items() if key != BOX}, **beside[BOX]}
     flat = _free(case, rest)
-    box = flat.pop(BOX, {})
-    reference = {**rest.pop("reference_data", {}), **box.get("reference_data", {})}
-    expectations = (*case.expectations, *_unfolded(reference), *_boxed(box.get("expectations"), Expectation))
+    box = _opened(flat)
+    reference = {**rest.pop("reference_data", {}), **box.reference_data}
+    expectations = (*case.expectations, *_unfolded(reference), *box.expectations)
     tags, pairs = _tags(case)
-    invented = (*_DERIVED, *box.get("made", ()))
+    invented = (*_DERIVED, *box.made)
     labels = {**{key: value for key, value in case.labels.items() if key not in invented}, **pairs}
     plain = structs.replace(
         case,
-        input=_input(case.input, box.get("input")),
+        input=_input(case.input, box.input),
         expectations=expectations,
-        name=case.name or box.get("name", ""),
-        tags=tags or tuple(box.get("tags", ())),
-        profile=case.profile or box.get("profile", ""),
-        tools=case.tools if case.tools is not None else _boxed_tools(box),
-        state=case.state or box.get("state", {}),
+        name=case.name or box.name,
+        tags=tags or box.tags,
+        profile=case.profile or box.profile,
+        tools=case.tools if case.tools is not None else box.tools,
+        state=case.state or box.state,
         labels=labels,
         metadata={},
     )
     return Neutral(case=plain, flat=flat, reference=reference, beside=beside, rest=rest)
+
+
+def _opened(flat: Json) -> Box:
+    """The box, taken out of the metadata; what a user keeps under that name stays."""
+    try:
+        box = msgspec.convert(flat.get(BOX, {}), Box)
+    except (msgspec.ValidationError, ValueError):
+        return Box()
+    flat.pop(BOX, None)
+    return box
 
 
 def _free(case: Case, rest: Json) -> Json:
@@ -98,29 +124,17 @@ def _tags(case: Case) -> tuple[tuple[str, ...], dict[str, str]]:
     return plain, {found["key"]: found["value"] for found in pairs}
 
 
-def _input(given: Input, boxed: Any) -> Input:
+def _input(given: Input, whole: Input | None) -> Input:
     """Fixed turns that a test set played by plan are fixed turns; what was kept counts while nobody edited the rest."""
     if isinstance(given, Scenario) and given.persona == SCRIPTED:
         return Script(turns=(given.initial_message, *(step.say for step in given.plan)))
-    kept: list[Input] = _boxed([boxed] if boxed else None, Input)
-    return next((whole for whole in kept if opening_of(given).startswith(opening_of(whole))), given)
+    return whole if whole is not None and opening_of(given).startswith(opening_of(whole)) else given
 
 
 def opening_of(given: Input) -> str:
     """What the user says first, with the context that golden questions put before it."""
     context = given.context if isinstance(given, SingleTurn) else ""
     return f"{context}\n\n{opening(given)}" if context else opening(given)
-
-
-def _boxed(values: Any, kind: Any) -> list[Any]:
-    try:
-        return msgspec.convert(values or [], list[kind])
-    except (msgspec.ValidationError, ValueError):
-        return []
-
-
-def _boxed_tools(box: Mapping[str, Any]) -> tuple[Tool, ...] | None:
-    return tuple(_boxed(box["tools"], Tool)) if "tools" in box else None
 
 
 def _reference_answer(given: Json) -> Expectation | None:

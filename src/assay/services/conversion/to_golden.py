@@ -13,7 +13,7 @@ from assay.model.case import Case, World
 from assay.model.expectation import AgentsInvolved, Expectation, FinalState, ToolCalls, Trajectory
 from assay.services.conversion.inputs import as_turns, with_options
 from assay.services.conversion.ledger import Fitted, Pad
-from assay.services.conversion.neutral import BOX, Neutral, folded, neutral
+from assay.services.conversion.neutral import BOX, Box, Neutral, folded, neutral
 from assay.services.conversion.parts import kind_name, lose_rest
 
 Json = dict[str, Any]
@@ -77,14 +77,7 @@ def _metadata(given: Neutral, pad: Pad) -> Json:
     for key, value in case.labels.items():
         if key != "agent":
             metadata.setdefault(key, value)
-    box: Json = {}
-    for name in ("name", "profile"):
-        if value := getattr(case, name):
-            box[name] = value
-    if case.tags:
-        box["tags"] = list(case.tags)
-    if case.tools is not None:
-        box["tools"] = msgspec.to_builtins(case.tools)
+    box = msgspec.to_builtins(Box(name=case.name, profile=case.profile, tags=case.tags, tools=case.tools))
     for name in box:
         pad.changed(name, f"kept in metadata.{BOX}, where no grader looks")
     aside = Pad()

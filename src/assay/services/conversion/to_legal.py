@@ -19,7 +19,7 @@ from assay.model.expectation import (
 from assay.model.transcript import Message
 from assay.services.conversion.inputs import as_question
 from assay.services.conversion.ledger import Fitted, Pad
-from assay.services.conversion.neutral import BOX, Neutral, neutral
+from assay.services.conversion.neutral import BOX, Box, Neutral, neutral
 from assay.services.conversion.parts import kind_name, lose_rest
 
 Json = dict[str, Any]
@@ -100,21 +100,20 @@ def _metadata(given: Neutral, others: list[Expectation], pad: Pad, *, made: bool
     for key, value in case.labels.items():
         if key != "dataset":
             metadata.setdefault(key, value)
-    box: Json = {name: value for name in ("name", "profile", "state") if (value := getattr(case, name))}
-    if case.tags:
-        box["tags"] = list(case.tags)
-    if case.tools is not None:
-        box["tools"] = msgspec.to_builtins(case.tools)
-    if given.reference:
-        box["reference_data"] = given.reference
-    for name in box:
+    kept = Box(
+        name=case.name,
+        profile=case.profile,
+        tags=case.tags,
+        tools=case.tools,
+        state=case.state,
+        reference_data=given.reference,
+    )
+    for name in msgspec.to_builtins(kept):
         pad.changed(name, f"kept in metadata.{BOX}, where no grader looks")
     for other in others:
         pad.changed(f"expectations.{kind_name(other)}", f"kept in metadata.{BOX}, where no grader looks")
-    if others:
-        box["expectations"] = msgspec.to_builtins(others)
-    if made:
-        box["made"] = ["dataset"]
+    whole = structs.replace(kept, expectations=tuple(others), made=("dataset",) if made else ())
+    box = msgspec.to_builtins(whole)
     if given.beside:
         pad.lost("beside", "legal files have no header")
     return {**metadata, **({BOX: box} if box else {})}

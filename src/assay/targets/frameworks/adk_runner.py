@@ -7,7 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 from assay.model.case import Case
-from assay.targets.adk_events import Event, reply_of, state_of, told
+from assay.targets.adk.events import Event, reply_of, state_of, told
 from assay.targets.base import Closing, Reply
 from assay.targets.frameworks.loaded import Framework, InProcess, agent_of, block_of, first_state, limited
 from assay.targets.making import Wish

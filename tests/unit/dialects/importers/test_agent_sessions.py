@@ -26,7 +26,9 @@ ANSWER = json.dumps(
 GIVEN = {"scenario_id": "SCN-001", "difficulty": "easy"}
 
 
-def session(folder: Path, answer: str = ANSWER, question: str = "A path for AZ-900, I am a beginner", **more: Any) -> Path:
+def session(
+    folder: Path, answer: str = ANSWER, question: str = "A path for AZ-900, I am a beginner", **more: Any
+) -> Path:
     call = {"$type": "functionCall", "callId": "1", "name": "search", "arguments": {"q": "AZ-900"}}
     failed = {"$type": "functionCall", "callId": "2", "name": "fetch", "arguments": '{"id": 3}'}
     messages = [

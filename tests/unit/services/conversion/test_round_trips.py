@@ -53,7 +53,9 @@ goldens = st.builds(
     golden_kinds,
     st.dictionaries(words, literals, max_size=2),
 )
-criteria = st.lists(st.tuples(words, st.none() | st.integers(-3, 5)), min_size=1, max_size=3, unique_by=lambda one: one[0])
+criteria = st.lists(
+    st.tuples(words, st.none() | st.integers(-3, 5)), min_size=1, max_size=3, unique_by=lambda one: one[0]
+)
 legals = st.builds(
     lambda prompt, expected: Case(
         id="c1",
@@ -66,7 +68,9 @@ legals = st.builds(
     st.one_of(
         criteria.map(
             lambda some: WeightedCriteria(
-                criteria=tuple(Criterion(id=f"k{at}", text=text, weight=weight) for at, (text, weight) in enumerate(some))
+                criteria=tuple(
+                    Criterion(id=f"k{at}", text=text, weight=weight) for at, (text, weight) in enumerate(some)
+                )
             )
         ),
         st.lists(words, min_size=1, max_size=2).map(lambda some: ReferenceAnswer(answers=tuple(some))),
@@ -79,7 +83,9 @@ def there_and_back(case: Case, own: str, other: str) -> tuple[Case, Case, Case, 
     """The case as first read, as it is in the other format, as it came back, and the report of the way there."""
     with tempfile.TemporaryDirectory() as place:
         at = Path(place)
-        first, between, last = (at / f"{name}{ENDINGS[kind][0]}" for name, kind in (("1", own), ("2", other), ("3", own)))
+        first, between, last = (
+            at / f"{name}{ENDINGS[kind][0]}" for name, kind in (("1", own), ("2", other), ("3", own))
+        )
         KIT.dialects[own].write([case], first)
         report = convert(Order(paths=(str(first),), to=other, output=between), KIT)
         convert(Order(paths=(str(between),), to=own, output=last, source=other), KIT)

@@ -1,0 +1,1 @@
+"""An ADK API server."""

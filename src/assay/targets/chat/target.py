@@ -1,0 +1,127 @@
+"""The chat target: a model itself under test, reached through the one door to models."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from assay.errors import ModelRefused, TargetFailed
+from assay.judges.answering import legal_prompt, system_prompt
+from assay.judges.documents import Documents, unseen
+from assay.judges.prompting import NO_DOCUMENTS
+from assay.llm.base import Completion, LanguageModel, Request
+from assay.llm.parts import Message, ToolTurn
+from assay.model.case import Case, Script
+from assay.model.transcript import Message as Said
+from assay.model.transcript import Role, ToolCall
+from assay.targets.base import Closing, Reply
+from assay.targets.chat.block import NO_TOOLS, Offer
+from assay.targets.chat.tool_desk import OpenDesk
+from assay.targets.turns import summed
+
+GREETING = "Are you there? Reply with the word yes."
+
+
+class Setup(Struct, frozen=True, kw_only=True):
+    """How a model is met in every conversation. `system` is the agent's prompt; where it has none, that of the
+    dataset's policy stands in. `namespace` keeps repeats apart in the cache: they are asked anew, not copied. `agent`
+    is the name under which the model takes part, for those who check who did."""
+
+    system: str = ""
+    namespace: str = ""
+    documents: Documents = NO_DOCUMENTS
+    offer: Offer = NO_TOOLS
+    agent: str = ""
+
+
+class ChatTarget:
+    """`--target chat:provider:model`."""
+
+    name = "chat"
+
+    def __init__(
+        self,
+        model: LanguageModel,
+        system: str = "",
+        *,
+        namespace: str = "",
+        documents: Documents = NO_DOCUMENTS,
+        offer: Offer = NO_TOOLS,
+        agent: str = "",
+    ) -> None:
+        self.model = model
+        self._setup = Setup(system=system, namespace=namespace, documents=documents, offer=offer, agent=agent)
+
+    async def greet(self) -> str:
+        """One short question, for `assay doctor`. It is no `check`: a run should not pay for it."""
+        asked = Request(messages=(Message(Role.USER, GREETING),), namespace=self._setup.namespace, purpose="doctor")
+        completion = await self.model.complete(asked)
+        return f"{self.model.name} answers ({completion.latency_ms:.0f} ms)"
+
+    async def open(self, case: Case) -> ChatSession:
+        return ChatSession(case, self.model, self._setup)
+
+
+class ChatSession:
+    """One conversation with a model: it is sent everything said before, each time."""
+
+    def __init__(self, case: Case, model: LanguageModel, setup: Setup) -> None:
+        self._case = case
+        self._model = model
+        self._setup = setup
+        self._tools = setup.offer.to(case)
+        desk = setup.offer.desk
+        self._desk: OpenDesk | None = desk.open(self._tools) if desk and self._tools else None
+        system = setup.system or system_prompt(case)
+        self._said: list[Message] = [Message(Role.SYSTEM, system)] if system else []
+        self._turns = 0
+
+    async def send(self, text: str) -> Reply:
+        self._turns += 1
+        # The first message of a question brings its context, its earlier messages and its options along.
+        whole = self._turns == 1 and not isinstance(self._case.input, Script)
+        self._said += legal_prompt(self._case, self._setup.documents) if whole else [Message(Role.USER, text)]
+        completion = await self._complete()
+        if completion.tool_calls and self._desk is not None:
+            return await self._worked(completion, self._desk)
+        return Reply(messages=(self._noted(completion, completion.tool_calls),), usage=completion.usage)
+
+    async def _complete(self) -> Completion:
+        request = Request(
+            messages=tuple(self._said), tools=self._tools, namespace=self._setup.namespace, purpose="target"
+        )
+        try:
+            return await self._model.complete(request)
+        except ModelRefused as refusal:
+            raise ModelRefused(f"{refusal}{unseen(refusal, request)}") from refusal
+
+    async def _worked(self, completion: Completion, desk: OpenDesk) -> Reply:
+        """Calls are answered and the model is asked again, until it has no more of them."""
+        messages: list[Said] = []
+        usages = [completion.usage]
+        while completion.tool_calls:
+            if len(messages) == self._setup.offer.rounds:
+                raise _endless(completion, self._setup.offer.rounds)
+            messages.append(self._noted(completion, await desk.answered(completion.tool_calls)))
+            completion = await self._complete()
+            usages.append(completion.usage)
+        return Reply(messages=(*messages, self._noted(completion, ())), usage=summed(usages))
+
+    def _noted(self, completion: Completion, calls: tuple[ToolCall, ...]) -> Said:
+        """What the model said and called, for the transcript; and for itself, when it is asked again."""
+        turn = Message(Role.ASSISTANT, completion.text)
+        # Calls of tools that nobody offered cannot go back: providers refuse them.
+        if calls and self._tools:
+            turn = ToolTurn(Role.ASSISTANT, completion.text, (), calls, completion.echo)
+        self._said.append(turn)
+        return Said(role=Role.ASSISTANT, content=completion.text, agent=self._setup.agent, tool_calls=calls)
+
+    async def close(self) -> Closing:
+        return Closing()
+
+
+def _endless(completion: Completion, rounds: int) -> TargetFailed:
+    names = ", ".join(dict.fromkeys(call.name for call in completion.tool_calls))
+    return TargetFailed(
+        f"the model called tools in {rounds} rounds of one turn and goes on with {names};"
+        f" `max_tool_rounds` allows no more"
+    )

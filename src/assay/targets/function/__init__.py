@@ -1,0 +1,1 @@
+"""Python code in this process."""

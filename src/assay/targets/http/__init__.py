@@ -1,0 +1,1 @@
+"""Any bot behind an address."""

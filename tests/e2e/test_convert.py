@@ -1,0 +1,119 @@
+"""`assay convert`, `sample`, `split` and `merge`, as a user types them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adk_files import history, result, write_history
+from house import lines, mcq
+
+Assay = Callable[..., Any]
+
+
+@pytest.fixture
+def raw_logs(tmp_path: Path) -> Path:
+    path = tmp_path / "raw_logs.json"
+    call = {"tool_name": "lookup", "tool_input": {"order": "A1"}}
+    path.write_text(json.dumps([{"query": "Hi"}, {"query": "Where is A1?", "expected_tool_use": [call]}]))
+    return path
+
+
+def test_the_seeds_flags_make_a_golden_file(assay: Assay, raw_logs: Path, tmp_path: Path) -> None:
+    flags = ("--input", raw_logs, "--output", "my_golden.json", "--agent", "my_agent", "--prefix", "billing")
+    done = assay("convert", *flags, "--metadata", "complexity:high")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.splitlines()[-1] == "wrote my_golden.json (golden): 1 cases"
+    (question,) = json.loads((tmp_path / "my_golden.json").read_text())["golden_questions"]
+    assert question["id"].startswith("billing_")
+    assert question["user_inputs"] == ["Hi", "Where is A1?"]
+    assert question["agents_evaluated"] == ["my_agent"]
+    assert question["metadata"] == {"source_file": "raw_logs.json", "complexity": "high"}
+    assert question["reference_data"]["reference_trajectory"] == ["my_agent"]
+    assert assay("validate", "my_golden.json").code == 0
+    assert assay("convert", *flags).code == 2
+    more = assay("convert", *flags, "--append", "--json").json
+    assert (more["kept"], more["written"]) == (1, 1)
+
+
+def test_a_history_is_converted_and_graded_and_no_latency_is_invented(assay: Assay, tmp_path: Path) -> None:
+    write_history(tmp_path / "shop", history(result()))
+    report = assay("convert", "shop", "--to", "simulation", "-o", "shop.csv", "--json").json
+    assert (report["read"], report["written"], report["lost"]) == (1, 1, [])
+    assert assay("run", "shop.csv", "--json").code == 0
+    (done,) = assay("results", "latest", "--json").json
+    scores = {name: (score["score"], json.loads(score["comment"])["status"]) for name, score in done["scores"].items()}
+    assert scores["tool_usage_accuracy"] == (1.0, "scored")
+    assert scores["latency_metrics"] == (None, "not_applicable")
+    assert scores["token_usage"][1] == "scored"
+    assert scores["context_saturation"] == (18.0, "scored")
+    assert scores["tool_utilization"] == (2.0, "scored")
+
+
+def test_what_the_target_cannot_hold_is_named(assay: Assay, raw_logs: Path) -> None:
+    assay("convert", raw_logs, "-o", "g.json")
+    done = assay("convert", "g.json", "--to", "test-set", "-o", "t.json")
+    assert done.code == 0
+    assert "lost expectations.tool_calls.arguments in 1 cases: tools are named, without arguments" in done.out
+    assert "changed input.turns in 1 cases" in done.out
+
+
+@pytest.mark.parametrize(
+    ("content", "code", "line"),
+    [(b'[{"query": "a"},\n{"query": ', "json-syntax", 2), (b'[{"query": "a"},\n{"q": 1}]', "missing-field", 2)],
+    ids=["truncated", "wrong kind"],
+)
+def test_a_bad_source_ends_with_two_and_writes_nothing(
+    assay: Assay, content: bytes, code: str, line: int, tmp_path: Path
+) -> None:
+    (tmp_path / "logs.json").write_bytes(content)
+    done = assay("convert", "logs.json", "--from", "raw-logs", "-o", "g.json", "--json")
+    assert done.code == 2
+    assert (done.json["problems"][0]["code"], done.json["problems"][0]["line"]) == (code, line)
+    assert not (tmp_path / "g.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("convert", "-o", "g.json"), "name one or more files or folders to convert"),
+        (("convert", "raw_logs.json", "-o", "g.json", "--metadata", "x"), "--metadata x: expected KEY:VALUE"),
+        (("convert", "raw_logs.json", "-o", "g.json", "--since", "soon"), "--since soon: expected a day or time"),
+        (("convert", "raw_logs.json", "--to", "scenario-catalog", "-o", "g.jsonl"), "made of --count and --seed"),
+        (("split", "raw_logs.json"), "split either --by LABEL or by --share"),
+        (("sample", "raw_logs.json", "-n", "1", "-o", "x.json"), "not recognised as any dialect"),
+    ],
+    ids=["nothing", "metadata", "since", "catalog", "split", "sample"],
+)
+def test_words_that_make_no_sense_are_refused(assay: Assay, raw_logs: Path, words: tuple[str, ...], said: str) -> None:
+    done = assay(*words)
+    assert done.code == 2
+    assert said in done.err
+
+
+def test_an_importer_may_be_named_wherever_a_dialect_may(assay: Assay, raw_logs: Path) -> None:
+    assert assay("validate", raw_logs).code == 2
+    assert assay("validate", raw_logs, "--dialect", "raw-logs").code == 0
+    done = assay("run", raw_logs, "--dialect", "nonsense")
+    assert "known: ace" in done.err or "adk-evalset" in done.err
+
+
+def test_a_catalog_of_scenarios(assay: Assay, tmp_path: Path) -> None:
+    done = assay("convert", "--to", "scenario-catalog", "-o", "scenario-catalog.jsonl", "--count", "5", "--seed", "3")
+    assert done.out == "wrote scenario-catalog.jsonl: 5 scenarios\n"
+    rows = [json.loads(line) for line in (tmp_path / "scenario-catalog.jsonl").read_text().splitlines()]
+    assert [row["scenario_id"] for row in rows] == ["SCN-001", "SCN-002", "SCN-003", "SCN-004", "SCN-005"]
+
+
+def test_parts_of_a_dataset_and_one_again(assay: Assay, tmp_path: Path) -> None:
+    source = lines(tmp_path / "house.jsonl", *(mcq(number) for number in range(1, 11)))
+    assert assay("sample", source, "-n", "3", "--seed", "1", "-o", "few.jsonl").out == "wrote few.jsonl: 3 cases\n"
+    parts = assay("split", source, "--share", "0.7", "--seed", "1", "--json").json
+    assert [(part["path"], part["cases"]) for part in parts] == [("house.a.jsonl", 7), ("house.b.jsonl", 3)]
+    merged = assay("merge", "house.a.jsonl", "house.b.jsonl", "few.jsonl", "-o", "all.jsonl", "--json").json
+    assert (merged["cases"], merged["repeated"]) == (10, 3)
+    assert sorted((tmp_path / "all.jsonl").read_bytes().splitlines()) == sorted(source.read_bytes().splitlines())

@@ -1,0 +1,107 @@
+"""The chat target: the model gets all it should see, and its answer is the transcript."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from assay.errors import ModelFailed, ModelRefused
+from assay.judges.documents import Documents
+from assay.llm.base import Completion
+from assay.model.case import Attachment, Case, Script, SingleTurn, user_turns
+from assay.model.expectation import Choice, CorrectChoice
+from assay.model.transcript import Message, Role, Usage
+from assay.targets.base import Reply
+from assay.targets.chat.target import ChatTarget
+from assay.testing import ScriptedModel, a_case
+
+
+def texts(model: ScriptedModel, call: int = -1) -> list[tuple[str, str]]:
+    return [(message.role.value, message.content) for message in model.asked[call].messages]
+
+
+async def said_to(target: ChatTarget, case: Case) -> Reply:
+    """The last reply, after everything that the user of the case says."""
+    session = await target.open(case)
+    *_, last = [await session.send(text) for text in user_turns(case.input)]
+    assert (await session.close()).state is None
+    return last
+
+
+async def test_a_question_brings_its_context_its_history_and_its_options() -> None:
+    model = ScriptedModel("Answer: A")
+    choices = (Choice(id="A", text="Yes"), Choice(id="B", text="No"))
+    given = SingleTurn(
+        message="May he?",
+        context="He is twelve.",
+        history=(Message(role=Role.USER, content="Hello"), Message(role=Role.ASSISTANT, content="Hi")),
+    )
+    case = a_case(CorrectChoice(choices=choices, correct=("A",)), input=given)
+    reply = await said_to(ChatTarget(model, "Be brief."), case)
+    asked = texts(model)
+    assert asked[:3] == [("system", "Be brief."), ("user", "Hello"), ("assistant", "Hi")]
+    assert asked[3][0] == "user"
+    assert asked[3][1].startswith("He is twelve.\n\nMay he?\n\nA. Yes\nB. No")
+    assert reply.messages[-1].content == "Answer: A"
+
+
+async def test_the_turns_of_a_script_are_one_conversation() -> None:
+    model = ScriptedModel("Hello!", "Bye!")
+    reply = await said_to(ChatTarget(model), Case(id="1", input=Script(turns=("Hi", "Ciao"))))
+    assert texts(model) == [("user", "Hi"), ("assistant", "Hello!"), ("user", "Ciao")]
+    assert reply.messages[-1].content == "Bye!"
+
+
+async def test_usage_and_repeats_are_kept() -> None:
+    answer = Completion(text="x", model="m", usage=Usage(prompt_tokens=7, completion_tokens=2))
+    model = ScriptedModel(answer)
+    reply = await said_to(ChatTarget(model, namespace="repeat 2"), a_case())
+    assert reply.usage == Usage(prompt_tokens=7, completion_tokens=2)
+    assert model.asked[0].namespace == "repeat 2"
+
+
+async def test_a_model_that_fails_fails_the_case_under_its_own_name() -> None:
+    with pytest.raises(ModelFailed, match="overloaded"):
+        await said_to(ChatTarget(ScriptedModel(ModelFailed("overloaded"))), a_case())
+
+
+def a_legal_case(policy: str, *attached: str) -> Case:
+    given = SingleTurn(message="May he?", attachments=tuple(Attachment(path=path) for path in attached))
+    return a_case(input=given, metadata={"policy_id": policy})
+
+
+@pytest.mark.parametrize(
+    ("policy", "own", "sent"),
+    [
+        ("apexv1_extended_v1", "", "You are an experienced lawyer"),
+        ("apexv1_extended_v1", "You are Moss.", "You are Moss."),
+        ("prbench_v1", "You are Moss.", "You are Moss."),
+        ("prbench_v1", "", ""),
+    ],
+    ids=["the policy's", "the agent's wins", "the agent's", "none"],
+)
+async def test_the_agents_prompt_wins_over_the_datasets(policy: str, own: str, sent: str) -> None:
+    model = ScriptedModel("Yes.")
+    await said_to(ChatTarget(model, own), a_legal_case(policy))
+    systems = [content for role, content in texts(model) if role == "system"]
+    assert len(systems) == bool(sent)
+    assert "".join(systems).startswith(sent)
+
+
+async def test_attachments_reach_the_model(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("The lease.", "utf-8")
+    (tmp_path / "b.png").write_bytes(b"\x89PNG\r\n\x1a\n0000")
+    model = ScriptedModel("Yes.")
+    case = a_legal_case("apexv1_extended_v1", "a.txt", "b.png")
+    await said_to(ChatTarget(model, documents=Documents([tmp_path])), case)
+    message = model.asked[0].messages[-1]
+    assert "[document 1] a.txt\n| The lease." in message.content
+    assert [image.media_type for image in message.images] == ["image/png"]
+
+
+async def test_a_model_that_cannot_see_says_so(tmp_path: Path) -> None:
+    (tmp_path / "b.png").write_bytes(b"\x89PNG\r\n\x1a\n0000")
+    model = ScriptedModel(ModelRefused("HTTP 400: no images"))
+    with pytest.raises(ModelRefused, match=r"no images; the request showed 1 picture.*`images: false`"):
+        await said_to(ChatTarget(model, documents=Documents([tmp_path])), a_legal_case("", "b.png"))
