@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -47,3 +50,24 @@ async def try_out(kind: Making, wish: Wish, case: Case) -> Transcript:
         return await talk(target, case)
     finally:
         await target.stop()
+
+
+def run_by_command(folder: Path, target: str, expected: Mapping[str, Any]) -> dict[str, Any]:
+    """`assay run` as a user types it, on one golden question about a refund or an order; the result it stored."""
+    reference = {key: value for key, value in expected.items() if key != "turn"}
+    turns = [expected.get("turn", "I want a refund")]
+    question = {"id": "q1", "user_inputs": turns, "agents_evaluated": ["front_desk"], "reference_data": reference}
+    (folder / "shop_golden.json").write_text(json.dumps({"golden_questions": [question]}), encoding="utf-8")
+    command = [sys.executable, "-m", "assay"]
+    run = [*command, "run", "shop_golden.json", "--target", target, "--state", "tier:silver", "--json"]
+    done = subprocess.run(run, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    listed = subprocess.run([*command, "results", "latest", "--json"], cwd=folder, capture_output=True, check=True)
+    (result,) = json.loads(listed.stdout)
+    assert result["verdict"] == "passed", result["reasons"]
+    return dict(result)
+
+
+REFUND = {
+    "reference_tool_interactions": [{"tool_name": "issue_refund", "input_arguments": {"order_id": "A1"}}],
+}

@@ -19,7 +19,7 @@ from assay.errors import TargetFailed
 from assay.model.transcript import ToolResult, Transcript, Usage
 from assay.targets.adk.target import AdkKind
 from assay.targets.frameworks.adk_runner import AdkAgentKind
-from frameworks.talking import HERE, a_case_with_a_past, a_wish, talk_to, try_out
+from frameworks.talking import HERE, REFUND, a_case_with_a_past, a_wish, run_by_command, talk_to, try_out
 
 APPS = HERE / "adk_apps"
 SECONDS_TO_START = 90
@@ -151,3 +151,15 @@ async def test_an_api_server_has_no_traces_and_the_developers_one_has(api: str, 
     assert lookup.start_ns is not None and lookup.end_ns is not None and lookup.end_ns >= lookup.start_ns
     assert len(lookup.trace_id) == 32
     assert silent.spans is None
+
+
+@pytest.mark.parametrize("way", ["api server", "in process"])
+def test_a_run_by_command_drives_it_and_keeps_calls_state_agents_and_tokens(way: str, api: str, tmp_path: Path) -> None:
+    agent = APPS / "shop" / "agent.py"
+    result = run_by_command(
+        tmp_path, f"adk:{api}/shop" if way == "api server" else f"adk-agent:{agent}:root_agent", REFUND
+    )
+    assert [call["name"] for call in result["output"]["tool_calls"]] == ["transfer_to_agent", "issue_refund"]
+    assert result["output"]["state"]["refund_amount"] == 50
+    assert {message.get("agent") for message in result["output"]["messages"]} >= {"billing"}
+    assert result["output"]["usage"]["prompt_tokens"] == 33

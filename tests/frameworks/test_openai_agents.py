@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from assay.model.transcript import ToolResult, Usage
 from assay.targets.frameworks.openai_agents import OpenAiAgentsKind
-from frameworks.talking import a_case_with_a_past, a_wish, talk_to, try_out
+from frameworks.talking import HERE, REFUND, a_case_with_a_past, a_wish, run_by_command, talk_to, try_out
 
 APIS = pytest.mark.parametrize("api", ["chat", "responses"])
 
@@ -45,3 +47,11 @@ async def test_an_earlier_conversation_and_the_context_of_a_question_reach_the_a
     assert [message.content for message in greeted.messages] == ["Hi", "Hello, this is turn 2."]
     found = await try_out(OpenAiAgentsKind(), wish, a_case_with_a_past("Where is it?", "This is about my order."))
     assert [call.name for call in found.tool_calls] == ["lookup_order"]
+
+
+def test_a_run_by_command_drives_it_and_keeps_calls_state_agents_and_tokens(tmp_path: Path) -> None:
+    result = run_by_command(tmp_path, f"openai-agents:{HERE / 'openai_agents_shop.py'}:chat", REFUND)
+    assert [call["name"] for call in result["output"]["tool_calls"]] == ["transfer_to_billing", "issue_refund"]
+    assert result["output"]["state"] == {"tier": "silver", "refunded": 50.0}
+    assert {message.get("agent") for message in result["output"]["messages"]} >= {"billing"}
+    assert result["output"]["usage"]["prompt_tokens"] == 33

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from assay.model.transcript import ToolResult, Usage
 from assay.targets.frameworks.pydantic_ai import PydanticAiKind
-from frameworks.talking import a_case_with_a_past, a_wish, talk_to, try_out
+from frameworks.talking import HERE, a_case_with_a_past, a_wish, run_by_command, talk_to, try_out
 
 SHOP = a_wish("pydantic_ai_shop.py:build", state={"tier": "gold"})
 
@@ -49,3 +51,13 @@ async def test_an_earlier_conversation_and_the_context_of_a_question_reach_the_a
     assert [message.content for message in greeted.messages] == ["Hi", "Hello, this is turn 2."]
     found = await try_out(PydanticAiKind(), SHOP, a_case_with_a_past("Where is it?", "This is about my order."))
     assert [call.name for call in found.tool_calls] == ["lookup_order"]
+
+
+def test_a_run_by_command_drives_it_and_keeps_calls_state_agents_and_tokens(tmp_path: Path) -> None:
+    lookup = [{"tool_name": "lookup_order", "input_arguments": {"order_id": "A1"}}]
+    expected = {"turn": "Where is my order?", "reference_tool_interactions": lookup}
+    result = run_by_command(tmp_path, f"pydantic-ai:{HERE / 'pydantic_ai_shop.py'}:build", expected)
+    assert result["output"]["tool_calls"][0]["result"]["content"] == {"order_id": "A1", "status": "shipped"}
+    assert result["output"]["state"] == {"tier": "silver", "intent": "order"}
+    assert {message.get("agent") for message in result["output"]["messages"]} >= {"front_desk"}
+    assert result["output"]["usage"]["prompt_tokens"] == 22

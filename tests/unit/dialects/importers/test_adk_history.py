@@ -92,7 +92,8 @@ def test_the_tools_are_those_that_the_agent_declared(tmp_path: Path) -> None:
 def test_without_declarations_the_agents_source_tells_the_tools(tmp_path: Path) -> None:
     turn = result()["eval_metric_result_per_invocation"][0]
     del turn["actual_invocation"]["app_details"]
-    source = "def issue_refund(order_id: str, amount: float = 1.0):\n    '''Refund.'''\n\nagent = Agent(tools=[issue_refund])\n"
+    head = "def issue_refund(order_id: str, amount: float = 1.0):\n    '''Refund.'''\n\n"
+    source = f"{head}agent = Agent(tools=[issue_refund])\n"
     path = write_history(tmp_path / "shop", history(result(eval_metric_result_per_invocation=[turn])))
     (case,) = read(path)
     assert case.tools is None
