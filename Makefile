@@ -27,7 +27,7 @@ test: setup  ## run every test
 test-frameworks: $(FRAMEWORKS:%=.venv-frameworks/%/ready)  ## run real ADK, LangGraph, OpenAI Agents and Pydantic AI agents
 	@set -e; for name in $(FRAMEWORKS); do echo "== $$name"; \
 		.venv-frameworks/$$name/bin/python -m pytest -q -c tests/frameworks/pytest.ini \
-			tests/frameworks/test_$$(echo $$name | tr - _).py; done
+			tests/frameworks/test_$$(echo $$name | tr - _)*.py; done
 
 .venv-frameworks/%/ready: requirements/frameworks-%.lock pyproject.toml
 	test -x .venv-frameworks/$*/bin/python || $(PYTHON) -m venv .venv-frameworks/$*

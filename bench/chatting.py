@@ -17,8 +17,8 @@ from assay.services.options import RunOptions
 from bench.calling import control, serving
 from bench.live import AT_ONCE, choice, compared, kept, peak, peaks, reference, run, written
 
-CASES = 6_000
-ROUNDS = 7
+CASES = 8_000
+ROUNDS = 5
 MOST = 3.0
 SLOW_CASES = 20_000
 SLOW = ((0.2, 200, 1.15), (2.0, 2_000, 1.5))

@@ -16,8 +16,8 @@ from assay.services.options import RunOptions
 from bench.calling import serving
 from bench.live import AT_ONCE, answer, compared, peak, peaks, reference, written
 
-CASES = 6_000
-ROUNDS = 7
+CASES = 8_000
+ROUNDS = 5
 MOST = 3.0
 JUDGE = "judge-promptfoo"
 

@@ -7,12 +7,14 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import os
 import resource
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,8 @@ from assay.services.runs import Started, start
 from assay.services.workplace import Workplace
 
 AT_ONCE = 64
+LONGER = 3
+"""How many times the cases of a run the bare loop is given."""
 PLACE = 4242
 """The number of the case whose requests become the bare loop's; every case has its own there instead."""
 CONTEXT = "The seller runs a shop on the internet and delivered the goods to the buyer's home. " * 4
@@ -132,10 +136,29 @@ class Compared(msgspec.Struct, frozen=True):
 
 
 def compared(url: str, asking: Asking, cases: int, rounds: int) -> Compared:
-    """Turn by turn, so that what else the machine does meets both."""
+    """In turn, so that what else the machine does meets both; and for about as long, so that a quiet moment helps both
+    alike."""
     bodies = traced(asking)
-    both = [(bare(url, bodies, cases) / cases, run(asking, cases).cpu / cases) for _ in range(rounds)]
+    with on_one_core():
+        both = [
+            (bare(url, bodies, LONGER * cases) / (LONGER * cases), run(asking, cases).cpu / cases)
+            for _ in range(rounds)
+        ]
     return Compared([loop for loop, _ in both], [ours for _, ours in both])
+
+
+@contextmanager
+def on_one_core() -> Iterator[None]:
+    """This process alone, loop and threads: what a core can do is asked, and moving between cores is noise."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, allowed)
 
 
 def kept(held: bool, most: float) -> str:

@@ -4,15 +4,17 @@ that must be unique, and writing such a file. Line formats are in lines.py.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from assay.dialects.json_places import Spot, element_lines
-from assay.dialects.lines import Watch, opened, write_whole
+from assay.dialects.lines import Watch, opened
 from assay.dialects.strict_json import parse
 from assay.dialects.wording import a, kind_of, shown
+from assay.dialects.writing import line_of, write_binary
 from assay.errors import DatasetInvalid, Problem
 from assay.model.case import Case
 from assay.model.expectation import Expectation
@@ -64,8 +66,8 @@ class UniqueIds:
 
 def write_json(document: Any, path: Path) -> None:
     """Indented, in the order given, readable in any editor."""
-    text = json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)
-    write_whole(path, lambda file: file.write(f"{text}\n"))
+    text = msgspec.json.format(line_of(document), indent=2)
+    write_binary(path, lambda file: file.write(text.rstrip() + b"\n"))
 
 
 def checked(cases: Iterable[Case], path: Path, reasons: Callable[[Case], Iterable[Reason]]) -> list[Case]:

@@ -24,6 +24,25 @@ def legal_rows(cases: Iterable[Case], path: Path) -> Iterator[dict[str, Any]]:
 
 def unwritable(case: Case) -> Iterator[Reason]:
     """Why the format cannot hold the case; nothing where it can."""
+    if not _is_plain(case):
+        yield from _reasons(case)
+
+
+def _is_plain(case: Case) -> bool:
+    """Whether a look is enough to see that it can: most cases are legal ones."""
+    question, labels = case.input, case.labels
+    return (
+        type(question) is SingleTurn
+        and not question.history
+        and len(case.expectations) == 1
+        and type(case.expectations[0]) in _GRADED
+        and bool(labels.get("dataset"))
+        and labels.keys() <= _LABELS
+        and not (case.name or case.profile or case.tags or case.tools or case.recorded)
+    )
+
+
+def _reasons(case: Case) -> Iterator[Reason]:
     if not isinstance(case.input, SingleTurn):
         yield "input", f"legal files hold single questions, not a {type(case.input).__name__}"
     elif any(message.tool_calls or message.agent for message in case.input.history):

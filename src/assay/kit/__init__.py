@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, Protocol, TypeVar
 
 from assay.dialects.base import Dialect, Importer
@@ -30,12 +30,26 @@ class Registry(Generic[T]):
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
-        self._known: dict[str, T] = {}
+        self._here: dict[str, T] = {}
+        self._later: Callable[[], Iterable[T]] | None = None
+
+    def later(self, load: Callable[[], Iterable[T]]) -> None:
+        """Things that are loaded when somebody asks for the first time: most commands never do."""
+        self._later = load
+
+    @property
+    def _known(self) -> dict[str, T]:
+        if self._later is not None:
+            load, self._later = self._later, None
+            own, self._here = self._here, {}
+            for thing in (*load(), *own.values()):
+                self.add(thing)
+        return self._here
 
     def add(self, thing: T) -> None:
-        if thing.name in self._known:
+        if thing.name in self._here:
             raise Conflict(f"two {self.kind}s are named {thing.name!r}")
-        self._known[thing.name] = thing
+        self._here[thing.name] = thing
 
     def put(self, thing: T) -> None:
         """Add it, in the place of whatever has its name."""
@@ -75,8 +89,8 @@ class Kit:
 
     def reader(self, name: str) -> Importer:
         """The dialect or importer of that name."""
-        if name in self.importers:
-            return self.importers[name]
         if name in self.dialects:
             return self.dialects[name]
+        if name in self.importers:
+            return self.importers[name]
         raise UnknownName("dialect", name, [*self.dialects.names(), *self.importers.names()])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from importlib import import_module
 
+from assay.dialects.base import Importer
 from assay.dialects.explain import ExplainDialect
 from assay.dialects.golden import GoldenDialect
-from assay.dialects.importers import importers
 from assay.dialects.legal import LegalDialect
 from assay.dialects.simulation import SimulationDialect
 from assay.dialects.test_set import TestSetDialect
@@ -58,14 +59,19 @@ def builtin_kit(profiles: Iterable[Profile], prices: PriceTable | None = None) -
     return kit
 
 
+def _importers() -> tuple[Importer, ...]:
+    """Loaded by name, for only converting asks for them."""
+    loaded: tuple[Importer, ...] = import_module("assay.dialects.importers").importers()
+    return loaded
+
+
 def register(kit: Kit, prices: PriceTable | None = None) -> None:
     kit.dialects.add(ExplainDialect(profiles=kit.profiles.names()))
     kit.dialects.add(GoldenDialect())
     kit.dialects.add(SimulationDialect())
     kit.dialects.add(TestSetDialect())
     kit.dialects.add(LegalDialect())
-    for importer in importers():
-        kit.importers.add(importer)
+    kit.importers.later(_importers)
     kit.targets.add(RecordedTarget())
     for kind in TARGET_KINDS:
         kit.kinds.add(kind)

@@ -11,7 +11,6 @@ from tempfile import TemporaryDirectory
 
 from msgspec import Struct
 
-from assay.dialects.finding import digest
 from assay.dialects.importers.base import SKIPPED, Options
 from assay.dialects.lines import write_lines
 from assay.dialects.reading import read_cases, validate
@@ -69,7 +68,6 @@ class Converted(Struct, frozen=True, kw_only=True):
 
     output: str
     to: str
-    sha256: str
     read: int
     written: int
     kept: int = 0
@@ -156,27 +154,31 @@ class _Flow:
         yield from self._existing
         for source in self._found:
             bring = _carrier(source.path.parent, self._order.output.parent)
+            fit = Fitted if source.reader.name == self._order.to else self._fit
             for case in source.cases():
                 self._read += 1
-                yield from self._one(case, source, ids, bring)
+                made = self._one(case, fit(case), source, ids)
+                if made is not None:
+                    bring(made)
+                    yield made
         if ids.problems:
             raise DatasetInvalid(str(self._order.output), ids.problems)
         if not self._written and not self._existing:
             raise InputError(self._nothing())
 
-    def _one(self, case: Case, source: Source, ids: Ids, bring: Callable[[Case], None]) -> Iterator[Case]:
-        fitted = Fitted(case) if source.reader.name == self._order.to else self._fit(case)
+    def _one(self, case: Case, fitted: Fitted, source: Source, ids: Ids) -> Case | None:
+        """The case to write; None, and why, where it is left out."""
         if fitted.case is None:
             self._skip(fitted.reason, case.id)
-            return
+            return None
         unique = ids.unique(fitted.case, source)
         if unique is None:
             self._skip("the same case was read before", case.id)
-            return
-        self._ledger.add(case.id, fitted.entries)
+            return None
+        if fitted.entries:
+            self._ledger.add(case.id, fitted.entries)
         self._written += 1
-        bring(unique)
-        yield unique
+        return unique
 
     def _skip(self, why: str, id: str) -> None:
         first, count = self._skipped.get(why, (id, 0))
@@ -201,7 +203,6 @@ class _Flow:
         return Converted(
             output=str(self._order.output),
             to=self._order.to,
-            sha256=digest(self._order.output),
             read=self._read,
             written=self._written,
             kept=len(self._existing),

@@ -239,6 +239,10 @@ def test_wrong_settings_stop_every_command(assay: Run, tmp_path: Path, command: 
         "retry": ("--errors",),
         "plan": ("--difference", "5%"),
         "compare": ("x", "y"),
+        "convert": ("x", "-o", "y"),
+        "sample": ("x", "-n", "1", "-o", "y"),
+        "split": ("x",),
+        "merge": ("x", "-o", "y"),
     }.get(command, ())
     done = assay(command, *words)
     assert done.exit_code == 2

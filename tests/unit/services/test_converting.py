@@ -42,9 +42,8 @@ PER_TURN = Options(per_turn=True)
 def test_converting_twice_gives_the_same_bytes(tmp_path: Path) -> None:
     source, one, two = logs(tmp_path, "a", "b"), tmp_path / "1_golden.json", tmp_path / "2_golden.json"
     first = converted(source, "golden", one)
-    second = converted(source, "golden", two)
+    converted(source, "golden", two)
     assert one.read_bytes() == two.read_bytes()
-    assert first.sha256 == second.sha256
     assert (first.read, first.written, first.skipped, first.lost, first.changed) == (1, 1, (), (), ())
     assert [(line.path, line.dialect, line.cases) for line in first.sources] == [(str(source), "raw-logs", 1)]
 

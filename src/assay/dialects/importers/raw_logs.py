@@ -48,6 +48,20 @@ class RawLogs:
                 yield from reading.take(element, spot)
         yield from reading.conversations()
 
+    def survey(self, path: Path, watch: Watch | None = None) -> Iterator[Problem | None]:
+        """As `read_watched`, with None for each case: nothing is built only to be thrown away."""
+        talks: set[str] = set()
+        for spot, element in objects(path, watch):
+            problems = [element] if isinstance(element, Problem) else list(turn_problems(element, spot))
+            yield from problems
+            if isinstance(element, Problem) or any(problem.level is Level.ERROR for problem in problems):
+                continue
+            if self._options.per_turn:
+                yield None
+            else:
+                talks.add(_talk(element))
+        yield from (None for _ in talks)
+
 
 class _Reading:
     """Turns as they come; conversations when all of them have."""
