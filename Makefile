@@ -1,6 +1,8 @@
 # The verbs of this repository. Each installs what it needs into .venv from the hashed lock; nothing else is touched.
 PYTHON ?= python3
 BIN := .venv/bin
+# Many tests wait for something: more of them at a time than there are cores.
+WORKERS ?= $(shell $(PYTHON) -c "import os; print(2 * (os.cpu_count() or 1))")
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-frameworks check fix bench docs lock
 # Agents of other frameworks are tested in an environment each: their pins clash.
@@ -22,7 +24,7 @@ demo: setup  ## run the five demo datasets and write a report
 	$(BIN)/assay demo
 
 test: setup  ## run every test
-	$(BIN)/python -m pytest -n auto -q
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
 
 test-frameworks: $(FRAMEWORKS:%=.venv-frameworks/%/ready)  ## run real ADK, LangGraph, OpenAI Agents and Pydantic AI agents
 	@set -e; for name in $(FRAMEWORKS); do echo "== $$name"; \

@@ -31,8 +31,8 @@ class ReferenceAnswerGrader(WholeGrader):
     def wants(self, case: Case) -> bool:
         if case.world in (World.EXPLAIN, World.GOLDEN):
             return False
-        kinds = {type(expected) for expected in case.expectations}
-        return ReferenceAnswer in kinds and not kinds & {Criteria, WeightedCriteria}
+        kinds = [type(expected) for expected in case.expectations]
+        return ReferenceAnswer in kinds and Criteria not in kinds and WeightedCriteria not in kinds
 
     def read(self, content: Any) -> Rating | NotApplicable:
         return read_rating(content, UNIT)

@@ -61,6 +61,9 @@ def says_nothing(question: Question) -> bool:
 
 def is_blank(text: str) -> bool:
     """Nothing but spaces, punctuation and what cannot be seen. Emoji are something."""
+    # Most answers begin with a letter, and need no closer look.
+    if text[:1].isascii() and text[:1].isalnum():
+        return False
     return all(_is_mark(character) for character in text)
 
 

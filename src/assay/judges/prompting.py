@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.errors import JudgeFailed
 from assay.judges.base import Question
-from assay.judges.dataset_policies import policy_of
+from assay.judges.dataset_policies import POLICIES, policy_of
 from assay.judges.documents import Documents
 from assay.judges.inputs import INPUTS, Asked
 from assay.judges.prompt_files import REPLY, Prompt, ReplyKind, batched_prompts, filled, part, prompt_names, prompts
@@ -27,13 +27,18 @@ _TEXTS = {"type": "array", "items": _TEXT}
 
 def prompt_for(question: Question) -> Prompt:
     """The prompt of a question: by its grader, and for legal cases by their policy."""
-    names = prompt_names(question.grader)
+    return _prompt(question.grader, policy_of(question.case).id, bool(question.parts))
+
+
+@cache
+def _prompt(grader: str, policy_id: str, together: bool) -> Prompt:
+    names = prompt_names(grader)
     if not names:
-        raise JudgeFailed(f"there is no prompt for the grader {question.grader!r}")
-    policy = policy_of(question.case)
+        raise JudgeFailed(f"there is no prompt for the grader {grader!r}")
+    policy = POLICIES[policy_id]
     styled = (policy.criteria.value, policy.reference.value)
     name = next((name for name in names if name in styled), names[0])
-    return batched_prompts()[name] if question.parts else prompts()[name]
+    return batched_prompts()[name] if together else prompts()[name]
 
 
 def messages(question: Question, documents: Documents = NO_DOCUMENTS, cap: int = TEXT_CAP) -> tuple[Message, ...]:

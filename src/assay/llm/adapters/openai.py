@@ -15,6 +15,7 @@ from assay.llm.specs import ModelSpec, Provider
 from assay.llm.wire import Answer, Unreadable, enforced, messages_of, present
 from assay.model.transcript import Usage
 
+NO_SETTINGS = CallSettings()
 FINISH = {
     "stop": Finish.STOP,
     "length": Finish.LENGTH,
@@ -96,13 +97,14 @@ def body(spec: ModelSpec, request: Request, settings: CallSettings) -> bytes:
 def fields(request: Request, settings: CallSettings, *, longest: str, seed: str = "seed") -> dict[str, Any]:
     """The body but for the model; `longest` and `seed` are what this provider calls these settings."""
     asked: dict[str, Any] = {"messages": _said(messages_of(request, settings))}
-    asked |= present(
-        temperature=settings.temperature,
-        top_p=settings.top_p,
-        reasoning_effort=settings.effort,
-        stop=settings.stop or None,
-        **{longest: settings.max_tokens, seed: settings.seed},
-    )
+    if settings != NO_SETTINGS:
+        asked |= present(
+            temperature=settings.temperature,
+            top_p=settings.top_p,
+            reasoning_effort=settings.effort,
+            stop=settings.stop or None,
+            **{longest: settings.max_tokens, seed: settings.seed},
+        )
     if settings.logprobs is not None:
         asked |= {"logprobs": True, "top_logprobs": settings.logprobs}
     if (schema := enforced(request, settings)) is not None:
