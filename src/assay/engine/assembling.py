@@ -37,8 +37,8 @@ def final_answer(messages: Sequence[Message]) -> str:
 def total(usages: Iterable[Usage | None]) -> Usage | None:
     """The sum of what is known; None where nothing is, and an amount that one turn does not know stays unknown."""
     known = [usage for usage in usages if usage is not None]
-    if not known:
-        return None
+    if len(known) < 2:
+        return known[0] if known else None
     return Usage(
         prompt_tokens=_sum([usage.prompt_tokens for usage in known]),
         completion_tokens=_sum([usage.completion_tokens for usage in known]),

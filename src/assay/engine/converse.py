@@ -56,12 +56,11 @@ async def _held(case: Case, lane: Lane, attempt: int) -> Conversation:
     """One conversation from its beginning."""
     talk = None
     try:
-        session = await _in_time(_opened(case, lane), lane.limits.turn_seconds, f"{lane.whom}: no session was opened")
+        session = await _in_time(_opened(case, lane), lane.limits.turn_seconds, lane, "no session was opened")
         if isinstance(session, Finished):
             return Conversation(session.transcript)
         talk = Talk(case, lane)
-        late = f"{lane.whom}: the conversation was not over"
-        await _in_time(talk.play(session, attempt), lane.limits.case_seconds, late)
+        await _in_time(talk.play(session, attempt), lane.limits.case_seconds, lane, "the conversation was not over")
     except BudgetReached:
         raise
     except CaseFailure as failure:
@@ -74,7 +73,7 @@ async def _opened(case: Case, lane: Lane) -> Session | Finished:
         return await lane.target.open(case)
 
 
-async def _in_time(work: Coroutine[Any, Any, T], seconds: float | None, late: str) -> T:
+async def _in_time(work: Coroutine[Any, Any, T], seconds: float | None, lane: Lane, late: str) -> T:
     """What takes longer is given up. A time limit of its own that the target keeps is the target's to report."""
     if seconds is None:
         return await work
@@ -82,7 +81,7 @@ async def _in_time(work: Coroutine[Any, Any, T], seconds: float | None, late: st
         async with asyncio.timeout(seconds):
             return await work
     except TimeoutError as error:
-        raise TargetTimedOut(f"{late} within {seconds:g} seconds") from error
+        raise TargetTimedOut(f"{lane.whom}: {late} within {seconds:g} seconds") from error
 
 
 class Talk:
@@ -111,11 +110,11 @@ class Talk:
             self._closing = await session.close()
 
     def _user(self, attempt: int) -> User:
-        with boundary(SimulatorFailed, f"the user played by {self._lane.users.name!r}"):
+        with boundary(SimulatorFailed, self._lane.player):
             return self._lane.users.open(self._case, attempt)
 
     async def _next(self, user: User) -> Move:
-        with boundary(SimulatorFailed, f"the user played by {self._lane.users.name!r}"):
+        with boundary(SimulatorFailed, self._lane.player):
             move = await user.next(self._said)
             if not isinstance(move, Say | Leave):
                 raise TypeError(f"expected `Say` or `Leave`, found {move!r}")
@@ -126,8 +125,10 @@ class Talk:
 
     async def _turn(self, session: Session, text: str) -> None:
         self._said.append(Message(role=Role.USER, content=text))
-        late = f"{self._lane.whom}: turn {len(self.replies) + 1} was not answered"
-        reply = await _in_time(self._sent(session, text), self._lane.limits.turn_seconds, late)
+        sent, limit = self._sent(session, text), self._lane.limits.turn_seconds
+        if limit is not None:
+            sent = _in_time(sent, limit, self._lane, f"turn {len(self.replies) + 1} was not answered")
+        reply = await sent
         self._said += reply.messages
         self.replies.append((text, reply))
 
@@ -142,7 +143,7 @@ class Talk:
         """The first failure is the one to report; closing after it must not hide it, nor hold it up."""
         try:
             with boundary(TargetFailed, "close"):
-                self._closing = await _in_time(_closed(session), CLOSING_SECONDS, "close")
+                self._closing = await _in_time(_closed(session), CLOSING_SECONDS, self._lane, "it was not closed")
         except CaseFailure:
             return
 

@@ -47,6 +47,10 @@ class Lane(Struct, frozen=True, kw_only=True, dict=True):
         return f"target {self.target.name!r}"
 
     @cached_property
+    def player(self) -> str:
+        return f"the user played by {self.users.name!r}"
+
+    @cached_property
     def selection(self) -> Selection:
         return Selection(self.graders)
 

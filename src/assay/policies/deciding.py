@@ -53,23 +53,28 @@ def decide(grades: Iterable[Grade], profile: Profile | None, free: Collection[st
     marked = _marked(tuple(grades), profile)
     gating = _gating(marked, profile, free)
     failed = [grade for grade in gating if isinstance(grade, Score) and _fails(grade, profile)]
+    lacking = [grade for grade in gating if isinstance(grade, Unscored)]
+    if failed or lacking:
+        return _not_passed(marked, failed, lacking, profile)
+    if not gating:
+        return Decision(verdict=Verdict.SKIPPED, reasons=(NOTHING_TO_DECIDE,), grades=marked)
+    return Decision(verdict=Verdict.PASSED, reasons=passing_reasons(gating), grades=marked)
+
+
+def _not_passed(
+    marked: tuple[Grade, ...], failed: list[Score], lacking: Sequence[Unscored], profile: Profile
+) -> Decision:
+    """Something that gates is below its mark, or has no value."""
     failed.sort(key=lambda score: not hard_failed(score, profile))
-    broken = [grade for grade in gating if isinstance(grade, Unscored) and grade.why is Why.ERROR]
-    unjudged = [grade for grade in gating if isinstance(grade, Unscored) and grade.why is Why.NO_JUDGE]
+    broken = [grade for grade in lacking if grade.why is Why.ERROR]
+    unjudged = [grade for grade in lacking if grade.why is Why.NO_JUDGE]
+    verdict = Verdict.FAILED if failed else Verdict.ERRORED if broken else Verdict.SKIPPED
     reasons = (
         *(failure_reason(score, profile, hard=hard_failed(score, profile)) for score in failed),
         *error_reasons(broken),
         *judge_reason(unjudged),
     )
-    if failed:
-        return Decision(verdict=Verdict.FAILED, reasons=reasons, grades=marked)
-    if broken:
-        return Decision(verdict=Verdict.ERRORED, reasons=reasons, grades=marked)
-    if unjudged:
-        return Decision(verdict=Verdict.SKIPPED, reasons=reasons, grades=marked)
-    if not gating:
-        return Decision(verdict=Verdict.SKIPPED, reasons=(NOTHING_TO_DECIDE,), grades=marked)
-    return Decision(verdict=Verdict.PASSED, reasons=passing_reasons(gating), grades=marked)
+    return Decision(verdict=verdict, reasons=reasons, grades=marked)
 
 
 def hard_failed(score: Score, profile: Profile) -> bool:

@@ -79,8 +79,8 @@ class SessionCalls(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class HttpBlock(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The block itself. Without `answer` and `messages` the body is read as an answer (answers/reading.py); with one of them,
-    only what is set is read."""
+    """The block itself. Without `answer` and `messages` the body is read as an answer (answers/reading.py); with one of
+    them, only what is set is read."""
 
     url: str = ""
     method: str = "POST"

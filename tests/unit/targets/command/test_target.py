@@ -88,7 +88,10 @@ async def test_one_process_serves_one_conversation(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "told"),
     [
-        ("input(); print('Hi there')", 'expected one line of JSON such as {"answer": "…"}; it wrote \'Hi there\' (notes belong'),
+        (
+            "input(); print('Hi there')",
+            'expected one line of JSON such as {"answer": "…"}; it wrote \'Hi there\' (notes belong',
+        ),
         ("import sys; sys.stdin.readline(); print()", "it wrote ''"),
         ("import sys; sys.stdin.readline(); print('\"Hi\"')", "it wrote text 'Hi'"),
         ("import sys; sys.stdin.readline(); print('[1]')", "it wrote a list [1]"),
