@@ -121,8 +121,9 @@ def test_a_saved_session_of_a_real_agent_is_a_row(tmp_path: Path, monkeypatch: p
 def test_adk_eval_for_real(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     shutil.copytree(HERE / "adk_apps" / "shop", tmp_path / "shop")
-    case = {"eval_id": "refund1", "conversation": [json.loads(expected().model_dump_json())]}
-    case["session_input"] = {"app_name": "shop", "user_id": "u", "state": {}}
+    session = {"app_name": "shop", "user_id": "u", "state": {}}
+    said = [json.loads(expected().model_dump_json())]
+    case = {"eval_id": "refund1", "conversation": said, "session_input": session}
     (tmp_path / "basic.evalset.json").write_text(json.dumps({"eval_set_id": "basic", "eval_cases": [case]}))
     (tmp_path / "config.json").write_text('{"criteria": {"tool_trajectory_avg_score": 1.0}}')
     adk = [str(Path(sys.executable).parent / "adk"), "eval", "shop", "basic.evalset.json"]

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from assay.dialects.base import Dialect
 from assay.dialects.golden import GoldenDialect
 from assay.dialects.reading import detect, read_cases, validate
 from assay.dialects.simulation import SimulationDialect, question_of
@@ -554,7 +555,8 @@ def test_an_unknown_column_is_kept_and_warned_about_once(tmp_path: Path) -> None
 @pytest.mark.parametrize("ending", FORMATS)
 def test_every_column_set_is_recognised_and_by_nobody_else(tmp_path: Path, name: str, ending: str) -> None:
     path = write_file(tmp_path / f"a.{ending}", row(HEADERS[name]))
-    assert detect(path, [GoldenDialect(), DIALECT, TestSetDialect()]) is DIALECT
+    dialects: list[Dialect] = [GoldenDialect(), DIALECT, TestSetDialect()]
+    assert detect(path, dialects) is DIALECT
 
 
 @pytest.mark.parametrize(
