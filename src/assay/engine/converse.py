@@ -56,7 +56,8 @@ async def _held(case: Case, lane: Lane, attempt: int) -> Conversation:
     """One conversation from its beginning."""
     talk = None
     try:
-        session = await _in_time(_opened(case, lane), lane.limits.turn_seconds, lane, "no session was opened")
+        opening, limit = _opened(case, lane), lane.limits.turn_seconds
+        session = await (opening if limit is None else _in_time(opening, limit, lane, "no session was opened"))
         if isinstance(session, Finished):
             return Conversation(session.transcript)
         talk = Talk(case, lane)
