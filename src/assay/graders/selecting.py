@@ -11,9 +11,6 @@ from typing import Any
 from assay.graders.base import Grader
 from assay.model.case import Case
 
-FEW = 4
-"""So many are asked sooner than looked up."""
-
 
 class Selection:
     """The graders of a lane. What those of them say is looked at once for each kind of case."""
@@ -24,8 +21,6 @@ class Selection:
 
     def wanting(self, case: Case) -> Sequence[Grader]:
         """Those that want the case, in their order."""
-        if len(self._graders) < FEW:
-            return [grader for grader in self._graders if grader.wants(case)]
         kind = (case.world, case.recorded is None, *map(type, case.expectations))
         likely = self._likely.get(kind)
         if likely is None:
