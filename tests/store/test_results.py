@@ -109,6 +109,7 @@ async def test_results_are_read_as_they_were_written(store: Store) -> None:
 
 async def test_saving_nothing_does_nothing(store: Store) -> None:
     await store.save(RUN, [])
+    assert await store.runs(limit=5) == []
 
 
 async def test_a_recorded_transcript_is_stored_once(store: Store) -> None:

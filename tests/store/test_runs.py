@@ -235,3 +235,4 @@ async def test_a_run_that_ended_can_be_claimed_at_once(store: Store, state: RunS
     await store.claim(RUN, this_process("a"), NOON)
     await store.set_state(RUN, state)
     await store.claim(RUN, this_process("b"), NOON)
+    assert (await store.run(RUN)).id == RUN

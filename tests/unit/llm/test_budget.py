@@ -84,6 +84,7 @@ def test_no_limit_is_no_limit() -> None:
     spending = Spending(Allowance(), lambda: 0.0)
     spending.settle(Usage(prompt_tokens=10**9, completion_tokens=10**9), 1e9)
     spending.reserve()
+    assert spending.spent.tokens == 2 * 10**9
 
 
 def a_spec(provider: Provider, model: str, base_url: str = "https://h") -> ModelSpec:
