@@ -173,10 +173,12 @@ def wait_for(port: int) -> None:
     raise RuntimeError("the server did not start")
 
 
-class Connection(asyncio.Protocol):
-    """Answers every model with one body and every judge with another, after a latency that `/ctl?latency_us=N` sets."""
+class Answering(asyncio.Protocol):
+    """A connection that gives every request an answer, some time later. Nothing more: it must cost little."""
 
-    latency = 0.0
+    def answered(self, head: bytes, body: bytes) -> tuple[float, bytes]:
+        """Seconds to wait, and the whole response."""
+        raise NotImplementedError
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -190,15 +192,24 @@ class Connection(asyncio.Protocol):
         if not end or len(body) < int(length or 0):
             return
         self._received = b""
+        latency, answer = self.answered(head, body)
+        asyncio.get_running_loop().call_later(latency, self._transport.write, answer)
+
+
+class Connection(Answering):
+    """Answers every model with one body and every judge with another, after a latency that `/ctl?latency_us=N` sets."""
+
+    latency = 0.0
+
+    def answered(self, head: bytes, body: bytes) -> tuple[float, bytes]:
         if b"/ctl?latency_us=" in head:
             Connection.latency = int(head.partition(b"latency_us=")[2].split()[0]) / 1e6
         said = VERDICT if b'"model":"judge-' in body else ANSWER
-        answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(said), said)
-        asyncio.get_running_loop().call_later(Connection.latency, self._transport.write, answer)
+        return Connection.latency, b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(said), said)
 
 
-async def serve(port: int) -> None:
-    server = await asyncio.get_running_loop().create_server(Connection, "127.0.0.1", port, backlog=4096)
+async def serve(port: int, kind: type[Answering] = Connection) -> None:
+    server = await asyncio.get_running_loop().create_server(kind, "127.0.0.1", port, backlog=4096)
     await server.serve_forever()
 
 

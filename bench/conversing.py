@@ -21,7 +21,7 @@ import aiohttp
 import msgspec
 
 from assay.services.options import RunOptions
-from bench.calling import wait_for
+from bench.calling import Answering, serve, wait_for
 from bench.live import Took, ran
 
 CASES = 1_000
@@ -148,32 +148,16 @@ RESPONSES = tuple(
 )
 
 
-class Connection(asyncio.Protocol):
+class Connection(Answering):
     """Answers by the number of the turn, after the latency."""
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
-        self._received = b""
-
-    def data_received(self, data: bytes) -> None:
-        self._received += data
-        head, end, body = self._received.partition(b"\r\n\r\n")
-        length = head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0]
-        if not end or len(body) < int(length or 0):
-            return
-        self._received = b""
+    def answered(self, head: bytes, body: bytes) -> tuple[float, bytes]:
         turn = int(body.partition(b'"turn":')[2].partition(b",")[0].strip(b" }"))
-        asyncio.get_running_loop().call_later(LATENCY, self._transport.write, RESPONSES[turn - 1])
-
-
-async def serve(port: int) -> None:
-    server = await asyncio.get_running_loop().create_server(Connection, "127.0.0.1", port, backlog=4096)
-    await server.serve_forever()
+        return LATENCY, RESPONSES[turn - 1]
 
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
-        asyncio.run(serve(int(sys.argv[1])))
+        asyncio.run(serve(int(sys.argv[1]), Connection))
     else:
         main()
