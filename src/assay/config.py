@@ -54,6 +54,25 @@ class PanelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     settings: dict[str, CallSettings] = field(default_factory=dict)
 
 
+class ServiceSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`service:`, what `assay serve` and `assay worker` may do for those who ask. `target` is used where a request names
+    none, `bots` says which target reaches which agent; both are names under `targets:`. `judges` may be asked for
+    besides the default; `hosts` are those that requests may send the service to (names, addresses or networks).
+    `bot_service` is where descriptions of agents are fetched that nobody wrote here, with `{id}` in its place."""
+
+    target: str = ""
+    bots: dict[str, str] = field(default_factory=dict)
+    judges: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    bot_service: str = ""
+    bot_service_key: str = ""
+    runs: int = 4
+    runs_per_agent: int = 2
+    largest_body: int = 64 * 1024 * 1024
+    origins: tuple[str, ...] = ()
+    host_names: tuple[str, ...] = ()
+
+
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What `assay.yaml` may say. Paths in it are relative to its folder; a contract is a JSON Schema or its path;
     prices are in USD for a million tokens."""
@@ -80,6 +99,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     rates: dict[str, Rates] = field(default_factory=dict)
     retry: Patience = Patience()
     gates: tuple[str, ...] = ()
+    service: ServiceSettings = ServiceSettings()
 
 
 def load(folder: Path, environ: Mapping[str, str], file: Path | None = None) -> Settings:

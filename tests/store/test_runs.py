@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
-from pathlib import Path
 
 import pytest
 
@@ -116,7 +115,7 @@ async def test_runs_are_filtered_by_agent_and_state(store: Store) -> None:
     await store.create_run(a_run(numbered(1), agent="shop"))
     await store.create_run(a_run(numbered(2), agent="shop", state=RunState.COMPLETED))
     await store.create_run(a_run(numbered(3), agent="bank", state=RunState.COMPLETED))
-    found = await store.runs(agent_id="shop", state=RunState.COMPLETED)
+    found = await store.runs(agent_id="shop", states=[RunState.COMPLETED])
     assert [run.id for run in found] == [numbered(2)]
 
 
@@ -194,9 +193,9 @@ class Clock:
         return self.now
 
 
-async def test_a_run_whose_process_is_gone_is_shown_as_interrupted(tmp_path: Path) -> None:
+async def test_a_run_whose_process_is_gone_is_shown_as_interrupted(location: str) -> None:
     clock = Clock()
-    async with await Store.open(tmp_path / "assay.db", clock=clock) as store:
+    async with await Store.open(location, clock=clock) as store:
         await store.create_run(a_run())
         await store.claim(RUN, "elsewhere/1/2/3", NOON)
         await store.set_state(RUN, RunState.RUNNING, started_at=NOON)
@@ -206,8 +205,8 @@ async def test_a_run_whose_process_is_gone_is_shown_as_interrupted(tmp_path: Pat
         assert (await store.run(RUN)).state is RunState.RUNNING
         clock.now = NOON + timedelta(seconds=111)
         assert (await store.run(RUN)).state is RunState.INTERRUPTED
-        assert [run.id for run in await store.runs(state=RunState.INTERRUPTED)] == [RUN]
-        assert await store.runs(state=RunState.RUNNING) == []
+        assert [run.id for run in await store.runs(states=[RunState.INTERRUPTED])] == [RUN]
+        assert await store.runs(states=[RunState.RUNNING]) == []
         await store.heartbeat(RUN)
         assert (await store.run(RUN)).state is RunState.RUNNING
 

@@ -10,6 +10,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from alembic import command
+from alembic.config import Config
 from msgspec.structs import replace
 from sqlalchemy import Connection, create_engine
 
@@ -125,12 +127,13 @@ async def test_a_store_of_the_first_schema_is_brought_to_the_newest(tmp_path: Pa
     async with await Store.open(new) as store:
         await store.create_run(a_run())
         await store.save(RUN, [a_result()])
-    with closing(sqlite3.connect(new)) as connection, connection:
-        connection.execute("DROP INDEX ix_results_run_id_fault")
-        connection.execute("ALTER TABLE results DROP COLUMN fault")
-    set_revision(new, "0001")
+    engine = create_engine(f"sqlite:///{new}")
+    with engine.begin() as begun:
+        command.downgrade(settings(begun), "0001")
+    engine.dispose()
     async with await Store.open(new) as store:
         assert await store.results(RUN) == [a_result()]
+        assert (await store.run(RUN)).counts.passed == 1
         blamed = Fault(party=Party.SIMULATOR, reason="it made up an order number")
         await store.save(RUN, [replace(a_result(), fault=blamed)])
         assert (await store.summary(RUN)).faults == {"simulator": 1}
@@ -202,16 +205,18 @@ asyncio.run(main())
     assert ran.stdout == "[]\n"
 
 
-def test_a_downgrade_of_the_first_leaves_nothing(tmp_path: Path) -> None:
+def test_going_back_to_the_beginning_leaves_nothing(tmp_path: Path) -> None:
     path = tmp_path / "assay.db"
     migrated(path)
     engine = create_engine(f"sqlite:///{path}")
     with engine.begin() as connection:
-        _downgraded(connection)
+        command.downgrade(settings(connection), "base")
     engine.dispose()
     assert schema_of(path) == {}
 
 
-def _downgraded(connection: Connection) -> None:
-    for table in ("scores", "results", "cases", "runs"):
-        connection.exec_driver_sql(f"DROP TABLE {table}")
+def settings(connection: Connection) -> Config:
+    made = Config()
+    made.set_main_option("script_location", str(MIGRATIONS))
+    made.attributes["connection"] = connection
+    return made

@@ -53,7 +53,7 @@ async def _runs(
 ) -> Sequence[Run | Summary]:
     """The runs with their counts; or, `full`, with all that was counted."""
     async with await work.store(read_only=True) as store:
-        runs = await store.runs(limit=limit, agent_id=agent_id, state=state)
+        runs = await store.runs(limit=limit, agent_id=agent_id, states=[state] if state else ())
         return [await gated(store, await store.summary(run.id)) for run in runs] if full else runs
 
 

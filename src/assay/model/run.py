@@ -22,6 +22,8 @@ class RunState(Enum):
     FAILED = "failed"
     INTERRUPTED = "interrupted"
     OUT_OF_BUDGET = "out_of_budget"
+    PAUSED = "paused"
+    CANCELLED = "cancelled"
 
 
 class DatasetPin(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -121,3 +123,4 @@ class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
     completed_at: datetime | None = None
     error: str = ""
     spent: Spent | None = None
+    organization_id: str = ""

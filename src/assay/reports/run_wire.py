@@ -17,7 +17,7 @@ from assay.reports.gates import gate_shape
 from assay.reports.sentence import rate_of, sentence
 
 # The shape knows four states. An interrupted run is not running, and whoever polls for an end must see one: it is
-# `failed` there, and the added `state` says that it can be resumed.
+# `failed` there, and the added `state` says that it can be resumed. One that is paused waits to be worked on.
 STATUS = {
     RunState.PENDING: "pending",
     RunState.RUNNING: "running",
@@ -25,6 +25,8 @@ STATUS = {
     RunState.FAILED: "failed",
     RunState.INTERRUPTED: "failed",
     RunState.OUT_OF_BUDGET: "failed",
+    RunState.PAUSED: "pending",
+    RunState.CANCELLED: "failed",
 }
 
 

@@ -46,17 +46,19 @@ def new_run(plan: Plan, name: str, now: datetime) -> Run:
 
 
 class Work(Struct, frozen=True, kw_only=True):
-    """A run to execute: its plan, who is told of its Results, what it has spent, and which attempts to make again."""
+    """A run to execute: its plan, who is told of its Results, what it has spent, which attempts to make
+    again, and who has taken it already ("" where nobody has)."""
 
     plan: Plan
     progress: Progress
     spent: Callable[[], Spent | None] = lambda: None
     again: Collection[int] = ()
+    owner: str = ""
 
 
 async def execute(store: Store, run: Run, work: Work) -> Run:
     """Make every attempt that has no Result yet (and those to make again), saving as they come; the run as it is."""
-    await store.claim(run.id, this_process(uuid4().hex), utc_now())
+    await store.claim(run.id, work.owner or this_process(uuid4().hex), utc_now())
     plan, unreached = work.plan, False
     done = await store.finished(run.id) - set(work.again)
     todo, left = todos(plan.survey.cases(), plan.lanes, done), plan.total - len(done)

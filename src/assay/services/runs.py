@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +18,11 @@ from assay.model.summary import Summary
 from assay.services.aiming import Ground, aim_of, chat_models, simulator_model
 from assay.services.answers import Answers, earlier_answers, read_answers
 from assay.services.gating import gated
-from assay.services.judging import Wanted, judging
+from assay.services.hosting.materials import Materials, written_down
+from assay.services.judging import Judging, Wanted, judging
 from assay.services.options import RunOptions, options_of
 from assay.services.piped import kept
-from assay.services.planning import CONCURRENCY, Given, plan, read_given
+from assay.services.planning import CONCURRENCY, Given, Plan, plan, read_given
 from assay.services.pooling import Pool, conversations, stored_conversations
 from assay.services.readying import ready
 from assay.services.running import Progress, Work, check_same, errored, execute, left_out, new_run, utc_now
@@ -44,25 +47,43 @@ async def start(work: Workplace, options: RunOptions, watch: Watching) -> Summar
     """Plan, create and execute a run. Nothing is stored when the plan is refused."""
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(await work.store())
-        options = await _lasting(work, store, options)
-        judge = await stack.enter_async_context(judging(wanted(work, options)))
-        record = stack.enter_context(Recording(options.record_judge))
         began = utc_now()
-        answers = await _answers(work, store, options)
-        given = replace(read_given(options, answers), judging=judge, record=record, now=lambda: began)
-        made = plan(options, work.kit, replace(given, ground=ground(work), pool=_pool(work, options)))
+        made, judge, name = await _planned(work, store, options, began, stack)
         await stack.enter_async_context(ready(made.lanes))
-        run = new_run(made, options.name, began)
+        run = new_run(made, name, began)
         await store.create_run(run)
         progress = watch(Started(run, 0, made.warnings))
         await execute(store, run, Work(plan=made, progress=progress, spent=judge.spent))
         return await gated(store, await store.summary(run.id))
 
 
-async def _lasting(work: Workplace, store: Store, options: RunOptions) -> RunOptions:
-    """With files that can be read again: the datasets themselves, or what came through a pipe or from an earlier run. A
-    run over what was said in another is named after that one."""
+async def prepare(work: Workplace, store: Store, options: RunOptions) -> Started:
+    """Plan a run that somebody else will carry out. Nothing is stored, and nobody was asked anything."""
+    async with AsyncExitStack() as stack:
+        began = utc_now()
+        made, _, name = await _planned(work, store, options, began, stack)
+        return Started(new_run(made, name, began), 0, made.warnings)
+
+
+async def _planned(
+    work: Workplace, store: Store, options: RunOptions, began: datetime, stack: AsyncExitStack
+) -> tuple[Plan, Judging, str]:
+    """The plan, its judge, which is open as long as `stack` is, and the name of the run."""
+    lasting, materials = await _lasting(work, store, options)
+    judge = await stack.enter_async_context(judging(wanted(work, lasting)))
+    record = stack.enter_context(Recording(lasting.record_judge))
+    answers = await _answers(work, store, lasting)
+    given = replace(read_given(lasting, answers), judging=judge, record=record, now=lambda: began)
+    given = replace(given, ground=ground(work), pool=_pool(work, lasting))
+    made = await asyncio.to_thread(plan, lasting, work.kit, given)
+    return replace(made, pins=materials.referred(made.pins)), judge, lasting.name
+
+
+async def _lasting(work: Workplace, store: Store, options: RunOptions) -> tuple[RunOptions, Materials]:
+    """With files that can be read again: the datasets themselves, or what came through a pipe, from an earlier run or
+    from the service's documents. A run over what was said in another is named after that one."""
     simulation, folder = work.kit.dialects["simulation"], work.data_folder / "conversations"
+    options, materials = await written_down(store, options, work.data_folder / "documents")
     lasting: list[str] = []
     named: list[str] = []
     for path in options.datasets:
@@ -74,7 +95,7 @@ async def _lasting(work: Workplace, store: Store, options: RunOptions) -> RunOpt
             path = kept(path, work.data_folder / "piped")
             lasting.append(conversations(path, simulation, folder) if options.criteria_from else path)
     name = options.name or (named[0] if len(named) == len(lasting) == 1 else "")
-    return replace(options, datasets=tuple(lasting), name=name)
+    return replace(options, datasets=tuple(lasting), name=name), materials
 
 
 def _pool(work: Workplace, options: RunOptions) -> Pool | None:
@@ -126,6 +147,7 @@ class Again(Struct, frozen=True, kw_only=True):
     trace: Path | None = None
     record_judge: Path | None = None
     gates: tuple[str, ...] = ()
+    owner: str = ""
 
 
 async def go_on(work: Workplace, name: str, watch: Watching, again: Again | None = None) -> Summary:
@@ -144,6 +166,13 @@ async def retry(work: Workplace, name: str, watch: Watching, again: Again | None
         return await _once_more(work, store, run, watch, again or Again(), await errored(store, run))
 
 
+async def carry_out(
+    work: Workplace, store: Store, run: Run, owner: str, positions: set[int], watch: Watching
+) -> Summary:
+    """What a worker does with a run that it has taken: the attempts that have no Result, and those at `positions`."""
+    return await _once_more(work, store, run, watch, Again(owner=owner), positions)
+
+
 async def _once_more(
     work: Workplace, store: Store, run: Run, watch: Watching, again: Again, positions: set[int]
 ) -> Summary:
@@ -151,6 +180,7 @@ async def _once_more(
     pinned = options_of(run.pins, run.name)
     budget = pinned.budget if again.budget is None else again.budget
     options = replace(pinned, budget=budget, cache=again.cache, trace=again.trace)
+    options, materials = await written_down(store, options, work.data_folder / "documents")
     async with AsyncExitStack() as stack:
         judge = await stack.enter_async_context(judging(wanted(work, options, run.spent)))
         record = stack.enter_context(Recording(again.record_judge))
@@ -165,14 +195,15 @@ async def _once_more(
             ground=ground(work),
             pool=_pool(work, options),
         )
-        made = plan(options, work.kit, given)
-        check_same(run, made.pins)
+        made = await asyncio.to_thread(plan, options, work.kit, given)
+        check_same(run, materials.referred(made.pins))
         if made.total != run.counts.total:
             raise Conflict(f"run {run.id} has {run.counts.total} attempts, its files now give {made.total}")
         await stack.enter_async_context(ready(made.lanes))
         done = len(await store.finished(run.id)) - len(positions)
         progress = watch(Started(run, done, made.warnings))
-        await execute(store, run, Work(plan=made, progress=progress, spent=judge.spent, again=positions))
+        doing = Work(plan=made, progress=progress, spent=judge.spent, again=positions, owner=again.owner)
+        await execute(store, run, doing)
     return await gated(store, await store.summary(run.id), again.gates)
 
 

@@ -51,12 +51,14 @@ def stale(state: RunState, owner: str | None, heartbeat_at: datetime | None, now
 
 
 def _machine() -> str:
-    """Process ids mean something only on the same machine and in the same namespace (containers share host names)."""
+    """Process ids mean something only on the same machine and in the same namespace. Containers share host names, and
+    the first namespace has the same number everywhere: the boot's own id tells machines apart."""
     try:
         namespace = os.readlink("/proc/self/ns/pid")
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except OSError:
-        namespace = ""
-    return f"{socket.gethostname()}/{namespace}"
+        namespace = boot = ""
+    return f"{socket.gethostname()}/{boot}/{namespace}"
 
 
 def _exists(pid: int) -> bool:

@@ -2,39 +2,41 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
-from sqlalchemy import Connection
+from assay.errors import ConfigInvalid, NotFound
+from assay.store.addresses import Server, place
+from assay.store.database import Database
+from assay.store.sqlite import SqliteDatabase, set_up_file
+from assay.store.upgrading import behind, bring_up, check_server, found_revision
 
-from assay.errors import ConfigInvalid
-from assay.store.database import Database, check_file, make_folder, place
-from assay.store.upgrading import behind, bring_up, found_revision
-
-PAGE_BYTES = 8192
-"""Results are some kilobytes each; SQLite's own 4096 splits most of them."""
-
+DRIVER = ("asyncpg", "greenlet")
 Step = Callable[[Database], Awaitable[None]]
 
 
 async def open_database(location: str | Path, *, read_only: bool, wait: float) -> Database:
-    path = place(location)
-    if read_only:
-        check_file(path)
-        return await _opened(Database.at(path, mode=_reading_mode(path), wait=wait), _inspect)
-    make_folder(path)
-    if path.exists():
-        check_file(path)
-    return await _opened(Database.at(path, mode="rwc", wait=wait), _prepare)
+    return await _opened(connect(location, read_only=read_only, wait=wait), _inspect if read_only else _prepare)
 
 
-def _reading_mode(path: Path) -> str:
-    """A WAL database needs files beside it even to be read. Where none can be made nobody is writing it either, and it
-    can be read as it is, unless a writer left some behind."""
-    left = path.with_name(path.name + "-wal")
-    return "ro" if os.access(path.parent, os.W_OK) or left.exists() else "immutable"
+def connect(location: str | Path, *, read_only: bool, wait: float) -> Database:
+    """The way to a database, whatever its schema."""
+    match place(location):
+        case Path() as path:
+            return SqliteDatabase.at(path, read_only=read_only, wait=wait)
+        case Server() as server:
+            return _postgres(server, read_only=read_only, wait=wait)
+
+
+def _postgres(server: Server, *, read_only: bool, wait: float) -> Database:
+    """Its driver is an extra, and loaded only for those who have a PostgreSQL."""
+    if missing := [name for name in DRIVER if find_spec(name) is None]:
+        raise ConfigInvalid(f"{server.where}: PostgreSQL needs {' and '.join(missing)}: pip install 'assay[server]'")
+    made: Database = import_module("assay.store.postgres").PostgresDatabase.at(server, read_only=read_only, wait=wait)
+    return made
 
 
 async def _opened(database: Database, step: Step) -> Database:
@@ -47,22 +49,21 @@ async def _opened(database: Database, step: Step) -> Database:
 
 
 async def _prepare(database: Database) -> None:
-    if not await _current(database):
-        await database.outside(_set_up_file)
-        await database.write(bring_up, database.path)
-
-
-def _set_up_file(connection: Connection) -> None:
-    connection.exec_driver_sql(f"PRAGMA page_size = {PAGE_BYTES}")
-    connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+    if database.path is None:
+        await database.read(check_server, database.where)
+    found = await database.read(found_revision, database.where)
+    if found is None or behind(found, database.where):
+        if database.path:
+            await database.outside(set_up_file)
+        await database.write(bring_up, database.where)
 
 
 async def _inspect(database: Database) -> None:
-    if not await _current(database):
-        raise ConfigInvalid(f"{database.path} is from an older Assay and cannot be upgraded while it is only read")
-
-
-async def _current(database: Database) -> bool:
-    """Whether the schema is ours; False: it is missing or behind."""
-    found = await database.read(found_revision, database.path)
-    return found is not None and not behind(found, database.path)
+    found = await database.read(found_revision, database.where)
+    if found is None:
+        raise NotFound(f"there are no runs in {database.where} yet; `assay run` makes some")
+    if behind(found, database.where):
+        raise ConfigInvalid(
+            f"{database.where} is from an older Assay and cannot be upgraded while it is only read; "
+            "`assay db upgrade` does that"
+        )

@@ -20,9 +20,22 @@ from sqlalchemy import (
     TypeDecorator,
     text,
 )
+from sqlalchemy.ext.compiler import compiles
 
-HEAD = "0002"
+HEAD = "0003"
 """The newest revision in migrations/versions; revisions are numbers, so older and newer can be told apart."""
+
+VERDICTS = ("passed", "failed", "errored", "skipped")
+
+
+class Words(Text):
+    """Text whose order is that of its code points on every database, whatever language a server is set to."""
+
+
+@compiles(Words, "postgresql")
+def _in_order_of_code_points(*_: object, **__: object) -> str:
+    # Only where a column is made: the type's own `collation` would stand beside every value, too.
+    return 'TEXT COLLATE "C"'
 
 
 def as_text(moment: datetime) -> str:
@@ -36,7 +49,7 @@ def as_text(moment: datetime) -> str:
 class Moment(TypeDecorator[datetime]):
     """A time, kept as text."""
 
-    impl = Text
+    impl = Words
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> str | None:
@@ -59,20 +72,26 @@ revision = Table("alembic_version", metadata, Column("version_num", String(32), 
 runs = Table(
     "runs",
     metadata,
-    Column("id", Text, primary_key=True),
-    Column("name", Text, nullable=False),
-    Column("agent_id", Text, nullable=False),
-    Column("state", Text, nullable=False),
+    Column("id", Words, primary_key=True),
+    Column("name", Words, nullable=False),
+    Column("agent_id", Words, nullable=False),
+    Column("state", Words, nullable=False),
     Column("created_at", Moment, nullable=False),
     Column("started_at", Moment),
     Column("completed_at", Moment),
     Column("heartbeat_at", Moment),
-    Column("owner", Text),
+    Column("owner", Words),
     Column("total", Integer, nullable=False),
-    Column("error", Text, nullable=False),
+    Column("error", Words, nullable=False),
     Column("spent", LargeBinary),
     Column("format", Integer, nullable=False),
     Column("body", LargeBinary, nullable=False),
+    Column("organization_id", Words, nullable=False, server_default=""),
+    # Counted as results are written, so that a list of runs need not look at any result.
+    *(Column(verdict, Integer, nullable=False, server_default="0") for verdict in VERDICTS),
+    # What a summary is made of, once the run has ended; cleared when a result is written after that.
+    Column("groups", LargeBinary),
+    Index(None, "organization_id", "created_at", "id"),
     Index(None, "created_at", "id"),
     Index(None, "name", "created_at"),
     Index(None, "agent_id", "created_at"),
@@ -81,8 +100,8 @@ runs = Table(
 cases = Table(
     "cases",
     metadata,
-    Column("run_id", Text, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
-    Column("case_id", Text, primary_key=True),
+    Column("run_id", Words, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    Column("case_id", Words, primary_key=True),
     Column("position", Integer, nullable=False),
     Column("format", Integer, nullable=False),
     Column("body", LargeBinary, nullable=False),
@@ -92,18 +111,18 @@ cases = Table(
 results = Table(
     "results",
     metadata,
-    Column("id", Text, primary_key=True),
-    Column("run_id", Text, ForeignKey("runs.id", ondelete="CASCADE"), nullable=False),
-    Column("case_id", Text, nullable=False),
-    Column("candidate", Text, nullable=False),
+    Column("id", Words, primary_key=True),
+    Column("run_id", Words, ForeignKey("runs.id", ondelete="CASCADE"), nullable=False),
+    Column("case_id", Words, nullable=False),
+    Column("candidate", Words, nullable=False),
     Column("repeat", Integer, nullable=False),
     Column("position", Integer, nullable=False),
-    Column("verdict", Text, nullable=False),
+    Column("verdict", Words, nullable=False),
     Column("duration_ms", Float),
     Column("created_at", Moment),
     Column("format", Integer, nullable=False),
     Column("body", LargeBinary, nullable=False),
-    Column("fault", Text),
+    Column("fault", Words),
     Index(None, "run_id", "position", unique=True),
     Index(None, "run_id", "verdict", "position", "candidate"),
     Index(None, "run_id", "case_id"),
@@ -116,18 +135,18 @@ results = Table(
 scores = Table(
     "scores",
     metadata,
-    Column("run_id", Text, primary_key=True),
+    Column("run_id", Words, primary_key=True),
     Column("position", Integer, primary_key=True),
     Column("ordinal", Integer, primary_key=True),
-    Column("candidate", Text, nullable=False),
-    Column("name", Text, nullable=False),
-    Column("part_id", Text),
-    Column("scope", Text),
-    Column("outcome", Text, nullable=False),
+    Column("candidate", Words, nullable=False),
+    Column("name", Words, nullable=False),
+    Column("part_id", Words),
+    Column("scope", Words),
+    Column("outcome", Words, nullable=False),
     Column("value", Float),
     Column("scale_low", Float, nullable=False),
     Column("scale_high", Float),
-    Column("direction", Text),
+    Column("direction", Words),
     Column("pass_mark", Float),
     Index(
         "ix_scores_summary",

@@ -15,6 +15,7 @@ from assay.model.result import Result
 from assay.model.run import Run, RunState, Spent
 from assay.model.summary import Summary
 from assay.model.verdict import Verdict
+from assay.model.within import EVERYWHERE, Within
 from assay.store.database import WAIT_SECONDS, Database
 from assay.store.opening import open_database
 from assay.store.queries import columns as column_queries
@@ -24,7 +25,11 @@ from assay.store.queries import tolls as toll_queries
 from assay.store.queries.columns import Attempts, Face, Measured, PartOutcome
 from assay.store.queries.earlier import earlier
 from assay.store.queries.tolls import PartGrade, Toll
-from assay.store.summary import summarise
+from assay.store.service.documents import Documents
+from assay.store.service.keys import Keys
+from assay.store.service.logs import Answers, AuditLog
+from assay.store.service.queue import Queue
+from assay.store.summary import settle, summarise
 from assay.store.writing import Batch, write
 
 LIVE = (RunState.PENDING, RunState.RUNNING)
@@ -40,6 +45,11 @@ class Store:
     def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
         self._database = database
         self._clock = clock
+        self.documents = Documents(database, clock)
+        self.queue = Queue(database, clock)
+        self.keys = Keys(database, clock)
+        self.answers = Answers(database, clock)
+        self.audit = AuditLog(database)
 
     @classmethod
     async def open(
@@ -50,7 +60,7 @@ class Store:
         clock: Callable[[], datetime] = utc_now,
         wait: float = WAIT_SECONDS,
     ) -> Self:
-        """The store at a path or `sqlite:///` address. Made where there is none, and brought up to date where it is
+        """The store at a path, a `sqlite:///` or a `postgresql://` address. Made where there is none, and brought up to date where it is
         older, unless it is only to be read."""
         return cls(await open_database(location, read_only=read_only, wait=wait), clock)
 
@@ -64,8 +74,14 @@ class Store:
         await self._database.close()
 
     @property
-    def path(self) -> Path:
+    def path(self) -> Path | None:
+        """The file; None where the store is on a server."""
         return self._database.path
+
+    @property
+    def where(self) -> str:
+        """The place, as a person may see it."""
+        return self._database.where
 
     async def create_run(self, run: Run) -> None:
         await self._database.write(run_queries.create, run)
@@ -89,7 +105,7 @@ class Store:
             changes = {"heartbeat_at": self._clock(), "completed_at": None, "error": "", **changes}
         else:
             changes["owner"] = None
-        await self._database.write(run_queries.change, run_id, {"state": state.value, **changes})
+        await self._database.write(_change, run_id, state, {"state": state.value, **changes})
 
     async def run(self, run_id: str) -> Run:
         return await self._database.read(run_queries.one, run_id, self._clock())
@@ -104,10 +120,18 @@ class Store:
         limit: int = 20,
         before: str | None = None,
         agent_id: str | None = None,
-        state: RunState | None = None,
+        states: Sequence[RunState] = (),
+        within: Within = EVERYWHERE,
     ) -> list[Run]:
         """Newest first; `before` is the `cursor` of the last run already seen."""
-        wanted = run_queries.Wanted(limit=limit, before=before, agent_id=agent_id, state=state)
+        wanted = run_queries.Wanted(
+            limit=limit,
+            before=before,
+            agent_id=agent_id,
+            states=tuple(states),
+            organization_id=within.organization_id,
+            agent_ids=within.agent_ids,
+        )
         return await self._database.read(run_queries.several, wanted, self._clock())
 
     async def delete_run(self, run_id: str) -> None:
@@ -203,6 +227,12 @@ class Store:
     async def earlier_run(self, text: str, run: Run) -> Run:
         """The run before this one that an id, a name, `latest` or an agent's id means."""
         return await self._database.read(earlier, text, run, self._clock())
+
+
+def _change(connection: Connection, run_id: str, state: RunState, changes: dict[str, Any]) -> None:
+    run_queries.change(connection, run_id, changes)
+    if state not in LIVE:
+        settle(connection, run_id)
 
 
 def _columns(connection: Connection, run_id: str) -> tuple[Attempts, list[Measured]]:

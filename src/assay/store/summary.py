@@ -1,22 +1,27 @@
-"""The summary of a run, counted by the database over indexed columns alone: no body is read, however many there are."""
+"""The summary of a run, counted by the database over indexed columns alone: no body is read, however many there are.
+That of a run that has ended is counted once."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import Connection, Select, func, select, update
 
 from assay.model.run import Counts, Run
 from assay.model.score import Direction, Scale, Why
 from assay.model.summary import GraderSummary, Summary, Tally
 from assay.model.verdict import Verdict
-from assay.store.queries.runs import Numbers, one, tally
-from assay.store.schema import results, scores
+from assay.store.queries.runs import one, tally
+from assay.store.schema import results, runs, scores
+
+Numbers = Mapping[str, Mapping[Verdict, int]]
+"""How many results of each verdict, by candidate."""
 
 CRITERIA = ("criteria", "weighted_criteria")
 RULES = "rubric"
@@ -77,17 +82,38 @@ def faults(run_id: str) -> Select[Any]:
     return select(results.c.fault, func.count()).where(*blamed).group_by(results.c.fault).order_by(results.c.fault)
 
 
-def summarise(connection: Connection, run_id: str, now: datetime) -> Summary:
+class Counted(Struct, frozen=True):
+    """What a summary is made of: verdicts by candidate, scores in groups, and who was answerable."""
+
+    numbers: dict[str, dict[Verdict, int]]
+    groups: list[Group]
+    faults: dict[str, int]
+
+
+def counted(connection: Connection, run_id: str) -> Counted:
+    """Counted now, over every result."""
     numbers: dict[str, dict[Verdict, int]] = {}
     for candidate, verdict, number in connection.execute(verdicts(run_id)):
         numbers.setdefault(candidate, {})[Verdict(verdict)] = number
-    total: Counter[Verdict] = Counter()
-    for found in numbers.values():
-        total.update(found)
-    run = one(connection, run_id, now, {run_id: total})
     groups = [Group(*found) for found in connection.execute(grouped(run_id))]
     blamed = {str(party): int(number) for party, number in connection.execute(faults(run_id))}
-    return replace(summary_of(run, numbers, groups), faults=blamed)
+    return Counted(numbers, groups, blamed)
+
+
+def settle(connection: Connection, run_id: str) -> None:
+    """Count once and keep it: the run has ended, and is looked at more often than it changes."""
+    kept = msgspec.json.encode(counted(connection, run_id))
+    connection.execute(update(runs).where(runs.c.id == run_id).values(groups=kept))
+
+
+def summarise(connection: Connection, run_id: str, now: datetime) -> Summary:
+    run = one(connection, run_id, now)
+    kept = connection.scalar(select(runs.c.groups).where(runs.c.id == run_id))
+    found = counted(connection, run_id) if kept is None else _counted(kept)
+    return replace(summary_of(run, found.numbers, found.groups), faults=found.faults)
+
+
+_counted = msgspec.json.Decoder(Counted).decode
 
 
 def summary_of(run: Run, numbers: Numbers, groups: Sequence[Group]) -> Summary:

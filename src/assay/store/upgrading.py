@@ -4,42 +4,67 @@ for one that is behind."""
 from __future__ import annotations
 
 import importlib
+from datetime import UTC, datetime
 from pathlib import Path
 
-from sqlalchemy import Connection, insert, inspect, select
+from sqlalchemy import Connection, DateTime, func, insert, inspect, select
 
 from assay.errors import ConfigInvalid
-from assay.store.schema import HEAD, metadata, revision
+from assay.store.lease import LEASE
+from assay.store.schema import HEAD, revision
+from assay.store.service_schema import every_table
 
 MIGRATIONS = Path(__file__).parent / "migrations"
+LOCK = 0x4153534159
+"""Ours among a server's advisory locks: ASSAY in ASCII."""
+CLOCKS_APART = LEASE / 2
+"""Leases are judged by each machine's own clock."""
 
 
-def found_revision(connection: Connection, path: Path) -> str | None:
+def found_revision(connection: Connection, where: str) -> str | None:
     """The revision of the schema; None for an empty database."""
     tables = inspect(connection).get_table_names()
     if revision.name in tables:
         return connection.scalar(select(revision.c.version_num)) or "none"
     if tables:
-        raise ConfigInvalid(f"{path} is a database of another program (it holds {', '.join(sorted(tables)[:5])})")
+        raise ConfigInvalid(f"{where} is a database of another program (it holds {', '.join(sorted(tables)[:5])})")
     return None
 
 
-def bring_up(connection: Connection, path: Path) -> None:
+def bring_up(connection: Connection, where: str) -> None:
     """Make or upgrade the schema, inside the transaction of `connection`."""
-    found = found_revision(connection, path)
+    if connection.dialect.name == "postgresql":
+        # Several may open it at once: the first makes the tables, and the others find them made.
+        connection.execute(select(func.pg_advisory_xact_lock(LOCK)))
+    found = found_revision(connection, where)
     if found is None:
-        metadata.create_all(connection)
+        every_table().create_all(connection)
         connection.execute(insert(revision).values(version_num=HEAD))
-    elif behind(found, path):
+    elif behind(found, where):
         upgrade(connection)
 
 
-def behind(found: str, path: Path) -> bool:
+def check_server(connection: Connection, where: str) -> None:
+    """Refuse a server on which texts or leases would go wrong."""
+    encoding, now = connection.execute(
+        select(func.current_setting("server_encoding"), func.clock_timestamp(type_=DateTime(timezone=True)))
+    ).one()
+    if encoding != "UTF8":
+        raise ConfigInvalid(f"{where} has the encoding {encoding}; expected UTF8: `createdb -E UTF8 -T template0 NAME`")
+    apart = abs(datetime.now(UTC) - now)
+    if apart > CLOCKS_APART:
+        raise ConfigInvalid(
+            f"{where}: the clocks of this machine and of the server are {apart.total_seconds():.0f} s apart, "
+            "and who runs a run is told by them; set them right"
+        )
+
+
+def behind(found: str, where: str) -> bool:
     """Whether a schema is older than ours. A newer one is refused: we do not know what it means."""
     if not found.isdecimal():
-        raise ConfigInvalid(f"{path} has the schema revision {found!r}, which is none of Assay's")
+        raise ConfigInvalid(f"{where} has the schema revision {found!r}, which is none of Assay's")
     if int(found) > int(HEAD):
-        raise ConfigInvalid(f"{path} is from a newer Assay (schema {found}, this one knows {HEAD}): upgrade Assay")
+        raise ConfigInvalid(f"{where} is from a newer Assay (schema {found}, this one knows {HEAD}): upgrade Assay")
     return int(found) < int(HEAD)
 
 

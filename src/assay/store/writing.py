@@ -3,7 +3,8 @@ in column order, which costs a fraction of SQLAlchemy's own binding and stores t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from hashlib import sha1
@@ -11,7 +12,7 @@ from math import isfinite
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, Dialect, Table, bindparam, delete, func, select, update
+from sqlalchemy import Connection, Dialect, Table, Update, bindparam, delete, func, select, update
 from sqlalchemy.exc import IntegrityError
 
 from assay.errors import Conflict, NotFound
@@ -35,7 +36,7 @@ OUTCOMES: dict[bool | None, str] = {True: "passed", False: "failed", None: "unma
 class Batch:
     """The values of some results, ready for the driver."""
 
-    __slots__ = ("cases", "positions", "results", "scores")
+    __slots__ = ("cases", "numbers", "positions", "results", "scores")
 
     def __init__(self, run_id: str, given: Sequence[Result]) -> None:
         namespace = UUID(run_id).bytes
@@ -43,6 +44,7 @@ class Batch:
         self.results: list[Values] = []
         self.scores: list[Values] = []
         self.positions = [result.position for result in given]
+        self.numbers = Counter(VERDICTS[result.verdict] for result in given)
         for result in given:
             try:
                 self._add(run_id, namespace, result)
@@ -95,35 +97,58 @@ def result_key(namespace: bytes, case_id: str, candidate: str, repeat: int) -> s
 
 def write(connection: Connection, run_id: str, batch: Batch, now: datetime) -> None:
     """Store a batch. Writing it twice changes nothing."""
-    beat = connection.execute(update(runs).where(runs.c.id == run_id).values(heartbeat_at=now))
+    # First, and of one and the same line: whoever else writes results of this run waits here until we are done.
+    beat = connection.execute(update(runs).where(runs.c.id == run_id).values(heartbeat_at=now, groups=None))
     if not beat.rowcount:
         raise NotFound(f"there is no run {run_id}; it may have been deleted")
     dialect = connection.dialect
+    fresh = not _some_written(connection, run_id, batch.positions)
     connection.exec_driver_sql(_upsert(dialect, cases), list(batch.cases.values()))
     try:
         connection.exec_driver_sql(_upsert(dialect, results), batch.results)
     except IntegrityError as error:
         raise Conflict(f"run {run_id} has another result at one of these positions: its plan has changed") from error
-    _forget_scores(connection, run_id, batch.positions)
+    if not fresh:
+        _forget_scores(connection, run_id, batch.positions)
     if batch.scores:
         connection.exec_driver_sql(_upsert(dialect, scores), batch.scores)
+    connection.execute(_counted(run_id, batch.numbers) if fresh else recounted(run_id))
 
 
 def _forget_scores(connection: Connection, run_id: str, positions: Sequence[int]) -> None:
     """Scores of an earlier attempt may be more in number than those of the new one."""
-    # Most batches are new: one look is cheaper than one delete for each result.
+    old = delete(scores).where(scores.c.run_id == run_id, scores.c.position == bindparam("old"))
+    connection.execute(old, [{"old": position} for position in positions])
+
+
+def _some_written(connection: Connection, run_id: str, positions: Sequence[int]) -> bool:
+    """Whether there may be results at these positions. Most batches are new: one look between the first and the last
+    is cheaper than one for each."""
     near = (run_id, min(positions), max(positions))
-    if connection.exec_driver_sql(_first_score(connection.dialect), near).scalar() is not None:
-        old = delete(scores).where(scores.c.run_id == run_id, scores.c.position == bindparam("old"))
-        connection.execute(old, [{"old": position} for position in positions])
+    return connection.exec_driver_sql(_first_written(connection.dialect), near).scalar() is not None
 
 
 @lru_cache
-def _first_score(dialect: Dialect) -> str:
-    """The first position of a run between two that has a score."""
-    near = scores.c.position.between(bindparam("low"), bindparam("high"))
-    found = select(func.min(scores.c.position)).where(scores.c.run_id == bindparam("run"), near)
+def _first_written(dialect: Dialect) -> str:
+    """The first position of a run between two that has a result."""
+    near = results.c.position.between(bindparam("low"), bindparam("high"))
+    found = select(func.min(results.c.position)).where(results.c.run_id == bindparam("run"), near)
     return str(found.compile(dialect=dialect))
+
+
+def _counted(run_id: str, numbers: Mapping[str, int]) -> Update:
+    """The run with results that it did not have."""
+    more = {verdict: runs.c[verdict] + number for verdict, number in numbers.items()}
+    return update(runs).where(runs.c.id == run_id).values(more)
+
+
+def recounted(run_id: str) -> Update:
+    """The run with its results counted anew."""
+    counted = {
+        verdict: select(func.count()).where(results.c.run_id == run_id, results.c.verdict == verdict).scalar_subquery()
+        for verdict in VERDICTS.values()
+    }
+    return update(runs).where(runs.c.id == run_id).values(counted)
 
 
 @lru_cache

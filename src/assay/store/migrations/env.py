@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from alembic import context
 
-from assay.store.schema import metadata
+from assay.store.service_schema import every_table
 
 context.configure(
     connection=context.config.attributes["connection"],
-    target_metadata=metadata,
+    target_metadata=every_table(),
     # SQLite cannot alter most things in place: Alembic copies the table instead.
     render_as_batch=True,
 )

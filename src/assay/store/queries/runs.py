@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from difflib import get_close_matches
 from typing import Any
@@ -10,7 +10,7 @@ from uuid import UUID
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import Connection, Select, Text, delete, func, insert, select, tuple_, update
+from sqlalchemy import Connection, Select, Text, delete, insert, select, tuple_, update
 from sqlalchemy.exc import IntegrityError
 
 from assay.errors import Conflict, InputError, NotFound
@@ -19,15 +19,12 @@ from assay.model.run import Counts, Run, RunState, Spent
 from assay.model.verdict import Verdict
 from assay.store.bodies import encode, read_pins
 from assay.store.lease import held, stale
-from assay.store.schema import Moment, as_text, results, runs, scores
+from assay.store.schema import Moment, as_text, runs, scores
 
 LATEST = "latest"
 SHORTEST_PREFIX = 4
 NEAREST_AMONG = 500
 """How many recent runs are looked at for names like one that was not found."""
-
-Numbers = Mapping[str, Mapping[Verdict, int]]
-"""How many results of each verdict, by run."""
 
 newest_first = (runs.c.created_at.desc(), runs.c.id.desc())
 
@@ -52,6 +49,7 @@ def create(connection: Connection, run: Run) -> None:
         "error": run.error,
         "format": FORMAT,
         "body": encode(run.pins),
+        "organization_id": run.organization_id,
     }
     try:
         connection.execute(insert(runs).values(values))
@@ -85,16 +83,13 @@ def claim(connection: Connection, run_id: str, owner: str, now: datetime) -> Non
         raise Conflict(f"run {run_id} was taken by another process just now")
 
 
-def load(connection: Connection, statement: Select[Any], now: datetime, counts: Numbers | None = None) -> list[Run]:
-    """The runs that a statement on `runs` selects, with their counts as they are now (unless they are given)."""
-    found = connection.execute(statement).all()
-    if counts is None:
-        counts = _counts(connection, [each.id for each in found])
-    return [_run(each, counts.get(each.id, {}), now) for each in found]
+def load(connection: Connection, statement: Select[Any], now: datetime) -> list[Run]:
+    """The runs that a statement on `runs` selects, with their counts as they are now."""
+    return [_run(found, now) for found in connection.execute(statement)]
 
 
-def one(connection: Connection, run_id: str, now: datetime, counts: Numbers | None = None) -> Run:
-    found = load(connection, select(runs).where(runs.c.id == run_id), now, counts)
+def one(connection: Connection, run_id: str, now: datetime) -> Run:
+    found = load(connection, select(runs).where(runs.c.id == run_id), now)
     if not found:
         raise NotFound(f"there is no run {run_id}")
     return found[0]
@@ -106,7 +101,9 @@ class Wanted(Struct, frozen=True, kw_only=True):
     limit: int
     before: str | None = None
     agent_id: str | None = None
-    state: RunState | None = None
+    states: tuple[RunState, ...] = ()
+    organization_id: str | None = None
+    agent_ids: tuple[str, ...] | None = None
 
 
 def several(connection: Connection, wanted: Wanted, now: datetime) -> list[Run]:
@@ -116,7 +113,7 @@ def several(connection: Connection, wanted: Wanted, now: datetime) -> list[Run]:
     before = wanted.before
     while len(found) < wanted.limit:
         page = load(connection, _page(wanted, before), now)
-        found += [run for run in page if wanted.state in (None, run.state)]
+        found += [run for run in page if not wanted.states or run.state in wanted.states]
         if len(page) < wanted.limit:
             break
         before = cursor(page[-1])
@@ -131,8 +128,12 @@ def _page(wanted: Wanted, before: str | None) -> Select[Any]:
         statement = statement.where(tuple_(runs.c.created_at, runs.c.id) < last)
     if wanted.agent_id is not None:
         statement = statement.where(runs.c.agent_id == wanted.agent_id)
-    if wanted.state is not None:
-        stored = {wanted.state, RunState.RUNNING} if wanted.state is RunState.INTERRUPTED else {wanted.state}
+    if wanted.organization_id is not None:
+        statement = statement.where(runs.c.organization_id == wanted.organization_id)
+    if wanted.agent_ids is not None:
+        statement = statement.where(runs.c.agent_id.in_(wanted.agent_ids))
+    if wanted.states:
+        stored = {*wanted.states, *((RunState.RUNNING,) if RunState.INTERRUPTED in wanted.states else ())}
         statement = statement.where(runs.c.state.in_(sorted(state.value for state in stored)))
     return statement
 
@@ -185,18 +186,6 @@ def _missing(connection: Connection, text: str) -> str:
     return f"there is no run, run name or agent {text!r}{short}{hint}"
 
 
-def _counts(connection: Connection, run_ids: Sequence[str]) -> Numbers:
-    statement = (
-        select(results.c.run_id, results.c.verdict, func.count())
-        .where(results.c.run_id.in_(run_ids))
-        .group_by(results.c.run_id, results.c.verdict)
-    )
-    counts: dict[str, dict[Verdict, int]] = {}
-    for run_id, verdict, number in connection.execute(statement) if run_ids else ():
-        counts.setdefault(run_id, {})[Verdict(verdict)] = number
-    return counts
-
-
 def tally(total: int, numbers: Mapping[Verdict, int]) -> Counts:
     return Counts(
         total=max(total, sum(numbers.values())),
@@ -207,8 +196,9 @@ def tally(total: int, numbers: Mapping[Verdict, int]) -> Counts:
     )
 
 
-def _run(found: Any, numbers: Mapping[Verdict, int], now: datetime) -> Run:
+def _run(found: Any, now: datetime) -> Run:
     state = RunState(found.state)
+    numbers = {verdict: getattr(found, verdict.value) for verdict in Verdict}
     return Run(
         id=found.id,
         name=found.name,
@@ -220,6 +210,7 @@ def _run(found: Any, numbers: Mapping[Verdict, int], now: datetime) -> Run:
         completed_at=found.completed_at,
         error=found.error,
         spent=None if found.spent is None else msgspec.json.decode(found.spent, type=Spent),
+        organization_id=found.organization_id,
     )
 
 

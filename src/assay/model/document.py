@@ -1,0 +1,54 @@
+"""A Document: something with a name and versions that never change. Rubrics, test sets, question sets, uploaded
+datasets, descriptions of agents and lists of graders are kept as documents."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import Enum
+
+from msgspec import Struct
+
+DELETED = " (deleted)"
+
+
+class DocumentKind(Enum):
+    """What a document is."""
+
+    RUBRIC = "rubric"
+    TEST_SET = "test_set"
+    QUESTION_SET = "question_set"
+    DATASET = "dataset"
+    AGENT = "agent"
+    GRADERS = "graders"
+
+
+class Edition(Struct, frozen=True, kw_only=True):
+    """One version, as it was written. `dialect` is the file shape of an uploaded dataset."""
+
+    version: int
+    body: bytes
+    sha256: str
+    created_at: datetime
+    author: str = ""
+    note: str = ""
+    dialect: str = ""
+
+
+class Document(Struct, frozen=True, kw_only=True):
+    """A document with one of its versions; `latest` is the number of the newest."""
+
+    id: str
+    kind: DocumentKind
+    agent_id: str
+    name: str
+    latest: int
+    created_at: datetime
+    updated_at: datetime
+    edition: Edition
+    organization_id: str = ""
+    deleted_at: datetime | None = None
+
+    @property
+    def label(self) -> str:
+        """Its name, as runs that used it show it."""
+        return self.name + (DELETED if self.deleted_at else "")

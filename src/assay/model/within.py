@@ -1,0 +1,24 @@
+"""How much of a store somebody may see: one organisation, some of its agents, or everything."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class Within(Struct, frozen=True, kw_only=True):
+    """None: any. What belongs to no agent is seen only by those who may see all of them."""
+
+    organization_id: str | None = None
+    agent_ids: tuple[str, ...] | None = None
+
+    @property
+    def home(self) -> str:
+        """The organisation that what they make belongs to."""
+        return self.organization_id or ""
+
+    def sees(self, organization_id: str, agent_id: str) -> bool:
+        ours = self.organization_id is None or self.organization_id == organization_id
+        return ours and (self.agent_ids is None or agent_id in self.agent_ids)
+
+
+EVERYWHERE = Within()

@@ -1,0 +1,115 @@
+"""Documents as files, where a run can read them: `document:KIND/ID@VERSION` names one, and any worker can write it
+down. The content decides the file's name, so that it is written once and never changes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from hashlib import sha256
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from assay.errors import ConfigInvalid, NotFound
+from assay.model.document import Document, DocumentKind
+from assay.model.run import Pins
+from assay.services.hosting.questions import DIALECT, as_dataset
+from assay.services.hosting.shapes import file_of
+from assay.services.options import RunOptions
+from assay.services.paths import stored
+from assay.store.store import Store
+
+PREFIX = "document:"
+_REFERENCE = re.compile(r"document:(?P<kind>[a-z_]+)/(?P<id>[^@]+)@(?P<version>[1-9][0-9]*)")
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+ENDINGS = {"golden": ".json", "test-set": ".json", "legal": ".jsonl", "explain": ".jsonl"}
+
+
+class Reference(Struct, frozen=True):
+    """One version of one document."""
+
+    kind: DocumentKind
+    id: str
+    version: int
+
+    def __str__(self) -> str:
+        return f"{PREFIX}{self.kind.value}/{self.id}@{self.version}"
+
+
+def is_reference(text: str) -> bool:
+    return text.startswith(PREFIX)
+
+
+def read_reference(text: str) -> Reference:
+    found = _REFERENCE.fullmatch(text)
+    kinds = [kind.value for kind in DocumentKind]
+    if found is None or found["kind"] not in kinds:
+        raise NotFound(f"{text!r} names no document; expected document:KIND/ID@VERSION, KIND one of {', '.join(kinds)}")
+    return Reference(DocumentKind(found["kind"]), found["id"], int(found["version"]))
+
+
+def reference_to(document: Document) -> Reference:
+    return Reference(document.kind, document.id, document.edition.version)
+
+
+class Materials(Struct, frozen=True):
+    """The files that were written down for a run, with what they are."""
+
+    files: dict[str, str]
+
+    def referred(self, pins: Pins) -> Pins:
+        """The pins with references in place of the files, which lie elsewhere on every machine."""
+        datasets = tuple(replace(pin, path=self.files.get(pin.path, pin.path)) for pin in pins.datasets)
+        pooled = pins.criteria_from and replace(
+            pins.criteria_from, path=self.files.get(pins.criteria_from.path, pins.criteria_from.path)
+        )
+        return replace(pins, datasets=datasets, criteria_from=pooled)
+
+
+async def written_down(store: Store, options: RunOptions, folder: Path) -> tuple[RunOptions, Materials]:
+    """The options with files in place of references. A deleted document's versions can still be read."""
+    files: dict[str, str] = {}
+
+    async def file(text: str) -> str:
+        if not is_reference(text):
+            return text
+        wanted = read_reference(text)
+        document = await store.documents.get(wanted.kind, wanted.id, wanted.version, deleted=True)
+        path = await asyncio.to_thread(on_disk, document, folder)
+        files[stored(path)] = text
+        return str(path)
+
+    datasets = tuple([await file(path) for path in options.datasets])
+    single = {name: await file(getattr(options, name)) for name in ("rubric", "agent", "criteria_from")}
+    return replace(options, datasets=datasets, **single), Materials(files)
+
+
+def on_disk(document: Document, folder: Path) -> Path:
+    content = as_dataset(document) if document.kind is DocumentKind.QUESTION_SET else file_of(document)
+    shown = _UNSAFE.sub("-", document.name)[:60].strip("-.") or document.kind.value
+    path = folder / sha256(content).hexdigest()[:32] / (Path(shown).stem + _ending(document, content))
+    if path.is_file() and path.stat().st_size == len(content):
+        return path
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _write(path, content)
+    except OSError as error:
+        raise ConfigInvalid(f"{path.parent} cannot be written: {error.strerror}") from error
+    return path
+
+
+def _write(path: Path, content: bytes) -> None:
+    """All of it or nothing: another worker may be reading it."""
+    with NamedTemporaryFile(dir=path.parent, delete=False) as file:
+        file.write(content)
+    os.replace(file.name, path)
+
+
+def _ending(document: Document, content: bytes) -> str:
+    dialect = DIALECT if document.kind is DocumentKind.QUESTION_SET else document.edition.dialect
+    if dialect in ENDINGS or not dialect:
+        return ENDINGS.get(dialect, ".json")
+    return ".jsonl" if content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") else ".csv"

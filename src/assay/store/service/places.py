@@ -1,0 +1,21 @@
+"""Where a list goes on: the time and the id of the last thing already seen."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from assay.errors import InputError
+
+
+def read_place(text: str) -> tuple[datetime, str]:
+    """The time and the id in a cursor."""
+    at, _, key = text.partition("~")
+    try:
+        moment = msgspec.convert(at, datetime)
+    except msgspec.ValidationError:
+        raise InputError(f"{text!r} is not a place in a list: use the cursor of the page before") from None
+    if moment.tzinfo is None:
+        raise InputError(f"{text!r} is not a place in a list: its time has no zone")
+    return moment, key
