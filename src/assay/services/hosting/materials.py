@@ -17,7 +17,7 @@ from assay.errors import ConfigInvalid, NotFound
 from assay.model.document import Document, DocumentKind
 from assay.model.run import Pins
 from assay.services.hosting.questions import DIALECT, as_dataset
-from assay.services.hosting.shapes import file_of
+from assay.services.hosting.shapes import body_of, file_of
 from assay.services.options import RunOptions
 from assay.services.paths import stored
 from assay.store.store import Store
@@ -88,7 +88,8 @@ async def written_down(store: Store, options: RunOptions, folder: Path) -> tuple
 
 
 def on_disk(document: Document, folder: Path) -> Path:
-    content = as_dataset(document) if document.kind is DocumentKind.QUESTION_SET else file_of(document)
+    asked = document.kind is DocumentKind.QUESTION_SET
+    content = as_dataset(document.name, body_of(document)) if asked else file_of(document)
     shown = _UNSAFE.sub("-", document.name)[:60].strip("-.") or document.kind.value
     path = folder / sha256(content).hexdigest()[:32] / (Path(shown).stem + _ending(document, content))
     if path.is_file() and path.stat().st_size == len(content):

@@ -7,17 +7,14 @@ from typing import Any
 
 import msgspec
 
-from assay.model.document import Document
-
 Json = dict[str, Any]
 DIALECT = "legal"
 SCHEMA = "legal_eval_v1"
 
 
-def as_dataset(document: Document) -> bytes:
+def as_dataset(name: str, body: Json) -> bytes:
     """The question set as lines of a dataset."""
-    body = msgspec.json.decode(document.edition.body, type=Json)
-    lines = [msgspec.json.encode(_line(document.name, each)) for each in body.get("questions", ())]
+    lines = [msgspec.json.encode(_line(name, each)) for each in body.get("questions", ())]
     return b"".join(line + b"\n" for line in lines)
 
 

@@ -1,0 +1,193 @@
+"""The paths that every versioned document has: list, create, read, change, delete, versions, differences, restoring."""
+
+# No postponed annotations here: what a body looks like is known only when the routes of a kind are made.
+from typing import Annotated, Any, TypeVar
+
+from fastapi import APIRouter, Header, Path, Query, Request
+from msgspec import Struct
+from pydantic import BaseModel
+from starlette.responses import Response
+
+from assay.api.access import Caller, Hosted, Reader, Writer
+from assay.api.errors import Answer, Refused
+from assay.api.paging import PAGE_HEADERS, Cursor, Limit, page, place_in
+from assay.api.strict import StrictRoute
+from assay.api.wire.base import Key, Name, errors
+from assay.api.wire.test_sets import DifferenceShape
+from assay.model.document import Document, DocumentKind
+from assay.services.hosting import library
+from assay.services.hosting.differences import differences
+from assay.services.hosting.shapes import body_of, whole
+from assay.store.service.documents import Listing, cursor
+
+Given = TypeVar("Given", bound=BaseModel)
+
+Responses = dict[int | str, dict[str, Any]]
+ETAG: dict[str, Any] = {"ETag": {"description": "The version, for If-Match", "schema": {"type": "string"}}}
+IfMatch = Annotated[
+    str | None,
+    Header(alias="If-Match", description='The ETag that was read, such as `"3"`: 412 where it is older than that'),
+]
+Id = Annotated[Key, Path()]
+Version = Annotated[int, Path(ge=1, le=2**31 - 1)]
+
+
+class Shelf(Struct, frozen=True):
+    """One kind of document: where its paths are, and its shapes."""
+
+    kind: DocumentKind
+    path: str
+    given: type[BaseModel]
+    shape: type[BaseModel]
+
+
+def shape_of(document: Document) -> dict[str, Any]:
+    """The published shape, with who wrote this version and why."""
+    edition = document.edition
+    return {
+        **whole(document),
+        "author": edition.author or None,
+        "note": edition.note or None,
+        "latest_version": document.latest,
+        "deleted": document.deleted_at is not None,
+    }
+
+
+def answer(document: Document, status: int = 200) -> Answer:
+    return Answer(shape_of(document), status_code=status, headers={"ETag": f'"{document.edition.version}"'})
+
+
+def expected_version(if_match: str | None) -> int | None:
+    """The version in an If-Match; None where none was sent, or any will do."""
+    if if_match is None or if_match.strip() == "*":
+        return None
+    text = if_match.strip().removeprefix("W/").strip('"')
+    if not text.isascii() or not text.isdecimal() or len(text) > 9:
+        raise Refused(
+            412, "precondition_failed", f"If-Match {if_match!r} is no version of this document: read it again"
+        )
+    return int(text)
+
+
+def change_of(given: BaseModel, asking: Caller) -> library.Change:
+    body = given.model_dump(mode="json", exclude_unset=True)
+    return library.Change(body=body, author=asking.name, note=body.get("note") or "")
+
+
+def shelf_router(shelf: Shelf) -> APIRouter:
+    router = APIRouter(prefix=shelf.path, tags=[shelf.path.strip("/")], route_class=StrictRoute)
+    _reading(router, shelf)
+    _versions(router, shelf)
+    _writing(router, shelf, shelf.given)
+    return router
+
+
+def _reading(router: APIRouter, shelf: Shelf) -> None:
+    shape: Any = shelf.shape
+    listed: Responses = {200: {"model": list[shape], "headers": PAGE_HEADERS}}
+
+    @router.get("", responses={**listed, **errors()}, summary="List, newest first")
+    async def several(
+        request: Request,
+        asking: Reader,
+        host: Hosted,
+        agent_id: Annotated[Key | None, Query()] = None,
+        name: Annotated[Name | None, Query()] = None,
+        limit: Limit = 50,
+        cursor: Cursor = None,
+    ) -> Response:
+        listing = Listing(limit=limit, before=place_in(cursor), agent_id=agent_id, name=name)
+        found = await host.store.documents.several(shelf.kind, listing, asking.within)
+        return page(request, [shape_of(each) for each in found], _further(found, limit))
+
+    @router.get(
+        "/{id}", responses={200: {"model": shape, "headers": ETAG}, **errors(404)}, summary="The newest version"
+    )
+    async def newest(id: Id, asking: Reader, host: Hosted) -> Response:
+        return answer(await host.store.documents.get(shelf.kind, id, within=asking.within))
+
+
+def _further(found: list[Document], limit: int) -> str | None:
+    return cursor(found[-1]) if len(found) == limit else None
+
+
+def _versions(router: APIRouter, shelf: Shelf) -> None:
+    shape: Any = shelf.shape
+    listed: Responses = {200: {"model": list[shape], "headers": PAGE_HEADERS}}
+
+    @router.get("/{id}/versions", responses={**listed, **errors(404)}, summary="Every version, newest first")
+    async def versions(
+        request: Request, id: Id, asking: Reader, host: Hosted, limit: Limit = 50, cursor: Cursor = None
+    ) -> Response:
+        before = place_in(cursor)
+        if before is not None and not before.isdecimal():
+            raise Refused(422, "invalid", "this cursor is of another list")
+        last = None if before is None else int(before)
+        found = await host.store.documents.versions(shelf.kind, id, limit=limit, before=last, within=asking.within)
+        further = str(found[-1].edition.version) if len(found) == limit else None
+        return page(request, [shape_of(each) for each in found], further)
+
+    @router.get("/{id}/versions/{version}", responses={200: {"model": shape}, **errors(404)}, summary="One version")
+    async def one(id: Id, version: Version, asking: Reader, host: Hosted) -> Response:
+        found = await host.store.documents.get(shelf.kind, id, version, within=asking.within, deleted=True)
+        return answer(found)
+
+    differing: Responses = {200: {"model": list[DifferenceShape]}, **errors(404)}
+
+    @router.get("/{id}/versions/{a}/diff/{b}", responses=differing, summary="What changed between two versions")
+    async def diff(id: Id, a: Version, b: Version, asking: Reader, host: Hosted) -> Response:
+        old, new = [
+            await host.store.documents.get(shelf.kind, id, version, within=asking.within, deleted=True)
+            for version in (a, b)
+        ]
+        return Answer(list(differences(body_of(old), body_of(new))))
+
+
+def _writing(router: APIRouter, shelf: Shelf, given: type[Given]) -> None:
+    shape: Any = shelf.shape
+    made = {"model": shape, "headers": ETAG}
+
+    @router.post("", status_code=201, responses={201: made, **errors(409)}, summary="Create, at version 1")
+    async def create(asking: Writer, host: Hosted, body: given) -> Response:  # type: ignore[valid-type]
+        created = await library.add(host, shelf.kind, change_of(body, asking), asking.within)
+        return answer(created, 201)
+
+    @router.put("/{id}", responses={200: made, **errors(404, 409, 412)}, summary="Change: makes the next version")
+    async def change(
+        id: Id,
+        asking: Writer,
+        host: Hosted,
+        body: given,  # type: ignore[valid-type]
+        if_match: IfMatch = None,
+    ) -> Response:
+        expected = expected_version(if_match)
+        await require(host, shelf.kind, id, asking, expected)
+        return answer(await library.change(host, shelf.kind, id, change_of(body, asking), asking.within, expected))
+
+    @router.post(
+        "/{id}/versions/{version}/restore",
+        status_code=201,
+        responses={201: made, **errors(404, 409)},
+        summary="An old version again, as the newest",
+    )
+    async def restore(id: Id, version: Version, asking: Writer, host: Hosted) -> Response:
+        change = library.Change(body={}, author=asking.name)
+        return answer(await library.restore(host, shelf.kind, id, version, change, asking.within), 201)
+
+    @router.delete("/{id}", status_code=204, responses={204: {}, **errors(404, 409, 412)}, summary="Delete")
+    async def delete(id: Id, asking: Writer, host: Hosted, if_match: IfMatch = None) -> Response:
+        """Runs that used it can still read their version, labelled "(deleted)"."""
+        expected = expected_version(if_match)
+        await require(host, shelf.kind, id, asking, expected)
+        await host.store.documents.delete(shelf.kind, id, expected=expected, within=asking.within)
+        return Response(status_code=204)
+
+
+async def require(host: Hosted, kind: DocumentKind, id: str, asking: Caller, expected: int | None) -> None:
+    """412 where the document is not at the version that was read."""
+    if expected is None:
+        return
+    found = await host.store.documents.get(kind, id, within=asking.within)
+    if found.latest != expected:
+        detail = f"this document is at version {found.latest}, not {expected}: somebody else changed it; read it again"
+        raise Refused(412, "precondition_failed", detail)

@@ -1,0 +1,1 @@
+"""The shapes of the API as OpenAPI shows them."""

@@ -1,0 +1,52 @@
+"""What all shapes share: text that every database can hold, times in UTC, the shape of an error."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+NO_NUL = r"^[^\x00]*$"
+Text = Annotated[str, StringConstraints(pattern=NO_NUL, max_length=100_000)]
+Name = Annotated[str, StringConstraints(pattern=NO_NUL, max_length=300)]
+Key = Annotated[str, StringConstraints(pattern=r"^[^\x00/@\s]+$", min_length=1, max_length=200)]
+Moment = Annotated[datetime, Field(description="UTC, with its suffix", examples=["2026-11-15T09:30:00Z"])]
+Json = dict[str, Any]
+
+
+class Shape(BaseModel):
+    """Something the service answers."""
+
+    model_config = ConfigDict(extra="allow", protected_namespaces=())
+
+
+class Given(BaseModel):
+    """Something a caller sends: what it does not know is refused, not ignored."""
+
+    model_config = ConfigDict(extra="forbid", protected_namespaces=())
+
+
+class ProblemShape(Shape):
+    """One thing that is wrong with what was sent."""
+
+    code: str
+    field: str
+    message: str
+    line: int | None = None
+    hint: str | None = None
+
+
+class ErrorShape(Shape):
+    """Every error of the API."""
+
+    error: str = Field(examples=["not_found"])
+    detail: str = Field(examples=["there is no rubric 7c9e6679-7425-40de-944b-e07fc1f90ae7"])
+    problems: list[ProblemShape] | None = None
+
+
+def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The errors of an operation, for OpenAPI. Every operation may find the caller unknown, the request malformed or
+    too large, and the service out of order."""
+    always = (400, 401, 403, 408, 413, 415, 422, 429, 500, 503)
+    return {status: {"model": ErrorShape} for status in sorted({*always, *statuses})}
