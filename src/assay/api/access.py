@@ -35,14 +35,10 @@ OWNER = Caller("local", frozenset(Scope), EVERYWHERE)
 """Whoever sits at the machine that the service runs on, where no key is needed."""
 
 
-async def caller(
-    request: Request,
-    bearing: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
-    given: Annotated[str | None, Depends(header)],
-) -> Caller:
+async def identify(request: Request) -> Caller:
     """The caller of a request; 401 where a key is needed and none, or a wrong one, was sent."""
-    secret = bearing.credentials if bearing else given
-    if not secret:
+    secret = _secret(request)
+    if secret is None:
         if request.app.state.keys_needed:
             raise _unknown("a key is needed: send it as `Authorization: Bearer KEY`")
         return OWNER
@@ -52,6 +48,27 @@ async def caller(
         raise _unknown("this key is not known, or was revoked, or has expired")
     await _note_use(host, key)
     return Caller(key.name or key.id, frozenset(key.scopes), key.within)
+
+
+def _secret(request: Request) -> str | None:
+    """The key that was sent; None where none was."""
+    given = request.headers.get("authorization")
+    if given is None:
+        return request.headers.get("x-api-key")
+    kind, _, secret = given.partition(" ")
+    if kind.lower() != "bearer" or not secret.strip():
+        raise _unknown("send the key as `Authorization: Bearer KEY`")
+    return secret.strip()
+
+
+def caller(
+    request: Request,
+    bearing: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
+    given: Annotated[str | None, Depends(header)],
+) -> Caller:
+    """Whom the route has identified. The two schemes are asked for so that OpenAPI names them."""
+    found: Caller = request.state.caller
+    return found
 
 
 async def _note_use(host: Host, key: ApiKey) -> None:
@@ -67,10 +84,9 @@ def _unknown(detail: str) -> Refused:
 def needs(scope: Scope) -> Callable[..., Coroutine[Any, Any, Caller]]:
     """A dependency: the caller, who must have this scope (`admin` has all of them)."""
 
-    async def allowed(request: Request, asking: Annotated[Caller, Depends(caller)]) -> Caller:
+    async def allowed(asking: Annotated[Caller, Depends(caller)]) -> Caller:
         if scope not in asking.scopes and Scope.ADMIN not in asking.scopes:
             raise Refused(403, "forbidden", f"this key may not do that: it needs the scope {scope.value!r}")
-        request.state.caller = asking
         return asking
 
     return allowed

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from fastapi import APIRouter, FastAPI
 from msgspec import Struct
+from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp
 
 from assay.api import errors
-from assay.api.routes import documents
+from assay.api.around import Around, Limits
+from assay.api.counters import Counters
+from assay.api.idempotency import HEADER
+from assay.api.paging import NEXT
+from assay.api.routes import documents, health, runs
 from assay.api.routes.documents import Shelf
 from assay.api.wire import rubrics, test_sets
 from assay.model.document import DocumentKind
 from assay.services.hosting.host import Host
+from assay.services.hosting.viewing import Gallery
 from assay.version import __version__
 
 PREFIX = "/api/v1"
@@ -22,9 +29,11 @@ SHELVES = (
 
 
 class Access(Struct, frozen=True, kw_only=True):
-    """How the service is reached. `keys_needed`: nothing but health is answered without one."""
+    """How the service is reached. `keys_needed`: nothing but health is answered without one. `host_names` are those it
+    answers to; none: any."""
 
     keys_needed: bool = False
+    host_names: tuple[str, ...] = ()
 
 
 def create_app(host: Host, access: Access) -> FastAPI:
@@ -37,14 +46,34 @@ def create_app(host: Host, access: Access) -> FastAPI:
         redoc_url=None,
     )
     app.state.host = host
+    app.state.gallery = Gallery(host.store)
     app.state.keys_needed = access.keys_needed
+    app.state.counters = Counters()
     errors.install(app)
+    rules = host.rules
+    if rules.origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=list(rules.origins),
+            allow_methods=["GET", "POST", "PUT", "DELETE"],
+            allow_headers=["Authorization", "Content-Type", "If-Match", HEADER, "X-API-Key"],
+            expose_headers=["ETag", "Link", NEXT],
+        )
     app.include_router(_every_route())
     return app
+
+
+def service(host: Host, access: Access) -> ASGIApp:
+    """The application with everything around it, ready to be served."""
+    app = create_app(host, access)
+    limits = Limits(largest_body=host.rules.largest_body, hosts=access.host_names)
+    return Around(app, limits, app.state.counters)
 
 
 def _every_route() -> APIRouter:
     router = APIRouter(prefix=PREFIX)
     for shelf in SHELVES:
         router.include_router(documents.shelf_router(shelf))
+    for each in (runs.router, health.router, health.watched):
+        router.include_router(each)
     return router

@@ -1,20 +1,27 @@
-"""Reading bodies strictly: JSON as the standard has it (no NaN, no half characters, no endless nesting), or an error
-that says where it is wrong."""
+"""What is done around every request: who asks is found out first; bodies are read strictly, as the standard has JSON
+(no NaN, no half characters, no endless nesting); what may be sent twice is done once; what was written is noted."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Coroutine
+from datetime import UTC, datetime
 from typing import Any
+from uuid import uuid4
 
 import msgspec
 from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
 
+from assay.api.access import Caller, identify
 from assay.api.errors import Refused
+from assay.api.idempotency import done_once
+from assay.services.hosting.host import Host
+from assay.store.service.logs import Deed
 
 DEEPEST = 100
+READING = ("GET", "HEAD", "OPTIONS")
 
 
 class StrictRequest(Request):
@@ -27,16 +34,39 @@ class StrictRequest(Request):
 
 
 class StrictRoute(APIRoute):
-    """A route that reads its bodies so."""
+    """A route of somebody who is known."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         answer = super().get_route_handler()
 
-        async def strictly(request: Request) -> Response:
+        async def strictly(given: Request) -> Response:
+            request = StrictRequest(given.scope, given.receive)
+            request.state.caller = await identify(request)
             _check_type(request)
-            return await answer(StrictRequest(request.scope, request.receive))
+            # Here, because the framework takes whatever goes wrong while a body comes for one that cannot be parsed.
+            await request.body()
+            response = await done_once(request, answer)
+            if request.method not in READING:
+                await _note(request, response.status_code)
+            return response
 
         return strictly
+
+
+async def _note(request: Request, status: int) -> None:
+    host: Host = request.app.state.host
+    asking: Caller = request.state.caller
+    deed = Deed(
+        id=str(uuid4()),
+        organization_id=asking.within.home,
+        at=datetime.now(UTC),
+        actor=asking.name,
+        action=f"{request.method} {request.scope['route'].path}",
+        subject=request.url.path,
+        status=status,
+        request_id=getattr(request.state, "request_id", ""),
+    )
+    await host.store.audit.add(deed)
 
 
 def read_json(body: bytes) -> Any:
@@ -68,7 +98,7 @@ def too_deep(value: Any, most: int = DEEPEST) -> bool:
 
 def _check_type(request: Request) -> None:
     """A browser sends forms and plain text to any address without asking; JSON it does not."""
-    if request.method in ("GET", "HEAD", "OPTIONS", "DELETE"):
+    if request.method in READING:
         return
     given = request.headers.get("content-type", "")
     has_body = request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers

@@ -8,6 +8,7 @@ from enum import Enum
 
 from msgspec import Struct
 
+from assay.model.noise import Noise
 from assay.model.score import Direction, Scale
 
 Interval = tuple[float, float]
@@ -54,19 +55,20 @@ class Absence(Struct, frozen=True, kw_only=True):
 
 
 class Pairing(Struct, frozen=True, kw_only=True):
-    """What became of every case of both sides. total = paired + only_first + only_second + without: those that only
-    one side tried, and those that both tried and one or both could not judge (`absences` say why; a case may be in
-    two)."""
+    """What became of every case of both sides. total = paired + only_first + only_second + without + changed: those
+    that only one side tried, those that both tried and one or both could not judge (`absences` say why; a case may be
+    in two), and those that ask or expect something else on the second side."""
 
     paired: int = 0
     only_first: int = 0
     only_second: int = 0
     without: int = 0
+    changed: int = 0
     absences: tuple[Absence, ...] = ()
 
     @property
     def total(self) -> int:
-        return self.paired + self.only_first + self.only_second + self.without
+        return self.paired + self.only_first + self.only_second + self.without + self.changed
 
 
 class Difference(Struct, frozen=True, kw_only=True):
@@ -123,7 +125,8 @@ class Flip(Struct, frozen=True, kw_only=True):
     """A case that passes more often on one side than on the other (with one try each: it passed and failed).
 
     `case_id` is the first side's case, `other_id` the second's where it is another (groups of one run). `graders` are
-    the graders, rules and criteria (`rubric:ID`) that turned with it.
+    the graders, rules and criteria (`rubric:ID`) that turned with it. `changed`: the case itself is not the same on
+    both sides, so nothing is concluded from it.
     """
 
     case_id: str
@@ -131,6 +134,7 @@ class Flip(Struct, frozen=True, kw_only=True):
     second: Tries
     other_id: str = ""
     graders: tuple[str, ...] = ()
+    changed: bool = False
 
     @property
     def gained(self) -> bool:
@@ -205,7 +209,8 @@ class Flaky(Struct, frozen=True, kw_only=True):
 
 
 class Compared(Struct, frozen=True, kw_only=True):
-    """Two sides. `differences` are the family that `adjusted` allows for; the verdict is asked alone."""
+    """Two sides. `differences` are the family that `adjusted` allows for; the verdict is asked alone. `noise`: where
+    cases were repeated and judges asked several times, whose the disagreement is."""
 
     first: Side
     second: Side
@@ -214,6 +219,7 @@ class Compared(Struct, frozen=True, kw_only=True):
     flips: tuple[Flip, ...] = ()
     unlike: tuple[Unlike, ...] = ()
     flaky: tuple[Flaky, ...] = ()
+    noise: tuple[Noise, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property

@@ -51,4 +51,8 @@ class Document(Struct, frozen=True, kw_only=True):
     @property
     def label(self) -> str:
         """Its name, as runs that used it show it."""
-        return self.name + (DELETED if self.deleted_at else "")
+        return labelled(self.name, self.deleted_at)
+
+
+def labelled(name: str, deleted_at: datetime | None) -> str:
+    return name + (DELETED if deleted_at else "")

@@ -63,6 +63,7 @@ class Pins(Struct, frozen=True, kw_only=True, omit_defaults=True):
     rubric: Rubric | None = None
     rubric_sha256: str = ""
     agent: Agent | None = None
+    agent_id: str = ""
     component_scope: str = ""
     component_ids: tuple[str, ...] = ()
     filters: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -73,6 +74,11 @@ class Pins(Struct, frozen=True, kw_only=True, omit_defaults=True):
     gates: tuple[str, ...] = ()
     plugins: tuple[str, ...] = ()
     assay_version: str = ""
+
+    @property
+    def agent_key(self) -> str:
+        """The id of the agent: of the one that is described, or of one of which nothing but the id is known."""
+        return self.agent.id if self.agent else self.agent_id
 
 
 class Spent(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -59,13 +59,21 @@ class Simulation(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Party(Enum):
-    """Whose fault it is that a case did not pass."""
+    """Whose fault it is that a case did not pass: the words of the whole product. A run blames five of them as it goes;
+    `test_design` and `retrieval` take a look at the whole run (services/triage)."""
 
     AGENT = "agent"
+    EVALUATION = "evaluation"
+    TEST_DESIGN = "test_design"
+    RETRIEVAL = "retrieval"
     SIMULATOR = "simulator"
     ENVIRONMENT = "environment"
-    EVALUATION = "evaluation"
     JUDGE = "judge"
+
+    @property
+    def words(self) -> str:
+        """As people read it: `test design`."""
+        return self.value.replace("_", " ")
 
 
 class Fault(Struct, frozen=True, kw_only=True, omit_defaults=True):

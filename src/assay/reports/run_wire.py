@@ -3,6 +3,7 @@ and under their names; what Assay adds comes after them."""
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePath
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
@@ -30,6 +31,10 @@ STATUS = {
 }
 
 
+_DOCUMENT = re.compile(r"document:(?P<kind>[a-z_]+)/(?P<id>[^@]+)@[0-9]+")
+"""How a run is pinned to what the service keeps."""
+
+
 def evaluation_run(summary: Summary) -> dict[str, Any]:
     """The EvaluationRun, ready for JSON."""
     run = summary.run
@@ -41,7 +46,7 @@ def _progress(run: Run) -> dict[str, Any]:
     return {
         "run_id": run.id,
         "dataset_id": _dataset_id(pins),
-        "agent_id": pins.agent.id if pins.agent else None,
+        "agent_id": pins.agent_key or None,
         "status": STATUS[run.state],
         "total": counts.total,
         "completed": counts.completed,
@@ -75,7 +80,11 @@ def _test_set(pins: Pins) -> DatasetPin | None:
 
 
 def _dataset_id(pins: Pins) -> str:
-    """Of the content: the same files give the same id wherever they lie."""
+    """Of a dataset that the service keeps, its own; else of the content: the same files give the same id wherever they
+    lie."""
+    kept = _DOCUMENT.fullmatch(pins.datasets[0].path) if len(pins.datasets) == 1 else None
+    if kept and kept["kind"] != "test_set":
+        return kept["id"]
     own = pins.datasets[0].id if len(pins.datasets) == 1 and pins.datasets[0].dialect != World.TEST_SET else ""
     return own or _named_by("\n".join(pin.sha256 for pin in pins.datasets))
 

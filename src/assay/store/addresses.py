@@ -37,8 +37,18 @@ def place(location: str | Path) -> Path | Server:
 def shown(url: URL) -> str:
     """An address as it may be seen."""
     hidden = {name: "***" if name in SECRETS else value for name, value in url.query.items()}
-    # Folders of sockets are easier to read as they are.
-    return url.set(query=hidden).render_as_string(hide_password=True).replace("%2F", "/")
+    text = url.set(query=hidden).render_as_string(hide_password=True)
+    # Folders of sockets, and our own stars, are easier to read as they are.
+    return text.replace("%2F", "/").replace("%2A", "*")
+
+
+def without_password(server: Server) -> tuple[str, str]:
+    """The address for another program's command line, and the password for its environment."""
+    url = make_url(server.address)
+    asked = url.query.get("password", "")
+    kept = URL.create(url.drivername, url.username, None, url.host, url.port, url.database, url.query)
+    kept = kept.difference_update_query(["password"])
+    return kept.render_as_string(), url.password or (asked if isinstance(asked, str) else asked[-1])
 
 
 def _parsed(location: str) -> URL:

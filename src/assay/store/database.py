@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
-from sqlalchemy import Connection, Table
+from sqlalchemy import Connection, Table, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 WAIT_SECONDS = 30.0
@@ -21,6 +21,9 @@ Insert = sqlite.Insert | postgresql.Insert
 
 INSERTS: dict[str, Callable[[Table], Insert]] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 """The dialects whose `insert` knows ON CONFLICT."""
+
+LOCKS = 0x41_53_53_41_59 << 8
+"""Ours among a server's advisory locks: ASSAY in ASCII, and a number."""
 
 ELSEWHERE = "set ASSAY_DATABASE_URL to a place that can be written"
 
@@ -39,6 +42,12 @@ def once(do: F) -> F:
 
 def is_once(do: Callable[..., object]) -> bool:
     return getattr(do, "once", False)
+
+
+def alone(connection: Connection, number: int) -> None:
+    """Let only one transaction at a time be here, until it ends. A write of SQLite is alone already."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(select(func.pg_advisory_xact_lock(LOCKS + number)))
 
 
 class Database(Protocol):

@@ -22,6 +22,17 @@ async def open_database(location: str | Path, *, read_only: bool, wait: float) -
     return await _opened(connect(location, read_only=read_only, wait=wait), _inspect if read_only else _prepare)
 
 
+async def bring_up_to_date(location: str | Path, *, wait: float) -> tuple[str, str | None, str]:
+    """Where it is, its schema before, None where there was nothing, and its schema now."""
+    database = connect(location, read_only=False, wait=wait)
+    try:
+        before = await database.read(found_revision, database.where)
+        await _prepare(database)
+        return database.where, before, await database.read(found_revision, database.where) or ""
+    finally:
+        await database.close()
+
+
 def connect(location: str | Path, *, read_only: bool, wait: float) -> Database:
     """The way to a database, whatever its schema."""
     match place(location):

@@ -28,8 +28,8 @@ from assay.store.queries.tolls import PartGrade, Toll
 from assay.store.service.documents import Documents
 from assay.store.service.keys import Keys
 from assay.store.service.logs import Answers, AuditLog
-from assay.store.service.queue import Queue
-from assay.store.summary import settle, summarise
+from assay.store.service.queue import ENDED, Queue, end
+from assay.store.summary import Counted, counted, kept_counts, settle, summarise
 from assay.store.writing import Batch, write
 
 LIVE = (RunState.PENDING, RunState.RUNNING)
@@ -60,8 +60,8 @@ class Store:
         clock: Callable[[], datetime] = utc_now,
         wait: float = WAIT_SECONDS,
     ) -> Self:
-        """The store at a path, a `sqlite:///` or a `postgresql://` address. Made where there is none, and brought up to date where it is
-        older, unless it is only to be read."""
+        """The store at a path, a `sqlite:///` or a `postgresql://` address. Made where there is none, and brought up to
+        date where it is older, unless it is only to be read."""
         return cls(await open_database(location, read_only=read_only, wait=wait), clock)
 
     async def __aenter__(self) -> Self:
@@ -107,8 +107,8 @@ class Store:
             changes["owner"] = None
         await self._database.write(_change, run_id, state, {"state": state.value, **changes})
 
-    async def run(self, run_id: str) -> Run:
-        return await self._database.read(run_queries.one, run_id, self._clock())
+    async def run(self, run_id: str, within: Within = EVERYWHERE) -> Run:
+        return await self._database.read(run_queries.one_seen, run_id, within, self._clock())
 
     async def find_run(self, text: str) -> Run:
         """The run meant by an id, the beginning of one, a name, `latest`, or an agent's id (its latest completed)."""
@@ -196,6 +196,18 @@ class Store:
     async def summary(self, run_id: str) -> Summary:
         return await self._database.read(summarise, run_id, self._clock())
 
+    async def counted(self, run_ids: Sequence[str]) -> dict[str, Counted]:
+        """What was counted of runs that have ended; the others are missing."""
+        return await self._database.read(kept_counts, run_ids)
+
+    async def count(self, run_id: str) -> Counted:
+        """Counted now, however many results there are."""
+        return await self._database.read(counted, run_id)
+
+    async def found(self, result_ids: Sequence[str]) -> list[tuple[str, Result]]:
+        """Results by their ids alone, each with its run; what is not there is missing."""
+        return await self._database.read(result_queries.by_ids, result_ids)
+
     async def columns(self, run_id: str) -> tuple[Attempts, list[Measured]]:
         """Every result of a run, and every grader's and rule's grades, in columns; no body is read."""
         return await self._database.read(_columns, run_id)
@@ -233,6 +245,8 @@ def _change(connection: Connection, run_id: str, state: RunState, changes: dict[
     run_queries.change(connection, run_id, changes)
     if state not in LIVE:
         settle(connection, run_id)
+    if state.value in ENDED:
+        end(connection, run_id)
 
 
 def _columns(connection: Connection, run_id: str) -> tuple[Attempts, list[Measured]]:

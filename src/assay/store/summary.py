@@ -110,7 +110,16 @@ def summarise(connection: Connection, run_id: str, now: datetime) -> Summary:
     run = one(connection, run_id, now)
     kept = connection.scalar(select(runs.c.groups).where(runs.c.id == run_id))
     found = counted(connection, run_id) if kept is None else _counted(kept)
+    return summary_from(run, found)
+
+
+def summary_from(run: Run, found: Counted) -> Summary:
     return replace(summary_of(run, found.numbers, found.groups), faults=found.faults)
+
+
+def kept_counts(connection: Connection, run_ids: Sequence[str]) -> dict[str, Counted]:
+    kept = select(runs.c.id, runs.c.groups).where(runs.c.id.in_(run_ids), runs.c.groups.is_not(None))
+    return {run_id: _counted(groups) for run_id, groups in connection.execute(kept)}
 
 
 _counted = msgspec.json.Decoder(Counted).decode

@@ -10,13 +10,13 @@ from pathlib import Path
 from sqlalchemy import Connection, DateTime, func, insert, inspect, select
 
 from assay.errors import ConfigInvalid
+from assay.store.database import alone
 from assay.store.lease import LEASE
 from assay.store.schema import HEAD, revision
 from assay.store.service_schema import every_table
 
 MIGRATIONS = Path(__file__).parent / "migrations"
-LOCK = 0x4153534159
-"""Ours among a server's advisory locks: ASSAY in ASCII."""
+SCHEMA_LOCK = 0
 CLOCKS_APART = LEASE / 2
 """Leases are judged by each machine's own clock."""
 
@@ -33,9 +33,8 @@ def found_revision(connection: Connection, where: str) -> str | None:
 
 def bring_up(connection: Connection, where: str) -> None:
     """Make or upgrade the schema, inside the transaction of `connection`."""
-    if connection.dialect.name == "postgresql":
-        # Several may open it at once: the first makes the tables, and the others find them made.
-        connection.execute(select(func.pg_advisory_xact_lock(LOCK)))
+    # Several may open it at once: the first makes the tables, and the others find them made.
+    alone(connection, SCHEMA_LOCK)
     found = found_revision(connection, where)
     if found is None:
         every_table().create_all(connection)

@@ -13,15 +13,16 @@ from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Connection, Dialect, Table, Update, bindparam, delete, func, select, update
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import DBAPIError, IntegrityError
 
-from assay.errors import Conflict, NotFound
+from assay.errors import Conflict, InputError, NotFound
 from assay.model.result import FORMAT, Result, attempt_name
 from assay.model.score import Grade, Score
 from assay.model.verdict import Verdict
 from assay.store.bodies import encode, result_body
 from assay.store.database import insert
 from assay.store.schema import as_text, cases, results, runs, scores
+from assay.store.troubles import unstorable
 
 Values = tuple[Any, ...]
 
@@ -29,6 +30,7 @@ VERDICTS = {verdict: verdict.value for verdict in Verdict}
 VARIANTS = {f"{digit:x}": f"{digit & 0x3 | 0x8:x}" for digit in range(16)}
 """The two highest bits of this digit say what kind of UUID it is."""
 
+NUL = "\0"
 OUTCOMES: dict[bool | None, str] = {True: "passed", False: "failed", None: "unmarked"}
 """How a scored grade ended; `unmarked` was measured, not judged."""
 
@@ -97,6 +99,29 @@ def result_key(namespace: bytes, case_id: str, candidate: str, repeat: int) -> s
 
 def write(connection: Connection, run_id: str, batch: Batch, now: datetime) -> None:
     """Store a batch. Writing it twice changes nothing."""
+    try:
+        _write(connection, run_id, batch, now)
+    except DBAPIError as error:
+        if unstorable(error):
+            raise InputError(_odd(batch)) from error
+        raise
+
+
+def _odd(batch: Batch) -> str:
+    """Whose text it was that a database would not take."""
+    position = next((each[1] for each in batch.scores if NUL in "".join(filter(_is_text, each))), None)
+    wrong = (each[2] for each in batch.results if NUL in "".join(filter(_is_text, each)) or each[5] == position)
+    return (
+        f"case {next(wrong, '')!r} has the character U+0000 in its id, candidate, or the name or part of a grade: "
+        "PostgreSQL cannot store that; take it out, or keep runs in a SQLite file"
+    )
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _write(connection: Connection, run_id: str, batch: Batch, now: datetime) -> None:
     # First, and of one and the same line: whoever else writes results of this run waits here until we are done.
     beat = connection.execute(update(runs).where(runs.c.id == run_id).values(heartbeat_at=now, groups=None))
     if not beat.rowcount:

@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from assay.api.access import Caller, Hosted, Reader, Writer
 from assay.api.errors import Answer, Refused
+from assay.api.idempotency import new_id
 from assay.api.paging import PAGE_HEADERS, Cursor, Limit, page, place_in
 from assay.api.strict import StrictRoute
 from assay.api.wire.base import Key, Name, errors
@@ -148,8 +149,13 @@ def _writing(router: APIRouter, shelf: Shelf, given: type[Given]) -> None:
     made = {"model": shape, "headers": ETAG}
 
     @router.post("", status_code=201, responses={201: made, **errors(409)}, summary="Create, at version 1")
-    async def create(asking: Writer, host: Hosted, body: given) -> Response:  # type: ignore[valid-type]
-        created = await library.add(host, shelf.kind, change_of(body, asking), asking.within)
+    async def create(
+        request: Request,
+        asking: Writer,
+        host: Hosted,
+        body: given,  # type: ignore[valid-type]
+    ) -> Response:
+        created = await library.add(host, shelf.kind, change_of(body, asking), asking.within, new_id(request))
         return answer(created, 201)
 
     @router.put("/{id}", responses={200: made, **errors(404, 409, 412)}, summary="Change: makes the next version")

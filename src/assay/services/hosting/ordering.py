@@ -28,7 +28,8 @@ NAMED_TARGETS = ("recorded", "")
 
 class Order(Struct, frozen=True, kw_only=True):
     """A run as somebody asks for it. The cases come from a test set, a dataset or a question set; None and "" mean: not
-    said. `conversations_of` is a run whose conversations are graded instead of calling the agent."""
+    said. `conversations_id` is a dataset of finished conversations, held against the pooled criteria of the test set;
+    `answers_of` is a run whose answers are graded again, without calling the agent."""
 
     agent_id: str = ""
     test_set_id: str = ""
@@ -39,7 +40,7 @@ class Order(Struct, frozen=True, kw_only=True):
     rubric_version: int | None = None
     config_id: str = ""
     answers_of: str = ""
-    conversations_of: str = ""
+    conversations_id: str = ""
     target: str = ""
     judge: str = ""
     simulator: str = ""
@@ -69,7 +70,8 @@ async def order_run(host: Host, order: Order, within: Within, run_id: str = "") 
     """Plan and queue a run. `run_id` is given where the same request must give the same run."""
     options = await options_for(host, order, within)
     started = await prepare(host.work, host.store, options)
-    run = replace(started.run, organization_id=within.home, **({"id": run_id} if run_id else {}))
+    pins = started.run.pins if started.run.pins.agent else replace(started.run.pins, agent_id=order.agent_id)
+    run = replace(started.run, pins=pins, organization_id=within.home, **({"id": run_id} if run_id else {}))
     await host.store.queue.add(run, msgspec.json.encode(order))
     return Ordered(run, started.warnings)
 
@@ -79,8 +81,8 @@ async def options_for(host: Host, order: Order, within: Within) -> RunOptions:
     source = await _source(host, order, within)
     rubric = await _rubric(host, order, within)
     agent = await _agent(host, order, within)
-    pooled = await _conversations(host, order.conversations_of, within) if order.conversations_of else ""
-    earlier = await _conversations(host, order.answers_of, within) if order.answers_of else ""
+    pooled = await _conversations(host, order.conversations_id, within) if order.conversations_id else ""
+    earlier = await _answers(host, order.answers_of, within) if order.answers_of else ""
     return RunOptions(
         datasets=(pooled or str(reference_to(source)),),
         criteria_from=str(reference_to(source)) if pooled else "",
@@ -140,9 +142,13 @@ async def _agent(host: Host, order: Order, within: Within) -> Document | None:
         return None
 
 
-async def _conversations(host: Host, run_id: str, within: Within) -> str:
+async def _conversations(host: Host, dataset_id: str, within: Within) -> str:
+    return str(reference_to(await host.store.documents.get(DocumentKind.DATASET, dataset_id, within=within)))
+
+
+async def _answers(host: Host, run_id: str, within: Within) -> str:
     run = await host.store.run(run_id)
-    if not within.sees(run.organization_id, run.pins.agent.id if run.pins.agent else ""):
+    if not within.sees(run.organization_id, run.pins.agent_key):
         raise NotFound(f"there is no run {run_id}")
     return f"{EARLIER_RUN}{run.id}"
 

@@ -104,7 +104,7 @@ class Worker:
         if wish is None:
             log.warning("run let go: another worker has it", extra={"run_id": job.run_id})
         elif not stopped and not working.cancelled() and broken is None:
-            await _stored(lambda: queue.finish(job.run_id, owner))
+            log.info("run ended", extra={"run_id": job.run_id})
         elif wish is not Wish.NONE:
             await _stored(lambda: queue.finish(job.run_id, owner, wish))
         elif broken is not None:
@@ -122,7 +122,6 @@ class Worker:
             return
         said = str(broken) if refused else "the service broke while it worked on this run; its log says how"
         await _stored(lambda: self._host.store.set_state(job.run_id, RunState.FAILED, error=said))
-        await _stored(lambda: queue.finish(job.run_id, owner))
 
     async def _work_on(self, job: Job, owner: str) -> None:
         store = self._host.store

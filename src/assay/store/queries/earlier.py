@@ -26,6 +26,6 @@ def earlier(connection: Connection, text: str, run: Run, now: datetime) -> Run:
     if text == LATEST:
         raise NotFound("there is no completed run before this one")
     meant = find(connection, text, now)
-    if meant.id == run.id or text in (meant.name, meant.pins.agent.id if meant.pins.agent else ""):
+    if meant.id == run.id or text in (meant.name, meant.pins.agent_key):
         raise NotFound(f"there is no completed run {text!r} before this one")
     return meant

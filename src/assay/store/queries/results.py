@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Select, and_, select
@@ -13,6 +13,9 @@ from assay.model.result import Result
 from assay.model.verdict import Verdict
 from assay.store.bodies import read_case, read_result, transcript_of
 from assay.store.schema import cases, results
+
+CHUNK = 500
+"""Ids asked for in one statement."""
 
 _whole = select(
     results,
@@ -46,6 +49,15 @@ def one(connection: Connection, run_id: str, key: str, filters: Mapping[str, Any
             more = ", …" if len(found) > 5 else ""
             raise Conflict(f"case {key!r} has several results: {listed}{more}; say which")
     raise NotFound(f"run {run_id} has no result or case {key!r}")
+
+
+def by_ids(connection: Connection, result_ids: Sequence[str]) -> list[tuple[str, Result]]:
+    """Results of any run, each with the id of its run."""
+    found: list[tuple[str, Result]] = []
+    for start in range(0, len(result_ids), CHUNK):
+        statement = _whole.where(results.c.id.in_(result_ids[start : start + CHUNK]))
+        found += [(each.run_id, _result(each, {})) for each in connection.execute(statement)]
+    return found
 
 
 def positions(connection: Connection, run_id: str, verdict: Verdict | None) -> list[int]:

@@ -17,6 +17,7 @@ from assay.errors import Conflict, InputError, NotFound
 from assay.model.result import FORMAT
 from assay.model.run import Counts, Run, RunState, Spent
 from assay.model.verdict import Verdict
+from assay.model.within import Within
 from assay.store.bodies import encode, read_pins
 from assay.store.lease import held, stale
 from assay.store.schema import Moment, as_text, runs, scores
@@ -40,7 +41,7 @@ def create(connection: Connection, run: Run) -> None:
     values = {
         "id": run.id,
         "name": run.name,
-        "agent_id": run.pins.agent.id if run.pins.agent else "",
+        "agent_id": run.pins.agent_key,
         "state": run.state.value,
         "created_at": run.created_at,
         "started_at": run.started_at,
@@ -104,6 +105,14 @@ class Wanted(Struct, frozen=True, kw_only=True):
     states: tuple[RunState, ...] = ()
     organization_id: str | None = None
     agent_ids: tuple[str, ...] | None = None
+
+
+def one_seen(connection: Connection, run_id: str, within: Within, now: datetime) -> Run:
+    """NotFound for one that the caller may not see, as for one that is not there."""
+    run = one(connection, run_id, now)
+    if not within.sees(run.organization_id, run.pins.agent_key):
+        raise NotFound(f"there is no run {run_id}")
+    return run
 
 
 def several(connection: Connection, wanted: Wanted, now: datetime) -> list[Run]:

@@ -3,7 +3,7 @@ document on to it is one transaction, and whoever lost a race is told so."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Select, Text, and_, insert, select, tuple_, u
 from sqlalchemy.exc import IntegrityError
 
 from assay.errors import Conflict, NotFound
-from assay.model.document import Document, DocumentKind, Edition
+from assay.model.document import Document, DocumentKind, Edition, labelled
 from assay.model.within import EVERYWHERE, Within
 from assay.store.database import Database, once
 from assay.store.schema import Moment, as_text
@@ -110,11 +110,24 @@ class Documents:
             raise NotFound(await self._database.read(_missing, wanted, kind, key, None))
         return found
 
+    async def labels(self, kind: DocumentKind, keys: Collection[str], within: Within = EVERYWHERE) -> dict[str, str]:
+        """What these documents are called, "(deleted)" where they were; no body is read."""
+        return await self._database.read(_labels, _seen(_about(kind, keys), within)) if keys else {}
+
     async def delete(
         self, kind: DocumentKind, key: str, *, expected: int | None = None, within: Within = EVERYWHERE
     ) -> None:
         """It is no longer listed or found; what refers to a version of it can still read that."""
         await self._database.write(_delete, _Wanted(kind, key, within, expected), self._clock())
+
+
+def _about(kind: DocumentKind, keys: Collection[str]) -> Select[Any]:
+    named = select(documents.c.id, documents.c.name, documents.c.deleted_at)
+    return named.where(documents.c.kind == kind.value, documents.c.id.in_(sorted(keys)))
+
+
+def _labels(connection: Connection, statement: Select[Any]) -> dict[str, str]:
+    return {each.id: labelled(each.name, each.deleted_at) for each in connection.execute(statement)}
 
 
 def _one(kind: DocumentKind, key: str, within: Within) -> Select[Any]:

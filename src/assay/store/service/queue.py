@@ -13,13 +13,14 @@ from assay.errors import Conflict, NotFound
 from assay.model.job import Job, JobState, Lengths, Task, Wish
 from assay.model.run import Run, RunState
 from assay.model.within import EVERYWHERE, Within
-from assay.store.database import Database, once
+from assay.store.database import Database, alone, once
 from assay.store.lease import held
 from assay.store.queries import runs as run_queries
 from assay.store.schema import runs
 from assay.store.service_schema import jobs
 
 ENDED = (RunState.COMPLETED.value, RunState.FAILED.value, RunState.OUT_OF_BUDGET.value)
+CLAIM_LOCK = 1
 STATES = {Wish.PAUSE: RunState.PAUSED, Wish.CANCEL: RunState.CANCELLED}
 
 
@@ -51,8 +52,8 @@ class Queue:
         """Say that we are still at it, and hear what is wished; None: somebody else has it now, so leave it alone."""
         return await self._database.write(_beat, run_id, owner, self._clock())
 
-    async def finish(self, run_id: str, owner: str, wish: Wish = Wish.NONE) -> None:
-        """Let go of it: done, or as was wished."""
+    async def finish(self, run_id: str, owner: str, wish: Wish) -> None:
+        """Let go of it, as was wished. A run that ends is done by itself."""
         await self._database.write(_finish, run_id, owner, wish)
 
     async def give_back(self, run_id: str, owner: str) -> None:
@@ -77,7 +78,7 @@ def _add(connection: Connection, run: Run, request: bytes, now: datetime) -> Non
     values = {
         "run_id": run.id,
         "organization_id": run.organization_id,
-        "agent_id": run.pins.agent.id if run.pins.agent else "",
+        "agent_id": run.pins.agent_key,
         "state": JobState.QUEUED.value,
         "wish": Wish.NONE.value,
         "task": Task.ATTEMPT.value,
@@ -110,6 +111,8 @@ def _read(found: Any) -> Job:
 @once
 def _claim(connection: Connection, owner: str, most: tuple[int, int], now: datetime) -> Job | None:
     per_agent, overall = most
+    # Two who counted at once would both take one, and be one too many.
+    alone(connection, CLAIM_LOCK)
     busy: dict[str, int] = dict(connection.execute(_busy()).all())  # type: ignore[arg-type]
     if sum(busy.values()) >= overall:
         return None
@@ -135,7 +138,10 @@ def _reclaim(connection: Connection, ours: tuple[str, frozenset[str]], now: date
     """Few runs are worked on at a time: each is looked at."""
     known = (jobs.c.run_id, jobs.c.wish, runs.c.owner, runs.c.heartbeat_at, runs.c.state)
     worked_on = select(*known).join(runs, runs.c.id == jobs.c.run_id).where(jobs.c.state == JobState.RUNNING.value)
-    lost = [each for each in connection.execute(worked_on) if _is_lost(each, ours, now)]
+    # Held until we are done, so that nobody else puts it back, too, when it has been taken again. Whoever holds it now
+    # is at work on it.
+    held_here = worked_on.with_for_update(skip_locked=True)
+    lost = [each for each in connection.execute(held_here) if _is_lost(each, ours, now)]
     for each in lost:
         # Its worker was killed after the run had ended, and before it could say so here.
         after = JobState.DONE if each.state in ENDED else JobState.QUEUED
@@ -170,10 +176,15 @@ def _beat(connection: Connection, run_id: str, owner: str, now: datetime) -> Wis
     return Wish(connection.scalar(select(jobs.c.wish).where(jobs.c.run_id == run_id)) or "")
 
 
+def end(connection: Connection, run_id: str) -> None:
+    """The run has ended: it is done, in the same transaction. Nothing happens to a run that is not the service's."""
+    done = {"state": JobState.DONE.value, "wish": Wish.NONE.value, "task": Task.ATTEMPT.value}
+    _change(connection, run_id, done)
+
+
 def _finish(connection: Connection, run_id: str, owner: str, wish: Wish) -> None:
     if _is_mine(connection, run_id, owner):
-        done = {"state": JobState.DONE.value, "wish": Wish.NONE.value, "task": Task.ATTEMPT.value}
-        _stop(connection, run_id, wish, done)
+        _stop(connection, run_id, wish, {"state": JobState.DONE.value})
 
 
 def _give_back(connection: Connection, run_id: str, owner: str) -> None:
@@ -182,9 +193,12 @@ def _give_back(connection: Connection, run_id: str, owner: str) -> None:
 
 
 def _is_mine(connection: Connection, run_id: str, owner: str) -> bool:
-    """Whether the run is ours still, or nobody's (it has ended): held until the transaction ends."""
-    who = connection.execute(select(runs.c.owner).where(runs.c.id == run_id).with_for_update()).first()
-    return who is not None and who.owner in (owner, None)
+    """Whether the run is ours to let go of: being worked on, by us, or by nobody since we stopped. Held until the
+    transaction ends."""
+    who = connection.execute(select(runs.c.owner, runs.c.state).where(runs.c.id == run_id).with_for_update()).first()
+    state = connection.scalar(select(jobs.c.state).where(jobs.c.run_id == run_id))
+    ours = who is not None and who.owner in (owner, None) and who.state not in ENDED
+    return ours and state == JobState.RUNNING.value
 
 
 def _wish(connection: Connection, run_id: str, wish: Wish, now: datetime) -> RunState:

@@ -1,0 +1,77 @@
+"""What may be done to a run that exists: stop it for a while or for good, go on, try again what errored, grade it
+again, delete it. Every use case sees only what its caller may see."""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec.structs import replace
+
+from assay.errors import Conflict
+from assay.model.document import DocumentKind
+from assay.model.job import JobState, Task, Wish
+from assay.model.run import Run, RunState
+from assay.model.within import Within
+from assay.services.hosting.host import Host
+from assay.services.hosting.materials import is_reference, read_reference
+from assay.services.hosting.ordering import Order, Ordered, order_run
+
+SOURCES = {
+    DocumentKind.TEST_SET: "test_set_id",
+    DocumentKind.DATASET: "dataset_id",
+    DocumentKind.QUESTION_SET: "question_set_id",
+}
+
+
+async def stop(host: Host, run_id: str, wish: Wish, within: Within) -> RunState:
+    """Pause or cancel. A run that is being worked on stops within seconds; what is finished stays finished."""
+    run = await host.store.run(run_id, within)
+    return await host.store.queue.wish(run.id, wish)
+
+
+async def go_on(host: Host, run_id: str, within: Within) -> None:
+    """Queue a run that was paused, cancelled, interrupted or ran out of its budget."""
+    run = await host.store.run(run_id, within)
+    if run.state is RunState.COMPLETED:
+        raise Conflict(f"run {run.id} is complete: there is nothing to resume")
+    await host.store.queue.again(run.id, Task.ATTEMPT)
+
+
+async def retry(host: Host, run_id: str, within: Within) -> None:
+    """Queue the attempts that errored."""
+    run = await host.store.run(run_id, within)
+    if not run.counts.errored:
+        raise Conflict(f"run {run.id} has no errored case to retry")
+    await host.store.queue.again(run.id, Task.RETRY)
+
+
+async def regrade(host: Host, run_id: str, change: Order, within: Within, new_id: str = "") -> Ordered:
+    """A new run over the answers of an old one. What `change` does not say is as it was."""
+    run = await host.store.run(run_id, within)
+    before = await _order(host, run)
+    said = {name: value for name in change.__struct_fields__ if (value := getattr(change, name))}
+    said.pop("repeat", None)
+    order = replace(before, **said, answers_of=run.id, target="", conversations_id="")
+    return await order_run(host, order, within, new_id)
+
+
+async def _order(host: Host, run: Run) -> Order:
+    """How the run was ordered; or, of one that the command line made, what its pins say."""
+    job = await host.store.queue.job(run.id)
+    if job is not None:
+        return msgspec.json.decode(job.request, type=Order)
+    source = run.pins.datasets[0].path
+    if not is_reference(source):
+        raise Conflict(f"run {run.id} was made from files that the service does not have: use `assay run --responses`")
+    kept = read_reference(source)
+    return replace(Order(agent_id=run.pins.agent_key), **{SOURCES[kept.kind]: kept.id})
+
+
+async def delete(host: Host, run_id: str, within: Within) -> None:
+    """Gone with all its results; one that waits or is worked on must be cancelled first."""
+    run = await host.store.run(run_id, within)
+    job = await host.store.queue.job(run.id)
+    if job is not None and job.state in (JobState.QUEUED, JobState.RUNNING):
+        raise Conflict(f"run {run.id} is {job.state.value}: cancel it first")
+    if job is None and run.state is RunState.RUNNING:
+        raise Conflict(f"run {run.id} is being run: stop it first")
+    await host.store.delete_run(run.id)
