@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
+from collections.abc import Mapping
 from importlib import import_module
 from types import TracebackType
+from typing import Any
 
 import click
 
+from assay.errors import ConfigInvalid
 from assay.version import __version__
 
 COMMANDS = {
@@ -26,19 +30,43 @@ COMMANDS = {
     "show": "One run in numbers, or one of its cases in full.",
     "results": "The results of a run, for other programs.",
     "compare": "Is one run better than another? Case by case.",
-    "report": "Write a run as HTML, Markdown, CSV or JSON lines.",
+    "report": "Write a run as HTML, Markdown, JUnit, CSV, JSON or Parquet, or as another system's files.",
+    "card": "An agent on one page: what it is, and how its last runs came out.",
+    "triage": "Why results did not pass, sorted by cause and by who is answerable.",
     "plan": "How many cases and repeats it takes to see a difference.",
     "trend": "The runs of an agent over time, and where they changed.",
     "gate": "Hold a run to gates: pass rates, regressions, latency, cost.",
+    "ci": "Check a proposed change: run it and its base, compare, comment, gate.",
     "judge": "How far a judge can be trusted.",
     "cache": "The cache of model replies: its size, or clear it.",
+    "serve": "Serve the evaluation API, with workers that carry out its runs.",
+    "worker": "Carry out the runs of the service's queue.",
+    "keys": "The API keys of the service.",
+    "db": "Look after the database: check it, upgrade it, back it up.",
     "schema": "The JSON Schema of a dialect.",
     "doctor": "Check that Assay can work here.",
+    "completion": "Make your shell complete commands, files and runs.",
 }
 
 
+COMPLETING = "_ASSAY_COMPLETE"
+"""Set while a shell asks how a line may go on."""
 GC_THRESHOLD = (100_000, 50, 100)
 """Cases and results come and go by the thousand and hold no cycles: looking for some as often as usual is a waste."""
+
+
+class Doors:
+    """What the commands open besides themselves: loaded by name when it is called for."""
+
+    @staticmethod
+    async def serve(work: Any, wanted: Mapping[str, Any]) -> None:
+        try:
+            serving = import_module("assay.api.serving")
+        except ModuleNotFoundError as missing:
+            if missing.name and missing.name.startswith("assay"):
+                raise
+            raise ConfigInvalid(f"{missing.name} is not installed: pip install 'assay[server]'") from missing
+        await serving.serve(work, serving.Serving(**wanted))
 
 
 class Program(click.Group):
@@ -52,6 +80,8 @@ class Program(click.Group):
             return None
         command = import_module(f"assay.cli.{cmd_name}").command
         assert isinstance(command, click.Command)
+        if COMPLETING in os.environ:
+            import_module("assay.cli.completing").teach(command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -59,7 +89,9 @@ class Program(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
 
-@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "obj": Doors()}
+)
 @click.version_option(__version__, prog_name="assay")
 def program() -> None:
     """Assay tells whether an AI agent, bot or model does its job, and how sure it is of that.

@@ -44,6 +44,7 @@ def create_app(host: Host, access: Access) -> FastAPI:
         openapi_url=f"{PREFIX}/openapi.json",
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,
     )
     app.state.host = host
     app.state.gallery = Gallery(host.store)

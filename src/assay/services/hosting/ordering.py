@@ -189,7 +189,7 @@ def judge_for(host: Host, wanted: str) -> str:
     """Whom a request may ask to judge: the service's own judge, nobody's money, or one that is allowed."""
     default = host.work.settings.judge
     if not wanted or wanted in (OFFLINE, default) or wanted in host.rules.judges:
-        return wanted or default
+        return wanted or default or OFFLINE
     known = ", ".join(sorted({OFFLINE, *([default] if default else []), *host.rules.judges}))
     raise PlanRefused(f"judge {wanted!r} is not one this service offers; offered: {known}")
 
@@ -197,5 +197,5 @@ def judge_for(host: Host, wanted: str) -> str:
 def simulator_for(host: Host, wanted: str) -> str:
     default = host.work.settings.simulator
     if not wanted or wanted in (OFFLINE, default) or wanted in host.rules.judges:
-        return wanted or default
+        return wanted or default or OFFLINE
     raise PlanRefused(f"simulator {wanted!r} is not one this service offers: it must be listed under service.judges")
