@@ -12,8 +12,9 @@ from assay.api.around import Around, Limits
 from assay.api.counters import Counters
 from assay.api.idempotency import HEADER
 from assay.api.paging import NEXT
-from assay.api.routes import documents, health, runs
+from assay.api.routes import admin, bots, datasets, documents, evaluations, health, runs, streams
 from assay.api.routes.documents import Shelf
+from assay.api.wire import datasets as datasets_wire
 from assay.api.wire import rubrics, test_sets
 from assay.model.document import DocumentKind
 from assay.services.hosting.host import Host
@@ -25,6 +26,7 @@ SHELVES = (
     Shelf(DocumentKind.RUBRIC, "/rubrics", rubrics.RubricGiven, rubrics.RubricShape),
     Shelf(DocumentKind.TEST_SET, "/test-sets", test_sets.TestSetGiven, test_sets.TestSetShape),
     Shelf(DocumentKind.QUESTION_SET, "/question-sets", test_sets.QuestionSetGiven, test_sets.QuestionSetShape),
+    Shelf(DocumentKind.GRADERS, "/evaluator-configs", datasets_wire.ConfigGiven, datasets_wire.ConfigShape),
 )
 
 
@@ -75,6 +77,7 @@ def _every_route() -> APIRouter:
     router = APIRouter(prefix=PREFIX)
     for shelf in SHELVES:
         router.include_router(documents.shelf_router(shelf))
-    for each in (runs.router, health.router, health.watched):
-        router.include_router(each)
+    for module in (streams, runs, evaluations, datasets, bots, admin, health):
+        router.include_router(module.router)
+    router.include_router(health.watched)
     return router

@@ -30,7 +30,7 @@ def evaluation_result(run: Run, result: Result) -> dict[str, Any]:
         "run_id": run.id,
         "test_case_id": case.id,
         "langsmith_run_id": result.transcript.metadata.get("langsmith_run_id") if result.transcript else None,
-        "input": _input(case.input),
+        "input": input_shape(case.input),
         "output": _output(result),
         "scores": scores(result.grades),
         "item_name": case.name or one_line(opening(case.input), NAME_LENGTH),
@@ -57,7 +57,7 @@ def _structured(run: Run, result: Result) -> dict[str, Any]:
     criteria = criteria_scores(result.case, result.grades)
     rules = rubric_scores(run.pins.rubric, result.grades)
     return {
-        "item_type": _kind(result.case.input),
+        "item_type": input_kind(result.case.input),
         "criteria_scores": criteria,
         "criteria_passed": all_hold(criteria),
         "rubric_scores": rules,
@@ -74,7 +74,7 @@ def _result_added(case: Case, result: Result) -> dict[str, Any]:
         "error": error(result),
         "reasons": list(result.reasons),
         "failures": [to_builtins(failure) for failure in result.failures],
-        "input_kind": _kind(case.input),
+        "input_kind": input_kind(case.input),
         "simulation": to_builtins(simulation) if simulation else None,
         "fault": to_builtins(result.fault) if result.fault else None,
         "tags": list(case.tags),
@@ -89,7 +89,7 @@ def error(result: Result) -> str | None:
     return "; ".join(result.reasons) or "errored" if result.verdict is Verdict.ERRORED else None
 
 
-def _kind(given: Input) -> str:
+def input_kind(given: Input) -> str:
     match given:
         case SingleTurn():
             return "single_turn"
@@ -99,7 +99,7 @@ def _kind(given: Input) -> str:
             return "scenario"
 
 
-def _input(given: Input) -> dict[str, Any]:
+def input_shape(given: Input) -> dict[str, Any]:
     """The input's own fields, as they were given; those that say nothing are left out, but for the turn limit."""
     match given:
         case Script(turns=turns):

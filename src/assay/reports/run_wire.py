@@ -45,7 +45,7 @@ def _progress(run: Run) -> dict[str, Any]:
     pins, counts = run.pins, run.counts
     return {
         "run_id": run.id,
-        "dataset_id": _dataset_id(pins),
+        "dataset_id": dataset_id_of(pins),
         "agent_id": pins.agent_key or None,
         "status": STATUS[run.state],
         "total": counts.total,
@@ -79,7 +79,7 @@ def _test_set(pins: Pins) -> DatasetPin | None:
     return found[0] if len(found) == 1 else None
 
 
-def _dataset_id(pins: Pins) -> str:
+def dataset_id_of(pins: Pins) -> str:
     """Of a dataset that the service keeps, its own; else of the content: the same files give the same id wherever they
     lie."""
     kept = _DOCUMENT.fullmatch(pins.datasets[0].path) if len(pins.datasets) == 1 else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from datetime import datetime
 from pathlib import Path
@@ -33,6 +33,8 @@ EARLIER_RUN = "run:"
 
 Watching = Callable[["Started"], Progress]
 """Given the run that starts, gives the function that is told of its Results."""
+Preparing = Callable[[Store, Run, Plan], Awaitable[int]]
+"""What is done with a run after it was made and before its first attempt; how many Results it has then."""
 
 
 class Started(Struct, frozen=True):
@@ -43,16 +45,18 @@ class Started(Struct, frozen=True):
     warnings: tuple[str, ...]
 
 
-async def start(work: Workplace, options: RunOptions, watch: Watching) -> Summary:
-    """Plan, create and execute a run. Nothing is stored when the plan is refused."""
+async def start(work: Workplace, options: RunOptions, watch: Watching, before: Preparing | None = None) -> Summary:
+    """Plan, create and execute a run. Nothing is stored when the plan is refused. `before` may give the run results
+    before any attempt is made, and says how many."""
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(await work.store())
         began = utc_now()
-        made, judge, name = await _planned(work, store, options, began, stack)
+        made, judge, name = await planned(work, store, options, began, stack)
         await stack.enter_async_context(ready(made.lanes))
         run = new_run(made, name, began)
         await store.create_run(run)
-        progress = watch(Started(run, 0, made.warnings))
+        done = await before(store, run, made) if before else 0
+        progress = watch(Started(run, done, made.warnings))
         await execute(store, run, Work(plan=made, progress=progress, spent=judge.spent))
         return await gated(store, await store.summary(run.id))
 
@@ -61,11 +65,11 @@ async def prepare(work: Workplace, store: Store, options: RunOptions) -> Started
     """Plan a run that somebody else will carry out. Nothing is stored, and nobody was asked anything."""
     async with AsyncExitStack() as stack:
         began = utc_now()
-        made, _, name = await _planned(work, store, options, began, stack)
+        made, _, name = await planned(work, store, options, began, stack)
         return Started(new_run(made, name, began), 0, made.warnings)
 
 
-async def _planned(
+async def planned(
     work: Workplace, store: Store, options: RunOptions, began: datetime, stack: AsyncExitStack
 ) -> tuple[Plan, Judging, str]:
     """The plan, its judge, which is open as long as `stack` is, and the name of the run."""

@@ -62,7 +62,7 @@ class PostgresDatabase:
         arguments = {"timeout": CONNECT_SECONDS, "command_timeout": ANSWER_SECONDS, "server_settings": settings}
         engine = create_async_engine(
             "postgresql+asyncpg://",
-            async_creator=partial(asyncpg.connect, server.address, **arguments),
+            async_creator=partial(_connected, asyncpg.connect, server, arguments),
             isolation_level="READ COMMITTED",
             # What is stored may be private: errors show statements, never values.
             hide_parameters=True,
@@ -172,6 +172,14 @@ class PostgresDatabase:
                 return bool(found == "committed")
             await asyncio.sleep(pause)
         return None
+
+
+async def _connected(connect: Callable[..., Awaitable[object]], server: Server, arguments: dict[str, object]) -> object:
+    try:
+        return await connect(server.address, **arguments)
+    except ValueError as error:
+        # Something in the address that PostgreSQL never heard of, or a certificate that is not there.
+        raise ConfigInvalid(f"{server.where} is not an address that can be used: {error}") from error
 
 
 class _Unsure(Generic[T]):

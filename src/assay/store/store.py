@@ -25,6 +25,7 @@ from assay.store.queries import tolls as toll_queries
 from assay.store.queries.columns import Attempts, Face, Measured, PartOutcome
 from assay.store.queries.earlier import earlier
 from assay.store.queries.tolls import PartGrade, Toll
+from assay.store.service.cases import DatasetCases
 from assay.store.service.documents import Documents
 from assay.store.service.keys import Keys
 from assay.store.service.logs import Answers, AuditLog
@@ -46,6 +47,7 @@ class Store:
         self._database = database
         self._clock = clock
         self.documents = Documents(database, clock)
+        self.dataset_cases = DatasetCases(database)
         self.queue = Queue(database, clock)
         self.keys = Keys(database, clock)
         self.answers = Answers(database, clock)

@@ -22,6 +22,7 @@ GONE = ("08", "57P01", "57P02", "57P03", "57P05", "25P03")
 MEANINGS = {
     "28": "did not let us in: check the user and the password (PGPASSWORD, or ~/.pgpass, keeps it out of files)",
     "3D000": "has no such database: `createdb NAME` makes one",
+    "3F000": "has no schema to make tables in: see `search_path` in the address or on the server",
     "42501": "does not allow it: GRANT CREATE, USAGE ON SCHEMA public (or ownership of the database) to the user",
     "25006": f"cannot be written: it was opened only to be read, or the server is a standby; {ELSEWHERE}",
     "53100": "cannot grow: the server's disk is full",

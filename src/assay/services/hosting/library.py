@@ -89,6 +89,17 @@ async def _draft(host: Host, kind: DocumentKind, change: Change, key: str) -> Dr
     return draft
 
 
+def with_distinct_tools(body: Json) -> Json:
+    """Each tool once; services that list them repeat them."""
+    tools = body.get("tools")
+    if not isinstance(tools, list):
+        return body
+    first: dict[tuple[str, str], Any] = {}
+    for tool in tools:
+        first.setdefault((str(tool.get("id") or ""), str(tool.get("tool_name"))), tool)
+    return {**body, "tools": list(first.values())}
+
+
 def with_ids(kind: DocumentKind, body: Json) -> Json:
     """Every element with an id: those that came without get one."""
     if kind not in ENTRIES:

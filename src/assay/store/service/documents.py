@@ -17,12 +17,13 @@ from assay.model.document import Document, DocumentKind, Edition, labelled
 from assay.model.within import EVERYWHERE, Within
 from assay.store.database import Database, once
 from assay.store.schema import Moment, as_text
+from assay.store.service.cases import place_cases
 from assay.store.service.places import read_place
 from assay.store.service_schema import OWNED, document_versions, documents
 
 
 class Draft(Struct, frozen=True, kw_only=True):
-    """A version to be written. `agent_id` and `name` None: as they were."""
+    """A version to be written. `agent_id` and `name` None: as they were. `case_ids` are those of a dataset's cases."""
 
     body: bytes
     agent_id: str | None = None
@@ -30,6 +31,7 @@ class Draft(Struct, frozen=True, kw_only=True):
     author: str = ""
     note: str = ""
     dialect: str = ""
+    case_ids: tuple[str, ...] = ()
 
 
 class Listing(Struct, frozen=True, kw_only=True):
@@ -245,6 +247,8 @@ def _write_version(connection: Connection, values: dict[str, str], number: int, 
     text = {"author": draft.author, "note": draft.note, "dialect": draft.dialect}
     content = {"body": draft.body, "sha256": sha256(draft.body).hexdigest()}
     connection.execute(insert(document_versions).values(**values, version=number, created_at=now, **text, **content))
+    if values["kind"] == DocumentKind.DATASET.value:
+        place_cases(connection, values["organization_id"], values["id"], draft.case_ids)
 
 
 def _missing(connection: Connection, wanted: Select[Any], kind: DocumentKind, key: str, version: int | None) -> str:
