@@ -24,9 +24,8 @@ from assay.model.run import Counts, DatasetPin, Pins, Run, RunState
 from assay.model.score import Score
 from assay.model.transcript import Message, Role, Transcript
 from assay.model.verdict import Verdict
-from assay.store.database import PRAGMAS
-from assay.store.opening import PAGE_BYTES
 from assay.store.schema import cases, metadata, results, runs, scores
+from assay.store.sqlite import PAGE_BYTES, PRAGMAS
 from assay.store.store import Store
 from assay.store.writing import Batch
 

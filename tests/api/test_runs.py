@@ -28,8 +28,8 @@ async def a_test_set(ask: Caller, *entries: dict[str, Any]) -> str:
     return key
 
 
-async def test_an_evaluation_ends_with_results(tmp_path: Path) -> None:
-    async with serving(tmp_path) as ask:
+async def test_an_evaluation_ends_with_results(tmp_path: Path, database: str) -> None:
+    async with serving(tmp_path, database=database) as ask:
         key = await a_test_set(ask, entry(1), entry(2))
         asked = await ask("POST", "/evaluations", {"bot_id": AGENT, "test_set_id": key})
         assert asked.status == 202, asked.body
@@ -42,8 +42,8 @@ async def test_an_evaluation_ends_with_results(tmp_path: Path) -> None:
         assert (await ask("GET", f"/datasets/{asked.body['dataset_id']}")).body["cases"] == 2
 
 
-async def test_runs_are_listed_newest_first(tmp_path: Path) -> None:
-    async with serving(tmp_path) as ask:
+async def test_runs_are_listed_newest_first(tmp_path: Path, database: str) -> None:
+    async with serving(tmp_path, database=database) as ask:
         key = await a_test_set(ask, entry(1))
         ids = []
         for _ in range(3):
@@ -58,8 +58,8 @@ async def test_runs_are_listed_newest_first(tmp_path: Path) -> None:
         assert (await ask("GET", "/runs?agent_id=nobody")).body == []
 
 
-async def test_what_was_deleted_is_still_named(tmp_path: Path) -> None:
-    async with serving(tmp_path) as ask:
+async def test_what_was_deleted_is_still_named(tmp_path: Path, database: str) -> None:
+    async with serving(tmp_path, database=database) as ask:
         key = await a_test_set(ask, entry(1))
         run_id = (await ask("POST", "/runs", {"test_set_id": key, "agent_id": AGENT})).body["run_id"]
         await ask.finished(run_id)
@@ -69,8 +69,8 @@ async def test_what_was_deleted_is_still_named(tmp_path: Path) -> None:
         assert (await ask("GET", f"/test-sets/{key}/versions/1")).body["items"][0]["item_id"] == "i1"
 
 
-async def test_answers_are_graded_again_with_another_rubric(tmp_path: Path) -> None:
-    async with serving(tmp_path) as ask:
+async def test_answers_are_graded_again_with_another_rubric(tmp_path: Path, database: str) -> None:
+    async with serving(tmp_path, database=database) as ask:
         key = await a_test_set(ask, entry(1))
         run_id = (await ask("POST", "/runs", {"test_set_id": key, "agent_id": AGENT})).body["run_id"]
         first = await ask.finished(run_id)
@@ -88,8 +88,8 @@ async def test_answers_are_graded_again_with_another_rubric(tmp_path: Path) -> N
         assert said == ["You said hello 1"] * 2
 
 
-async def test_errored_cases_are_retried_and_runs_deleted(tmp_path: Path) -> None:
-    async with serving(tmp_path) as ask:
+async def test_errored_cases_are_retried_and_runs_deleted(tmp_path: Path, database: str) -> None:
+    async with serving(tmp_path, database=database) as ask:
         key = await a_test_set(ask, entry(1), entry(2, "break it"))
         run_id = (await ask("POST", "/runs", {"test_set_id": key})).body["run_id"]
         assert (await ask.finished(run_id))["errored"] == 1
@@ -100,8 +100,8 @@ async def test_errored_cases_are_retried_and_runs_deleted(tmp_path: Path) -> Non
         assert (await ask("GET", f"/runs/{run_id}")).status == 404
 
 
-async def test_progress_is_streamed_to_its_end(tmp_path: Path) -> None:
-    async with serving(tmp_path) as ask:
+async def test_progress_is_streamed_to_its_end(tmp_path: Path, database: str) -> None:
+    async with serving(tmp_path, database=database) as ask:
         key = await a_test_set(ask, entry(1), entry(2))
         run_id = (await ask("POST", "/runs", {"test_set_id": key})).body["run_id"]
         streamed = await ask("GET", f"/runs/{run_id}/events")
@@ -112,8 +112,8 @@ async def test_progress_is_streamed_to_its_end(tmp_path: Path) -> None:
         assert exported.raw.count(b"\n") == 2
 
 
-async def test_a_request_with_a_key_of_its_own_is_done_once(tmp_path: Path) -> None:
-    async with serving(tmp_path) as ask:
+async def test_a_request_with_a_key_of_its_own_is_done_once(tmp_path: Path, database: str) -> None:
+    async with serving(tmp_path, database=database) as ask:
         key = await a_test_set(ask, entry(1))
         asked = {"test_set_id": key}
         first = await ask("POST", "/runs", asked, Idempotency_Key="k1")
@@ -124,9 +124,9 @@ async def test_a_request_with_a_key_of_its_own_is_done_once(tmp_path: Path) -> N
         assert len((await ask("GET", "/runs")).body) == 1
 
 
-async def test_a_finished_conversation_is_graded_on_the_spot(tmp_path: Path) -> None:
+async def test_a_finished_conversation_is_graded_on_the_spot(tmp_path: Path, database: str) -> None:
     said = [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "Good day, you said hello."}]
-    async with serving(tmp_path) as ask:
+    async with serving(tmp_path, database=database) as ask:
         asked = {"messages": said, "success_criteria": ["The answer says hello"]}
         graded = await ask("POST", "/evaluate-transcript", asked)
         assert graded.status == 200, graded.body
@@ -135,8 +135,8 @@ async def test_a_finished_conversation_is_graded_on_the_spot(tmp_path: Path) -> 
         assert (await ask("POST", "/evaluate-transcript", {"messages": said})).status == 422
 
 
-async def test_conversations_of_results_are_held_against_a_whole_test_set(tmp_path: Path) -> None:
-    async with serving(tmp_path) as ask:
+async def test_conversations_of_results_are_held_against_a_whole_test_set(tmp_path: Path, database: str) -> None:
+    async with serving(tmp_path, database=database) as ask:
         key = await a_test_set(ask, entry(1), entry(2))
         run_id = (await ask("POST", "/runs", {"test_set_id": key, "agent_id": AGENT})).body["run_id"]
         await ask.finished(run_id)
@@ -149,8 +149,8 @@ async def test_conversations_of_results_are_held_against_a_whole_test_set(tmp_pa
         assert (await ask("POST", "/evaluations", {**wanted, "conversation_ids": []})).status == 400
 
 
-async def test_results_of_many_runs_are_paged(tmp_path: Path) -> None:
-    async with serving(tmp_path) as ask:
+async def test_results_of_many_runs_are_paged(tmp_path: Path, database: str) -> None:
+    async with serving(tmp_path, database=database) as ask:
         key = await a_test_set(ask, entry(1), entry(2))
         for _ in range(2):
             await ask.finished((await ask("POST", "/runs", {"test_set_id": key})).body["run_id"])
@@ -165,8 +165,8 @@ async def test_results_of_many_runs_are_paged(tmp_path: Path) -> None:
         assert len(seen) == len(set(seen)) == 4
 
 
-async def test_two_runs_are_compared(tmp_path: Path) -> None:
-    async with serving(tmp_path) as ask:
+async def test_two_runs_are_compared(tmp_path: Path, database: str) -> None:
+    async with serving(tmp_path, database=database) as ask:
         key = await a_test_set(ask, entry(1), entry(2))
         runs = [(await ask("POST", "/runs", {"test_set_id": key})).body["run_id"] for _ in range(2)]
         for run_id in runs:

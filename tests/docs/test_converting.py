@@ -15,7 +15,7 @@ from assay.services.converting import ENDINGS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "converting.md").read_text(encoding="utf-8")
 BLOCK = re.compile(
-    r"(?:^`(?P<file>[^`\n]+)`:\n\n)?^```(?P<kind>json|console)\n(?P<body>.*?)^```", re.DOTALL | re.MULTILINE
+    r"(?:^`(?P<file>[^`\n]+)`:\n\n)?^```(?P<kind>json|text|console)\n(?P<body>.*?)^```", re.DOTALL | re.MULTILINE
 )
 
 
@@ -29,7 +29,7 @@ def test_the_page_does_what_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyP
             path.write_text(block["body"], encoding="utf-8")
         else:
             ran += sum(run(command) for command in block["body"].split("$ assay ")[1:])
-    assert ran == 14
+    assert ran == 22
 
 
 def run(text: str) -> int:
@@ -45,11 +45,17 @@ def run(text: str) -> int:
 
 def test_every_file_of_the_page_is_used() -> None:
     files = [block["file"] for block in BLOCK.finditer(PAGE) if block["file"]]
-    assert len(files) == 5
+    assert len(files) == 16
 
 
 def test_every_target_and_road_is_on_the_page() -> None:
     assert [kind for kind in ENDINGS if kind not in PAGE] == []
-    agents = ("raw-logs", "adk-evalset", "adk-history", "adk-session", "agent-session")
-    assert all(f"`{name}`" in PAGE for name in agents)
-    assert set(agents) <= set(builtin_kit([]).importers.names())
+    table = PAGE.split("## The roads")[1].split("##")[0]
+    assert [name for name in builtin_kit([]).importers.names() if f"`{name}`" not in table] == []
+
+
+def test_every_importer_reads_a_worked_file() -> None:
+    """Its name stands in what a command prints."""
+    shown = re.findall(r"^read  .*\((?P<name>[\w-]+)\): ", PAGE, re.MULTILINE)
+    unnamed = {"adk-session", "agent-session"}  # their commands show only what they wrote
+    assert set(builtin_kit([]).importers.names()) - set(shown) == unnamed

@@ -6,11 +6,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from sqlalchemy import Connection, text
+
 from assay.model.agent import Agent
 from assay.model.result import Result
 from assay.model.run import Counts, DatasetPin, Pins, Run, RunState
 from assay.model.score import Score
 from assay.model.verdict import Verdict
+from assay.store.store import Store
 from assay.testing import a_case, a_transcript
 
 RUN = "11111111-1111-4111-8111-111111111111"
@@ -47,3 +50,13 @@ def a_result(position: int = 0, verdict: Verdict = Verdict.PASSED, *, case: str 
         "duration_ms": 12.5,
     }
     return Result(**{**plain, **fields})
+
+
+async def asked(store: Store, statement: str) -> list[tuple[Any, ...]]:
+    """What a statement finds or changes, past everything that the store would say about it."""
+
+    def ask(connection: Connection) -> list[tuple[Any, ...]]:
+        found = connection.execute(text(statement))
+        return [tuple(each) for each in found] if found.returns_rows else []
+
+    return await store._database.write(ask)

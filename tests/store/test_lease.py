@@ -42,6 +42,17 @@ def test_a_process_that_took_over_the_number_is_not_the_owner() -> None:
     assert alive("/".join((machine, pid, str(int(started) - 1), token))) is False
 
 
+@pytest.mark.skipif(not os.path.exists("/proc/sys/kernel/random/boot_id"), reason="boots are told apart by /proc")
+def test_a_machine_of_the_same_name_is_another_machine() -> None:
+    """Two that were copied from one image: same host name, same number of the first namespace, same process id."""
+    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+        owner = this_process("x").replace(file.read().strip(), "00000000-0000-0000-0000-000000000000")
+    assert owner != this_process("x")
+    assert alive(owner) is None
+    assert held(owner, NOON, SOON) is True
+    assert held(owner, NOON, LATE) is False
+
+
 @pytest.mark.parametrize("owner", ["", "x", "elsewhere/pid:[1]/17/99/x", "a/b/c/d", "host//not-a-number/1/x"])
 def test_what_is_elsewhere_cannot_be_seen(owner: str) -> None:
     assert alive(owner) is None

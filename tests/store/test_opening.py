@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import shutil
 import sqlite3
 import stat
@@ -48,18 +49,19 @@ async def test_a_path_is_seen_from_the_working_folder(tmp_path: Path, monkeypatc
 @pytest.mark.parametrize(
     ("address", "message"),
     [
-        (
-            "postgresql://me:secret@db/assay",
-            r"postgresql://me:\*\*\*@db/assay: this version stores runs in SQLite files",
-        ),
-        ("sqlite://", "expected sqlite:///path/file.db"),
-        ("sqlite:///:memory:", "expected sqlite:///path/file.db"),
-        ("://", "is not a database address"),
+        ("sqlite://", "sqlite://: not a database that Assay can use; expected sqlite:///path/file.db or postgresql://"),
+        ("sqlite:///:memory:", "not a database that Assay can use; expected sqlite:///path/file.db"),
+        ("mysql://me:secret@db/assay", "mysql://me:***@db/assay: not a database that Assay can use"),
+        ("postgresql+psycopg2://me:secret@db/x", "postgresql+psycopg2://me:***@db/x: Assay speaks to PostgreSQL by"),
+        ("postgresql+psycopg2://db/x?password=secret", "postgresql+psycopg2://db/x?password=***: Assay speaks"),
+        ("postgresql://me:secret@db:port/x", "postgresql://… is not a database address; expected sqlite:///"),
+        ("://", "://… is not a database address"),
     ],
 )
 async def test_an_address_we_cannot_use_is_refused_without_its_password(address: str, message: str) -> None:
-    with pytest.raises(ConfigInvalid, match=message):
+    with pytest.raises(ConfigInvalid, match=re.escape(message)) as caught:
         await Store.open(address)
+    assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize("read_only", [False, True])
@@ -118,11 +120,10 @@ async def test_reading_what_is_not_there_makes_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-async def test_a_store_opened_to_read_refuses_to_write(tmp_path: Path) -> None:
-    path = tmp_path / "assay.db"
-    async with await Store.open(path) as store:
+async def test_a_store_opened_to_read_refuses_to_write(location: str) -> None:
+    async with await Store.open(location) as store:
         await store.create_run(a_run())
-    async with await Store.open(path, read_only=True) as store:
+    async with await Store.open(location, read_only=True) as store:
         assert (await store.run(RUN)).id == RUN
         with pytest.raises(ConfigInvalid, match="cannot be written"):
             await store.save(RUN, [a_result()])
@@ -172,7 +173,7 @@ async def test_a_file_that_goes_away_under_us_is_noticed(tmp_path: Path, how: st
     assert not path.exists() or path.stat().st_size == 0
 
 
-async def test_many_can_open_a_new_store_at_once(tmp_path: Path) -> None:
+async def test_many_can_open_a_new_store_at_once(nowhere: str) -> None:
     code = """
 import asyncio, sys
 from assay.store.store import Store
@@ -183,9 +184,8 @@ async def main() -> None:
 
 asyncio.run(main())
 """
-    path = tmp_path / "new" / "assay.db"
     started = [
-        await asyncio.create_subprocess_exec(sys.executable, "-c", code, str(path), stdout=asyncio.subprocess.PIPE)
+        await asyncio.create_subprocess_exec(sys.executable, "-c", code, nowhere, stdout=asyncio.subprocess.PIPE)
         for _ in range(5)
     ]
     assert [(await process.communicate())[0] for process in started] == [b"0\n"] * 5
@@ -278,3 +278,24 @@ async def test_a_store_in_a_read_only_folder_can_be_read(locked_folder: Path) ->
 
 def test_every_refusal_is_the_users_to_fix() -> None:
     assert issubclass(ConfigInvalid, InputError)
+
+
+def test_the_driver_of_a_server_is_loaded_only_for_a_server(tmp_path: Path) -> None:
+    code = """
+import asyncio, sys
+from assay.store.store import Store
+
+async def main() -> None:
+    async with await Store.open(sys.argv[1]):
+        print([name for name in sys.modules if name in ("asyncpg", "sqlalchemy.ext.asyncio", "assay.store.postgres")])
+
+asyncio.run(main())
+"""
+    command = [sys.executable, "-c", code, str(tmp_path / "x.db")]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+async def test_a_driver_that_is_missing_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("assay.store.opening.find_spec", lambda name: None if name == "asyncpg" else object())
+    with pytest.raises(ConfigInvalid, match=r"@db/x: PostgreSQL needs asyncpg: pip install 'assay\[server\]'"):
+        await Store.open("postgresql://me@db/x")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from datetime import UTC, date, datetime
 from typing import Any
 from uuid import UUID
@@ -25,7 +23,7 @@ from assay.model.verdict import Verdict
 from assay.store.store import Store
 from assay.store.writing import result_key
 from assay.testing import a_case, a_transcript
-from store.making import NOON, OTHER, RUN, a_result, a_run
+from store.making import NOON, OTHER, RUN, a_result, a_run, asked
 
 PART = Part(id="r1", text="Says hello", weight=-2.0, severity=Severity.HIGH, scope="prompt")
 SLIP = Slip(kind=SlipKind.INVENTED_FACT, turn=2, reason="nobody said so", evidence="B-7")
@@ -121,9 +119,7 @@ async def test_a_recorded_transcript_is_stored_once(store: Store) -> None:
     unlike = Result(case=a_case(id="u", recorded=recorded), verdict=Verdict.PASSED, position=2)
     await store.save(RUN, [replayed, same, unlike])
     assert await store.results(RUN) == [replayed, same, unlike]
-    with closing(sqlite3.connect(store.path)) as connection:
-        (size,) = connection.execute("SELECT length(body) FROM results WHERE case_id = 's'").fetchone()
-    assert size < 100
+    assert (await asked(store, "SELECT length(body) FROM results WHERE case_id = 's'"))[0][0] < 100
 
 
 async def test_a_named_candidates_transcript_is_its_own(store: Store) -> None:
@@ -141,19 +137,15 @@ async def test_a_named_candidates_transcript_is_its_own(store: Store) -> None:
 async def test_saving_twice_changes_nothing(store: Store) -> None:
     await store.create_run(a_run(total=7))
     await store.save(RUN, RICH)
-    before = _everything(store)
+    before = await _everything(store)
     await store.save(RUN, RICH)
     await store.save(RUN, list(reversed(RICH)))
-    assert _everything(store) == before
+    assert await _everything(store) == before
 
 
-def _everything(store: Store) -> dict[str, list[tuple[object, ...]]]:
-    with closing(sqlite3.connect(store.path)) as connection:
-        tables = {"cases": "case_id", "results": "position", "scores": "position, ordinal"}
-        return {
-            table: connection.execute(f"SELECT * FROM {table} ORDER BY {order}").fetchall()
-            for table, order in tables.items()
-        }
+async def _everything(store: Store) -> dict[str, list[tuple[object, ...]]]:
+    tables = {"cases": "case_id", "results": "position", "scores": "position, ordinal"}
+    return {table: await asked(store, f"SELECT * FROM {table} ORDER BY {order}") for table, order in tables.items()}
 
 
 async def test_a_second_attempt_replaces_the_first_and_its_scores(store: Store) -> None:
@@ -282,8 +274,7 @@ async def test_what_cannot_be_stored_names_its_case_and_stores_nothing(
 async def test_a_body_of_a_newer_format_is_refused(store: Store, table: str, what: str) -> None:
     await store.create_run(a_run())
     await store.save(RUN, [a_result()])
-    with closing(sqlite3.connect(store.path)) as connection, connection:
-        connection.execute(f"UPDATE {table} SET format = 99")
+    await asked(store, f"UPDATE {table} SET format = 99")
     with pytest.raises(InputError, match=rf"this {what} was stored by a newer Assay \(format 99; this one reads up to"):
         await store.results(RUN)
         await store.run(RUN)

@@ -14,7 +14,7 @@ from assay.model.verdict import Verdict
 from assay.store.queries.results import page
 from assay.store.store import Store
 from assay.store.summary import faults, grouped, verdicts
-from store.making import RUN, a_result, a_run
+from store.making import RUN, a_result, a_run, asked
 
 
 def scored(
@@ -208,7 +208,8 @@ async def plan(store: Store, statement: Select[tuple[object, ...]]) -> list[str]
     return await store._database.read(explained, statement)
 
 
-async def test_a_summary_reads_indexes_and_nothing_else(store: Store) -> None:
+async def test_a_summary_reads_indexes_and_nothing_else(file_store: Store) -> None:
+    store = file_store
     assert await plan(store, grouped(RUN)) == ["SEARCH scores USING COVERING INDEX ix_scores_summary (run_id=?)"]
     counted = await plan(store, verdicts(RUN))
     assert counted[0].startswith("SEARCH results USING COVERING INDEX")
@@ -228,9 +229,48 @@ async def test_a_summary_reads_indexes_and_nothing_else(store: Store) -> None:
     ],
 )
 async def test_a_page_begins_where_it_begins_and_sorts_nothing(
-    store: Store, verdict: str | None, expected: str
+    file_store: Store, verdict: str | None, expected: str
 ) -> None:
-    details = await plan(store, page(RUN, after=10, limit=5, filters={"verdict": verdict}))
+    details = await plan(file_store, page(RUN, after=10, limit=5, filters={"verdict": verdict}))
     assert details[0] == expected
     assert len(details) == 2
     assert details[1].startswith("SEARCH cases USING INDEX")
+
+
+MANY = f"""
+INSERT INTO results (id, run_id, case_id, candidate, repeat, position, verdict, format, body)
+SELECT n, '{RUN}', n, '', 1, n, CASE WHEN n % 100 = 0 THEN 'failed' ELSE 'passed' END, 1, ''
+FROM generate_series(1, 9000) n
+"""
+THEIR_CASES = f"""
+INSERT INTO cases (run_id, case_id, position, format, body) SELECT '{RUN}', n, n, 1, '' FROM generate_series(1, 9000) n
+"""
+
+
+def explained_by_a_server(connection: Connection, statement: Select[tuple[object, ...]]) -> str:
+    """As it would be with many results in it: few are read faster without any index."""
+    for way in ("seqscan", "bitmapscan", "hashjoin", "mergejoin"):
+        connection.exec_driver_sql(f"SET LOCAL enable_{way} = off")
+    sql = statement.compile(connection, compile_kwargs={"literal_binds": True})
+    return "\n".join(found[0] for found in connection.execute(text(f"EXPLAIN {sql}")))
+
+
+@pytest.mark.parametrize(
+    ("statement", "index"),
+    [
+        (page(RUN, after=10, limit=5, filters={}), "ix_results_run_id_position "),
+        (page(RUN, after=10, limit=5, filters={"verdict": "failed"}), "ix_results_run_id_verdict_position_candidate "),
+        (grouped(RUN), "ix_scores_summary "),
+        (faults(RUN), "ix_results_run_id_fault "),
+    ],
+    ids=["a page", "a page of one verdict", "groups of scores", "faults"],
+)
+async def test_a_server_has_an_index_for_it_and_sorts_nothing(
+    server_store: Store, statement: Select[tuple[object, ...]], index: str
+) -> None:
+    await server_store.create_run(a_run())
+    for each in (MANY, THEIR_CASES, "ANALYZE results, cases"):
+        await asked(server_store, each)
+    said = await server_store._database.read(explained_by_a_server, statement)
+    assert index in said
+    assert "Sort" not in said

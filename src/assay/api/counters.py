@@ -13,6 +13,7 @@ from assay.model.job import Lengths
 
 BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 UNKNOWN = "unmatched"
+METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"))
 
 Labels = tuple[str, str, int]
 
@@ -27,7 +28,8 @@ class Counters:
 
     def note(self, scope: Scope, status: int, seconds: float) -> None:
         route = getattr(scope.get("route"), "path", UNKNOWN)
-        self._answers[scope["method"], route, status] += 1
+        method = scope["method"] if scope["method"] in METHODS else "OTHER"
+        self._answers[method, route, status] += 1
         buckets = self._buckets.setdefault(route, [0] * (len(BOUNDS) + 1))
         buckets[bisect_left(BOUNDS, seconds)] += 1
         self._seconds[route] = self._seconds.get(route, 0.0) + seconds

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -133,9 +135,27 @@ def _place(parts: tuple[Any, ...]) -> str:
     return place
 
 
-async def _on_http(_: Request, error: Exception) -> Response:
+async def _on_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
+    if error.status_code == 405:
+        allowed = ", ".join(methods_of(request))
+        return error_answer(405, f"{request.method} is not for this path: {allowed} are", headers={"Allow": allowed})
     return error_answer(error.status_code, str(error.detail), headers=error.headers)
+
+
+def methods_of(request: Request) -> list[str]:
+    """Every method that the path has: each is a route of its own."""
+    paths: dict[str, dict[str, Any]] = request.app.openapi()["paths"]
+    fitting = [methods for template, methods in paths.items() if _pattern(template).fullmatch(request.url.path)]
+    return sorted({method.upper() for methods in fitting for method in methods})
+
+
+@cache
+def _pattern(template: str) -> re.Pattern[str]:
+    return re.compile("".join("[^/]+" if part.startswith("{") else re.escape(part) for part in _PARTS.split(template)))
+
+
+_PARTS = re.compile(r"(\{[^}]+\})")
 
 
 async def _on_broken(request: Request, error: Exception) -> Response:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from assay.model.comparison import Compared, Comparison, Difference, Flip
+from assay.reports.compare_noise import noise_line
 from assay.reports.compare_sentence import (
     WORDS,
     amount,
@@ -17,7 +18,7 @@ from assay.reports.compare_sentence import (
     unpaired,
     value,
 )
-from assay.reports.compare_text import changed, title
+from assay.reports.compare_text import changed, title, turned_with
 from assay.reports.figures import NOTHING, counted
 from assay.reports.markdown import escaped, table
 
@@ -39,6 +40,7 @@ def _compared(comparison: Comparison, compared: Compared) -> Iterator[str]:
     yield from _flips(compared)
     yield from _differences(compared, first, second)
     yield from _flaky(compared, first, second)
+    yield from _noise(compared)
     yield "\n".join(f"- {line}" for line in _about(comparison, compared))
 
 
@@ -63,7 +65,7 @@ def _flips(compared: Compared) -> Iterator[str]:
 
 def _flip(flip: Flip) -> list[str]:
     id = f"{flip.case_id} / {flip.other_id}" if flip.other_id else flip.case_id
-    return [escaped(id), tries(flip.first), tries(flip.second), ", ".join(map(escaped, flip.graders))]
+    return [escaped(id), tries(flip.first), tries(flip.second), escaped(turned_with(flip))]
 
 
 def _differences(compared: Compared, first: str, second: str) -> Iterator[str]:
@@ -97,6 +99,13 @@ def _flaky(compared: Compared, first: str, second: str) -> Iterator[str]:
             for each in compared.flaky[:SHOWN_FLIPS]
         ]
         yield table(("case", "side", "repeats", "who disagrees"), lines)
+
+
+def _noise(compared: Compared) -> Iterator[str]:
+    if compared.noise:
+        yield "## Whose noise"
+        sides = {False: compared.first.name, True: compared.second.name}
+        yield "\n".join(f"- {escaped(f'{sides[each.second]}: {noise_line(each)}')}" for each in compared.noise)
 
 
 def _about(comparison: Comparison, compared: Compared) -> Iterator[str]:

@@ -127,6 +127,7 @@ def unpaired(pairing: Pairing, unit: str = "case") -> str:
     said = [
         (pairing.only_first, "only on the first side"),
         (pairing.only_second, "only on the second side"),
+        (pairing.changed, "changed between the runs"),
         *((each.count, f"{each.why} on the {'second' if each.second else 'first'} side") for each in pairing.absences),
     ]
     parts = [f"{count:,} {why}" for count, why in said if count]

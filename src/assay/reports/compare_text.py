@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.model.comparison import Change, Compared, Comparison, Conclusion, Difference, Flip, Kind
+from assay.reports.compare_noise import noise_line
 from assay.reports.compare_sentence import (
     WORDS,
     amount,
@@ -60,6 +61,7 @@ class ComparisonReport(Struct, frozen=True):
             yield from _flips(screen, compared)
             yield from _differences(screen, compared)
             yield from _flaky(screen, compared)
+            yield from _noise(screen, compared)
             if self.hints:
                 yield from _hints(screen, compared)
         for said in made.left_out:
@@ -113,7 +115,12 @@ def _flip(screen: Screen, flip: Flip) -> Text:
     went = screen.line(f"{tries(flip.first)} → {tries(flip.second)}")
     shown = screen.line(id, NAME, style="bold")
     room = max(screen.width - shown.cell_len - went.cell_len - 6, 16)
-    return Text.assemble("  ", shown, "  ", went, "  ", screen.line(", ".join(flip.graders), room, style="dim"))
+    return Text.assemble("  ", shown, "  ", went, "  ", screen.line(turned_with(flip), room, style="dim"))
+
+
+def turned_with(flip: Flip) -> str:
+    """What turned with it; of a case that is not the same on both sides, that first."""
+    return ", ".join(("the case changed", *flip.graders) if flip.changed else flip.graders)
 
 
 def _differences(screen: Screen, compared: Compared) -> Printed:
@@ -185,6 +192,15 @@ def _flaky(screen: Screen, compared: Compared) -> Printed:
         yield Text("  ") + Text("  ").join(screen.line(cell, NAME) for cell in cells)
     if len(compared.flaky) > SHOWN_FLAKY:
         yield screen.text(f"  and {len(compared.flaky) - SHOWN_FLAKY:,} more (--json shows all)", "dim")
+
+
+def _noise(screen: Screen, compared: Compared) -> Printed:
+    if compared.noise:
+        yield Text()
+        yield screen.text("Whose noise it is, where cases were repeated and judges asked several times", "dim")
+    for each in compared.noise:
+        side = (compared.second if each.second else compared.first).name
+        yield Text("  ") + screen.text(f"{side}  {noise_line(each)}", "dim")
 
 
 def _hints(screen: Screen, compared: Compared) -> Printed:

@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import to_builtins
 
 from assay.model.comparison import Compared, Comparison, Difference, Flaky, Flip, Pairing, Tries, Unlike
+from assay.reports.compare_noise import noise_wire
 from assay.reports.compare_sentence import sentence
 
 
@@ -36,6 +37,7 @@ def _compared(comparison: Comparison, compared: Compared) -> dict[str, Any]:
         "got_better": [_flip(each) for each in reversed(compared.flips) if each.gained],
         "flaky": [_flaky(each) for each in compared.flaky],
         "notes": list(compared.notes),
+        "noise": [noise_wire(each) for each in compared.noise],
     }
 
 
@@ -76,13 +78,14 @@ def _pairing(pairing: Pairing) -> dict[str, Any]:
             {"side": "second" if each.second else "first", "why": each.why, "count": each.count}
             for each in pairing.absences
         ],
+        "changed": pairing.changed,
     }
 
 
 def _flip(flip: Flip) -> dict[str, Any]:
     shape = {"case_id": flip.case_id, "first": _tries(flip.first), "second": _tries(flip.second)}
     other = {"second_case_id": flip.other_id} if flip.other_id else {}
-    return {**shape, **other, "graders": list(flip.graders)}
+    return {**shape, **other, "graders": list(flip.graders), "case_changed": flip.changed}
 
 
 def _tries(tried: Tries) -> dict[str, int]:

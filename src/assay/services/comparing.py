@@ -10,15 +10,18 @@ import asyncio
 from collections.abc import Sequence
 
 from assay.errors import PlanRefused
-from assay.model.case import Case, World
+from assay.model.case import World
 from assay.model.comparison import Compared, Comparison, Unlike
+from assay.model.noise import Noise
 from assay.model.run import Run
+from assay.services.comparison.changed import Changed, changed_between, changed_ids, unchanged
 from assay.services.comparison.differing import Asked, family, questions_of, verdict_difference
 from assay.services.comparison.flips import flaky, flips
-from assay.services.comparison.halves import RunColumns, half
+from assay.services.comparison.halves import Half, RunColumns, half
 from assay.services.comparison.likeness import same_rules, unlike
 from assay.services.comparison.pairing import Aligned, align, clusters, faces
 from assay.services.comparison.sides import Versus, Wanted, check, sides
+from assay.services.noise import noise_of
 from assay.services.workplace import Workplace
 from assay.store.store import Store
 
@@ -85,27 +88,33 @@ async def _compared(store: Store, runs: Sequence[RunColumns], versus: Versus, wa
         half(runs[other], second, group_by=group_by, pair_by=wanted.pair),
     )
     _refuse_strangers(aligned, wanted)
-    seen = faces(aligned)
-    asked = Asked(margin=wanted.margin, confidence=wanted.confidence, clusters=clusters(aligned, seen, label))
-    changed = await _changed(store, runs[one].run, runs[other].run)
+    changed = await changed_between(store, runs[one].run, runs[other].run)
+    same = unchanged(aligned, changed_ids(changed))
+    seen = faces(same)
+    asked = Asked(margin=wanted.margin, confidence=wanted.confidence, clusters=clusters(same, seen, label))
     pins = runs[one].run.pins, runs[other].run.pins
     rules = same_rules(pins[0].rubric, pins[1].rubric)
     slices = () if wanted.grouped else wanted.by
-    repeated = any(pin.repeat > 1 for pin in pins)
+    own = {False: aligned.first, True: aligned.second}
+    repeated = (False, True) if any(pin.repeat > 1 for pin in pins) else ()
     return Compared(
         first=first,
         second=second,
-        verdict=verdict_difference(aligned, asked),
-        differences=family(aligned, questions_of(aligned, seen, slices, rules), asked),
-        flips=await flips(store, aligned),
+        verdict=verdict_difference(same, asked),
+        differences=family(same, questions_of(same, seen, slices, rules), asked),
+        flips=await flips(store, aligned, changed_ids(changed)),
         unlike=_unlike(runs[one].run, runs[other].run, changed),
-        flaky=tuple(
-            [*await flaky(store, aligned.first, second=False), *await flaky(store, aligned.second, second=True)]
-            if repeated
-            else []
-        ),
+        flaky=tuple([each for one in repeated for each in await flaky(store, own[one], second=one)]),
+        noise=tuple([each for one in repeated for each in await _noise(store, own[one], second=one)]),
         notes=tuple(_notes(runs[one].run, runs[other].run, aligned)),
     )
+
+
+async def _noise(store: Store, own: Half, *, second: bool) -> list[Noise]:
+    """Of the side's candidate; two groups of one run share their candidate, and its noise is told once."""
+    if own.side.group and second:
+        return []
+    return await noise_of(store, own.side.run_id, own.side.candidate, second=second)
 
 
 def _refuse_strangers(aligned: Aligned, wanted: Wanted) -> None:
@@ -123,15 +132,7 @@ def _refuse_strangers(aligned: Aligned, wanted: Wanted) -> None:
     )
 
 
-async def _changed(store: Store, first: Run, second: Run) -> list[tuple[Case, Case]]:
-    """Files of the same content hold the same cases; only where they differ is the database asked."""
-    ours, theirs = ([pin.sha256 for pin in run.pins.datasets] for run in (first, second))
-    if first.id == second.id or (ours == theirs and first.pins.criteria_from == second.pins.criteria_from):
-        return []
-    return await store.changed_cases(first.id, second.id)
-
-
-def _unlike(first: Run, second: Run, changed: Sequence[tuple[Case, Case]]) -> tuple[Unlike, ...]:
+def _unlike(first: Run, second: Run, changed: Changed) -> tuple[Unlike, ...]:
     return () if first.id == second.id else unlike(first.pins, second.pins, changed)
 
 

@@ -5,7 +5,7 @@ Loads numpy and scipy: import it where a trend is asked for, not where a run sta
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import PurePath
 
@@ -16,8 +16,11 @@ from assay.model.comparison import Bearing
 from assay.model.history import History, Line, Point, Standing, Turning
 from assay.model.run import Run, RunState
 from assay.model.summary import Summary
+from assay.services.comparison.changed import changed_between
 from assay.services.comparison.likeness import unlike
+from assay.services.trend_clusters import PASS_RATE, clustered_rates
 from assay.services.workplace import Workplace
+from assay.stats.estimates import Estimate
 from assay.stats.rates import for_rate
 from assay.stats.trend import trend
 from assay.store.store import Store
@@ -26,7 +29,6 @@ ENOUGH = 50
 """So many runs are looked at unless told otherwise."""
 LOOKED_AT = 5000
 """The newest so many runs are searched."""
-PASS_RATE = "pass rate"
 
 
 class Asked(Struct, frozen=True, kw_only=True):
@@ -49,8 +51,10 @@ async def history(work: Workplace, asked: Asked) -> History:
         kept = done[-asked.limit :]
         summaries = [await store.summary(run.id) for run in kept]
         changes = await _unlike(store, kept)
+        clustered = [await clustered_rates(store, run, asked.candidate) for run in kept]
     _check_candidate(summaries, asked)
-    return told(asked.whose or asked.dataset, summaries, changes, asked.candidate, left_out=len(found) - len(kept))
+    left_out = len(found) - len(kept)
+    return told(asked.whose or asked.dataset, summaries, changes, asked.candidate, clustered, left_out=left_out)
 
 
 async def _runs(store: Store, asked: Asked) -> list[Run]:
@@ -85,7 +89,7 @@ async def _unlike(store: Store, runs: Sequence[Run]) -> list[tuple[str, ...]]:
     found: list[tuple[str, ...]] = [()] if runs else []
     for before, after in pairwise(runs):
         same = [pin.sha256 for pin in before.pins.datasets] == [pin.sha256 for pin in after.pins.datasets]
-        changed = [] if same else await store.changed_cases(before.id, after.id)
+        changed = await changed_between(store, before, after)
         flags = [
             f"{each.what.value}: {each.said}"
             for each in unlike(before.pins, after.pins, changed)
@@ -102,10 +106,12 @@ def told(
     summaries: Sequence[Summary],
     changes: Sequence[tuple[str, ...]],
     candidate: str | None = None,
+    clustered: Sequence[Mapping[str, Estimate]] = (),
     *,
     left_out: int = 0,
 ) -> History:
-    """Pure: the history of these runs, oldest first."""
+    """Pure: the history of these runs, oldest first. `clustered` has each run's rates where its results belong
+    together; without, they are those of the counts."""
     runs = tuple(
         Standing(
             run_id=each.run.id,
@@ -122,7 +128,8 @@ def told(
         marked = [_marked(each, name, candidate) for each in summaries]
         if any(judged for _, judged in marked):
             rates[name] = marked
-    lines = tuple(_line(name, counts, changes) for name, counts in rates.items())
+    known = clustered or [{} for _ in summaries]
+    lines = tuple(_line(name, counts, changes, [own.get(name) for own in known]) for name, counts in rates.items())
     return History(whose=whose, runs=runs, lines=lines, left_out=left_out)
 
 
@@ -143,11 +150,16 @@ def _cases(passed: int, failed: int, repeat: int) -> tuple[int, int]:
     return min(round(passed / repeat), judged), judged
 
 
-def _line(name: str, counts: Sequence[tuple[int, int]], changes: Sequence[tuple[str, ...]]) -> Line:
+def _line(
+    name: str,
+    counts: Sequence[tuple[int, int]],
+    changes: Sequence[tuple[str, ...]],
+    known: Sequence[Estimate | None],
+) -> Line:
     found = trend(counts)
     return Line(
         name=name,
-        points=tuple(_point(*each) for each in counts),
+        points=tuple(_point(*each, rate) for each, rate in zip(counts, known, strict=True)),
         turnings=tuple(
             Turning(
                 index=change.index,
@@ -162,8 +174,8 @@ def _line(name: str, counts: Sequence[tuple[int, int]], changes: Sequence[tuple[
     )
 
 
-def _point(passed: int, judged: int) -> Point:
-    found = for_rate(passed, judged) if judged else None
+def _point(passed: int, judged: int, known: Estimate | None) -> Point:
+    found = known or (for_rate(passed, judged) if judged else None)
     return Point(
         passed=passed,
         judged=judged,

@@ -13,11 +13,14 @@ from scipy.stats import t as student
 
 from assay.stats.estimates import Estimate, Form, within
 from assay.stats.intervals import Interval
+from assay.stats.resemblance import plausible_rates
 
 Floats = NDArray[np.float64]
 
 CHUNK = 2_000_000
 """So many drawn numbers are held at a time."""
+TELLING = 40
+"""From so many clusters with a verdict of the rarer kind on, the variance computed from the clusters can be trusted."""
 
 
 class ClusterSums(Struct, frozen=True, kw_only=True):
@@ -89,20 +92,31 @@ def clustered_mean(
 
 
 def clustered_rate(verdicts: Sequence[bool], clusters: Sequence[Hashable], confidence: float = 0.95) -> Estimate | None:
-    """Wilson's interval for as many independent cases as the clustered ones are worth, with t for z: it stays between
-    0 and 1. Where all verdicts are the same nothing shows how alike clusters are, so a cluster counts as one case."""
+    """Where many clusters have passes and failures to show: Wilson's interval for as many independent cases as the
+    clustered ones are worth, with t for z. Where few have, that number is itself too little known, and every one that
+    is plausible counts (see `resemblance`). Both stay between 0 and 1."""
     grouped = cluster_sums(np.asarray(verdicts, dtype=np.float64), clusters)
-    if not len(grouped.sums):
-        return None
+    return rate_of(grouped, confidence) if len(grouped.sums) else None
+
+
+def rate_of(grouped: ClusterSums, confidence: float = 0.95) -> Estimate:
+    """The same of passes and cases counted by cluster. One cluster has a rate and no interval."""
     found = robust(grouped)
     if found is None:
         return _estimate(grouped, None, None, confidence)
-    n, rate = float(grouped.sizes.sum()), grouped.mean
-    worth = float(len(grouped.sums))
-    if found.error > 0:
-        worth = min(n, rate * (1 - rate) / found.error**2)
+    if dissenting(grouped) < TELLING:
+        interval = plausible_rates(grouped.sums, grouped.sizes, confidence)
+        return _estimate(grouped, interval, Form.CLUSTER_MIXTURE, confidence)
+    rate = grouped.mean
+    worth = min(float(grouped.sizes.sum()), rate * (1 - rate) / found.error**2)
     quantile = float(student.ppf((1 + confidence) / 2, found.freedom))
     return _estimate(grouped, score_interval(rate, worth, quantile), Form.CLUSTER_SCORE, confidence)
+
+
+def dissenting(grouped: ClusterSums) -> int:
+    """Clusters that have at least one verdict of the rarer kind: those that say how clusters differ."""
+    rarer = grouped.sizes - grouped.sums if grouped.mean >= 1 / 2 else grouped.sums
+    return int(np.count_nonzero(rarer))
 
 
 def score_interval(rate: float, n: float, quantile: float) -> Interval:

@@ -19,6 +19,7 @@ class Form(Enum):
     STUDENT = "student_t"
     BCA = "bca_bootstrap"
     CLUSTER_SCORE = "cluster_robust_score"
+    CLUSTER_MIXTURE = "cluster_mixture"
     CLUSTER_ROBUST = "cluster_robust_t"
     CLUSTER_BOOTSTRAP = "cluster_bootstrap"
     ORDER = "order_statistics"

@@ -92,19 +92,38 @@ def test_copies_of_a_verdict_are_worth_nothing() -> None:
     copied = [verdict for verdict in verdicts for _ in range(5)]
     found = clustered_rate(copied, [place // 5 for place in range(40)])
     assert found is not None and found.interval is not None
-    # Eight cases with t of seven degrees (2.364624) for z: n shrinks by 7/8, as the variance has n − 1.
-    assert found.interval == pytest.approx(score_interval(0.75, 7, 2.364624), abs=1e-6)
+    # Near the 0.41 to 0.93 of Wilson's interval for eight cases, far from the 0.60 to 0.86 for forty.
+    assert found.interval == pytest.approx((0.387, 0.928), abs=1e-3)
+
+
+def test_where_many_clusters_have_both_kinds_the_variance_of_the_clusters_is_trusted() -> None:
+    verdicts = [place < count for count in [10, 8, 6, 4] * 15 for place in range(10)]
+    found = clustered_rate(verdicts, [place // 10 for place in range(600)])
+    assert found is not None and found.form is Form.CLUSTER_SCORE
+    # Cluster rates of 1, .8, .6 and .4: a variance of .05 · 60/59 over 60 clusters, with t of 59 degrees (2.000995).
+    worth = 0.7 * 0.3 / (0.05 * 60 / 59 / 60)
+    assert found.interval == pytest.approx(score_interval(0.7, worth, 2.000995), abs=1e-6)
+
+
+@pytest.mark.parametrize(("failing", "form"), [(39, Form.CLUSTER_MIXTURE), (40, Form.CLUSTER_SCORE)])
+def test_below_forty_clusters_with_a_failure_every_plausible_variance_counts(failing: int, form: Form) -> None:
+    verdicts = [not (cluster < failing and place == 0) for cluster in range(100) for place in range(5)]
+    found = clustered_rate(verdicts, [place // 5 for place in range(500)])
+    other = clustered_rate([not each for each in verdicts], [place // 5 for place in range(500)])
+    assert found is not None and other is not None and found.interval is not None and other.interval is not None
+    assert (found.form, other.form) == (form, form)
+    assert other.interval == pytest.approx((1 - found.interval[1], 1 - found.interval[0]), abs=1e-6)
 
 
 def test_a_score_interval_of_whole_cases_is_wilson_s() -> None:
     assert score_interval(0.3, 50, 1.959963984540054) == pytest.approx(wilson(15, 50), abs=1e-12)
 
 
-def test_where_all_pass_a_cluster_counts_as_one_case() -> None:
+def test_where_all_pass_clusters_are_not_taken_for_unrelated_cases() -> None:
     found = clustered_rate([True] * 100, [place // 10 for place in range(100)])
     assert found is not None and found.interval is not None
-    assert found.interval == pytest.approx(score_interval(1.0, 10, 2.262157), abs=1e-6)
-    assert found.interval[0] < 0.7, "not the 0.96 of a hundred unrelated cases"
+    assert found.interval == pytest.approx((0.740, 1.0), abs=1e-3)
+    assert found.form is Form.CLUSTER_MIXTURE, "not the 0.96 of a hundred unrelated cases"
 
 
 def test_one_cluster_has_a_rate_and_no_interval() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, fisher_exact
 
-from assay.stats.clusters import Floats, clustered_rate
+from assay.stats.clusters import Floats
 from assay.stats.corrected import corrected_rate, labels_of
 from assay.stats.discordance import mcnemar, tango
 from assay.stats.intervals import Interval, wilson
@@ -50,50 +50,36 @@ def test_rates_from_ten_to_a_thousand_cases(interval: Of, never_below: float) ->
 
 
 @pytest.mark.parametrize("interval", [wilson, chosen], ids=["wilson", "chosen"])
-@pytest.mark.parametrize("n", [300, 400, 500, 750, 1000])
+@pytest.mark.parametrize("n", [*range(300, 1000, 23), 400, 500, 750, 1000])
 def test_from_three_hundred_cases_every_rate_is_held_93_to_97_times_of_100(interval: Of, n: int) -> None:
     held = coverage(interval, n)
     assert float(held.min()) >= 0.93
     assert float(held.max()) <= 0.97
 
 
+def test_what_is_chosen_below_three_hundred_cases_is_never_surer_than_it_says() -> None:
+    assert min(float(coverage(chosen, n).min()) for n in range(10, 300, 7)) >= 0.95
+
+
 def test_the_exact_interval_is_never_surer_than_it_says_at_any_size() -> None:
     assert min(float(coverage(exact, n).min()) for n in range(10, 120)) >= 0.95
+    assert max(float(coverage(exact, n).max()) for n in (300, 349, 500, 1000)) <= 0.985, "at the price of some width"
 
 
-def clustered(clusters: int, size: int, alike: float, rate: float) -> tuple[float, float]:
-    """How often the naive and the cluster-robust interval hold the rate."""
-    random, draws = np.random.default_rng(11), 1500
-    names = [place // size for place in range(clusters * size)]
-    strength = 1 / alike - 1
-    naive = robust = 0
-    for own in random.beta(rate * strength, (1 - rate) * strength, size=(draws, clusters)):
-        verdicts = (random.random((clusters, size)) < own[:, None]).ravel()
-        naive += holds(wilson(int(verdicts.sum()), len(verdicts)), rate)
-        found = clustered_rate(verdicts.tolist(), names)
-        robust += holds(found.interval if found else None, rate)
-    return naive / draws, robust / draws
+def test_wilson_s_worst_case_is_the_one_that_the_page_names() -> None:
+    worst = {n: coverage(wilson, n) for n in range(10, 60)}
+    n = min(worst, key=lambda size: float(worst[size].min()))
+    assert (n, round(float(RATES[worst[n].argmin()]), 2)) == (14, 0.04)
+    assert round(float(worst[n].min()), 3) == 0.894
 
 
-@pytest.mark.parametrize(
-    ("clusters", "size", "alike", "rate"),
-    [(30, 10, 0.3, 0.5), (30, 10, 0.3, 0.7), (20, 10, 0.3, 0.6), (50, 10, 0.5, 0.8), (100, 8, 0.4, 0.9)],
-)
-def test_clustered_cases_are_held_where_the_naive_interval_fails(
-    clusters: int, size: int, alike: float, rate: float
-) -> None:
-    naive, robust = clustered(clusters, size, alike, rate)
-    assert naive < 0.80
-    assert 0.93 <= robust <= 0.97
-
-
-@pytest.mark.parametrize(("clusters", "size", "at_least"), [(10, 20, 0.89), (30, 10, 0.92)])
-def test_few_clusters_near_the_end_of_the_scale_are_the_limit_that_the_page_names(
-    clusters: int, size: int, at_least: float
-) -> None:
-    naive, robust = clustered(clusters, size, 0.3, 0.9)
-    assert naive < 0.75
-    assert at_least <= robust < 0.95, "somewhat below what it promises, and far above the naive one"
+def test_jeffreys_holds_95_on_average_and_dips_near_the_ends_as_the_page_says() -> None:
+    # Not what is chosen for any number of cases: on request only. At 2 and 98 % it stays below 93 % even at 400 cases.
+    held = {n: coverage(jeffreys, n) for n in (300, 319, 330, 400, 500, 750, 1000)}
+    assert all(0.945 <= float(each.mean()) <= 0.955 for each in held.values())
+    assert 0.925 <= min(float(each.min()) for each in held.values()) < 0.93
+    inner = (RATES >= 0.05) & (RATES <= 0.95)
+    assert all(float(each[inner].min()) >= 0.93 and float(each[inner].max()) <= 0.97 for each in held.values())
 
 
 def holds(interval: Interval | None, value: float) -> bool:

@@ -108,7 +108,7 @@ def test_clusters_widen_the_interval_and_are_counted() -> None:
     alone = for_rate(verdicts)
     assert together is not None and alone is not None
     assert together.interval is not None and alone.interval is not None
-    assert (together.form, together.n, together.clusters) == (Form.CLUSTER_SCORE, 60, 6)
+    assert (together.form, together.n, together.clusters) == (Form.CLUSTER_MIXTURE, 60, 6)
     assert together.value == alone.value
     assert together.interval[0] < alone.interval[0] - 0.1
 

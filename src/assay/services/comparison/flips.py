@@ -4,7 +4,7 @@ cases whose own repeats disagree."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -36,8 +36,8 @@ class _Turned(Struct, frozen=True):
     second: Tries
 
 
-async def flips(store: Store, aligned: Aligned) -> tuple[Flip, ...]:
-    """Those that got worse come first, the largest change first."""
+async def flips(store: Store, aligned: Aligned, changed: Collection[str] = ()) -> tuple[Flip, ...]:
+    """Those that got worse come first, the largest change first. `changed` cases are told as such."""
     turned = sorted(_turned(aligned), key=lambda each: each.second.rate - each.first.rate)
     shown = [*turned[:DETAILED], *turned[max(DETAILED, len(turned) - DETAILED) :]]
     before = await _outcomes(store, aligned.first, aligned.in_first[[each.pair for each in shown]])
@@ -55,6 +55,7 @@ async def flips(store: Store, aligned: Aligned) -> tuple[Flip, ...]:
                 first=each.first,
                 second=each.second,
                 graders=_changed(before.get(one, {}), after.get(other, {})),
+                changed=id in changed,
             )
         )
     return tuple(made)

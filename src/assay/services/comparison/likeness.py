@@ -52,7 +52,7 @@ def _test_set(first: Pins, second: Pins, changed: Sequence[tuple[Case, Case]]) -
     said = (
         f"{counted(count, 'case')} of the same id {'asks or expects' if count == 1 else 'ask or expect'} something else"
     )
-    return Unlike(what=What.TEST_SET, bearing=Bearing.FLAGS, said=said, changes=changes)
+    return Unlike(what=What.TEST_SET, bearing=Bearing.FORBIDS, said=said, changes=changes)
 
 
 def case_changes(before: Case, after: Case) -> Iterator[Change]:

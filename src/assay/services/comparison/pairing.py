@@ -17,20 +17,22 @@ Measuring = Callable[[Half], Means]
 
 
 class Aligned(Struct, frozen=True, kw_only=True):
-    """Pair i is the unit `in_first[i]` of the first half and `in_second[i]` of the second; in the first's order."""
+    """Pair i is the unit `in_first[i]` of the first half and `in_second[i]` of the second; in the first's order.
+    `changed` pairs were taken out: their case is not the same on both sides."""
 
     first: Half
     second: Half
     in_first: Whole
     in_second: Whole
+    changed: int = 0
 
     @property
     def only_first(self) -> int:
-        return len(self.first.keys) - len(self.in_first)
+        return len(self.first.keys) - len(self.in_first) - self.changed
 
     @property
     def only_second(self) -> int:
-        return len(self.second.keys) - len(self.in_second)
+        return len(self.second.keys) - len(self.in_second) - self.changed
 
 
 class Values(Struct, frozen=True, kw_only=True):
@@ -67,6 +69,7 @@ def values(aligned: Aligned, measuring: Measuring, among: Flags | None = None) -
             only_first=aligned.only_first if among is None else 0,
             only_second=aligned.only_second if among is None else 0,
             without=len(lacking),
+            changed=aligned.changed if among is None else 0,
             absences=(
                 *_absences(before, aligned.in_first[lacking], second=False),
                 *_absences(after, aligned.in_second[lacking], second=True),

@@ -151,15 +151,8 @@ def value_needed(limit: float, _: Observed, found: Estimate) -> int | None:
 
 
 def latency(asked: Latency, evidence: Evidence, candidate: str) -> GateRuling:
-    observed, at_most = evidence.seconds(candidate, asked.which)
-    ruling = decide(_latency_question(asked, observed), observed)
-    if not at_most:
-        return ruling
-    reason = f"{ruling.reason} These are the times of whole attempts, grading included: nobody timed the answers alone."
-    # The answers took less than that, so only one side of the limit can be shown.
-    shown = Outcome.FAILED if asked.bound.sign.upward else Outcome.HELD
-    outcome = ruling.outcome if ruling.outcome is shown else Outcome.INCONCLUSIVE
-    return replace(ruling, outcome=outcome, reason=reason)
+    observed = evidence.seconds(candidate, asked.which)
+    return decide(_latency_question(asked, observed), observed)
 
 
 def _latency_question(asked: Latency, observed: Observed) -> Question:

@@ -16,8 +16,6 @@ from assay.store.queries.columns import OUTCOMES, VERDICTS, Measured
 
 LATENCY = "latency_metrics"
 COST = "token_usage"
-REPLAYED = ("recorded", "replay")
-"""Targets that answer from a file: how long that takes says nothing of the agent."""
 PASSED, FAILED = "passed", "failed"
 PENDING = "\x00pending "
 """Before a number: a case that has no result yet and could be any."""
@@ -96,22 +94,10 @@ class Evidence:
                 made.miss(self.case_of[grade.position])
         return self._with_ungraded(made, candidate, which)
 
-    def seconds(self, candidate: str, which: Which) -> tuple[Observed, bool]:
-        """How long each answer took; those that nobody timed are missing. True: where nobody timed the answers of a
-        live target, its attempts were timed, grading included, and the answers took at most so long."""
-        measured = self._values_of(LATENCY)
+    def seconds(self, candidate: str, which: Which) -> Observed:
+        """How long each answer took; those that nobody timed are missing, such as replies that came from the cache."""
         timed = {toll.position: toll.seconds for toll in self.columns.tolls if toll.seconds is not None}
-        known = {**timed, **measured}
-        replayed = self.run.pins.target.partition(":")[0] in REPLAYED
-        if known or replayed:
-            return self._amounts(candidate, which, known), False
-        attempts = self.columns.attempts
-        tried = {
-            position: duration / 1000
-            for position, duration in zip(attempts.positions, attempts.durations, strict=True)
-            if not isnan(duration)
-        }
-        return self._amounts(candidate, which, tried), True
+        return self._amounts(candidate, which, {**timed, **self._values_of(LATENCY)})
 
     def spent(self, candidate: str, which: Which, *, money: bool) -> Observed:
         """Dollars or tokens of each answer; those that nobody counted are missing."""

@@ -7,11 +7,11 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from assay.model.case import Case
 from assay.model.comparison import Bearing
 from assay.model.gate import GateRuling
 from assay.policies.gates import Bound, NoRegression, Sign
 from assay.reports.figures import counted
+from assay.services.comparison.changed import Changed, changed_ids
 from assay.services.comparison.likeness import unlike
 from assay.services.gates.deciding import Question, decide, nothing
 from assay.services.gates.estimating import WHOLE, passes, value_needed
@@ -23,12 +23,12 @@ from assay.stats.paired import matched, paired_rates
 
 
 def no_regression(
-    asked: NoRegression, evidence: Evidence, before: Evidence, changed: Sequence[tuple[Case, Case]], candidate: str
+    asked: NoRegression, evidence: Evidence, before: Evidence, changed: Changed, candidate: str
 ) -> GateRuling:
     """`changed` are the cases of the same id that ask something else now: they are left out."""
     base = f"run {before.run.name!r} ({before.run.id[:8]})"
     then = passes(replace(asked.which, candidate=None), before, counterpart(before, candidate))
-    left = {case.id for case, _ in changed}
+    left = changed_ids(changed)
     known = {case: values for case, values in then.tries().items() if case not in left}
     observed = _averaged(passes(asked.which, evidence, candidate), set(known))
     if not observed.cases:
@@ -77,7 +77,7 @@ def _difference(before: Mapping[str, Sequence[float]], after: Observed) -> Estim
     return Estimate(value=found.difference, interval=found.interval, n=found.n, clusters=found.clusters, form=None)
 
 
-def _unlike(evidence: Evidence, before: Evidence, changed: Sequence[tuple[Case, Case]]) -> str:
+def _unlike(evidence: Evidence, before: Evidence, changed: Changed) -> str:
     """What else differs between the two runs, besides who was under test."""
     flags = [
         f"{each.what.value}: {each.said}"

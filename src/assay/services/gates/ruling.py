@@ -22,6 +22,7 @@ from assay.policies.gates import (
     Repeated,
     Spending,
 )
+from assay.services.comparison.changed import changed_between
 from assay.services.gates.deciding import nothing
 from assay.services.gates.estimating import latency, mean_grade, pass_rate, per_case, repeated
 from assay.services.gates.evidence import Evidence
@@ -84,9 +85,7 @@ def _of(asked: Asked, evidence: Evidence, candidate: str) -> GateRuling:
 async def _regressions(store: Store, asked: NoRegression, evidence: Evidence) -> list[GateRuling]:
     base = await store.earlier_run(asked.versus, evidence.run)
     before = Evidence(await store.summary(base.id), await read_columns(store, base, [asked]))
-    ours, theirs = ([pin.sha256 for pin in run.pins.datasets] for run in (evidence.run, base))
-    # Files of the same content hold the same cases.
-    changed = [] if ours == theirs else await store.changed_cases(base.id, evidence.run.id)
+    changed = await changed_between(store, base, evidence.run)
     several = len(evidence.summary.candidates) > 1
     return [
         replace(no_regression(asked, evidence, before, changed, name), candidate=name if several else "")

@@ -1,0 +1,50 @@
+"""One line of the list, and what went wrong in a result."""
+
+from __future__ import annotations
+
+import msgspec
+
+from assay.model.result import Failure
+from assay.model.verdict import Verdict
+from assay.reports.html.entries import Entry, Wrong, entry, tags, wrong
+from assay.testing import a_case
+from unit.reports.northwind import a_result, refund_results, support_results
+
+
+def test_a_failure_speaks_for_itself() -> None:
+    (broken,) = [result for result in refund_results() if result.verdict is Verdict.ERRORED]
+    assert wrong(broken) == [Wrong("TargetFailed", "target 'recorded': ConnectionError: refused", "", "errored")]
+    assert entry(broken).failing == ("TargetFailed",)
+
+
+def test_the_parts_speak_for_their_grader() -> None:
+    assert wrong(support_results()[0]) == [
+        Wrong("criteria", "Names the accrual rate", "", "failed"),
+        Wrong("rubric", "Names the policy it follows", "low", "failed"),
+    ]
+    assert entry(support_results()[0]).failing == ("criteria", "rubric")
+
+
+def test_a_scenario_is_listed_by_its_name_a_question_by_its_words() -> None:
+    asked = [entry(result).asked for result in support_results()]
+    assert asked == ["Leave policy inquiry", "Where is 4475?", "Refund 900 dollars to me.", "Your page is down."]
+
+
+def test_labels_are_tags_with_a_name() -> None:
+    case = a_case(tags=("returns", "gift"), labels={"difficulty": "hard"})
+    assert tags(a_result(case=case)) == ("returns", "gift", "difficulty: hard")
+
+
+def test_long_text_is_cut_and_foreign_text_is_inert() -> None:
+    case = a_case(id="i" * 500, message="m\u202e" * 500)
+    found = entry(
+        a_result(Verdict.ERRORED, case=case, reasons=("r" * 500,), failures=(Failure(kind="K", message="\x1b"),))
+    )
+    assert (len(found.id), len(found.asked), len(found.why)) == (200, 160, 220)
+    assert "\u202e" not in found.asked
+
+
+def test_an_entry_is_a_short_list_in_the_order_of_its_fields() -> None:
+    made = entry(a_result(case=a_case(id="q1", message="Hi")), 3, (7,), "worse")
+    assert msgspec.json.encode(made) == b'[3,"q1","",1,"passed","Hi","",[],[],0.012,[7],"worse"]'
+    assert msgspec.json.decode(msgspec.json.encode(made), type=Entry) == made
