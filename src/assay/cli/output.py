@@ -14,6 +14,7 @@ import msgspec
 
 from assay.errors import DatasetInvalid, InputError, Problem
 from assay.model.gate import GateRuling, Outcome
+from assay.reports.inert import inert
 from assay.services.workplace import Workplace
 
 DONE = 0
@@ -107,8 +108,8 @@ def refuse(error: InputError, problems: tuple[Problem, ...], *, as_json: bool) -
 
 
 def say(text: str) -> None:
-    """To the person, on stderr: results alone go to stdout."""
-    click.echo(text, err=True)
+    """To the person, on stderr: results alone go to stdout. What files and agents said in it is shown, never obeyed."""
+    click.echo(inert(text), err=True)
 
 
 def print_json(value: Any, *, indent: int = 2) -> None:

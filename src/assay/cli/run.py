@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
-from msgspec.structs import replace
 
 from assay.cli.output import assay_command
 from assay.cli.parsing import names, normalization, pairs, read, text, texts, values_by_key
 from assay.cli.running import finish, gate_option, judge_options, output_options, watching
-from assay.services.gating import wanted_gates
-from assay.services.judging import OFFLINE
+from assay.cli.watching import watch as watch_files
+from assay.cli.watching import watch_options
+from assay.services.carrying import carry_over
+from assay.services.defaults import with_settings
 from assay.services.options import RunOptions
 from assay.services.reporting import check_outputs
 from assay.services.runs import start
+from assay.services.watched import Watched, watched_files
 from assay.services.workplace import Workplace
 
 
@@ -101,6 +105,7 @@ from assay.services.workplace import Workplace
 @gate_option
 @judge_options
 @output_options
+@watch_options
 def command(
     work: Workplace,
     judge: str | None,
@@ -108,6 +113,8 @@ def command(
     outputs: tuple[str, ...],
     quiet: bool,
     as_json: bool,
+    watched: bool,
+    carry: bool,
     **rest: Any,
 ) -> int:
     """Run DATASETs: every case, graded, decided and kept.
@@ -117,12 +124,20 @@ def command(
     A key in the environment alone never selects a judge that costs money.
     """
     check_outputs(outputs)
-    judge = (work.settings.judge or OFFLINE) if judge is None else judge
-    simulator = work.settings.simulator if simulator is None else simulator
-    options = RunOptions(judge=judge, simulator=simulator, **{**rest, "gates": wanted_gates(work, rest["gates"])})
-    options = replace(options, batch_criteria=options.batch_criteria or work.settings.batch_criteria)
-    if options.concurrency is None:
-        options = replace(options, concurrency=work.settings.max_concurrency)
+    options = with_settings(work, RunOptions(judge=judge or "", simulator=simulator or "", **rest))
+    if watched:
+        return watch_files(lambda: _watched(options, outputs))
     with watching(quiet=quiet or as_json) as watch:
-        summary = asyncio.run(start(work, options, watch))
+        summary = asyncio.run(start(work, options, watch, carry_over if carry else None))
     return finish(work, summary, outputs, quiet=quiet, as_json=as_json)
+
+
+def _watched(options: RunOptions, outputs: Sequence[str]) -> Watched:
+    """The files as the settings name them now."""
+    given = click.get_current_context().params
+    plugins = given.get("plugins", ())
+    work = Workplace.here(config=given.get("config"), plugins=plugins)
+    written = [*map(Path, outputs), *(path for path in (options.record_judge, options.trace) if path)]
+    found = watched_files(work, options, written)
+    more = {Path(file).resolve() for file in (*plugins, *([given["config"]] if given.get("config") else []))}
+    return Watched(found.data, found.others | more)

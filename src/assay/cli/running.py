@@ -54,7 +54,7 @@ def gate_option(command: Callable[..., Any]) -> Callable[..., Any]:
 def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """What becomes of a run's results."""
     quiet = click.option("--quiet", "-q", is_flag=True, help="No progress and no summary.")
-    endings = "Also write .html .md .csv .jsonl .json."
+    endings = "Also write .html .md .xml .csv .jsonl .parquet … (see `assay report -h`)."
     output = click.option("--output", "-o", "outputs", multiple=True, metavar="FILE", help=endings)
     return output(quiet(command))
 

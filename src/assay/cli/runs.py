@@ -16,6 +16,7 @@ from assay.errors import NotFound
 from assay.model.run import Run, RunState
 from assay.model.summary import Summary
 from assay.reports.figures import Rate
+from assay.reports.inert import one_line
 from assay.reports.wire import evaluation_run
 from assay.services.gating import gated
 from assay.services.workplace import Workplace
@@ -70,7 +71,7 @@ def _table(runs: list[Run]) -> Table:
         rate = Rate(run.counts.passed, run.counts.passed + run.counts.failed)
         table.add_row(
             run.id[:8],
-            Text(run.name),
+            Text(one_line(run.name)),
             (run.started_at or run.created_at).strftime("%m-%d %H:%M"),
             *([run.state.value] if unfinished else []),
             *(f"{getattr(run.counts, kind):,}" for kind in kinds),

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TextIO
 
 import click
 
@@ -24,14 +30,25 @@ from assay.services.workplace import Workplace
 @click.option(
     "--candidate", default=None, callback=read(text), metavar="NAME", help="Only what this candidate made of the case."
 )
+@click.option("--plain", is_flag=True, help="Print, even where a terminal could be browsed.")
 def command(
     work: Workplace,
     run: str,
     case: str | None,
     candidate: str | None,
+    plain: bool,
     as_json: bool,
 ) -> None:
-    """Show RUN in numbers, or one CASE of it in full: what was asked, said and done, every grade and its reason."""
+    """Show RUN in numbers, or one CASE of it in full: what was asked, said and done, every grade and its reason.
+
+    On a terminal, the failures of RUN can be browsed: arrow keys or j and k, Enter opens one, n and p go to the next
+    and the previous, f filters by verdict, / searches, s and t show the run in numbers and its triage, q leaves. With
+    --plain, --json, a CASE, or in a pipe, it is printed.
+    """
+    if case is None and not (plain or as_json) and can_browse(sys.stdin, sys.stdout, os.environ):
+        # A terminal needs modules that not every system has.
+        import_module("assay.cli.browse.loop").browse(work, run)
+        return
     summary, found = asyncio.run(_found(work, run, case, candidate))
     if case is not None and not found:
         raise NotFound(f"run {summary.run.name!r} has no result for the case {case!r}")
@@ -42,6 +59,13 @@ def command(
     else:
         for each in found:
             console().print(case_detail(each))
+
+
+def can_browse(stdin: TextIO, stdout: TextIO, environ: Mapping[str, str]) -> bool:
+    """Whether somebody sits at a terminal that can be drawn on."""
+    if environ.get("TERM", "dumb") in ("dumb", "") or find_spec("termios") is None:
+        return False
+    return stdin.isatty() and stdout.isatty()
 
 
 async def _found(work: Workplace, run: str, case: str | None, candidate: str | None) -> tuple[Summary, list[Result]]:

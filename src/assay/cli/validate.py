@@ -8,6 +8,7 @@ import click
 
 from assay.cli.output import DONE, USER_MUST_ACT, assay_command, print_json, problem_shape
 from assay.dialects.reading import FileReport
+from assay.reports.inert import inert
 from assay.services.validating import validate_files
 from assay.services.workplace import Workplace
 
@@ -44,9 +45,9 @@ def file_shape(report: FileReport) -> dict[str, Any]:
 
 def _tell(report: FileReport) -> None:
     for problem in report.problems:
-        click.echo(str(problem))
+        click.echo(inert(str(problem)))
     for warning in report.warnings:
-        click.echo(f"warning: {warning}")
+        click.echo(inert(f"warning: {warning}"))
     kind = f" ({report.dialect})" if report.dialect else ""
     if report.problems:
         click.echo(f"{report.path}{kind}: {len(report.problems)} problems, not usable")

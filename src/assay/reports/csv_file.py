@@ -3,18 +3,42 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import AsyncIterable, Sequence
+from pathlib import Path
 from typing import TextIO
 
+from assay.model.case import user_turns
 from assay.model.result import Result
 from assay.model.score import Score
 from assay.model.summary import Summary
+from assay.model.transcript import Usage
+from assay.reports.inert import inert
+from assay.reports.whole_file import whole_text
 from assay.reports.wire import error
 
 BEFORE = ("case_id", "candidate", "repeat", "verdict", "reasons")
-AFTER = ("error",)
-# A spreadsheet runs a cell that begins like a formula; agents can write such answers, and rows of data too.
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+AFTER = (
+    "error",
+    "question",
+    "answer",
+    "tags",
+    "duration_ms",
+    "prompt_tokens",
+    "completion_tokens",
+    "cost_usd",
+)
+# A spreadsheet runs a cell that begins like a formula; agents can write such answers, and rows of data too. What is
+# before the sign and shows nothing (blanks, marks, controls) some programs drop; the wide signs count as well.
+FORMULA = re.compile(
+    r"[\s\x00-\x20\x7f-\xa0\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]*[=+\-@＝＋－＠]|[\t\r\n]"
+)
+NO_USAGE = Usage()
+
+
+async def csv_file(summary: Summary, results: AsyncIterable[Result], path: Path) -> None:
+    with whole_text(path) as file:
+        await write_csv(summary, results, file)
 
 
 async def write_csv(summary: Summary, results: AsyncIterable[Result], file: TextIO) -> None:
@@ -32,8 +56,9 @@ def grader_names(summary: Summary) -> list[str]:
 
 
 def guarded(text: str) -> str:
-    """The text as text, whatever it begins with."""
-    return f"'{text}" if text.startswith(FORMULA) else text
+    """The text as text, whatever it begins with and whatever controls it holds: those are shown as symbols. The exact
+    text is in the other formats."""
+    return f"'{inert(text)}" if FORMULA.match(text) else inert(text)
 
 
 def _column(grader: str) -> str:
@@ -49,5 +74,20 @@ def _cells(result: Result, graders: Sequence[str]) -> list[str | float | int | N
         result.verdict.value,
         guarded("; ".join(result.reasons)),
         *(values.get(name) for name in graders),
+        *_after(result),
+    ]
+
+
+def _after(result: Result) -> list[str | float | int | None]:
+    said = result.transcript
+    usage = said.usage if said and said.usage else NO_USAGE
+    return [
         guarded(error(result) or ""),
+        guarded("\n".join(user_turns(result.case.input))),
+        guarded(said.answer if said else ""),
+        guarded("; ".join(result.case.tags)),
+        round(result.duration_ms, 3),
+        usage.prompt_tokens,
+        usage.completion_tokens,
+        usage.cost_usd,
     ]

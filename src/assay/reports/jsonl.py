@@ -4,6 +4,7 @@ does not grow with the run."""
 from __future__ import annotations
 
 from collections.abc import AsyncIterable
+from pathlib import Path
 from typing import BinaryIO
 
 from msgspec import json
@@ -12,9 +13,25 @@ from assay.model.result import Result
 from assay.model.run import Run
 from assay.model.summary import Summary
 from assay.reports.canonical import canonical_line
+from assay.reports.whole_file import whole_bytes
 from assay.reports.wire import evaluation_result, evaluation_run
 
 ENCODER = json.Encoder()
+
+
+async def jsonl_file(summary: Summary, results: AsyncIterable[Result], path: Path) -> None:
+    with whole_bytes(path) as file:
+        await write_jsonl(summary.run, results, file)
+
+
+async def canonical_file(summary: Summary, results: AsyncIterable[Result], path: Path) -> None:
+    with whole_bytes(path) as file:
+        await write_canonical(results, file)
+
+
+async def json_file(summary: Summary, results: AsyncIterable[Result], path: Path) -> None:
+    with whole_bytes(path) as file:
+        await write_json(summary, results, file)
 
 
 async def write_jsonl(run: Run, results: AsyncIterable[Result], file: BinaryIO) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterable, Iterator, Sequence
+from pathlib import Path
 from typing import TextIO
 
 from msgspec import json
@@ -24,14 +25,24 @@ from assay.reports.inert import inert, one_line
 from assay.reports.marks import OF_VERDICT, mark_of, needed
 from assay.reports.sentence import rate_of, sentence
 from assay.reports.simulated import played
+from assay.reports.whole_file import whole_text
 
 SHOWN_CASES = 200
 # Signs that mean something anywhere; an underscore inside a word means nothing, and a colon only in an address.
 INLINE = re.compile(r"[\\`*{}\[\]<>&|~$]|(?<![^\W_])_|_(?![^\W_])|:(?=//)|(?<=www)\.")
 # Signs that mean something at the start of a line: headings, lists, numbered lists, rules.
-LEADING = re.compile(r"^(?:[#+\-=]|(\d+)([.)]))")
+LEADING = re.compile(r"^(?:[#+\-=]|(\d+)([.)])(?=\s|$))")
+# What a code host would take for a person to call or an issue to link: an empty comment comes between, which shows
+# nothing and breaks the word.
+REFERENCE = re.compile(r"(?<![\w`])(@(?=\w)|[#!](?=\d))")
+APART = r"\1<!-- -->"
 ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
 BACKTICKS = re.compile(r"`+")
+
+
+async def markdown_file(summary: Summary, results: AsyncIterable[Result], path: Path) -> None:
+    with whole_text(path) as file:
+        await write_markdown(summary, results, file)
 
 
 async def write_markdown(summary: Summary, results: AsyncIterable[Result], file: TextIO) -> None:
@@ -46,7 +57,7 @@ async def write_markdown(summary: Summary, results: AsyncIterable[Result], file:
             left += 1
             continue
         shown += 1
-        file.write("".join(f"{block}\n\n" for block in _case(summary, result, first=shown == 1)))
+        file.write("".join(f"{block}\n\n" for block in case_blocks(summary, result, first=shown == 1)))
     if left:
         file.write(f"{left:,} more failed or errored cases are not shown here; a `.jsonl` or `.html` report has all.\n")
 
@@ -54,7 +65,8 @@ async def write_markdown(summary: Summary, results: AsyncIterable[Result], file:
 def escaped(text: str) -> str:
     """On one line, with nothing left that Markdown or HTML would read."""
     inline = INLINE.sub(lambda found: ENTITIES.get(found[0], f"\\{found[0]}"), one_line(text))
-    return LEADING.sub(lambda found: f"{found[1]}\\{found[2]}" if found[1] else f"\\{found[0]}", inline)
+    started = LEADING.sub(lambda found: f"{found[1]}\\{found[2]}" if found[1] else f"\\{found[0]}", inline)
+    return REFERENCE.sub(APART, started)
 
 
 def fenced(text: str, language: str = "text") -> str:
@@ -82,17 +94,17 @@ def _run(summary: Summary) -> Iterator[str]:
     if summary.gates:
         yield "## Gates"
         yield escaped(conclusion(summary.gates))
-        yield table(("gate", "", "why"), [_gate(ruling) for ruling in summary.gates])
+        yield table(("gate", "", "why"), [gate_cells(ruling) for ruling in summary.gates])
     yield "## Counts"
     yield _counts(summary)
     yield from map(escaped, notes(summary))
     if summary.graders:
         yield "## Graders"
-        yield _graders(summary)
+        yield graders_table(summary)
     yield from _checks(summary)
 
 
-def _gate(ruling: GateRuling) -> list[str]:
+def gate_cells(ruling: GateRuling) -> list[str]:
     mark = OF_OUTCOME[ruling.outcome]
     return [escaped(gate_name(ruling)), f"{mark.sign} {mark.word}", escaped(ruling.reason)]
 
@@ -109,7 +121,7 @@ def _counts(summary: Summary) -> str:
     return table(headings, lines)
 
 
-def _graders(summary: Summary) -> str:
+def graders_table(summary: Summary) -> str:
     several = len(summary.candidates) > 1
     first = ["grader", "candidate"] if several else ["grader"]
     rest = ["n:", "mean:", "mark:", "pass rate [95 %]", "errored:", "not applicable:", "no judge:"]
@@ -146,7 +158,7 @@ def _checks(summary: Summary) -> Iterator[str]:
     yield table(("", "passed:", "failed:", "errored:", "skipped:", "total:", "pass rate [95 %]"), lines)
 
 
-def _case(summary: Summary, result: Result, *, first: bool) -> Iterator[str]:
+def case_blocks(summary: Summary, result: Result, *, first: bool) -> Iterator[str]:
     if first:
         yield "## Failed and errored cases"
     mark = OF_VERDICT[result.verdict]

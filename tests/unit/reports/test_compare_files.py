@@ -71,6 +71,7 @@ def test_json_has_every_number_and_the_sentence() -> None:
         "first": {"passed": 1, "judged": 1},
         "second": {"passed": 0, "judged": 1},
         "graders": ["choice", "rubric:R1"],
+        "case_changed": False,
     }
     assert [(each["what"], each["bearing"]) for each in pair["unlike"]] == [
         ("rubric", "forbids"),
@@ -111,6 +112,7 @@ def test_a_difference_in_json_says_what_it_rests_on() -> None:
             "only_second": 0,
             "without_value": 3,
             "why": [{"side": "second", "why": "errored", "count": 3}],
+            "changed": 0,
         },
     }
     grader = pair["differences"][0]

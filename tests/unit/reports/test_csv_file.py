@@ -7,11 +7,14 @@ from io import StringIO
 
 import pytest
 
+from assay.model.case import Script
 from assay.model.result import Failure, Result
 from assay.model.score import Score
+from assay.model.transcript import Usage
 from assay.model.verdict import Verdict
 from assay.reports.csv_file import guarded, write_csv
-from assay.testing import a_case
+from assay.testing import a_case, a_transcript
+from hostile import hostile_results
 from unit.reports.northwind import a_result, refund_results, stream, summary_of
 from unit.reports.snapshot import matches
 
@@ -29,8 +32,9 @@ async def test_the_table_is_as_it_was() -> None:
 async def test_every_result_has_every_column() -> None:
     lines = list(csv.reader(StringIO(await written(refund_results()))))
     graders = ["tool_usage_accuracy", "response_correctness", "token_usage", "latency_metrics"]
-    assert lines[0] == ["case_id", "candidate", "repeat", "verdict", "reasons", *graders, "error"]
-    assert {len(line) for line in lines} == {10}
+    after = ["error", "question", "answer", "tags", "duration_ms", "prompt_tokens", "completion_tokens", "cost_usd"]
+    assert lines[0] == ["case_id", "candidate", "repeat", "verdict", "reasons", *graders, *after]
+    assert {len(line) for line in lines} == {17}
 
 
 async def test_what_was_not_measured_is_empty_and_what_broke_says_so() -> None:
@@ -48,7 +52,18 @@ async def test_what_was_not_measured_is_empty_and_what_broke_says_so() -> None:
         ("-1", "'-1"),
         ("@SUM(A1)", "'@SUM(A1)"),
         ("\t=1", "'\t=1"),
-        ("\r=1", "'\r=1"),
+        ("\r=1", "'␍=1"),
+        ("\n=1", "'\n=1"),
+        (" =1", "' =1"),
+        ("\ufeff=1", "'\\ufeff=1"),
+        ("\u202e=1", "'\\u202e=1"),
+        ("＝1+1", "'＝1+1"),
+        ("＠SUM", "'＠SUM"),
+        ("a\0b", "a␀b"),
+        ("a\rb", "a␍b"),
+        ("a\r\nb", "a\nb"),
+        ("\x1b[31mred", "␛[31mred"),
+        (" a", " a"),
         ("a=1", "a=1"),
         ("", ""),
     ],
@@ -73,4 +88,32 @@ async def test_foreign_text_is_guarded_wherever_it_stands_and_read_back_whole() 
 
 
 async def test_an_empty_run_has_its_headings() -> None:
-    assert await written([]) == "case_id,candidate,repeat,verdict,reasons,error\n"
+    after = "error,question,answer,tags,duration_ms,prompt_tokens,completion_tokens,cost_usd"
+    assert await written([]) == f"case_id,candidate,repeat,verdict,reasons,{after}\n"
+
+
+async def test_what_was_asked_answered_and_spent_is_in_the_table() -> None:
+    usage = Usage(prompt_tokens=12, completion_tokens=3, cost_usd=0.002)
+    said = a_transcript("Tuesday.", usage=usage)
+    two = Script(turns=("Hi", "When?"))
+    result = a_result(case=a_case(input=two, tags=("a", "b")), transcript=said, duration_ms=1.23456)
+    (line,) = csv.DictReader(StringIO(await written([result])))
+    assert (line["question"], line["answer"], line["tags"]) == ("Hi\nWhen?", "Tuesday.", "a; b")
+    assert (line["duration_ms"], line["prompt_tokens"], line["completion_tokens"]) == ("1.235", "12", "3")
+    assert line["cost_usd"] == "0.002"
+
+
+async def test_no_planted_text_begins_a_cell_like_a_formula() -> None:
+    cells = [cell for line in csv.reader(StringIO(await written(hostile_results()))) for cell in line]
+    assert len(cells) > 164 * 17
+    for cell in cells:
+        if cell[:1] != "'" and not _is_number(cell):
+            assert cell.strip().lstrip("\ufeff\u200e\u200f")[:1] not in "=+-@＝＋－＠" or not cell.strip()
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True

@@ -10,42 +10,79 @@ import pytest
 
 from assay.errors import UnknownName
 from assay.model.result import Result
-from assay.reports.formats import FORMATS, writer_for
-from assay.reports.html import write_html
+from assay.reports.formats import FORMATS, Format, endings, format_for, named_format
 from unit.reports.northwind import refund_results, stream, summary_of
 
 BEGINNINGS = {
-    ".html": "<!doctype html>",
-    ".md": "# support-v1 on refund policy",
-    ".csv": "case_id,candidate,repeat,verdict,reasons,tool_usage_accuracy",
-    ".jsonl": '{"result_id":',
-    ".json": '{"run":{"run_id":',
+    "html": b"<!doctype html>",
+    "markdown": b"# support-v1 on refund policy\n\n**7 of 10 passed",
+    "markdown-full": b"# support-v1 on refund policy\n\n**7 of 10 passed",
+    "junit": b'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="support-v1 on refund policy" tests="12"',
+    "csv": b"case_id,candidate,repeat,verdict,reasons,tool_usage_accuracy",
+    "jsonl": b'{"result_id":',
+    "json": b'{"run":{"run_id":',
+    "canonical": b'{"candidate":"","case_id":"refund-01"',
+    "parquet": b"PAR1",
+    "every-eval-ever": b'{\n  "schema_version": "0.2.2"',
 }
+EVERY = [(each, ending) for each in FORMATS if each.name != "pdf" for ending in each.endings]
+IDS = [ending for _, ending in EVERY]
 
 
-@pytest.mark.parametrize("ending", FORMATS)
-async def test_each_ending_writes_its_format(ending: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("form", "ending"), EVERY, ids=IDS)
+async def test_each_ending_writes_its_format(form: Format, ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"a report, v1{ending}"
     results = refund_results()
-    await writer_for(path)(summary_of(results), stream(results), path)
-    text = path.read_text("utf-8")
-    assert text.lstrip().startswith(BEGINNINGS[ending])
-    assert "Rückversand" in text or ending in (".md", ".csv")
-    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+    await format_for(path).write(summary_of(results), stream(results), path)
+    assert path.read_bytes().lstrip().lower().startswith(BEGINNINGS[form.name].lower())
+    beside = {"a report, v1.eee_samples.jsonl"} if form.name == "every-eval-ever" else set()
+    assert {file.name for file in tmp_path.iterdir()} == {path.name, *beside}
 
 
-def test_the_ending_counts_whatever_its_case() -> None:
-    assert writer_for(Path("REPORT.HTML")) is write_html
+def test_every_format_is_one_we_know_of() -> None:
+    assert {each.name for each in FORMATS} - {"pdf"} == set(BEGINNINGS)
+    assert len(set(endings())) == len(endings())
 
 
-@pytest.mark.parametrize("name", ["report.pdf", "report"])
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        ("REPORT.HTML", "html"),
+        ("a.md", "markdown"),
+        ("a.full.md", "markdown-full"),
+        ("results.junit.xml", "junit"),
+        ("a.jsonl", "jsonl"),
+        ("a.canonical.jsonl", "canonical"),
+        ("run.eee.json", "every-eval-ever"),
+        ("a.b.json", "json"),
+    ],
+)
+def test_the_longest_ending_counts_whatever_its_case(name: str, form: str) -> None:
+    assert format_for(Path(name)).name == form
+
+
+def test_a_format_by_name_needs_no_ending() -> None:
+    assert format_for(Path("summary"), "markdown").name == "markdown"
+    assert format_for(Path("odd.html"), "JUnit").name == "junit"
+
+
+@pytest.mark.parametrize("name", ["report.docx", "report", ".html"])
 def test_an_unknown_ending_names_the_known_ones(name: str) -> None:
-    with pytest.raises(UnknownName, match=r"known: \.csv, \.html, \.json, \.jsonl, \.md"):
-        writer_for(Path(name))
+    with pytest.raises(
+        UnknownName, match=r"unknown report file ending '.+'; known: \.canonical\.jsonl, \.csv, .*\.xml"
+    ):
+        format_for(Path(name))
 
 
-@pytest.mark.parametrize("ending", FORMATS)
-async def test_a_report_that_breaks_half_way_leaves_the_old_one_in_place(ending: str, tmp_path: Path) -> None:
+def test_an_unknown_format_names_the_known_ones() -> None:
+    with pytest.raises(UnknownName, match="unknown report format 'yaml'; known: canonical, csv, every-eval-ever, html"):
+        named_format("yaml")
+
+
+@pytest.mark.parametrize(("form", "ending"), EVERY, ids=IDS)
+async def test_a_report_that_breaks_half_way_leaves_the_old_one_in_place(
+    form: Format, ending: str, tmp_path: Path
+) -> None:
     path = tmp_path / f"report{ending}"
     path.write_text("the old one")
 
@@ -54,7 +91,7 @@ async def test_a_report_that_breaks_half_way_leaves_the_old_one_in_place(ending:
         raise ConnectionError("the store went away")
 
     with pytest.raises(ConnectionError):
-        await writer_for(path)(summary_of(refund_results()), breaking(), path)
+        await form.write(summary_of(refund_results()), breaking(), path)
     assert path.read_text() == "the old one"
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
@@ -64,6 +101,6 @@ async def test_a_link_is_followed_not_replaced(tmp_path: Path) -> None:
     real.write_text("{}")
     link.symlink_to(real)
     no_results: list[Result] = []
-    await writer_for(link)(summary_of(no_results), stream(no_results), link)
+    await format_for(link).write(summary_of(no_results), stream(no_results), link)
     assert link.is_symlink()
     assert json.loads(real.read_text())["results"] == []

@@ -18,8 +18,8 @@ from assay.model.simulation import Ending, Fault, Party, Simulation, Slip, SlipK
 from assay.model.summary import Summary
 from assay.model.verdict import Verdict
 from assay.reports.html import write_page
+from assay.reports.html.blocks import block
 from assay.reports.markdown import write_markdown
-from assay.reports.page import block
 from assay.reports.result_wire import evaluation_result
 from assay.reports.run_wire import evaluation_run
 from assay.reports.simulated import blamed, notes, played

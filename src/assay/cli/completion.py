@@ -1,0 +1,33 @@
+"""`assay completion`."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+from assay.cli.output import assay_command
+from assay.errors import ConfigInvalid
+from assay.services.workplace import Workplace
+
+SHELLS = ("bash", "zsh", "fish")
+VARIABLE = "_ASSAY_COMPLETE"
+
+
+@assay_command("completion", json_too=False)
+@click.argument("shell", type=click.Choice(SHELLS))
+def command(work: Workplace, shell: str) -> None:
+    """Print what makes SHELL complete commands, options, files and the names of runs.
+
+    \b
+    bash: eval "$(assay completion bash)"               in ~/.bashrc
+    zsh:  eval "$(assay completion zsh)"                in ~/.zshrc
+    fish: assay completion fish > ~/.config/fish/completions/assay.fish
+    """
+    kind = get_completion_class(shell)
+    if kind is None:
+        raise ConfigInvalid(f"this version of click knows no completion for {shell}")
+    root = click.get_current_context().find_root().command
+    try:
+        click.echo(kind(root, {}, "assay", VARIABLE).source())
+    except RuntimeError as error:
+        raise ConfigInvalid(f"no completion for {shell}: {error}") from error

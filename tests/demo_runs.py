@@ -1,0 +1,23 @@
+"""The runs of the demo, made once for all tests of a file."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from assay.services.demo import DEMOS, options
+from assay.services.runs import start
+from assay.services.workplace import Workplace
+
+
+def demo_runs(place: Path, *dialects: str) -> Workplace:
+    """The workplace of a folder where these demos have run, as `demo DIALECT`."""
+    with pytest.MonkeyPatch.context() as here:
+        here.chdir(place)
+        work = Workplace.here(environ={})
+        for demo in DEMOS:
+            if demo.dialect in dialects:
+                asyncio.run(start(work, options(demo), lambda _: lambda __: None))
+    return work
