@@ -30,8 +30,8 @@ COMMANDS = {
     "show": "One run in numbers, or one of its cases in full.",
     "results": "The results of a run, for other programs.",
     "compare": "Is one run better than another? Case by case.",
-    "report": "Write a run as HTML, Markdown, JUnit, CSV, JSON or Parquet, or as another system's files.",
-    "card": "An agent on one page: what it is, and how its last runs came out.",
+    "report": "Write a run as files: a page, Markdown, JUnit, tables, JSON.",
+    "card": "An agent on one page, with its last runs.",
     "triage": "Why results did not pass, sorted by cause and by who is answerable.",
     "plan": "How many cases and repeats it takes to see a difference.",
     "trend": "The runs of an agent over time, and where they changed.",
@@ -109,7 +109,7 @@ def main() -> None:
         getattr(stream, "reconfigure", lambda **_: None)(errors="backslashreplace")
     sys.excepthook = _broke
     gc.set_threshold(*GC_THRESHOLD)
-    program()
+    program(complete_var=COMPLETING)
 
 
 def _broke(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

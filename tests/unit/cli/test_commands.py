@@ -243,6 +243,8 @@ def test_wrong_settings_stop_every_command(assay: Run, tmp_path: Path, command: 
         "sample": ("x", "-n", "1", "-o", "y"),
         "split": ("x",),
         "merge": ("x", "-o", "y"),
+        "ci": ("x",),
+        "completion": ("bash",),
     }.get(command, ())
     done = assay(command, *words)
     assert done.exit_code == 2
