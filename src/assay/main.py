@@ -66,7 +66,8 @@ class Doors:
             if missing.name and missing.name.startswith("assay"):
                 raise
             raise ConfigInvalid(f"{missing.name} is not installed: pip install 'assay[server]'") from missing
-        await serving.serve(work, serving.Serving(**wanted))
+        pages = import_module("assay.web.app").create_pages
+        await serving.serve(work, serving.Serving(**wanted), pages)
 
 
 class Program(click.Group):

@@ -4,35 +4,19 @@ may do everything; with them, a key opens what its scopes say, within its organi
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from datetime import UTC, datetime
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 from fastapi import Depends, Request
 from fastapi.security import APIKeyHeader, HTTPAuthorizationCredentials, HTTPBearer
-from msgspec import Struct
 
 from assay.api.errors import Refused
-from assay.model.within import EVERYWHERE, Within
+from assay.services.hosting.callers import OWNER, Caller, opened_by
 from assay.services.hosting.host import Host
-from assay.store.service.keys import ApiKey, Scope
-
-USED_EVERY = 60.0
-"""Seconds between two notes that a key was used."""
+from assay.store.service.keys import Scope
 
 bearer = HTTPBearer(auto_error=False, scheme_name="bearer", description="An API key: `Authorization: Bearer assay_…`")
 header = APIKeyHeader(name="X-API-Key", auto_error=False, scheme_name="key", description="An API key")
-
-
-class Caller(Struct, frozen=True):
-    """Who asks: their name for the log, what they may do, and where."""
-
-    name: str
-    scopes: frozenset[Scope]
-    within: Within
-
-
-OWNER = Caller("local", frozenset(Scope), EVERYWHERE)
-"""Whoever sits at the machine that the service runs on, where no key is needed."""
 
 
 async def identify(request: Request) -> Caller:
@@ -41,13 +25,24 @@ async def identify(request: Request) -> Caller:
     if secret is None:
         if request.app.state.keys_needed:
             raise _unknown("a key is needed: send it as `Authorization: Bearer KEY`")
+        _check_origin(request)
         return OWNER
     host: Host = request.app.state.host
-    key = await host.store.keys.by_secret(secret)
-    if key is None or not key.is_open(datetime.now(UTC)):
+    found = await opened_by(host.store, secret)
+    if found is None:
         raise _unknown("this key is not known, or was revoked, or has expired")
-    await _note_use(host, key)
-    return Caller(key.name or key.id, frozenset(key.scopes), key.within)
+    return found
+
+
+def _check_origin(request: Request) -> None:
+    """Without keys, whoever can send a request is obeyed: a page from elsewhere, open in a browser here, must not be.
+    Browsers say where a request that changes something comes from."""
+    origin = request.headers.get("origin")
+    if origin is None or request.method in ("GET", "HEAD"):
+        return
+    host: Host = request.app.state.host
+    if urlsplit(origin).netloc != request.headers.get("host", "") and origin not in host.rules.origins:
+        raise Refused(403, "forbidden", f"requests from {origin[:200]} are not answered: see `service.origins`")
 
 
 def _secret(request: Request) -> str | None:
@@ -71,12 +66,6 @@ def caller(
     return found
 
 
-async def _note_use(host: Host, key: ApiKey) -> None:
-    now = datetime.now(UTC)
-    if key.used_at is None or (now - key.used_at).total_seconds() > USED_EVERY:
-        await host.store.keys.used(key.id)
-
-
 def _unknown(detail: str) -> Refused:
     return Refused(401, "unauthorized", detail, {"WWW-Authenticate": "Bearer"})
 
@@ -85,7 +74,7 @@ def needs(scope: Scope) -> Callable[..., Coroutine[Any, Any, Caller]]:
     """A dependency: the caller, who must have this scope (`admin` has all of them)."""
 
     async def allowed(asking: Annotated[Caller, Depends(caller)]) -> Caller:
-        if scope not in asking.scopes and Scope.ADMIN not in asking.scopes:
+        if not asking.may(scope):
             raise Refused(403, "forbidden", f"this key may not do that: it needs the scope {scope.value!r}")
         return asking
 
@@ -96,6 +85,25 @@ Reader = Annotated[Caller, Depends(needs(Scope.READ))]
 Writer = Annotated[Caller, Depends(needs(Scope.WRITE))]
 Runner = Annotated[Caller, Depends(needs(Scope.RUN))]
 Admin = Annotated[Caller, Depends(needs(Scope.ADMIN))]
+
+
+async def whole_organization(asking: Admin) -> Caller:
+    """Keys and the log of writes say nothing of agents: whoever may see only some of them sees neither."""
+    if asking.within.agent_ids is not None:
+        raise Refused(403, "forbidden", "this key is for some agents only: that needs one for the whole organisation")
+    return asking
+
+
+Overseer = Annotated[Caller, Depends(whole_organization)]
+
+
+async def whole_service(asking: Overseer) -> Caller:
+    if asking.within.organization_id is not None:
+        raise Refused(403, "forbidden", "this key is for one organisation: that needs one for the whole service")
+    return asking
+
+
+Operator = Annotated[Caller, Depends(whole_service)]
 
 
 def host_of(request: Request) -> Host:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from fastapi import APIRouter, FastAPI
 from msgspec import Struct
 from starlette.middleware.cors import CORSMiddleware
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from assay.api import errors
 from assay.api.around import Around, Limits
@@ -62,22 +64,30 @@ def create_app(host: Host, access: Access) -> FastAPI:
             allow_headers=["Authorization", "Content-Type", "If-Match", HEADER, "X-API-Key"],
             expose_headers=["ETag", "Link", NEXT],
         )
-    app.include_router(_every_route())
+    # One by one: a router inside another is made over, route by route, for each level.
+    for router in _routers():
+        app.include_router(router, prefix=PREFIX)
     return app
 
 
-def service(host: Host, access: Access) -> ASGIApp:
-    """The application with everything around it, ready to be served."""
+def service(host: Host, access: Access, pages: ASGIApp | None = None) -> ASGIApp:
+    """The application with everything around it, ready to be served; `pages` answers what is not the API's."""
     app = create_app(host, access)
     limits = Limits(largest_body=host.rules.largest_body, hosts=access.host_names)
-    return Around(app, limits, app.state.counters)
+    return Around(app if pages is None else _beside(app, pages), limits, app.state.counters)
 
 
-def _every_route() -> APIRouter:
-    router = APIRouter(prefix=PREFIX)
+def _beside(api: ASGIApp, pages: ASGIApp) -> ASGIApp:
+    async def both(scope: Scope, receive: Receive, send: Send) -> None:
+        ours = scope.get("path", "").startswith(f"{PREFIX}/")
+        await (api if ours else pages)(scope, receive, send)
+
+    return both
+
+
+def _routers() -> Iterator[APIRouter]:
     for shelf in SHELVES:
-        router.include_router(documents.shelf_router(shelf))
+        yield documents.shelf_router(shelf)
     for module in (streams, runs, evaluations, datasets, bots, admin, health):
-        router.include_router(module.router)
-    router.include_router(health.watched)
-    return router
+        yield module.router
+    yield health.watched

@@ -90,7 +90,7 @@ class Around:
 
     def _refusal(self, headers: Headers) -> ASGIApp | None:
         """What can be refused by its headers alone."""
-        name = headers.get("host", "").rsplit(":", 1)[0].strip("[]").lower()
+        name = _without_port(headers.get("host", "")).lower()
         if self._limits.hosts and name not in self._limits.hosts:
             # A page elsewhere can have its own name lead to this machine: then the name is wrong.
             return error_answer(400, f"this service is not {name or 'nameless'}: see `service.host_names`")
@@ -143,6 +143,10 @@ class Exchange:
                 headers.setdefault(name, value)
             headers[REQUEST_ID] = self.id
         await self._send(message)
+
+
+def _without_port(host: str) -> str:
+    return host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
 
 
 def _request_id(headers: Headers) -> str:

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from assay.api.errors import Refused
+from assay.services.hosting.callers import Caller
 from assay.services.hosting.host import Host
 from assay.store.service.logs import Answer
 
@@ -34,12 +35,18 @@ def key_of(request: Request) -> str:
 def new_id(request: Request) -> str:
     """The id of what this request creates."""
     key = key_of(request)
-    return str(uuid5(NAMESPACE_URL, f"assay:{_home(request)}:{request.url.path}:{key}")) if key else str(uuid4())
+    return str(uuid5(NAMESPACE_URL, f"assay:{_whose(request)}:{request.url.path}:{key}")) if key else str(uuid4())
 
 
-def _home(request: Request) -> str:
-    home: str = request.state.caller.within.home
-    return home
+def _whose(request: Request) -> str:
+    """Keys are the caller's own: another caller, who may do less, is never given what this one was answered."""
+    asking: Caller = request.state.caller
+    return f"{asking.within.home}/{asking.id}"
+
+
+def keep_instead(request: Request, body: Any) -> None:
+    """What a repeated request is answered, where the first answer holds something that is shown once."""
+    request.state.kept = msgspec.json.encode(body)
 
 
 async def done_once(request: Request, do: Do) -> Response:
@@ -49,7 +56,7 @@ async def done_once(request: Request, do: Do) -> Response:
         return await do(request)
     host: Host = request.app.state.host
     asked = sha256(b"\n".join((request.method.encode(), str(request.url).encode(), await request.body()))).hexdigest()
-    before = await host.store.answers.begin(_home(request), key, asked)
+    before = await host.store.answers.begin(_whose(request), key, asked)
     if before is not None:
         headers = {**msgspec.json.decode(before.headers, type=dict[str, str]), REPEATED: "true"}
         return Response(before.body, before.status, headers)
@@ -58,7 +65,9 @@ async def done_once(request: Request, do: Do) -> Response:
         response = await do(request)
         if response.status_code < 400:
             headers = {name: value for name, value in response.headers.items() if name != "content-length"}
-            kept = Answer(response.status_code, msgspec.json.encode(headers), bytes(response.body))
+            kept = Answer(
+                response.status_code, msgspec.json.encode(headers), getattr(request.state, "kept", bytes(response.body))
+            )
     finally:
-        await host.store.answers.end(_home(request), key, kept)
+        await host.store.answers.end(_whose(request), key, kept)
     return response

@@ -7,12 +7,13 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error
 from collections.abc import Sequence
 from typing import Annotated, Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from fastapi import Query, Request
 from pydantic import StringConstraints
 
 from assay.api.errors import Answer, Refused
+from assay.store.service.places import is_number
 
 NEXT = "X-Next-Cursor"
 LARGEST = 1000
@@ -40,11 +41,21 @@ def place_in(cursor: str | None) -> str | None:
         raise Refused(422, "invalid", f"{cursor!r} is not a cursor: use the {NEXT} header of the page before") from None
 
 
+def number_in(cursor: str | None) -> int | None:
+    """The position or version that a cursor says."""
+    place = place_in(cursor)
+    if place is None:
+        return None
+    if not is_number(place):
+        raise Refused(422, "invalid", "this cursor is of another list")
+    return int(place)
+
+
 def page(request: Request, shapes: Sequence[Any], place: str | None) -> Answer:
     """An array; `place` is where the next page begins, None on the last one."""
     if place is None:
         return Answer(list(shapes))
     cursor = urlsafe_b64encode(place.encode()).decode()
     given = [(name, value) for name, value in request.query_params.multi_items() if name != "cursor"]
-    address = f"{request.url.path}?{urlencode([*given, ('cursor', cursor)])}"
+    address = f"{quote(request.url.path)}?{urlencode([*given, ('cursor', cursor)])}"
     return Answer(list(shapes), headers={NEXT: cursor, "Link": f'<{address}>; rel="next"'})

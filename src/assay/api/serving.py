@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import logging
+import signal
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from socket import socket
 from subprocess import PIPE
+from typing import Protocol
 
 import uvicorn
 from msgspec import Struct
+from starlette.types import ASGIApp
 
 from assay.api.app import Access, service
 from assay.errors import ConfigInvalid
@@ -36,6 +40,12 @@ class Serving(Struct, frozen=True, kw_only=True):
     flags: tuple[str, ...] = ()
 
 
+class Pages(Protocol):
+    """Makes the pages that are served beside the API."""
+
+    def __call__(self, host: Host, *, keys_needed: bool) -> ASGIApp: ...
+
+
 def is_loopback(host: str) -> bool:
     if host in LOOPBACK_NAMES:
         return True
@@ -45,11 +55,13 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-async def serve(work: Workplace, serving: Serving) -> None:
-    """Serve until told to stop. Beyond this machine, nothing is served without keys."""
+async def serve(work: Workplace, serving: Serving, pages: Pages | None = None) -> None:
+    """Serve until told to stop, the pages too where there are any. Beyond this machine nothing is served without keys."""
     async with await work.store() as store:
         access = await access_for(work, store, serving)
-        app = service(Host(work, store), access)
+        host = Host(work, store)
+        shown = None if pages is None else pages(host, keys_needed=access.keys_needed)
+        app = service(host, access, shown)
         settings = uvicorn.Config(
             app,
             host=serving.host,
@@ -60,13 +72,30 @@ async def serve(work: Workplace, serving: Serving) -> None:
             timeout_graceful_shutdown=10,
             lifespan="off",
         )
-        server = uvicorn.Server(settings)
+        _end_calmly()
         async with workers(serving.workers, serving.flags):
-            shown = f"[{serving.host}]" if ":" in serving.host else serving.host
-            log.info("serving http://%s:%s/api/v1", shown, serving.port)
-            await server.serve()
-        if not server.started:
-            raise ConfigInvalid(f"port {serving.port} of {serving.host} cannot be used: something else may have it")
+            await Announced(settings).serve()
+
+
+class Announced(uvicorn.Server):
+    """A server that says where it listens, once it does; one that cannot is the user's to put right."""
+
+    async def startup(self, sockets: list[socket] | None = None) -> None:
+        host, port = self.config.host, self.config.port
+        try:
+            await super().startup(sockets)
+        except SystemExit:
+            raise ConfigInvalid(f"port {port} of {host} cannot be used: something else may have it") from None
+        port = self.servers[0].sockets[0].getsockname()[1]
+        log.info("serving http://%s:%s/api/v1", f"[{host}]" if ":" in host else host, port)
+
+
+def _end_calmly() -> None:
+    """A server that was told to stop sends the signal on to its own process when it has: our workers have not by then."""
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with suppress(NotImplementedError):
+            loop.add_signal_handler(number, lambda: None)
 
 
 async def access_for(work: Workplace, store: Store, serving: Serving) -> Access:

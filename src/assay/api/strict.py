@@ -14,9 +14,10 @@ from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
 
-from assay.api.access import Caller, identify
+from assay.api.access import identify
 from assay.api.errors import Refused
-from assay.api.idempotency import done_once
+from assay.api.idempotency import REPEATED, done_once
+from assay.services.hosting.callers import Caller
 from assay.services.hosting.host import Host
 from assay.store.service.logs import Deed
 
@@ -46,7 +47,7 @@ class StrictRoute(APIRoute):
             # Here, because the framework takes whatever goes wrong while a body comes for one that cannot be parsed.
             await request.body()
             response = await done_once(request, answer)
-            if request.method not in READING:
+            if request.method not in READING and REPEATED not in response.headers:
                 await _note(request, response.status_code)
             return response
 

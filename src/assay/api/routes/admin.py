@@ -9,8 +9,9 @@ from fastapi import APIRouter, Path, Request
 from pydantic import Field
 from starlette.responses import Response
 
-from assay.api.access import Admin, Hosted
+from assay.api.access import Admin, Hosted, Overseer
 from assay.api.errors import Answer, Refused
+from assay.api.idempotency import keep_instead
 from assay.api.paging import PAGE_HEADERS, Cursor, Limit, page, place_in
 from assay.api.strict import StrictRoute
 from assay.api.wire.base import Given, Key, Moment, Name, Shape, errors
@@ -51,7 +52,7 @@ class KeyShape(Shape):
 class NewKeyShape(KeyShape):
     """A key that was just made; its secret is shown this once."""
 
-    secret: str
+    secret: str | None = Field(description="Null where a repeated request is answered: it was shown before")
 
 
 class DeedShape(Shape):
@@ -69,7 +70,7 @@ class DeedShape(Shape):
 
 @router.get("/keys", responses={200: {"model": list[KeyShape], "headers": PAGE_HEADERS}, **errors()})
 async def list_keys(
-    request: Request, asking: Admin, host: Hosted, limit: Limit = 50, cursor: Cursor = None
+    request: Request, asking: Overseer, host: Hosted, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:
     """Newest first; no secret is kept."""
     found = await host.store.keys.several(limit=limit, before=place_in(cursor), within=asking.within)
@@ -95,18 +96,19 @@ async def create_key(request: Request, asking: Admin, host: Hosted, body: KeyGiv
         days=body.days,
     )
     key, secret = await make_key(host.store, wanted)
+    keep_instead(request, {**_shape(key), "secret": None})
     return Answer({**_shape(key), "secret": secret}, status_code=201)
 
 
 @router.delete("/keys/{id}", responses={200: {"model": KeyShape}, **errors(404)})
-async def revoke_key(id: Annotated[Key, Path()], asking: Admin, host: Hosted) -> Response:
+async def revoke_key(id: Annotated[Key, Path()], asking: Overseer, host: Hosted) -> Response:
     """From now on it opens nothing; it stays in the list."""
     return Answer(_shape(await host.store.keys.revoke(id, asking.within)))
 
 
 @router.get("/audit", responses={200: {"model": list[DeedShape], "headers": PAGE_HEADERS}, **errors()})
 async def list_deeds(
-    request: Request, asking: Admin, host: Hosted, limit: Limit = 50, cursor: Cursor = None
+    request: Request, asking: Overseer, host: Hosted, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:
     """Who wrote what, newest first."""
     found = await host.store.audit.several(limit=limit, before=place_in(cursor), within=asking.within)

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from assay.api.access import Caller, Hosted, Reader, Writer
 from assay.api.errors import Answer, Refused
 from assay.api.idempotency import new_id
-from assay.api.paging import PAGE_HEADERS, Cursor, Limit, page, place_in
+from assay.api.paging import PAGE_HEADERS, Cursor, Limit, number_in, page, place_in
 from assay.api.routes.documents import ETAG, Id, IfMatch, Version, expected_version, require
 from assay.api.strict import StrictRoute
 from assay.api.wire.base import Key, Name, errors
@@ -50,9 +50,9 @@ async def list_datasets(
     """Newest first."""
     listing = Listing(limit=limit, before=place_in(cursor_), agent_id=agent_id, name=name)
     found = await host.store.documents.several(DATASET, listing, asking.within)
-    counts = await host.store.dataset_cases.count([each.id for each in found])
+    counts = await host.store.dataset_cases.count(found)
     further = cursor(found[-1]) if len(found) == limit else None
-    return page(request, [shape_of(each, counts.get(each.id, 0)) for each in found], further)
+    return page(request, [shape_of(each, counts.get((each.organization_id, each.id), 0)) for each in found], further)
 
 
 @router.post("/datasets", status_code=201, responses={201: MADE, **errors(409)})
@@ -99,7 +99,10 @@ async def change_dataset(
     """The next version."""
     expected = expected_version(if_match)
     await require(host, DATASET, id, asking, expected)
-    draft = await draft_of(host, upload_of(body, asking))
+    upload = upload_of(body, asking)
+    if upload.agent_id is not None:
+        _check_agent(upload.agent_id, asking)
+    draft = await draft_of(host, upload)
     changed = await host.store.documents.revise(DATASET, id, draft, expected=expected, within=asking.within)
     return await _answer(host, changed)
 
@@ -121,18 +124,10 @@ async def list_cases(
 ) -> Response:
     """In the order of the file."""
     document = await host.store.documents.get(DATASET, id, within=asking.within)
-    start = _start(place_in(cursor))
+    start = number_in(cursor) or 0
     cases = await cases_of(host, document, start, limit)
     further = str(start + limit) if len(cases) == limit else None
     return page(request, [case_shape(id, case) for case in cases], further)
-
-
-def _start(place: str | None) -> int:
-    if place is None:
-        return 0
-    if not place.isascii() or not place.isdecimal() or len(place) > 12:
-        raise Refused(422, "invalid", "this cursor is of another list")
-    return int(place)
 
 
 @router.post("/datasets/{id}/test-cases", status_code=201, responses={201: MADE, **errors(404, 409)})
@@ -174,18 +169,24 @@ def upload_of(body: DatasetGiven, asking: Caller) -> Upload:
     )
 
 
-async def _create(request: Request, asking: Caller, host: Host, upload: Upload) -> Answer:
+def _check_agent(agent_id: str, asking: Caller) -> None:
     agents = asking.within.agent_ids
-    if agents is not None and upload.agent_id not in agents:
+    if agents is not None and agent_id not in agents:
         raise Refused(422, "invalid", f"agent_id: this key may write for the agents {', '.join(agents)} only")
+
+
+async def _create(request: Request, asking: Caller, host: Host, upload: Upload) -> Answer:
+    _check_agent(upload.agent_id or "", asking)
     draft = await draft_of(host, upload)
     return await _answer(host, await host.store.documents.create(DATASET, new_id(request), draft, asking.within), 201)
 
 
 async def _answer(host: Host, document: Document, status: int = 200) -> Answer:
-    counts = await host.store.dataset_cases.count([document.id])
+    counts = await host.store.dataset_cases.count([document])
     headers = {"ETag": f'"{document.edition.version}"'}
-    return Answer(shape_of(document, counts.get(document.id, 0)), status_code=status, headers=headers)
+    return Answer(
+        shape_of(document, counts.get((document.organization_id, document.id), 0)), status_code=status, headers=headers
+    )
 
 
 def shape_of(document: Document, cases: int) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from assay.api.access import Caller, Hosted, Reader, Writer
 from assay.api.errors import Answer, Refused
 from assay.api.idempotency import new_id
-from assay.api.paging import PAGE_HEADERS, Cursor, Limit, page, place_in
+from assay.api.paging import PAGE_HEADERS, Cursor, Limit, number_in, page, place_in
 from assay.api.strict import StrictRoute
 from assay.api.wire.base import Key, Name, errors
 from assay.api.wire.test_sets import DifferenceShape
@@ -120,10 +120,7 @@ def _versions(router: APIRouter, shelf: Shelf) -> None:
     async def versions(
         request: Request, id: Id, asking: Reader, host: Hosted, limit: Limit = 50, cursor: Cursor = None
     ) -> Response:
-        before = place_in(cursor)
-        if before is not None and not before.isdecimal():
-            raise Refused(422, "invalid", "this cursor is of another list")
-        last = None if before is None else int(before)
+        last = number_in(cursor)
         found = await host.store.documents.versions(shelf.kind, id, limit=limit, before=last, within=asking.within)
         further = str(found[-1].edition.version) if len(found) == limit else None
         return page(request, [shape_of(each) for each in found], further)

@@ -20,6 +20,7 @@ from assay.services.hosting.conversations import gathered
 from assay.services.hosting.keeping import keep_cases
 from assay.services.hosting.ordering import Ordered, order_run
 from assay.services.hosting.transcripts import Finished, graded
+from assay.services.hosting.uploads import Upload
 
 router = APIRouter(tags=["evaluations"], route_class=StrictRoute)
 
@@ -31,7 +32,8 @@ async def evaluate(request: Request, asking: Runner, host: Hosted, body: Evaluat
     run_id = new_id(request)
     order = order_of(body, agent_id=body.bot_id, test_set_id=body.test_set_id, test_set_version=body.test_set_version)
     if body.conversation_ids:
-        kept = await gathered(host, body.conversation_ids, run_id, asking.name, asking.within)
+        by = Upload(content=b"", agent_id=body.bot_id, author=asking.name)
+        kept = await gathered(host, body.conversation_ids, run_id, by, asking.within)
         order = order_of(
             body,
             agent_id=body.bot_id,

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from pydantic import Field
 from starlette.responses import PlainTextResponse, Response
 
-from assay.api.access import Admin, Hosted
+from assay.api.access import Hosted, Operator
 from assay.api.errors import Answer, error_answer
 from assay.api.strict import StrictRoute
 from assay.api.wire.base import Shape, errors
@@ -41,6 +41,6 @@ async def ready(host: Hosted) -> Response:
 
 
 @watched.get("/metrics", responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}, **errors()})
-async def counters(request: Request, asking: Admin, host: Hosted) -> Response:
+async def counters(request: Request, asking: Operator, host: Hosted) -> Response:
     """Requests, latencies and the queue, for Prometheus."""
     return PlainTextResponse(request.app.state.counters.text(await host.store.queue.lengths()))

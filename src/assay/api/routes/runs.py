@@ -8,10 +8,10 @@ from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
 from assay.api.access import Hosted, Reader, Runner, Writer
-from assay.api.errors import Answer, Refused
+from assay.api.errors import Answer
 from assay.api.idempotency import new_id
 from assay.api.ordering import order_of
-from assay.api.paging import PAGE_HEADERS, Cursor, Limit, page, place_in
+from assay.api.paging import PAGE_HEADERS, Cursor, Limit, number_in, page, place_in
 from assay.api.strict import StrictRoute
 from assay.api.wire.base import Key, errors
 from assay.api.wire.runs import RegradeGiven, ResultShape, RunGiven, RunShape, Status
@@ -88,18 +88,10 @@ async def list_results(
 ) -> Response:
     """In the order of the cases."""
     run = await host.store.run(run_id, asking.within)
-    after = position_in(place_in(cursor))
+    after = number_in(cursor)
     found = await host.store.results(run.id, after=after, limit=limit, verdict=verdict, candidate=candidate)
     further = str(found[-1].position) if len(found) == limit else None
     return page(request, [evaluation_result(run, each) for each in found], further)
-
-
-def position_in(place: str | None) -> int | None:
-    if place is None:
-        return None
-    if not place.isascii() or not place.isdecimal() or len(place) > 12:
-        raise Refused(422, "invalid", "this cursor is of another list")
-    return int(place)
 
 
 @router.get("/{run_id}/results/{result_id}", responses={200: {"model": ResultShape}, **errors(404, 409)})

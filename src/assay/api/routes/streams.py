@@ -20,6 +20,7 @@ from assay.api.routes.runs import RunId, gallery_of
 from assay.api.strict import StrictRoute
 from assay.api.wire.base import Json, Key, Name, Shape, errors
 from assay.api.wire.runs import ResultShape
+from assay.errors import NotFound
 from assay.reports.wire import evaluation_result
 from assay.services.hosting.across import Filter, results_across
 from assay.services.hosting.host import Host
@@ -67,7 +68,11 @@ async def _progress(request: Request, gallery: Gallery, run: Json, asking: Calle
             return
         await asyncio.sleep(LOOK_SECONDS)
         silent += LOOK_SECONDS
-        run = await gallery.run(run["run_id"], asking.within)
+        try:
+            run = await gallery.run(run["run_id"], asking.within)
+        except NotFound:
+            yield _event("end", {**run, "status": "failed", "error": "the run was deleted"})
+            return
 
 
 def _event(name: str, content: Json) -> bytes:

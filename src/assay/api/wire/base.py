@@ -45,8 +45,33 @@ class ErrorShape(Shape):
     problems: list[ProblemShape] | None = None
 
 
+ERRORS = {
+    400: "The request makes no sense",
+    401: "No key, or one that opens nothing",
+    403: "The key does not open this",
+    404: "There is no such thing, or none that the key may see",
+    408: "The body did not come in time",
+    409: "It is not in a state for this, or somebody else changed it",
+    412: "It is not at the version in If-Match",
+    413: "The body is too large",
+    415: "The body is not of a type that is read here",
+    422: "What was sent cannot be used: `problems` says where and why",
+    429: "Too many requests",
+    500: "The service broke",
+    503: "The database cannot be reached",
+}
+
+
 def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The errors of an operation, for OpenAPI. Every operation may find the caller unknown, the request malformed or
     too large, and the service out of order."""
     always = (400, 401, 403, 408, 413, 415, 422, 429, 500, 503)
-    return {status: {"model": ErrorShape} for status in sorted({*always, *statuses})}
+    return {status: _error(status) for status in sorted({*always, *statuses})}
+
+
+def _error(status: int) -> dict[str, Any]:
+    """The shape is a model once for each operation: a model for each of a thousand answers takes seconds to make."""
+    if status == 422:
+        return {"model": ErrorShape, "description": ERRORS[status]}
+    shape = {"schema": {"$ref": f"#/components/schemas/{ErrorShape.__name__}"}}
+    return {"description": ERRORS[status], "content": {"application/json": shape}}

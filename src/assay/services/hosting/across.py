@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime
 
 import msgspec
 from msgspec import Struct
 
-from assay.errors import InputError
+from assay.errors import InputError, NotFound
 from assay.model.result import Result
 from assay.model.run import Run
 from assay.model.verdict import Verdict
 from assay.model.within import Within
 from assay.store.queries.runs import cursor
+from assay.store.service.places import is_number
 from assay.store.store import Store
 
 RUNS = 50
@@ -36,17 +38,19 @@ async def results_across(
     run_id, position, before = _read(place)
     found: list[tuple[Run, Result]] = []
     if run_id:
-        run = await store.run(run_id, within)
-        found += [(run, each) for each in await _of(store, run, wanted, position, limit)]
+        # It may have been deleted since: then the page begins with the next one.
+        with suppress(NotFound):
+            run = await store.run(run_id, within)
+            found += [(run, each) for each in await _of(store, run, wanted, position, limit)]
         if len(found) == limit:
-            return found, _place(run, found[-1][1].position)
+            return found, _place(*_last(found))
     runs = await store.runs(limit=RUNS, before=before, agent_id=wanted.agent_id, within=within)
     for run in runs:
         if since is not None and run.created_at < since:
             return found, None
         found += [(run, each) for each in await _of(store, run, wanted, None, limit - len(found))]
         if len(found) == limit:
-            return found, _place(run, found[-1][1].position)
+            return found, _place(*_last(found))
     return found, _place(runs[-1], None) if len(runs) == RUNS else None
 
 
@@ -57,9 +61,19 @@ async def _of(store: Store, run: Run, wanted: Filter, after: int | None, limit: 
     failed = sorted(
         each.position for each in await store.part_grades(run.id, [wanted.rule_id]) if each.outcome == "failed"
     )
-    later = [position for position in dict.fromkeys(failed) if after is None or position > after][:limit]
-    pages = [await store.results(run.id, after=position - 1, limit=1) for position in later]
-    return [result for page in pages for result in page if verdict is None or result.verdict is verdict]
+    later = [position for position in dict.fromkeys(failed) if after is None or position > after]
+    found: list[Result] = []
+    for position in later:
+        page = await store.results(run.id, after=position - 1, limit=1)
+        found += [result for result in page if verdict is None or result.verdict is verdict]
+        if len(found) == limit:
+            break
+    return found
+
+
+def _last(found: list[tuple[Run, Result]]) -> tuple[Run, int]:
+    run, result = found[-1]
+    return run, result.position
 
 
 def _place(run: Run, position: int | None) -> str:
@@ -71,7 +85,7 @@ def _read(place: str | None) -> tuple[str, int | None, str | None]:
     if place is None:
         return "", None, None
     position, _, before = place.partition("|")
-    if (position and not (position.isascii() and position.isdecimal())) or "~" not in before or len(position) > 12:
+    if (position and not is_number(position)) or "~" not in before:
         raise InputError("this cursor is of another list")
     return (before.partition("~")[2] if position else ""), int(position) if position else None, before
 

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import quote
 
 import msgspec
-from aiohttp import ClientError, ClientSession, ClientTimeout
+from aiohttp import ClientError, ClientResponse, ClientSession, ClientTimeout
 
 from assay.config import ServiceSettings
-from assay.errors import NotFound, PlanRefused
+from assay.dialects.agent_file import read_agent
+from assay.errors import DatasetInvalid, NotFound, PlanRefused
 from assay.model.document import DocumentKind
 from assay.model.within import Within
 from assay.services.hosting.host import Host
 from assay.services.hosting.library import with_distinct_tools
-from assay.services.hosting.shapes import whole
+from assay.services.hosting.shapes import DEFAULTS, whole
 
 SECONDS = 15.0
 LARGEST = 4 * 1024 * 1024
@@ -32,6 +36,8 @@ async def bot_context(host: Host, bot_id: str, within: Within) -> Json:
         if not host.rules.bot_service:
             raise
         found = await fetched(host.rules, bot_id)
+        if within.organization_id is not None and found.get("organization_id") != within.organization_id:
+            raise
     return with_distinct_tools(found)
 
 
@@ -45,7 +51,7 @@ async def fetched(rules: ServiceSettings, bot_id: str) -> Json:
             ClientSession(timeout=ClientTimeout(total=SECONDS)) as session,
             session.get(address, headers=headers, allow_redirects=False) as response,
         ):
-            body = await response.content.read(LARGEST)
+            body = await _whole(response)
             status = response.status
     except (ClientError, TimeoutError, OSError):
         raise PlanRefused(f"the bot service cannot be reached for agent {bot_id}: try again later") from None
@@ -54,6 +60,27 @@ async def fetched(rules: ServiceSettings, bot_id: str) -> Json:
     if status != 200:
         raise PlanRefused(f"the bot service answered {status} for agent {bot_id}")
     try:
-        return msgspec.json.decode(body, type=Json)
-    except msgspec.DecodeError:
-        raise PlanRefused(f"the bot service's answer for agent {bot_id} is not JSON") from None
+        return await asyncio.to_thread(_checked, body, bot_id)
+    except (msgspec.DecodeError, UnicodeDecodeError, DatasetInvalid):
+        raise PlanRefused(f"the bot service's answer for agent {bot_id} is not a description of it") from None
+
+
+async def _whole(response: ClientResponse) -> bytes:
+    """All of it, unless that is far more than a description takes."""
+    body = bytearray()
+    async for part in response.content.iter_any():
+        body += part
+        if len(body) > LARGEST:
+            raise PlanRefused(f"the bot service's answer is larger than {LARGEST} bytes")
+    return bytes(body)
+
+
+def _checked(body: bytes, bot_id: str) -> Json:
+    """A description that could have been written here, with every field."""
+    given = msgspec.json.decode(body, type=Json)
+    whole = {"bot_id": bot_id, "bot_name": bot_id, **DEFAULTS[DocumentKind.AGENT], **given}
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "agent.json"
+        path.write_bytes(msgspec.json.encode(whole))
+        read_agent(path)
+    return whole

@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from msgspec.structs import replace
+
 from assay.errors import NotFound, PlanRefused
 from assay.model.document import Document, DocumentKind
 from assay.model.result import Result
@@ -19,15 +21,18 @@ from assay.services.pooling import stored_conversations
 SIMULATION = "simulation"
 
 
-async def gathered(host: Host, result_ids: Sequence[str], key: str, author: str, within: Within) -> Document:
-    """The conversations of these results, as a dataset of its own. One that the caller may not see is not there."""
+async def gathered(host: Host, result_ids: Sequence[str], key: str, upload: Upload, within: Within) -> Document:
+    """The conversations of these results, as a dataset of its own. One that the caller may not see is not there.
+    `upload` says who gathers them, for which agent."""
+    if within.agent_ids is not None and upload.agent_id not in within.agent_ids:
+        raise NotFound(f"there is no agent {upload.agent_id}")
     results = await _seen(host, list(dict.fromkeys(result_ids)), within)
     with TemporaryDirectory() as folder:
         dialect = host.work.kit.dialects[SIMULATION]
         path = await stored_conversations(_each(results), dialect, Path(folder), "conversations")
         content = await asyncio.to_thread(Path(path).read_bytes)
-    upload = Upload(content=content, name="conversations.jsonl", agent_id="", dialect=SIMULATION, author=author)
-    return await host.store.documents.create(DocumentKind.DATASET, key, await draft_of(host, upload), within)
+    whole = replace(upload, content=content, name="conversations.jsonl", dialect=SIMULATION)
+    return await host.store.documents.create(DocumentKind.DATASET, key, await draft_of(host, whole), within)
 
 
 async def _seen(host: Host, result_ids: list[str], within: Within) -> list[Result]:

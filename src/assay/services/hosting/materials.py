@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from assay.errors import ConfigInvalid, NotFound
 from assay.model.document import Document, DocumentKind
 from assay.model.run import Pins
+from assay.model.within import EVERYWHERE, Within
 from assay.services.hosting.questions import DIALECT, as_dataset
 from assay.services.hosting.shapes import body_of, file_of
 from assay.services.options import RunOptions
@@ -69,15 +70,18 @@ class Materials(Struct, frozen=True):
         return replace(pins, datasets=datasets, criteria_from=pooled)
 
 
-async def written_down(store: Store, options: RunOptions, folder: Path) -> tuple[RunOptions, Materials]:
-    """The options with files in place of references. A deleted document's versions can still be read."""
+async def written_down(
+    store: Store, options: RunOptions, folder: Path, within: Within = EVERYWHERE
+) -> tuple[RunOptions, Materials]:
+    """The options with files in place of references. A deleted document's versions can still be read. `within` is whose
+    run it is: two organisations may call their agents by the same id."""
     files: dict[str, str] = {}
 
     async def file(text: str) -> str:
         if not is_reference(text):
             return text
         wanted = read_reference(text)
-        document = await store.documents.get(wanted.kind, wanted.id, wanted.version, deleted=True)
+        document = await store.documents.get(wanted.kind, wanted.id, wanted.version, within=within, deleted=True)
         path = await asyncio.to_thread(on_disk, document, folder)
         files[stored(path)] = text
         return str(path)

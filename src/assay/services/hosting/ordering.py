@@ -68,17 +68,26 @@ class Ordered(Struct, frozen=True):
 
 async def order_run(host: Host, order: Order, within: Within, run_id: str = "") -> Ordered:
     """Plan and queue a run. `run_id` is given where the same request must give the same run."""
-    options = await options_for(host, order, within)
-    started = await prepare(host.work, host.store, options)
+    source = await _source(host, order, within)
+    order = replace(order, agent_id=_agent_id(order, source, within))
+    options = await options_for(host, order, source, within)
+    started = await prepare(host.work, host.store, options, within)
     pins = started.run.pins if started.run.pins.agent else replace(started.run.pins, agent_id=order.agent_id)
     run = replace(started.run, pins=pins, organization_id=within.home, **({"id": run_id} if run_id else {}))
     await host.store.queue.add(run, msgspec.json.encode(order))
     return Ordered(run, started.warnings)
 
 
-async def options_for(host: Host, order: Order, within: Within) -> RunOptions:
+def _agent_id(order: Order, source: Document, within: Within) -> str:
+    """The agent that was named, or else the one that the cases are for."""
+    agent_id, agents = order.agent_id or source.agent_id, within.agent_ids
+    if agents is not None and agent_id not in agents:
+        raise NotFound(f"there is no agent {agent_id}")
+    return agent_id
+
+
+async def options_for(host: Host, order: Order, source: Document, within: Within) -> RunOptions:
     """The options of `assay run` that an order comes to; every document it names is one the caller may see."""
-    source = await _source(host, order, within)
     rubric = await _rubric(host, order, within)
     agent = await _agent(host, order, within)
     pooled = await _conversations(host, order.conversations_id, within) if order.conversations_id else ""
@@ -134,8 +143,6 @@ async def _agent(host: Host, order: Order, within: Within) -> Document | None:
     """What is known of the agent; nothing, where nobody has described it."""
     if not order.agent_id:
         return None
-    if within.agent_ids is not None and order.agent_id not in within.agent_ids:
-        raise NotFound(f"there is no agent {order.agent_id}")
     try:
         return await host.store.documents.get(DocumentKind.AGENT, order.agent_id, within=within)
     except NotFound:

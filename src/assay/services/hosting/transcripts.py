@@ -52,13 +52,14 @@ async def graded(host: Host, finished: Finished, within: Within) -> Json:
     options = await _options(host, finished, within)
     with TemporaryDirectory() as folder:
         paths = await asyncio.to_thread(_written, host, finished, criteria, Path(folder))
-        return await _attempted(host, replace(options, datasets=(paths[0],), criteria_from=paths[1]))
+        files = replace(options, datasets=(paths[0],), criteria_from=paths[1])
+        return await _attempted(host, files, within)
 
 
-async def _attempted(host: Host, options: RunOptions) -> Json:
+async def _attempted(host: Host, options: RunOptions, within: Within) -> Json:
     began = utc_now()
     async with AsyncExitStack() as stack:
-        made, _, name = await planned(host.work, host.store, options, began, stack)
+        made, _, name = await planned(host.work, host.store, options, began, stack, within)
         run = new_run(made, name, began)
         result = await attempt(next(made.survey.cases()), made.lanes[0], made.rules)
     took = (utc_now() - began).total_seconds() * 1000

@@ -31,6 +31,10 @@ STATES = {
 """The states of each published status. A run of the service whose worker was just killed still runs: see `_live`."""
 
 
+Names = Mapping[DocumentKind, Mapping[str, str]]
+"""What documents are called, by kind and id."""
+
+
 class Gallery:
     """The runs of a store, for showing."""
 
@@ -52,6 +56,15 @@ class Gallery:
         self, *, limit: int, before: str | None, agent_id: str | None, status: str | None, within: Within
     ) -> tuple[list[dict[str, Any]], Run | None]:
         """EvaluationRuns, newest first, and the last run of a full page."""
+        summaries, last = await self.summaries(
+            limit=limit, before=before, agent_id=agent_id, status=status, within=within
+        )
+        return await self._shown(summaries, within), last
+
+    async def summaries(
+        self, *, limit: int, before: str | None, agent_id: str | None, status: str | None, within: Within
+    ) -> tuple[list[Summary], Run | None]:
+        """The same, before they are put into shape."""
         states = STATES[status] if status else ()
         found = await self._store.runs(limit=limit, before=before, agent_id=agent_id, states=states, within=within)
         live = [await self._live(run) for run in found]
@@ -61,7 +74,7 @@ class Gallery:
             for run in live
             if status is None or _is(run, status)
         ]
-        return await self._shown(summaries, within), found[-1] if len(found) == limit else None
+        return summaries, found[-1] if len(found) == limit else None
 
     async def _live(self, run: Run) -> Run:
         """A run that was interrupted and is in the queue goes on by itself: for whoever waits for it, it is running."""
@@ -81,17 +94,17 @@ class Gallery:
         return await asyncio.shield(known[1])
 
     async def _shown(self, summaries: Sequence[Summary], within: Within) -> list[dict[str, Any]]:
-        """The shapes, with what the documents are called now; "(deleted)" where they were."""
+        names = await self.names(summaries, within)
+        return [_shape(summary, names) for summary in summaries]
+
+    async def names(self, summaries: Sequence[Summary], within: Within) -> Names:
+        """What the documents of these runs are called now; "(deleted)" where they were."""
         wanted: dict[DocumentKind, set[str]] = {}
         for summary in summaries:
             for reference in _references(summary.run):
                 wanted.setdefault(reference.kind, set()).add(reference.id)
         labels = self._store.documents.labels
-        names = {kind: await labels(kind, keys, within) for kind, keys in wanted.items()}
-        return [_shape(summary, names) for summary in summaries]
-
-
-Names = Mapping[DocumentKind, Mapping[str, str]]
+        return {kind: await labels(kind, keys, within) for kind, keys in wanted.items()}
 
 
 def _references(run: Run) -> list[Reference]:

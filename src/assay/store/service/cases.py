@@ -1,5 +1,4 @@
-"""Where the cases of uploaded datasets stand, so that one is found by its id alone. Only the newest versions are noted.
-"""
+"""Where the cases of uploaded datasets stand, so that one is found by its id alone. Only the newest versions are noted."""
 
 from __future__ import annotations
 
@@ -7,9 +6,10 @@ from collections.abc import Sequence
 from uuid import UUID, uuid5
 
 from msgspec import Struct
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import Connection, delete, func, insert, select, tuple_
 
 from assay.errors import NotFound
+from assay.model.document import Document
 from assay.model.within import EVERYWHERE, Within
 from assay.store.database import Database
 from assay.store.service_schema import dataset_cases
@@ -45,9 +45,11 @@ class DatasetCases:
             raise NotFound(f"there is no test case {id}")
         return found
 
-    async def count(self, dataset_ids: Sequence[str]) -> dict[str, int]:
-        """How many cases the newest versions have."""
-        return await self._database.read(_count, dataset_ids) if dataset_ids else {}
+    async def count(self, datasets: Sequence[Document]) -> dict[tuple[str, str], int]:
+        """How many cases the newest versions have, by organisation and id: two organisations may keep the same cases
+        under the same id."""
+        wanted = [(each.organization_id, each.id) for each in datasets]
+        return await self._database.read(_count, wanted) if wanted else {}
 
 
 def place_cases(connection: Connection, organization_id: str, dataset_id: str, case_ids: Sequence[str]) -> None:
@@ -76,6 +78,7 @@ def _find(connection: Connection, id: str, within: Within) -> Place | None:
     return None if found is None else Place(found.id, found.dataset_id, found.case_id, found.position)
 
 
-def _count(connection: Connection, dataset_ids: Sequence[str]) -> dict[str, int]:
-    counted = select(dataset_cases.c.dataset_id, func.count()).where(dataset_cases.c.dataset_id.in_(dataset_ids))
-    return {each[0]: each[1] for each in connection.execute(counted.group_by(dataset_cases.c.dataset_id))}
+def _count(connection: Connection, wanted: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
+    place = (dataset_cases.c.organization_id, dataset_cases.c.dataset_id)
+    counted = select(*place, func.count()).where(tuple_(*place).in_(wanted)).group_by(*place)
+    return {(each[0], each[1]): each[2] for each in connection.execute(counted)}

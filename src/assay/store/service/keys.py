@@ -73,6 +73,10 @@ class Keys:
         found = await self._database.read(_several, select(api_keys).where(api_keys.c.sha256 == hashed(secret)))
         return found[0] if found else None
 
+    async def by_id(self, key_id: str) -> ApiKey | None:
+        found = await self._database.read(_several, select(api_keys).where(api_keys.c.id == key_id))
+        return found[0] if found else None
+
     async def several(self, *, limit: int = 50, before: str | None = None, within: Within = EVERYWHERE) -> list[ApiKey]:
         """Newest first."""
         wanted = select(api_keys).order_by(api_keys.c.created_at.desc(), api_keys.c.id.desc()).limit(limit)

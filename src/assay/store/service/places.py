@@ -16,6 +16,11 @@ def read_place(text: str) -> tuple[datetime, str]:
         moment = msgspec.convert(at, datetime)
     except msgspec.ValidationError:
         raise InputError(f"{text!r} is not a place in a list: use the cursor of the page before") from None
-    if moment.tzinfo is None:
-        raise InputError(f"{text!r} is not a place in a list: its time has no zone")
+    if moment.tzinfo is None or not 1 < moment.year < 9999 or not key.isprintable():
+        raise InputError(f"{text!r} is not a place in a list: use the cursor of the page before")
     return moment, key
+
+
+def is_number(text: str) -> bool:
+    """Whether it says a position or a version; no list is longer than a billion."""
+    return text.isascii() and text.isdecimal() and len(text) < 10

@@ -1,0 +1,56 @@
+"""What the routes of all pages share: who asks, the host, places in lists, and forms."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from binascii import Error
+from urllib.parse import parse_qsl
+
+from starlette.requests import Request
+
+from assay.errors import InputError
+from assay.services.hosting.callers import Caller
+from assay.services.hosting.host import Host
+from assay.services.hosting.viewing import Gallery
+
+LARGEST_FORM = 1_000_000
+
+
+class NotAllowed(InputError):
+    """The caller may not do that."""
+
+
+def caller_of(request: Request) -> Caller:
+    found: Caller = request.state.caller
+    return found
+
+
+def host_of(request: Request) -> Host:
+    found: Host = request.app.state.host
+    return found
+
+
+def gallery_of(request: Request) -> Gallery:
+    found: Gallery = request.app.state.gallery
+    return found
+
+
+def place_of(text: str) -> str:
+    return urlsafe_b64encode(text.encode()).decode()
+
+
+def place_in(text: str) -> str | None:
+    if not text:
+        return None
+    try:
+        return urlsafe_b64decode(text.encode()).decode()
+    except (Error, ValueError):
+        raise InputError("this address does not lead into the list any more: begin at its start") from None
+
+
+async def form_of(request: Request) -> dict[str, str]:
+    """The fields of a form; of a field that is there twice, the last."""
+    body = await request.body()
+    if len(body) > LARGEST_FORM:
+        raise InputError("this form is too large")
+    return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))
