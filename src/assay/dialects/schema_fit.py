@@ -94,18 +94,26 @@ class Shape:
 
 def _type(schema: Mapping[str, Any]) -> Fit:
     names = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
-    kinds = tuple(kind for name in names for kind in _KINDS[name])
-    if "boolean" in names:
-        return lambda value: isinstance(value, kinds)
-    # Python counts True as an integer; JSON does not.
-    return lambda value: isinstance(value, kinds) and value is not True and value is not False
+    kinds = frozenset(kind for name in names for kind in _KINDS[name])
+    # By the very type: Python counts True as an integer; JSON does not.
+    if len(kinds) > 1:
+        return lambda value: type(value) in kinds
+    (kind,) = kinds
+    return lambda value: type(value) is kind
 
 
 def _properties(schema: Mapping[str, Any]) -> Fit:
-    checks = [(name, fit(rule)) for name, rule in schema["properties"].items()]
-    return lambda value: (
-        not isinstance(value, dict) or all(check(value[name]) for name, check in checks if name in value)
-    )
+    rules = {name: fit(rule) for name, rule in schema["properties"].items()}
+
+    def fits(value: Any) -> bool:
+        if type(value) is not dict:
+            return True
+        for name, inner in value.items():  # noqa: SIM110
+            if name in rules and not rules[name](inner):
+                return False
+        return True
+
+    return fits
 
 
 def _additional(schema: Mapping[str, Any]) -> Fit:
@@ -154,6 +162,9 @@ def _minimum(schema: Mapping[str, Any]) -> Fit:
 
 def _enum(schema: Mapping[str, Any]) -> Fit:
     allowed: Sequence[Any] = schema["enum"]
+    if all(type(one) is str for one in allowed):
+        words = frozenset(allowed)
+        return lambda value: type(value) is str and value in words
     return lambda value: any(value == one and type(value) is type(one) for one in allowed)
 
 
@@ -164,12 +175,18 @@ def _const(schema: Mapping[str, Any]) -> Fit:
 
 def _any_of(schema: Mapping[str, Any]) -> Fit:
     checks = [fit(form) for form in schema["anyOf"]]
-    return lambda value: any(check(value) for check in checks)
+
+    def fits(value: Any) -> bool:
+        for check in checks:  # noqa: SIM110
+            if check(value):
+                return True
+        return False
+
+    return fits
 
 
 def _all_of(schema: Mapping[str, Any]) -> Fit:
-    checks = [fit(form) for form in schema["allOf"]]
-    return lambda value: all(check(value) for check in checks)
+    return _all([fit(form) for form in schema["allOf"]])
 
 
 def _if(schema: Mapping[str, Any]) -> Fit:

@@ -8,14 +8,17 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from assay.dialects.documents import Document, Json, UniqueIds, checked, shared, write_json
 from assay.dialects.extras import KEY as UNKNOWN
 from assay.dialects.extras import Extras, set_apart
 from assay.dialects.json_places import Spot, head_keys
-from assay.dialects.lines import Watch
+from assay.dialects.lines import Watch, opened
 from assay.dialects.problems import unknown_fields
 from assay.dialects.reference_data import TEXT
 from assay.dialects.schema_fit import Shape
+from assay.dialects.strict_json import BOM
 from assay.dialects.test_set_scenarios import FIELDS, LOOSE, NEEDED, STATE, USED, scenario_faults, scenario_of
 from assay.dialects.test_set_writing import (
     BY_NAME,
@@ -44,6 +47,8 @@ _NOT_RUN = {
     "transcript": "transcripts that exist already are graded with --responses",
     "voice_simulation": "calls by voice cannot be made here; write it as a scenario",
 }
+_ODD = (LookupError, TypeError, ValueError, AttributeError)
+"""What comes of building cases from a document that nobody looked at."""
 _NAMES: Json = {"type": "array", "items": TEXT, "uniqueItems": True}
 
 
@@ -126,6 +131,23 @@ class TestSetDialect:
         ids = UniqueIds("item_id")
         for spot, entry in document.elements("items"):
             yield from _entry(entry, spot, [*_SHAPE.problems(entry, spot), *ids.problems(entry, spot)], header)
+
+    def read_again(self, path: Path, watch: Watch) -> Iterator[Case | Problem]:
+        """The cases of a file that was found valid, and is hashed to be the same."""
+        with opened(path, watch) as file:
+            text = file.read()
+        spot = Spot(str(path), 1)
+        try:
+            document = msgspec.json.decode(text.removeprefix(BOM))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            yield from self.read_watched(path)
+            return
+        try:
+            header = {key: value for key, value in document.items() if key != "items"}
+            for entry in document["items"]:
+                yield _case(entry, header, {} if _is_plain(entry) else set_apart(entry, _ENTRY, spot).kept)
+        except _ODD as error:
+            yield spot.problem("changed", f"is no longer what it was: {error}")
 
     def write(self, cases: Iterable[Case], path: Path) -> None:
         given = checked(cases, path, unwritable)

@@ -37,7 +37,7 @@ async def attempt(case: Case, lane: Lane, rules: Rules) -> Result:
             given = [Unscored(name=grader.name, why=Why.ERROR, reason=str(given))]
         grades += given
     decision = rules.decide(case, grades)
-    return lane.result(case, decision, transcript=transcript, failures=tuple(failures))
+    return lane.result(case, decision, transcript=held.timed, failures=tuple(failures))
 
 
 def out_of_budget(reached: BudgetReached) -> Decision:

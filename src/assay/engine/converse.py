@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from assay.engine.assembling import assembled as assembled
@@ -23,10 +23,21 @@ T = TypeVar("T")
 
 
 class Conversation(Struct, frozen=True):
-    """What came of it. Where it broke, `failure` says how, and `transcript` holds what was said until then."""
+    """What came of it. Where it broke, `failure` says how, and `transcript` holds what was said until then.
+
+    `took_ms`: how long the agent took for all its replies; None where that is not known. It is no part of the
+    transcript that is graded: a grade that read our clock would be another in every run."""
 
     transcript: Transcript | None = None
     failure: CaseFailure | None = None
+    took_ms: float | None = None
+
+    @property
+    def timed(self) -> Transcript | None:
+        """The transcript with the time it took, where the target brought none of its own."""
+        if self.transcript is None or self.took_ms is None or self.transcript.duration_ms is not None:
+            return self.transcript
+        return replace(self.transcript, duration_ms=self.took_ms)
 
     @property
     def spoiled(self) -> bool:
@@ -44,7 +55,7 @@ async def converse(case: Case, lane: Lane) -> Conversation:
     if not discarded or held.transcript is None or held.transcript.simulation is None:
         return held
     played = replace(held.transcript.simulation, discarded=tuple(discarded))
-    return Conversation(replace(held.transcript, simulation=played), held.failure)
+    return replace(held, transcript=replace(held.transcript, simulation=played))
 
 
 def _played(held: Conversation) -> Simulation:
@@ -66,7 +77,7 @@ async def _held(case: Case, lane: Lane, attempt: int) -> Conversation:
         raise
     except CaseFailure as failure:
         return Conversation(talk.transcript() if talk and talk.replies else None, failure)
-    return Conversation(talk.transcript())
+    return Conversation(talk.transcript(), took_ms=talk.took_ms)
 
 
 async def _opened(case: Case, lane: Lane) -> Session | Finished:
@@ -95,6 +106,7 @@ class Talk:
         self._lane = lane
         self._said: list[Message] = []
         self._left: Leave | None = None
+        self.took_ms: float | None = 0.0
 
     async def play(self, session: Session, attempt: int) -> None:
         """Turn by turn, until the user leaves; the session is closed whatever happens."""
@@ -126,10 +138,14 @@ class Talk:
 
     async def _turn(self, session: Session, text: str) -> None:
         self._said.append(Message(role=Role.USER, content=text))
-        sent, limit = self._sent(session, text), self._lane.limits.turn_seconds
+        sent, limit, clock = self._sent(session, text), self._lane.limits.turn_seconds, self._lane.stopwatch
         if limit is not None:
             sent = _in_time(sent, limit, self._lane, f"turn {len(self.replies) + 1} was not answered")
+        begun = clock()
         reply = await sent
+        took = (clock() - begun) * 1000 if reply.duration_ms is UNSET else reply.duration_ms
+        # What is not known of one turn is not known of all of them.
+        self.took_ms = None if took is None or self.took_ms is None else self.took_ms + took
         self._said += reply.messages
         self.replies.append((text, reply))
 

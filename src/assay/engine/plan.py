@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from time import perf_counter
 from typing import Any
 
 from msgspec import Struct
@@ -32,7 +33,8 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 class Lane(Struct, frozen=True, kw_only=True, dict=True):
     """One candidate in one repeat: whom to talk to, who plays the user and who grades. Every case goes through every
-    lane. `replays`: how often a conversation that the simulated user spoiled is played again."""
+    lane. `replays`: how often a conversation that the simulated user spoiled is played again. `stopwatch`: seconds,
+    since whenever."""
 
     target: Target
     graders: Sequence[Grader]
@@ -41,6 +43,7 @@ class Lane(Struct, frozen=True, kw_only=True, dict=True):
     repeat: int = 1
     limits: Limits = Limits()
     replays: int = 0
+    stopwatch: Callable[[], float] = perf_counter
 
     @cached_property
     def whom(self) -> str:

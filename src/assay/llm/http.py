@@ -1,5 +1,5 @@
-"""The HTTP client: one session, one TLS context, one pool of connections for a whole run. This is the only module that
-imports aiohttp, which takes a quarter of a second: import it when a model is really asked.
+"""The HTTP client: one pool of connections and one TLS context for a whole run, and trouble by its kind. Imports
+aiohttp, which takes a quarter of a second: import it when a model is really asked.
 """
 
 from __future__ import annotations
@@ -10,22 +10,17 @@ from types import TracebackType
 from aiohttp import (
     ClientConnectorCertificateError,
     ClientError,
-    ClientResponse,
-    ClientSession,
     ClientSSLError,
-    ClientTimeout,
     ConnectionTimeoutError,
-    DummyCookieJar,
     ServerFingerprintMismatch,
-    TCPConnector,
 )
 from yarl import URL
 
+from assay.llm.exchange import CONNECT_SECONDS, Pool, Reading, Road, TooLarge
 from assay.llm.specs import is_loopback
 from assay.llm.wire import NoResponse, Response, Trouble
 from assay.version import __version__
 
-CONNECT_SECONDS = 15.0
 KEEP_ALIVE_SECONDS = 60.0
 LARGEST = 32 * 1024 * 1024
 HEADERS = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": f"assay/{__version__}"}
@@ -40,12 +35,11 @@ class Http:
     """
 
     def __init__(self, environ: Mapping[str, str], largest: int = LARGEST) -> None:
-        connector = TCPConnector(limit=0, ttl_dns_cache=300, keepalive_timeout=KEEP_ALIVE_SECONDS)
-        self._session = ClientSession(connector=connector, cookie_jar=DummyCookieJar(), headers=HEADERS)
+        self._pool = Pool(KEEP_ALIVE_SECONDS)
         self._environ = environ
-        self._largest = largest
+        self._reading = Reading(largest)
         self._routes: dict[str, tuple[URL, str | None]] = {}
-        self._timeouts: dict[float, ClientTimeout] = {}
+        self._roads: dict[tuple[str, int], tuple[Mapping[str, str], Road]] = {}
 
     async def __aenter__(self) -> Http:
         return self
@@ -56,19 +50,16 @@ class Http:
         await self.close()
 
     async def close(self) -> None:
-        await self._session.close()
+        await self._pool.close()
 
     async def post(self, url: str, headers: Mapping[str, str], body: bytes, seconds: float) -> Response:
-        road = self._routes.get(url) or self._route(url)
-        timeout = self._timeouts.get(seconds) or self._timeout(seconds)
         try:
-            async with self._session.post(
-                road[0], data=body, headers=headers, timeout=timeout, proxy=road[1], allow_redirects=False
-            ) as response:
-                content = await self._content(response)
-                return Response(response.status, response.headers, content)
+            told = await self._pool.exchange(self._road(url, headers), body, seconds, self._reading)
+            return Response(told.status, told.headers, told.body)
+        except TooLarge as error:
+            failed = NoResponse(Trouble.TOO_LARGE, f"a response of {error}")
         except ConnectionTimeoutError:
-            failed = NoResponse(Trouble.CONNECTION, f"no connection in {timeout.sock_connect:g} s")
+            failed = NoResponse(Trouble.CONNECTION, f"no connection in {min(seconds, CONNECT_SECONDS):g} s")
         except TimeoutError:
             failed = NoResponse(Trouble.TIMEOUT, f"no answer in {seconds:g} s")
         except UNTRUSTED as error:
@@ -78,21 +69,15 @@ class Http:
         # Raised out here, so that aiohttp's errors, which hold the request's headers, are not in its context.
         raise failed
 
-    async def _content(self, response: ClientResponse) -> bytes:
-        """The body, decompressed, as long as it is no larger than we accept."""
-        stream = response.content
-        content = await stream.readany()
-        if stream.at_eof():
-            return content
-        chunks = [content]
-        size = len(content)
-        while not stream.at_eof():
-            chunks.append(await stream.readany())
-            size += len(chunks[-1])
-            if size > self._largest:
-                response.close()
-                raise NoResponse(Trouble.TOO_LARGE, f"a response of more than {self._largest:,} bytes")
-        return b"".join(chunks)
+    def _road(self, url: str, headers: Mapping[str, str]) -> Road:
+        """Found by the very headers, which a model's line keeps: comparing them would take longer."""
+        known = self._roads.get((url, id(headers)))
+        if known is not None and known[0] is headers:
+            return known[1]
+        address, proxy = self._routes.get(url) or self._route(url)
+        road = self._pool.road("POST", address, {**HEADERS, **headers}, proxy)
+        self._roads[(url, id(headers))] = (headers, road)
+        return road
 
     def _route(self, url: str) -> tuple[URL, str | None]:
         """The address, parsed once, and the proxy on the way to it."""
@@ -107,12 +92,6 @@ class Http:
         if not proxy or is_loopback(str(url)) or _is_excepted(url, named.get("no_proxy", "")):
             return None
         return proxy
-
-    def _timeout(self, seconds: float) -> ClientTimeout:
-        # Exact to the tick: aiohttp otherwise rounds limits of more than five seconds up to whole ones.
-        timeout = ClientTimeout(total=seconds, sock_connect=min(seconds, CONNECT_SECONDS), ceil_threshold=seconds + 1)
-        self._timeouts[seconds] = timeout
-        return timeout
 
 
 def _is_excepted(url: URL, excepted: str) -> bool:

@@ -220,10 +220,13 @@ class Cast(Struct, frozen=True, kw_only=True):
 
     @property
     def limits(self) -> Limits:
-        """Models have limits of their own for each attempt, and may rightly wait for a rate limit longer than that."""
+        """Models have limits of their own for each attempt, and may rightly wait for a rate limit longer than that; so
+        has a kind of target that keeps the time of each call."""
+        kind, kit = self.aim.kind, self.kit
         if self.aim.is_recorded:
             return Limits()
-        by_default = None if self.aim.kind == CHAT or self.aim.kind in self.kit.targets else TURN_SECONDS
+        keeps_time = kind == CHAT or kind in kit.targets or getattr(kit.kinds[kind], "keeps_time", False)
+        by_default = None if keeps_time else TURN_SECONDS
         ground = self.ground
         return Limits(turn_seconds=ground.turn_seconds or by_default, case_seconds=ground.case_seconds)
 

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from assay.model.case import Case
 from assay.model.transcript import Message, Role, Span, Step, Transcript, Usage
 
 
 class Reply(Struct, frozen=True, kw_only=True):
-    """What the agent did with one user message: its messages (with tool calls and agents) and what that cost."""
+    """What the agent did with one user message: its messages (with tool calls and agents) and what that cost.
+
+    `duration_ms`: how long the agent took, by the target's own clock. None: nobody can tell (the reply came from a
+    cache); left out: it took as long as `send` did."""
 
     messages: tuple[Message, ...]
     usage: Usage | None = None
+    duration_ms: float | UnsetType | None = UNSET
 
     @classmethod
     def saying(cls, text: str) -> Reply:

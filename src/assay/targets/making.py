@@ -46,7 +46,8 @@ class Wish(Struct, frozen=True, kw_only=True):
 
 
 class Making(Protocol):
-    """A kind of target: makes one as wished, or raises `ConfigInvalid` naming every setting that is wrong."""
+    """A kind of target: makes one as wished, or raises `ConfigInvalid` naming every setting that is wrong. One with
+    `keeps_time = True` bounds each of its calls itself, and a run sets its turns no limit unless it is told to."""
 
     name: str
 

@@ -5,7 +5,8 @@ taken for a placeholder itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import cached_property
 from typing import Any
 from urllib.parse import quote
 
@@ -28,25 +29,34 @@ class Slot(Struct, frozen=True):
     name: str
 
 
-class Text(Struct, frozen=True):
+class Text(Struct, frozen=True, dict=True):
     """A text with slots in it; a single slot alone takes the value as it is."""
 
     parts: tuple[str | Slot, ...]
 
     def fill(self, values: Mapping[str, Any]) -> Any:
-        if len(self.parts) == 1 and isinstance(self.parts[0], Slot):
-            return values[self.parts[0].name]
-        return self.written(values)
+        return values[self._alone] if self._alone else self.written(values)
+
+    @cached_property
+    def _alone(self) -> str:
+        """The name of the only part, where that is a slot."""
+        return self.parts[0].name if len(self.parts) == 1 and isinstance(self.parts[0], Slot) else ""
+
+    @cached_property
+    def _fixed(self) -> str | None:
+        """The whole address, where nothing is filled in."""
+        return "".join(self._quoted({})) if all(isinstance(part, str) for part in self.parts) else None
 
     def written(self, values: Mapping[str, Any]) -> str:
         return "".join(part if isinstance(part, str) else as_text(values[part.name]) for part in self.parts)
 
     def address(self, values: Mapping[str, Any]) -> str:
         """An address: what is filled in cannot leave its place, and no sign is left that addresses may not have."""
-        return "".join(
-            quote(part, safe=ADDRESS) if isinstance(part, str) else quote(as_text(values[part.name]), safe="")
-            for part in self.parts
-        )
+        return "".join(self._quoted(values)) if self._fixed is None else self._fixed
+
+    def _quoted(self, values: Mapping[str, Any]) -> Iterator[str]:
+        for part in self.parts:
+            yield quote(part, safe=ADDRESS) if isinstance(part, str) else quote(as_text(values[part.name]), safe="")
 
 
 class Compiler:
@@ -103,15 +113,12 @@ class Compiler:
 
 def filled(template: Any, values: Mapping[str, Any]) -> Any:
     """The template with these values in it."""
-    match template:
-        case Text():
-            return template.fill(values)
-        case dict():
-            return {name: filled(inner, values) for name, inner in template.items()}
-        case list():
-            return [filled(inner, values) for inner in template]
-        case _:
-            return template
+    kind = type(template)
+    if kind is Text:
+        return template.fill(values)
+    if kind is dict:
+        return {name: filled(inner, values) for name, inner in template.items()}
+    return [filled(inner, values) for inner in template] if kind is list else template
 
 
 def as_text(value: Any) -> str:

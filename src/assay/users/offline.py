@@ -8,7 +8,7 @@ from random import Random
 
 from assay.model.case import Case, PlanStep, Scenario, user_turns
 from assay.model.simulation import Ending
-from assay.model.transcript import Message
+from assay.model.transcript import Message, Role
 from assay.users.asked import asks_beyond, facts_asked, is_yes_or_no, wants_details
 from assay.users.base import Leave, Move, Say, User
 from assay.users.conditions import Holds, holds
@@ -54,9 +54,11 @@ class OfflineUser:
         self._stuck = 0
         self._words = phrases(language_of(scenario.initial_message))
         self._goal = roots(scenario.goal)
+        self._talk: list[Exchange] = []
+        self._heard: Sequence[Message] = ()
 
     async def next(self, said: Sequence[Message]) -> Move:
-        talk = exchanges(said)
+        talk = self._so_far(said)
         if not talk:
             return Say(self._scenario.initial_message)
         stop = self._stops.over(talk, self._scenario.max_turns)
@@ -66,6 +68,14 @@ class OfflineUser:
             due = self._step(talk[-1])
             return stop if due or not self._is_reached(talk[-1]) else self._reached()
         return self._move(talk[-1])
+
+    def _so_far(self, said: Sequence[Message]) -> Sequence[Exchange]:
+        """The conversation as pairs. Of one that has only grown, what is new is added."""
+        known, new = len(self._heard), said[len(self._heard) :]
+        grown = bool(new) and new[0].role is Role.USER and (not known or said[known - 1] is self._heard[-1])
+        self._talk = [*self._talk, *exchanges(new)] if grown else exchanges(said)
+        self._heard = tuple(said)
+        return self._talk
 
     def _move(self, last: Exchange) -> Move:
         if asked := facts_asked(self._scenario.facts, last.text):

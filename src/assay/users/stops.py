@@ -18,18 +18,20 @@ LONGEST_CYCLE = 3
 
 
 class Exchange(Struct, frozen=True):
-    """One user message and everything the agent said and did until the next."""
+    """One user message and everything the agent said and did until the next. `text` is what the agent said; the
+    thinking beside a tool call counts when there is nothing else."""
 
     user: str
     reply: tuple[Message, ...]
+    text: str
 
-    @property
-    def text(self) -> str:
-        """What the agent said; the thinking beside a tool call counts when there is nothing else."""
-        if len(self.reply) == 1:
-            return self.reply[0].content if self.reply[0].content.strip() else ""
-        spoken = [one.content for one in self.reply if one.content.strip() and not one.tool_calls]
-        return "\n".join(spoken or [one.content for one in self.reply if one.content.strip()])
+    @classmethod
+    def of(cls, user: str, reply: Sequence[Message]) -> Exchange:
+        if len(reply) == 1:
+            said = reply[0].content
+            return cls(user, tuple(reply), said if said.strip() else "")
+        spoken = [one.content for one in reply if one.content.strip() and not one.tool_calls]
+        return cls(user, tuple(reply), "\n".join(spoken or [one.content for one in reply if one.content.strip()]))
 
     @property
     def calls(self) -> tuple[str, ...]:
@@ -67,6 +69,8 @@ class Stops(Struct, frozen=True, kw_only=True):
         return len(last) == self.silent_replies and all(map(says_nothing, last))
 
     def _loop(self, talk: Sequence[Exchange]) -> str:
+        if len(talk) < min(2, self.same_replies):
+            return ""
         texts = [exchange.text for exchange in talk[-max(self.same_replies, LONGEST_CYCLE + 1) :]]
         if not (words := said_words(texts[-1])):
             return ""
@@ -87,7 +91,7 @@ def exchanges(said: Sequence[Message]) -> list[Exchange]:
             pairs.append((message.content, []))
         elif pairs and message.role is Role.ASSISTANT:
             pairs[-1][1].append(message)
-    return [Exchange(user, tuple(reply)) for user, reply in pairs]
+    return [Exchange.of(user, reply) for user, reply in pairs]
 
 
 def says_nothing(exchange: Exchange) -> bool:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
+
 from assay.engine.attempt import attempt
 from assay.engine.plan import Lane, Rules
 from assay.errors import JudgeFailed, TargetTimedOut
 from assay.graders.base import Grader
-from assay.model.case import Case
+from assay.model.case import Case, Script
 from assay.model.profile import Profile
 from assay.model.score import Grade, Score, Unscored, Why
 from assay.model.transcript import Transcript
 from assay.model.verdict import Decision, Verdict
-from assay.targets.base import Target
+from assay.targets.base import Closing, Reply, Target
 from assay.testing import ScriptedTarget, a_case, a_transcript
 
 
@@ -103,6 +105,82 @@ async def test_a_judge_that_fails_is_named_as_such() -> None:
 async def test_a_grader_that_wants_nothing_of_the_case_is_not_asked() -> None:
     result = await attempt(a_case(), lane(ScriptedTarget("x"), Marks("idle", BAD, wanted=False)), RULES)
     assert result.grades == ()
+
+
+class Tempo:
+    """Answers so many milliseconds after it was asked, by the clock that it keeps itself."""
+
+    name = "tempo"
+
+    def __init__(self, *turns: float | Exception | Reply, closing: float = 0.0) -> None:
+        self._turns = turns
+        self._closing = closing
+        self.now = 100.0
+
+    def stopwatch(self) -> float:
+        return self.now
+
+    async def open(self, case: Case) -> Tempo:
+        self._left = iter(self._turns)
+        self.now += 5
+        return self
+
+    async def send(self, text: str) -> Reply:
+        match next(self._left):
+            case Exception() as error:
+                raise error
+            case Reply() as reply:
+                self.now += 1
+                return reply
+            case took:
+                self.now += took / 1000
+                return Reply.saying("done")
+
+    async def close(self) -> Closing:
+        self.now += self._closing
+        return Closing()
+
+
+def told(duration_ms: float | None) -> Reply:
+    return Reply(messages=(), duration_ms=duration_ms)
+
+
+@pytest.mark.parametrize(
+    ("turns", "took"),
+    [
+        ((250.0,), 250.0),
+        ((250.0, 500.0), 750.0),
+        ((250.0, told(30.0)), 280.0),
+        ((told(30.0), told(12.5)), 42.5),
+        ((250.0, told(None)), None),
+        ((told(None), 250.0), None),
+        ((250.0, ConnectionError("refused")), None),
+    ],
+    ids=["one turn", "the sum of two", "by its own clock", "by its own alone", "cached", "cached first", "broken"],
+)
+async def test_how_long_the_agent_took_is_kept(
+    turns: tuple[float | Exception | Reply, ...], took: float | None
+) -> None:
+    """Opening and closing the session, playing the user and grading are no part of it."""
+    target = Tempo(*turns, closing=7.0)
+    case = Case(id="1", input=Script(turns=("again",) * len(turns)))
+    lane_ = Lane(target=target, graders=(Marks("good", GOOD),), stopwatch=target.stopwatch)
+    result = await attempt(case, lane_, RULES)
+    assert result.transcript is not None
+    assert result.transcript.duration_ms == pytest.approx(took)
+
+
+async def test_graders_see_no_time_that_only_our_clock_tells() -> None:
+    seen: list[float | None] = []
+
+    class Looks(Marks):
+        async def grade(self, case: Case, transcript: Transcript) -> Sequence[Grade]:
+            seen.append(transcript.duration_ms)
+            return [GOOD]
+
+    result = await attempt(a_case(), lane(Tempo(250.0), Looks("looks")), RULES)
+    assert seen == [None]
+    assert result.transcript is not None and result.transcript.duration_ms is not None
 
 
 async def test_a_finished_conversation_is_taken_as_it_is() -> None:

@@ -216,7 +216,8 @@ def test_recorded_answers_go_with_a_replay_and_with_no_other_live_target() -> No
     ("spec", "ground", "limits"),
     [
         ("", {"turn_seconds": 9.0}, Limits()),
-        ("shop", {}, Limits(turn_seconds=300.0)),
+        ("function:shop:answer", {}, Limits(turn_seconds=300.0)),
+        ("shop", {}, Limits()),
         ("shop", {"turn_seconds": 9.0, "case_seconds": 60.0}, Limits(turn_seconds=9.0, case_seconds=60.0)),
         ("scripted", {}, Limits()),
         ("scripted", {"case_seconds": 60.0}, Limits(case_seconds=60.0)),
@@ -224,7 +225,7 @@ def test_recorded_answers_go_with_a_replay_and_with_no_other_live_target() -> No
         ("chat:openai:x", {"turn_seconds": 9.0}, Limits(turn_seconds=9.0)),
     ],
 )
-def test_a_live_agent_has_limits_and_a_model_only_those_that_were_set(
+def test_who_keeps_no_time_has_limits_and_the_others_only_those_that_were_set(
     spec: str, ground: dict[str, float], limits: Limits
 ) -> None:
     cast = Cast(aim=aim_of(spec, KIT, BLOCKS), kit=KIT, ground=Ground(**ground))  # type: ignore[arg-type]

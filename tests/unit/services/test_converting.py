@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -152,7 +153,7 @@ def test_files_that_cannot_be_read_are_named_with_their_place(content: bytes, co
 def test_a_file_of_no_known_kind_is_not_guessed_at(tmp_path: Path) -> None:
     source = tmp_path / "notes.json"
     source.write_text('{"notes": []}')
-    with pytest.raises(InputError, match="not recognised; name what it is with --from"):
+    with pytest.raises(InputError, match="not recognised: no format begins with the fields `notes`; name what"):
         converted(source, "golden", tmp_path / "out.json")
 
 
@@ -192,6 +193,85 @@ def test_attachments_go_where_their_file_goes(tmp_path: Path) -> None:
     converted(source, "legal", tmp_path / "out" / "a.jsonl")
     assert (tmp_path / "out" / "docs" / "act.txt").read_text() == "The Act"
     assert validate(tmp_path / "out" / "a.jsonl", KIT.dialects["legal"]).valid
+
+
+def test_attachments_go_back_where_the_file_does_not_appear(tmp_path: Path) -> None:
+    (tmp_path / "in" / "docs").mkdir(parents=True)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "in" / "docs" / "act.txt").write_text("The Act")
+    source = write_rows(tmp_path / "in" / "a.jsonl", [mcq(attachments=[{"path": "docs/act.txt"}]), {"id": "broken"}])
+    with pytest.raises(DatasetInvalid):
+        converted(source, "legal", tmp_path / "out" / "a.jsonl", source="legal")
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_every_problem_of_every_source_is_named_though_cases_came_before_it(tmp_path: Path) -> None:
+    one = write_rows(tmp_path / "1.jsonl", [mcq("a"), {"id": "b"}, mcq("c"), mcq("c")])
+    two = write_rows(tmp_path / "2.jsonl", [mcq("d"), mcq("d")])
+    with pytest.raises(DatasetInvalid) as raised:
+        converted((one, two), "simulation", tmp_path / "out.jsonl")
+    found = {(Path(problem.file).name, problem.line) for problem in raised.value.problems}
+    assert found == {("1.jsonl", 2), ("1.jsonl", 4), ("2.jsonl", 2)}
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_a_source_that_is_written_to_meanwhile_is_not_converted(tmp_path: Path) -> None:
+    class Meddling:
+        name = "meddling"
+
+        def detect(self, path: Path, head: bytes) -> bool:
+            return path.suffix == ".meddle"
+
+        def read(self, path: Path) -> Iterator[Case]:
+            yield from cases(path.with_name("a.jsonl"), "legal")
+            path.write_text("something else")
+
+    kit = builtin_kit(builtin_profiles())
+    kit.importers.add(Meddling())
+    write_rows(tmp_path / "a.jsonl", [mcq("a")])
+    (tmp_path / "x.meddle").write_text("once")
+    with pytest.raises(Conflict, match="changed while it was being read"):
+        convert(Order(paths=(str(tmp_path / "x.meddle"),), to="legal", output=tmp_path / "out.jsonl"), kit)
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_a_golden_question_is_a_row_of_columns_alone(tmp_path: Path) -> None:
+    turn = {"query": "Where is A1?", "expected_tool_use": [{"tool_name": "look", "tool_input": {"id": "A1"}}]}
+    (tmp_path / "logs.json").write_text(json.dumps([turn]))
+    converted(
+        tmp_path / "logs.json",
+        "golden",
+        tmp_path / "a_golden.json",
+        options=Options(agent="a", metadata={"topic": "x"}),
+    )
+    report = converted(tmp_path / "a_golden.json", "simulation", tmp_path / "a.jsonl")
+    assert (report.lost, report.changed) == ((), ())
+    row = json.loads((tmp_path / "a.jsonl").read_text())
+    assert {key: row[key] for key in ("user_inputs", "question_metadata", "agent_name")} == {
+        "user_inputs": ["Where is A1?"],
+        "question_metadata": {"source_file": "logs.json", "topic": "x"},
+        "agent_name": "a",
+    }
+    assert "assay_case" not in row
+    assert validate(tmp_path / "a.jsonl", KIT.dialects["simulation"]).warnings == ()
+    back = converted(tmp_path / "a.jsonl", "golden", tmp_path / "b.json")
+    assert (back.lost, back.changed) == ((), ())
+    assert cases(tmp_path / "b.json", "golden") == cases(tmp_path / "a_golden.json", "golden")
+
+
+def test_what_no_column_says_of_a_golden_question_is_kept_with_the_whole_of_it(tmp_path: Path) -> None:
+    question = {
+        "id": "q",
+        "user_inputs": ["Hi"],
+        "agents_evaluated": [],
+        "reference_data": {},
+        "initial_state": {"t": 1},
+    }
+    (tmp_path / "a_golden.json").write_text(json.dumps({"golden_questions": [question]}))
+    converted(tmp_path / "a_golden.json", "simulation", tmp_path / "a.jsonl")
+    assert "assay_case" in (tmp_path / "a.jsonl").read_text()
+    converted(tmp_path / "a.jsonl", "golden", tmp_path / "b.json")
+    assert cases(tmp_path / "b.json", "golden") == cases(tmp_path / "a_golden.json", "golden")
 
 
 def test_the_same_id_for_two_cases_of_datasets_is_a_problem(tmp_path: Path) -> None:

@@ -213,15 +213,11 @@ async def test_a_percentile_of_few_values_has_no_upper_end(tmp_path: Path) -> No
     assert "an unknown high" in ruling.reason
 
 
-async def test_the_time_of_a_live_attempt_bounds_that_of_its_answer(tmp_path: Path) -> None:
-    quick = await ruling_of(tmp_path, cases(verdicts(80)), "p95_latency <= 3s", target="http:x")
-    assert quick.outcome is HELD
-    assert "grading included" in quick.reason
-    slow = [Made(case=f"q{place}", took_ms=9000) for place in range(80)]
-    async with opened(tmp_path) as store:
-        run = await keep(store, slow, number=2, target="http:x")
-        (ruling,) = await ruled(store, run, "p95_latency <= 3s")
-    assert ruling.outcome is INCONCLUSIVE
+@pytest.mark.parametrize("target", ["recorded", "http:x", "chat:x:y"])
+async def test_the_time_of_an_attempt_is_not_that_of_its_answer(tmp_path: Path, target: str) -> None:
+    ruling = await ruling_of(tmp_path, cases(verdicts(80)), "p95_latency <= 3s", target=target)
+    assert (ruling.outcome, ruling.unjudged) == (INCONCLUSIVE, 80)
+    assert ruling.reason == "No answer has a known duration."
 
 
 async def test_latency_and_cost_that_were_measured_come_before_what_was_reported(tmp_path: Path) -> None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import csv
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from assay.dialects.reading import read_cases
+from assay.dialects.reading import digest, read_cases
 from assay.errors import Conflict, DatasetInvalid, InputError
 from assay.kit.builtins import builtin_kit
 from assay.policies.profiles import builtin_profiles
+from assay.services.conversion.raw_records import Original, write_parts
 from assay.services.subsets import draw, merge, split_at, split_by
 from dialect_rows import mcq, write_rows
 
@@ -159,3 +161,47 @@ def test_conversations_of_one_question_are_merged_as_repeats(tmp_path: Path) -> 
 def test_files_of_several_dialects_are_not_merged(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"several dialects \(legal, test-set\)"):
         merge([legal(tmp_path), test_set(tmp_path, "a")], KIT, tmp_path / "o.jsonl")
+
+
+def test_a_table_and_lines_of_many_groups_are_written_in_several_rounds(tmp_path: Path) -> None:
+    rows = [mcq(f"q{number}", prompt=f"Q{number}?", dataset=f"d{number % 70}") for number in range(140)]
+    source = write_rows(tmp_path / "l.jsonl", rows)
+    (tmp_path / "out").mkdir()
+    parts = split_by(source, KIT, tmp_path / "out", "dataset")
+    assert [part.cases for part in parts] == [2] * 70
+    assert sorted(one for part in parts for one in ids(part.path, "legal")) == sorted(ids(source, "legal"))
+    assert len(list((tmp_path / "out").iterdir())) == 70
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "csv"])
+def test_a_file_that_changes_between_looking_and_copying_gives_no_part(ending: str, tmp_path: Path) -> None:
+    source = simulation(tmp_path, "a", "b") if ending == "csv" else legal(tmp_path, 2)
+    original = Original(source, digest(source))
+    source.write_bytes(source.read_bytes() + b"\n")
+    with pytest.raises(Conflict, match="changed while it was being read"):
+        write_parts(original, {tmp_path / f"part.{ending}": [0]})
+    assert not (tmp_path / f"part.{ending}").exists()
+
+
+def test_a_byte_order_mark_and_a_missing_last_line_break_do_no_harm(tmp_path: Path) -> None:
+    source = legal(tmp_path, 3)
+    source.write_bytes(b"\xef\xbb\xbf" + source.read_bytes().rstrip(b"\n"))
+    draw(source, KIT, tmp_path / "all.jsonl", 3)
+    assert (tmp_path / "all.jsonl").read_bytes() == legal(tmp_path, 3, "again.jsonl").read_bytes()
+
+
+def test_files_of_one_dialect_and_several_forms_are_not_merged(tmp_path: Path) -> None:
+    table = simulation(tmp_path, "a")
+    (tmp_path / "s.jsonl").write_text('{"question_id": "b", "user_inputs": ["x"], "final_response": "y"}\n')
+    with pytest.raises(InputError, match=r"several forms \(\.csv, \.jsonl\)"):
+        merge([table, tmp_path / "s.jsonl"], KIT, tmp_path / "o.csv")
+
+
+def test_drawing_from_a_large_file_holds_ids_and_not_the_file(tmp_path: Path) -> None:
+    source = legal(tmp_path, 3000, context="x" * 10_000)
+    tracemalloc.start()
+    draw(source, KIT, tmp_path / "few.jsonl", 5)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert source.stat().st_size > 30_000_000
+    assert peak < 10_000_000

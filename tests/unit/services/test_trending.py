@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from rich.console import Console
 
 from assay.config import Settings
@@ -14,6 +15,7 @@ from assay.kit import Kit
 from assay.model.history import History, Line, Point, Turning
 from assay.model.run import DatasetPin, RunState
 from assay.reports.history_text import HistoryReport, curve, history_sentence, history_shape
+from assay.services.trend_clusters import clustered_rates
 from assay.services.trending import Asked, history
 from assay.services.workplace import Workplace
 from unit.services.gate_runs import Made, cases, keep, opened, tries, verdicts
@@ -178,3 +180,38 @@ async def test_the_terminal_shows_every_run_and_the_json_every_number(tmp_path: 
     assert shape["runs"][0]["at"] == "2026-03-02T12:00:00Z"
     assert shape["lines"][0]["points"][2]["rate"] == 0.8
     assert shape["lines"][0]["turnings"][0]["index"] == 2
+
+
+async def test_repeats_and_scenarios_are_clusters_of_the_interval(tmp_path: Path) -> None:
+    explain = (DatasetPin(path="x.jsonl", sha256="1", dialect="explain"),)
+    made = [
+        Made(verdict="p" if place < 75 else "f", case=f"q{place}", labels={"scenario_id": str(place // 10)})
+        for place in range(100)
+    ]
+    async with opened(tmp_path) as store:
+        await keep(store, made, number=1, name="n", datasets=explain)
+        await keep(store, cases(verdicts(75, 25)), number=2, name="n")
+        await keep(store, tries(*["pppp"] * 75, *["ffff"] * 25), number=3, name="n")
+    line = (await told(tmp_path, whose="n")).lines[0]
+    together, alone, again = [point.interval for point in line.points]
+    assert together is not None and alone is not None and again is not None
+    assert [point.rate for point in line.points] == [0.75, 0.75, 0.75]
+    assert together[1] - together[0] > 2 * (alone[1] - alone[0]), "ten scenarios, not a hundred cases"
+    assert again == pytest.approx(alone, abs=0.02), "four tries that always agree are one"
+
+
+async def test_clusters_of_one_candidate_are_its_own(tmp_path: Path) -> None:
+    both = [
+        replace(each, candidate=name)
+        for name, letters in (("a", ["ppp", "fff"]), ("b", ["ppp", "ppp"]))
+        for each in tries(*letters)
+    ]
+    async with opened(tmp_path) as store:
+        run = await keep(store, both, name="n")
+        found = await clustered_rates(store, run, "a")
+        every = await clustered_rates(store, run)
+    assert {name: (rate.value, rate.n, rate.clusters) for name, rate in found.items()} == {
+        "pass rate": (0.5, 6, 2),
+        "choice": (0.5, 6, 2),
+    }
+    assert every["pass rate"].n == 12

@@ -16,7 +16,9 @@ YES, MAYBE, NO = Holds.YES, Holds.MAYBE, Holds.NO
 
 def reply(text: str, *calls: str) -> Exchange:
     called = tuple(ToolCall(name=name) for name in calls)
-    return Exchange("…", (Message(role=Role.ASSISTANT, content=text), Message(role=Role.ASSISTANT, tool_calls=called)))
+    return Exchange.of(
+        "…", (Message(role=Role.ASSISTANT, content=text), Message(role=Role.ASSISTANT, tool_calls=called))
+    )
 
 
 @pytest.mark.parametrize(

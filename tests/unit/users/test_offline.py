@@ -46,6 +46,38 @@ async def test_the_opening_is_fixed() -> None:
     assert await play(scenario(), []) == ["My parcel is late, I want my money back."]
 
 
+def talk_of(*replies: str) -> list[Message]:
+    """The user's opening and as many turns as the agent replied to."""
+    said = [(Role.USER, "My parcel is late."), *((Role.ASSISTANT, reply) for reply in replies[:1])]
+    for reply in replies[1:]:
+        said += [(Role.USER, "Please go on."), (Role.ASSISTANT, reply)]
+    return [Message(role=role, content=text) for role, text in said]
+
+
+LOOP = ("We look for it.",) * 3
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "ending"),
+    [
+        (talk_of(*LOOP[:2]), None, Ending.LOOP),
+        (talk_of(*LOOP[:2]), talk_of(*LOOP), Ending.LOOP),
+        (talk_of("Hello.", "Hm."), talk_of(*LOOP), Ending.LOOP),
+        (talk_of(*LOOP[:2]), talk_of("Hello."), None),
+        (talk_of(*LOOP[:2])[:-1], talk_of(*LOOP), Ending.LOOP),
+    ],
+    ids=["grown", "told anew", "another one", "a shorter one", "cut before a reply"],
+)
+async def test_what_was_said_counts_whether_it_grew_or_is_told_anew(
+    first: list[Message], then: list[Message] | None, ending: Ending | None
+) -> None:
+    user = OfflineUsers().open(Case(id="c", input=scenario(max_turns=9)))
+    await user.next(first)
+    grown = [*first, *(Message(role=role, content=LOOP[0]) for role in (Role.USER, Role.ASSISTANT))]
+    move = await user.next(grown if then is None else then)
+    assert (move.ending if isinstance(move, Leave) else None) is ending
+
+
 async def test_a_script_is_said_as_it_stands() -> None:
     user = OfflineUsers().open(Case(id="c", input=Script(turns=("a", "b"))))
     assert [await user.next(()), await user.next(())] == [Say("a"), Say("b")]

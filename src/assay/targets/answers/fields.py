@@ -34,6 +34,10 @@ class Fields:
     def __contains__(self, name: str) -> bool:
         return _plain(name) in self._known
 
+    def any_of(self, names: frozenset[str]) -> bool:
+        """Whether one of these is there; they are `plain_names`."""
+        return not names.isdisjoint(self._known)
+
     def first(self, *names: str) -> Any:
         """The first of these that has a value."""
         for name in names:
@@ -53,6 +57,11 @@ class Fields:
 @lru_cache(4096)
 def _plain(name: str) -> str:
     return str(name).replace("_", "").replace("-", "").lower()
+
+
+def plain_names(*names: str) -> frozenset[str]:
+    """Names without what tells spellings apart."""
+    return frozenset(map(_plain, names))
 
 
 def kind_of(value: Any) -> str:

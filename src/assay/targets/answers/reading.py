@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from assay.errors import TargetFailed
 from assay.model.transcript import Message, Role, ToolCall
 from assay.targets.answers.calls import calls_in
-from assay.targets.answers.fields import Fields, Unreadable, found, listed, shown
+from assay.targets.answers.fields import Fields, Unreadable, found, listed, plain_names, shown
 from assay.targets.answers.messages import message_of, messages_in
 from assay.targets.answers.usage import usage_of
 from assay.targets.base import Reply
@@ -24,6 +24,10 @@ ANSWER = ("answer", "response", "reply", "output", "response_text", "output_text
 CALLS = ("tool_calls", "tools_called", "function_calls")
 STATE = ("state", "session_state", "final_state")
 AGENTS = ("agents", "agent_steps")
+BESIDES = plain_names(
+    "error", "errors", "messages", "usage", "usage_metadata", "agent", "agent_name", *CALLS, *STATE, *AGENTS
+)
+"""What may stand beside an answer and is read, too."""
 
 
 class BotError(TargetFailed):
@@ -49,6 +53,8 @@ def answered(value: Any) -> Answered:
     if not isinstance(value, Mapping):
         raise Unreadable(f"expected text or an object with `answer`, found {found(value)}")
     fields = Fields(value)
+    if not fields.any_of(BESIDES) and isinstance(said := fields.first(*ANSWER), str):
+        return Answered(reply=Reply.saying(said))
     complain(fields.first("error", "errors"))
     if not any(name in fields for name in (*ANSWER, "messages", *CALLS)):
         raise Unreadable(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from time import perf_counter
+
 from msgspec import Struct
 
 from assay.errors import ModelRefused, TargetFailed
@@ -83,7 +86,9 @@ class ChatSession:
         completion = await self._complete()
         if completion.tool_calls and self._desk is not None:
             return await self._worked(completion, self._desk)
-        return Reply(messages=(self._noted(completion, completion.tool_calls),), usage=completion.usage)
+        took = None if completion.cached else completion.latency_ms
+        said = self._noted(completion, completion.tool_calls)
+        return Reply(messages=(said,), usage=completion.usage, duration_ms=took)
 
     async def _complete(self) -> Completion:
         request = Request(
@@ -97,14 +102,17 @@ class ChatSession:
     async def _worked(self, completion: Completion, desk: OpenDesk) -> Reply:
         """Calls are answered and the model is asked again, until it has no more of them."""
         messages: list[Said] = []
-        usages = [completion.usage]
+        asked, working = [completion], 0.0
         while completion.tool_calls:
             if len(messages) == self._setup.offer.rounds:
                 raise _endless(completion, self._setup.offer.rounds)
+            begun = perf_counter()
             messages.append(self._noted(completion, await desk.answered(completion.tool_calls)))
+            working += (perf_counter() - begun) * 1000
             completion = await self._complete()
-            usages.append(completion.usage)
-        return Reply(messages=(*messages, self._noted(completion, ())), usage=summed(usages))
+            asked.append(completion)
+        usage = summed(one.usage for one in asked)
+        return Reply(messages=(*messages, self._noted(completion, ())), usage=usage, duration_ms=_took(asked, working))
 
     def _noted(self, completion: Completion, calls: tuple[ToolCall, ...]) -> Said:
         """What the model said and called, for the transcript; and for itself, when it is asked again."""
@@ -117,6 +125,11 @@ class ChatSession:
 
     async def close(self) -> Closing:
         return Closing()
+
+
+def _took(asked: Sequence[Completion], working: float) -> float | None:
+    """The model's time and that of its tools; a reply from the cache took none that says anything."""
+    return None if any(one.cached for one in asked) else working + sum(one.latency_ms for one in asked)
 
 
 def _endless(completion: Completion, rounds: int) -> TargetFailed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from assay.errors import TargetFailed
 from assay.model.transcript import AgentStep, Message, Role, Span, Step, ToolCall, Transcript
@@ -76,7 +76,8 @@ def _transcribed(transcript: Transcript) -> Outcome:
     last = messages[-1] if messages else None
     if last is None or (transcript.answer and (last.content != transcript.answer or last.tool_calls)):
         messages.append(Message(role=Role.ASSISTANT, content=transcript.answer))
-    reply = Reply(messages=tuple(messages), usage=transcript.usage)
+    told = UNSET if transcript.duration_ms is None else transcript.duration_ms
+    reply = Reply(messages=tuple(messages), usage=transcript.usage, duration_ms=told)
     return Outcome(answered=Answered(reply=reply, state=transcript.state), spans=transcript.spans)
 
 

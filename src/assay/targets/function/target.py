@@ -44,7 +44,7 @@ class FunctionKind:
             bot = load_object(block.function, wish.folder)
         except SystemExit as error:
             raise ConfigInvalid(f"{block.function}: it ended the program when it was imported ({error})") from error
-        return _target(bot, block, wish)
+        return target_of(bot, block, wish)
 
 
 def _block(wish: Wish) -> FunctionBlock:
@@ -58,7 +58,7 @@ def _block(wish: Wish) -> FunctionBlock:
     return block
 
 
-def _target(bot: Any, block: FunctionBlock, wish: Wish) -> Target:
+def target_of(bot: Any, block: FunctionBlock, wish: Wish) -> Target:
     """By what the object is: the three forms, and nothing else."""
     who = block.function
     if callable(getattr(bot, "open", None)):

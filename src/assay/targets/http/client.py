@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from functools import lru_cache
+from time import perf_counter
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,25 +16,20 @@ from aiohttp import (
     ClientConnectorDNSError,
     ClientConnectorError,
     ClientError,
-    ClientResponse,
-    ClientSession,
     ClientSSLError,
-    ClientTimeout,
     ConnectionTimeoutError,
     CookieJar,
-    DummyCookieJar,
     InvalidURL,
     ServerDisconnectedError,
     ServerFingerprintMismatch,
-    TCPConnector,
 )
 from yarl import URL
 
 from assay.errors import TargetFailed, TargetTimedOut
+from assay.llm.exchange import CONNECT_SECONDS, Exchanged, Pool, Reading, TooLarge
 from assay.llm.specs import is_loopback
 from assay.targets.http.wire import LARGEST, Fittings, Received, Request, Unreached
 
-CONNECT_SECONDS = 15.0
 KEEP_ALIVE_SECONDS = 4.0
 """Shorter than the five seconds after which common servers close idle connections: a request is never sent into one
 that is closing, which would break a turn that cannot be sent again."""
@@ -51,10 +47,7 @@ class HttpClient:
 
     def __init__(self, environ: Mapping[str, str], fittings: Fittings | None = None) -> None:
         fit = fittings or Fittings()
-        connector = TCPConnector(limit=0, ttl_dns_cache=300, keepalive_timeout=KEEP_ALIVE_SECONDS)
-        self._session = ClientSession(
-            connector=connector, cookie_jar=DummyCookieJar(), skip_auto_headers=["User-Agent"]
-        )
+        self._pool = Pool(KEEP_ALIVE_SECONDS)
         self._gate = asyncio.Semaphore(fit.max_connections) if fit.max_connections else None
         self._proxies = {name.lower(): value for name, value in environ.items() if name.lower().endswith("_proxy")}
         self._tries = fit.connect_tries
@@ -64,7 +57,7 @@ class HttpClient:
         return []
 
     async def close(self) -> None:
-        await self._session.close()
+        await self._pool.close()
 
     async def send(self, request: Request, seconds: float, cookies: Any = None) -> Received:
         if self._gate is None:
@@ -81,32 +74,26 @@ class HttpClient:
         return await self._once(request, seconds, cookies)
 
     async def _once(self, request: Request, seconds: float, cookies: Cookies | None) -> Received:
-        timeout = _timeout(seconds)
+        begun = perf_counter()
         try:
             url = _url(request.url)
-            async with self._session.request(
-                request.method,
-                url,
-                data=request.body,
-                headers=request.headers,
-                cookies=cookies[0].filter_cookies(url) if cookies else None,
-                timeout=timeout,
-                proxy=proxy_for(request.url, self._proxies),
-                allow_redirects=False,
-            ) as response:
-                body = await _content(response, request)
-                _keep(response, url, cookies)
-                return Received(
-                    request=request,
-                    status=response.status,
-                    content_type=response.content_type,
-                    location=response.headers.get("Location", ""),
-                    body=body,
-                )
-        except ConnectionTimeoutError:
-            failed: TargetFailed = Unreached(
-                f"cannot reach {request.place}: no connection in {timeout.sock_connect:g} s"
+            jar = cookies[0].filter_cookies(url) if cookies else None
+            proxy = proxy_for(request.url, self._proxies) if self._proxies else None
+            road = self._pool.road(request.method, url, request.headers, proxy, jar)
+            told = await self._pool.exchange(road, request.body, seconds, _reading(request.stop))
+            _keep(told, url, cookies)
+            return Received(
+                request=request,
+                status=told.status,
+                content_type=told.headers.get("Content-Type", "").partition(";")[0].strip().lower(),
+                location=told.headers.get("Location", ""),
+                body=told.body,
+                seconds=perf_counter() - begun,
             )
+        except TooLarge as error:
+            failed: TargetFailed = TargetFailed(f"{request.place} sent {error}")
+        except ConnectionTimeoutError:
+            failed = Unreached(f"cannot reach {request.place}: no connection in {min(seconds, CONNECT_SECONDS):g} s")
         except TimeoutError:
             failed = TargetTimedOut(f"no answer from {request.place} in {seconds:g} s")
         except (ClientError, OSError, ValueError) as error:
@@ -115,10 +102,9 @@ class HttpClient:
         raise type(failed)(self._clean(str(failed)))
 
 
-@lru_cache(16)
-def _timeout(seconds: float) -> ClientTimeout:
-    # Exact to the tick: aiohttp otherwise rounds limits of more than five seconds up to whole ones.
-    return ClientTimeout(total=seconds, sock_connect=min(seconds, CONNECT_SECONDS), ceil_threshold=seconds + 1)
+@lru_cache(4)
+def _reading(stop: bytes | None) -> Reading:
+    return Reading(LARGEST, stop)
 
 
 @lru_cache(1024)
@@ -152,29 +138,13 @@ def _reason(error: ClientConnectorError) -> str:
     return "connection refused" if isinstance(error.os_error, ConnectionRefusedError) else f"{error.os_error}"
 
 
-async def _content(response: ClientResponse, request: Request) -> bytes:
-    """The body, up to its end or to the bytes that end it."""
-    body = bytearray()
-    stream = response.content
-    while not stream.at_eof():
-        start = len(body)
-        body += await stream.readany()
-        if len(body) > LARGEST:
-            response.close()
-            raise TargetFailed(f"{request.place} sent more than {LARGEST:,} bytes")
-        if request.stop and request.stop in body[max(0, start - len(request.stop)) :]:
-            response.close()
-            break
-    return bytes(body)
-
-
-def _keep(response: ClientResponse, url: URL, cookies: Cookies | None) -> None:
-    if cookies is None or not response.cookies:
+def _keep(told: Exchanged, url: URL, cookies: Cookies | None) -> None:
+    if cookies is None or "Set-Cookie" not in told.headers:
         return
     if not cookies:
         # Bots on a bare address set cookies too.
         cookies.append(CookieJar(unsafe=True))
-    cookies[0].update_cookies(response.cookies, url)
+    cookies[0].update_cookies_from_headers(told.headers.getall("Set-Cookie"), url)
 
 
 def proxy_for(url: str, named: Mapping[str, str]) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode, urljoin
 
@@ -29,7 +30,7 @@ DONE = b"\ndata: [DONE]"
 FORM = "application/x-www-form-urlencoded"
 
 
-class CallPlan(Struct, frozen=True, kw_only=True):
+class CallPlan(Struct, frozen=True, kw_only=True, dict=True):
     """One kind of request. `body` None: none is sent."""
 
     method: str
@@ -39,9 +40,17 @@ class CallPlan(Struct, frozen=True, kw_only=True):
     stop: bytes | None = None
 
     def request(self, values: Mapping[str, Any]) -> Request:
-        headers = {name: as_text(filled(value, values)) for name, value in self.headers.items()}
+        headers = self._fixed
+        if headers is None:
+            headers = {name: as_text(filled(value, values)) for name, value in self.headers.items()}
         body = None if self.body is None else encoded(filled(self.body, values), headers.get("Content-Type", ""))
         return Request(method=self.method, url=self.url.address(values), headers=headers, body=body, stop=self.stop)
+
+    @cached_property
+    def _fixed(self) -> dict[str, str] | None:
+        """The headers, where nothing is filled in: the same for every request."""
+        fixed = {name: value for name, value in self.headers.items() if isinstance(value, str)}
+        return fixed if len(fixed) == len(self.headers) else None
 
 
 class Paths(Struct, frozen=True, kw_only=True):

@@ -33,6 +33,7 @@ class Reader:
     def __init__(self, plan: HttpPlan) -> None:
         self._plan = plan
         self._secrets = plan.secrets
+        self._by_names = plan.stream is Stream.NONE and plan.paths == Paths()
 
     def answered(self, received: Received) -> Answered:
         """The answer; `TargetFailed` tells why there is none."""
@@ -73,6 +74,8 @@ class Reader:
             raise TargetFailed(self._secrets.clean(f"{received.said}, and {error}")) from error
 
     def _told(self, received: Received, body: bytes) -> Any:
+        if self._by_names:
+            return self._decoded(received, body)
         if self._plan.stream is not Stream.NONE:
             given = gathered(events_in(body, self._plan.stream), self._plan.paths)
             return _refined(_cleaned(given, self._plan), self._plan.paths)
@@ -86,11 +89,11 @@ class Reader:
         return _refined(_by_paths(value, paths), paths)
 
     def _decoded(self, received: Received, body: bytes) -> Any:
-        if not body.strip():
-            raise Unreadable("expected JSON, found an empty body")
         try:
             return msgspec.json.decode(body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            if not body.strip():
+                raise Unreadable("expected JSON, found an empty body") from error
             streams = "event-stream" in received.content_type or "ndjson" in received.content_type
             hint = "; it is a stream: set `stream: sse` or `stream: ndjson`" if streams else ""
             raise Unreadable(f"expected JSON ({error}){hint}") from error

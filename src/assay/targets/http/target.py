@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
 from importlib import import_module
 from typing import Any
 from urllib.parse import urlsplit
+
+from msgspec.structs import replace
 
 from assay.errors import TargetFailed
 from assay.model.case import Case
@@ -31,6 +32,7 @@ class HttpKind:
     """`kind: http` in assay.yaml, or `--target http:URL`."""
 
     name = "http"
+    keeps_time = True
 
     def make(self, wish: Wish) -> HttpTarget:
         return HttpTarget(plan_of(wish), wish)
@@ -110,10 +112,10 @@ class HttpSession:
 
     async def send(self, text: str) -> Reply:
         self._conversation.turn += 1
-        received = await self._patiently(lambda: self._call(self._plan.call, text, self._plan.turn_seconds))
+        received = await (self._patiently(text) if self._plan.retries else self._asked(text))
         answer = self._reader.answered(received)
         self._conversation.heard(text, answer)
-        return answer.reply
+        return replace(answer.reply, duration_ms=received.seconds * 1000)
 
     async def close(self) -> Closing:
         if self._plan.ending is not None:
@@ -133,18 +135,21 @@ class HttpSession:
         request = plan.request(self._conversation.values(text))
         return await self._client.send(request, seconds, self._cookies)
 
-    async def _patiently(self, call: Callable[[], Awaitable[Received]]) -> Received:
+    async def _asked(self, text: str) -> Received:
+        return await self._call(self._plan.call, text, self._plan.turn_seconds)
+
+    async def _patiently(self, text: str) -> Received:
         """Again, as often as the settings allow (not at all, unless they say so: a message sent twice is two)."""
         for attempt in range(self._plan.retries):
             try:
-                received = await call()
+                received = await self._asked(text)
             except Unreached:
                 pass
             else:
                 if received.status not in BUSY:
                     return received
             await asyncio.sleep(min(PAUSE_SECONDS * 2**attempt, LONGEST_PAUSE_SECONDS))
-        return await call()
+        return await self._asked(text)
 
 
 async def _connected(plan: CallPlan) -> str:

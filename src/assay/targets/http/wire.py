@@ -39,13 +39,14 @@ class Request(Struct, frozen=True, kw_only=True):
 
 
 class Received(Struct, frozen=True, kw_only=True):
-    """A response, whatever it says."""
+    """A response, whatever it says. `seconds`: from the request to its last byte, without any wait for a place."""
 
     request: Request
     status: int
     content_type: str = ""
     location: str = ""
     body: bytes = b""
+    seconds: float = 0.0
 
     @property
     def said(self) -> str:

@@ -53,6 +53,12 @@ async def test_the_turns_of_a_script_are_one_conversation() -> None:
     assert reply.messages[-1].content == "Bye!"
 
 
+@pytest.mark.parametrize(("cached", "took"), [(False, 120.0), (True, None)])
+async def test_a_model_took_as_long_as_its_call_and_a_cache_tells_nothing(cached: bool, took: float | None) -> None:
+    answer = Completion(text="x", model="m", usage=Usage(), latency_ms=120.0, cached=cached)
+    assert (await said_to(ChatTarget(ScriptedModel(answer)), a_case())).duration_ms == took
+
+
 async def test_usage_and_repeats_are_kept() -> None:
     answer = Completion(text="x", model="m", usage=Usage(prompt_tokens=7, completion_tokens=2))
     model = ScriptedModel(answer)

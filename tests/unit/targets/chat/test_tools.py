@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from assay.errors import TargetFailed
 from assay.llm.base import Completion
@@ -56,6 +57,21 @@ async def test_a_call_is_answered_and_the_model_speaks_then() -> None:
     assert [(asked.tools, asked.namespace, asked.purpose) for asked in model.asked] == [
         ((REFUND, PING), "repeat 1", "target")
     ] * 2
+
+
+async def test_a_turn_takes_as_long_as_its_calls_of_the_model_and_of_its_tools() -> None:
+    quick = replace(calling("refund"), latency_ms=100.0), replace(saying("Done."), latency_ms=20.0)
+    (reply,) = await replies(ScriptedModel(*quick), OFFER)
+    assert isinstance(reply.duration_ms, float)
+    assert 120.0 <= reply.duration_ms < 1_000.0
+
+
+@pytest.mark.parametrize("cached", [0, 1])
+async def test_a_turn_of_which_one_call_came_from_the_cache_was_not_timed(cached: int) -> None:
+    calls = [replace(call, latency_ms=9.0) for call in (calling("refund"), saying("Done."))]
+    calls[cached] = replace(calls[cached], cached=True)
+    (reply,) = await replies(ScriptedModel(*calls), OFFER)
+    assert reply.duration_ms is None
 
 
 async def test_several_calls_and_rounds_are_all_kept_in_order() -> None:

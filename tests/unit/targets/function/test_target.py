@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import UNSET, UnsetType
 
 from assay.errors import ConfigInvalid, TargetFailed, TargetTimedOut
 from assay.model.case import Case, Script
@@ -57,6 +58,9 @@ def transcript(text):
         spans=(Span(name=f"span {text}"),),
         usage=Usage(prompt_tokens=3, completion_tokens=4),
     )
+
+def stopped(text):
+    return Transcript(answer="Done.", duration_ms=12.5)
 
 def steps(text):
     return Transcript(answer="Done.", steps=(AgentStep(name="router"), ToolStep(name="look_up")))
@@ -192,6 +196,13 @@ async def test_a_class_is_one_bot_for_each_conversation_and_tells_its_state(tmp_
     assert (second.answer, second.state) == ("Hi 1", {"seen": ["c"]})
 
 
+@pytest.mark.parametrize(("name", "took"), [("stopped", 12.5), ("transcript", UNSET), ("replies", UNSET)])
+async def test_a_time_that_the_function_tells_is_kept(tmp_path: Path, name: str, took: float | UnsetType) -> None:
+    session = await made(tmp_path, name).open(a_case())
+    assert not isinstance(session, Finished)
+    assert (await session.send("Hi")).duration_ms == took
+
+
 async def test_a_transcript_arrives_whole(tmp_path: Path) -> None:
     told = await conversed(Case(id="1", input=Script(turns=("a", "b"))), made(tmp_path, "transcript"))
     assert told.answer == "Done."
@@ -216,7 +227,7 @@ async def test_a_target_of_ones_own_is_started_checked_and_stopped(tmp_path: Pat
     await target.start()
     assert await target.check() == "all is well"
     await target.stop()
-    module = next(module for module in sys.modules.values() if hasattr(module, "gives_up"))
+    module = next(module for module in list(sys.modules.values()) if hasattr(module, "gives_up"))
     assert module.Whole.events == ["start", "stop"]
 
 
@@ -227,7 +238,7 @@ async def test_a_finished_conversation_stays_one(tmp_path: Path) -> None:
 async def test_a_sync_function_does_not_hold_up_the_others(tmp_path: Path) -> None:
     release = threading.Event()
     target = made(tmp_path, "shout")
-    module = next(module for module in sys.modules.values() if hasattr(module, "gives_up"))
+    module = next(module for module in list(sys.modules.values()) if hasattr(module, "gives_up"))
     vars(module)["patient"] = lambda text: str(release.wait(5))
     slow = asyncio.create_task(answer(made(tmp_path, "patient")))
     assert await answer(target) == "HI"

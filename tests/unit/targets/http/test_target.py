@@ -69,6 +69,18 @@ async def says_hello(request: web.Request) -> web.StreamResponse:
     return web.json_response({"answer": "Hello"})
 
 
+async def test_a_bot_took_as_long_as_its_answer_and_waiting_for_a_place_is_not_its_time() -> None:
+    async def answer(request: web.Request) -> web.StreamResponse:
+        await asyncio.sleep(0.1)
+        return web.json_response({"answer": "Hello"})
+
+    async with bot(answer, max_connections=1) as target:
+        replies = await asyncio.gather(*(ask(target) for _ in range(8)))
+    took = [reply.duration_ms for reply in replies]
+    # The last of them was sent when seven others had been answered: 700 ms after it was asked.
+    assert all(isinstance(each, float) and 100 <= each < 700 for each in took), took
+
+
 async def test_one_connection_serves_all_turns() -> None:
     peers: set[Any] = set()
 
