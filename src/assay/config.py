@@ -54,6 +54,26 @@ class PanelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     settings: dict[str, CallSettings] = field(default_factory=dict)
 
 
+class Engine(Enum):
+    """Who makes the attempts of a run: this machine, or a Ray cluster."""
+
+    LOCAL = "local"
+    RAY = "ray"
+
+
+class ClusterSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`cluster:`, for `engine: ray`. Without an `address` (`auto`, `host:port`, `ray://…`) RAY_ADDRESS is used, or a
+    cluster on this machine. `env` names variables that go to the workers in Ray's runtime environment. A shard has
+    `shard` attempts (0: what fits the run) and asks for `resources` (num_cpus, num_gpus, memory, or your own), and for
+    those that `needs` says of its target and graders, by name."""
+
+    address: str = ""
+    env: tuple[str, ...] = ()
+    shard: int = 0
+    resources: dict[str, float] = field(default_factory=dict)
+    needs: dict[str, dict[str, float]] = field(default_factory=dict)
+
+
 class ServiceSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`service:`, what `assay serve` and `assay worker` may do for those who ask. `target` is used where a request names
     none, `bots` says which target reaches which agent; both are names under `targets:`. `judges` may be asked for
@@ -100,6 +120,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     retry: Patience = Patience()
     gates: tuple[str, ...] = ()
     service: ServiceSettings = ServiceSettings()
+    engine: Engine = Engine.LOCAL
+    cluster: ClusterSettings = ClusterSettings()
 
 
 def load(folder: Path, environ: Mapping[str, str], file: Path | None = None) -> Settings:
@@ -154,6 +176,7 @@ def _checked(given: dict[str, Any], path: Path) -> Settings:
     if panel := right.get("panel"):
         wrong += _panel_problems(panel)
     wrong += _call_problems(right)
+    wrong += _cluster_problems(right.get("cluster", ClusterSettings()))
     wrong += [
         f"`targets.{name}`: the name has a meaning of its own in --target; choose another"
         for name in right.get("targets", ())
@@ -193,6 +216,16 @@ def _panel_problems(panel: PanelSettings) -> Iterator[str]:
         yield "`panel.near`: says when to vote, and `votes` is 1; set it to 3 or 5"
     for name in panel.settings.keys() - set(named):
         yield f"`panel.settings`: {name!r} is not among the members {', '.join(named)}"
+
+
+def _cluster_problems(cluster: ClusterSettings) -> Iterator[str]:
+    if cluster.shard < 0:
+        yield f"`cluster.shard`: expected 0 or more attempts, found {cluster.shard}"
+    given = {"resources": cluster.resources, **{f"needs.{name}": each for name, each in cluster.needs.items()}}
+    for place, amounts in given.items():
+        for name, amount in amounts.items():
+            if not (isfinite(amount) and amount >= 0):
+                yield f"`cluster.{place}.{name}`: expected an amount from 0, found {amount}"
 
 
 def _call_problems(right: Mapping[str, Any]) -> Iterator[str]:

@@ -4,6 +4,7 @@
     ├── InputError            the user can fix it: raised before anything runs; exit 2
     │   ├── DatasetInvalid    a file has problems: all of them, with their places
     │   ├── ConfigInvalid     assay.yaml, the environment or an option is wrong
+    │   │   └── Unreachable   the database is away or locked: what was to be done can be done later
     │   ├── UnknownName       a dialect, grader, profile … that nobody registered
     │   ├── PlanRefused       the run cannot give what was asked of it
     │   ├── NotFound          no such run, case, file
@@ -83,6 +84,10 @@ class DatasetInvalid(InputError):
 
 class ConfigInvalid(InputError):
     """A setting is wrong."""
+
+
+class Unreachable(ConfigInvalid):
+    """The database cannot be used just now."""
 
 
 class UnknownName(InputError):

@@ -68,7 +68,9 @@ class Caller:
 
 
 @asynccontextmanager
-async def serving(folder: Path, access: Access | None = None, database: str = "", **rules: Any) -> AsyncIterator[Caller]:
+async def serving(
+    folder: Path, access: Access | None = None, database: str = "", pace: Pace = QUICK, **rules: Any
+) -> AsyncIterator[Caller]:
     (folder / "api_bot.py").write_text(BOT)
     chosen = ServiceSettings(**{"target": "bot", **rules})
     blocks = {"bot": {"kind": "function", "function": "api_bot:answer"}}
@@ -79,7 +81,7 @@ async def serving(folder: Path, access: Access | None = None, database: str = ""
         app = service(host, access or Access())
         server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, lifespan="off"))
         stop = asyncio.Event()
-        tasks = [asyncio.create_task(server.serve()), asyncio.create_task(Worker(host, QUICK).run(stop))]
+        tasks = [asyncio.create_task(server.serve()), asyncio.create_task(Worker(host, pace).run(stop))]
         try:
             while not server.started:
                 await asyncio.sleep(0.01)

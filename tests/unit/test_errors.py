@@ -29,10 +29,11 @@ from assay.errors import (
     TargetFailed,
     TargetTimedOut,
     UnknownName,
+    Unreachable,
     boundary,
 )
 
-FIXABLE = {DatasetInvalid, ConfigInvalid, UnknownName, PlanRefused, NotFound, Conflict}
+FIXABLE = {DatasetInvalid, ConfigInvalid, Unreachable, UnknownName, PlanRefused, NotFound, Conflict}
 BROKEN = {
     TargetFailed, TargetTimedOut, SimulatorFailed, JudgeFailed, GraderFailed, ModelFailed, ModelRefused, ModelTimedOut,
     BudgetReached,

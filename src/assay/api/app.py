@@ -65,7 +65,7 @@ def create_app(host: Host, access: Access) -> FastAPI:
             expose_headers=["ETag", "Link", NEXT],
         )
     # One by one: a router inside another is made over, route by route, for each level.
-    for router in _routers():
+    for router in routers():
         app.include_router(router, prefix=PREFIX)
     return app
 
@@ -85,7 +85,7 @@ def _beside(api: ASGIApp, pages: ASGIApp) -> ASGIApp:
     return both
 
 
-def _routers() -> Iterator[APIRouter]:
+def routers() -> Iterator[APIRouter]:
     for shelf in SHELVES:
         yield documents.shelf_router(shelf)
     for module in (streams, runs, evaluations, datasets, bots, admin, health):

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from assay.dialects.json_places import Spot, element_lines
 from assay.dialects.lines import Watch, opened
 from assay.dialects.strict_json import parse
 from assay.dialects.wording import a, kind_of, shown
 from assay.dialects.writing import line_of, write_binary
-from assay.errors import DatasetInvalid, Problem
+from assay.errors import DatasetInvalid, Level, Problem
 from assay.model.case import Case
 from assay.model.expectation import Expectation
 
@@ -66,8 +67,13 @@ class UniqueIds:
 
 def write_json(document: Any, path: Path) -> None:
     """Indented, in the order given, readable in any editor."""
-    text = msgspec.json.format(line_of(document), indent=2)
-    write_binary(path, lambda file: file.write(text.rstrip() + b"\n"))
+    write_binary(path, lambda file: file.write(indented(document, 0) + b"\n"))
+
+
+def indented(document: Any, level: int) -> bytes:
+    """The text of a value that stands so many levels inside of its document."""
+    text = msgspec.json.format(line_of(document), indent=2).rstrip()
+    return text.replace(b"\n", b"\n" + b"  " * level) if level else text
 
 
 def checked(cases: Iterable[Case], path: Path, reasons: Callable[[Case], Iterable[Reason]]) -> list[Case]:
@@ -124,13 +130,47 @@ def unplaced(case: Case, known: Sequence[str], dialect: str) -> Iterator[Reason]
             yield f"metadata.{key}", f"{dialect} files have no place for `{key}`"
 
 
+class Alike:
+    """Cases one after the other, all of which must keep the same of the file they came from, under `key` of their
+    metadata: one file can say it only once. What they keep is `shared`, from the first on; that they differ is raised
+    after the last."""
+
+    def __init__(self, cases: Iterable[Case], key: str, path: Path) -> None:
+        self._cases = cases
+        self._key = key
+        self._path = path
+        self.shared: Json = {}
+
+    def __iter__(self) -> Iterator[Case]:
+        first, other = True, None
+        for case in self._cases:
+            kept = case.metadata.get(self._key, {})
+            if first:
+                self.shared, first = kept, False
+            elif other is None and kept != self.shared:
+                other = case
+            yield case
+        if other is not None:
+            raise DatasetInvalid(str(self._path), [_unlike(other, self._key, self._path)])
+
+
+def raise_problems(read: Iterable[Case | Problem], path: Path) -> None:
+    """Of a file that was written beside its place: what is wrong with it is said of `path`."""
+    found = [one for one in read if isinstance(one, Problem) and one.level is Level.ERROR]
+    if found:
+        raise DatasetInvalid(str(path), [structs.replace(one, file=str(path)) for one in found])
+
+
 def shared(cases: Sequence[Case], key: str, path: Path) -> Json:
     """What the cases' metadata keeps of the file they came from: one file can say it only once."""
     kept: Json = cases[0].metadata.get(key, {}) if cases else {}
     other = next((case for case in cases if case.metadata.get(key, {}) != kept), None)
     if other is None:
         return kept
+    raise DatasetInvalid(str(path), [_unlike(other, key, path)])
+
+
+def _unlike(other: Case, key: str, path: Path) -> Problem:
     message = f"case {other.id!r} comes from another file than the first one: their `{key}` differ"
     field, hint = f"metadata.{key}", "write one file for each, or make them equal"
-    problem = Problem(code="not-writable", message=message, file=str(path), field=field, hint=hint)
-    raise DatasetInvalid(str(path), [problem])
+    return Problem(code="not-writable", message=message, file=str(path), field=field, hint=hint)

@@ -28,6 +28,7 @@ Json = dict[str, Any]
 LABELS = ("scenario_id", "agent_name", "phase", "difficulty", "quality_band", "topic_family", "learner_level")
 PAYLOAD_NAMES = "explain_inputs"
 """Where a case's metadata names the payloads its row had, when those are not the ones of its evals."""
+MUTATIONS = "mutations"
 FAILED = "error"
 _KINDS = (Qualities, Goal, ReferenceAnswer, ToolCalls, Contract)
 
@@ -38,6 +39,8 @@ def case_of(row: Json, kept: Mapping[str, Any]) -> Case:
     payloads = list(row.get("explain_inputs", {}))
     usual = set(payloads) == (set(evals) if "model_answer" in row else set())
     metadata: Json = {} if usual else {PAYLOAD_NAMES: payloads}
+    if MUTATIONS in row:
+        metadata[MUTATIONS] = row[MUTATIONS]
     return Case(
         id=row["case_id"],
         input=SingleTurn(message=row["question"], context=row.get("context", "")),
@@ -103,7 +106,7 @@ def unwritable(case: Case) -> Iterator[Reason]:
             yield f"labels.{name}", f"an explain row needs a `{name}`"
     for name in case.labels.keys() - set(LABELS):
         yield f"labels.{name}", "explain files have no place for this label"
-    for key in case.metadata.keys() - {PAYLOAD_NAMES, extras.KEY}:
+    for key in case.metadata.keys() - {PAYLOAD_NAMES, MUTATIONS, extras.KEY}:
         yield f"metadata.{key}", "explain files have no place for it"
     if any(tool != Tool(name=tool.name) for tool in case.tools or ()):
         yield "tools", "explain files name tools, and do not describe them"
@@ -152,6 +155,8 @@ def _row(case: Case) -> Json:
     payloads = case.metadata.get(PAYLOAD_NAMES, row["required_evals"] if "model_answer" in row else ())
     if payloads:
         row["explain_inputs"] = {eval: payload_of(eval, row) for eval in payloads}
+    if MUTATIONS in case.metadata:
+        row[MUTATIONS] = case.metadata[MUTATIONS]
     extras.put_back(row, case.metadata.get(extras.KEY, {}))
     return row
 

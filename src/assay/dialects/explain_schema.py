@@ -113,5 +113,6 @@ SCHEMA: Json = {
         "required_evals": {"type": "array", "items": _words(*PAYLOADS)},
         "threshold_profile": {**_TEXT, "description": "a profile that is built in or in assay.yaml"},
         "expected_contract": {**_TEXT, "description": "the name of the JSON Schema that the answer must fulfil"},
+        "mutations": {"type": "array", "items": _TEXT, "description": "how the answer was made worse on purpose"},
     },
 }

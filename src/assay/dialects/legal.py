@@ -16,7 +16,7 @@ from assay.dialects.legal_bulk import sound_rows, valid_row
 from assay.dialects.legal_checks import path_problems, row_problems
 from assay.dialects.legal_rows import AnyRow
 from assay.dialects.legal_schema import SCHEMA, VERSION
-from assay.dialects.legal_writing import legal_rows
+from assay.dialects.legal_writing import legal_rows, sure_lines
 from assay.dialects.lines import Ids, Watch, line_groups, not_an_object, write_checked
 from assay.dialects.problems import Checker
 from assay.dialects.strict_json import BOM, parse
@@ -59,6 +59,7 @@ class LegalDialect:
             path,
             lambda text, spot: _again(text, spot, ids, path.parent),
             lambda lines, first: _surely_sound(lines, first, ids),
+            lambda rows, first: sure_lines(rows) and ids.all_new([str(getattr(row, "id", "")) for row in rows], first),
         )
 
 

@@ -85,6 +85,11 @@ def sure_keys(rows: Sequence[AnyRow]) -> int:
     )
 
 
+def sure_parts(mcq: Sequence[Any], rubric: Sequence[Any], reference: Sequence[Any], metadata: Sequence[Any]) -> bool:
+    """As `sure_keys`, of what decides a row and of its metadata, and of anything that has the fields of rows."""
+    return min(_mcq_keys(mcq), _rubric_keys(rubric), _reference_keys(reference), _metadata_keys(metadata)) >= 0
+
+
 def _shared_keys(rows: Sequence[AnyRow]) -> int:
     if not all(_filled(map(column, rows)) for column in (_ID, _DATASET, _PROMPT)):
         return _NEVER

@@ -2,24 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from sys import float_info
 from typing import Any
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
 
 from assay.dialects import extras
 from assay.dialects.documents import Reason, beyond, checking, foreign_expectations
+from assay.dialects.legal_bulk import sure_parts
+from assay.dialects.legal_rows import CriterionRow
 from assay.dialects.legal_schema import VERSION
 from assay.model.case import Attachment, Case, SingleTurn
-from assay.model.expectation import CorrectChoice, Criterion, ReferenceAnswer, WeightedCriteria
+from assay.model.expectation import Choice, CorrectChoice, Criterion, ReferenceAnswer, WeightedCriteria
 from assay.model.transcript import Message
 
 _GRADED = (CorrectChoice, WeightedCriteria, ReferenceAnswer)
 _LABELS = {"dataset", "task_type", "policy_id"}
 
 
-def legal_rows(cases: Iterable[Case], path: Path) -> Iterator[dict[str, Any]]:
+class Line(Struct, frozen=True, kw_only=True, gc=False):
+    """What a line says, in the order in which it says it."""
+
+    schema_version: str = VERSION
+    id: str
+    dataset: str
+    task_type: str
+    prompt: str
+    context: str | UnsetType = UNSET
+    messages: list[dict[str, str]] | UnsetType = UNSET
+    attachments: list[dict[str, str]] | UnsetType = UNSET
+    choices: tuple[Choice, ...] | UnsetType = UNSET
+    correct_choice_ids: tuple[str, ...] | UnsetType = UNSET
+    rubric: list[CriterionRow] | UnsetType = UNSET
+    reference_answers: tuple[str, ...] | UnsetType = UNSET
+    metadata: Mapping[str, Any] | UnsetType = UNSET
+
+
+def legal_rows(cases: Iterable[Case], path: Path) -> Iterator[Line | dict[str, Any]]:
     """The rows, or a DatasetInvalid with every reason why there are none."""
     return (_row(case) for case in checking(cases, path, unwritable))
+
+
+def sure_lines(rows: Sequence[Any]) -> bool:
+    """Whether it is certain that all of these can be read: they are lines without messages and documents, of the right
+    types, with nothing blank, repeated or unknown in them."""
+    if not all(type(row) is Line and row.messages is UNSET and row.attachments is UNSET for row in rows):
+        return False
+    kinds: dict[str, list[Line]] = {"mcq": [], "rubric_qa": [], "reference_qa": []}
+    for row in rows:
+        kinds[row.task_type].append(row)
+    criteria = [one for row in kinds["rubric_qa"] for one in row.rubric or ()]
+    loose = [row.context for row in rows] + [one.description for one in criteria]
+    loose += [one.text for row in kinds["mcq"] for one in row.choices or ()]
+    weights = [one.weight for one in criteria if one.weight is not UNSET]
+    try:
+        return (
+            all(map(str.strip, [text for row in rows for text in (row.id, row.dataset, row.prompt)]))
+            and set(map(type, loose)) <= {str, UnsetType}
+            and set(map(type, weights)) <= {int, float}
+            and all(abs(weight) <= float_info.max for weight in weights)
+            and sure_parts(
+                kinds["mcq"],
+                kinds["rubric_qa"],
+                kinds["reference_qa"],
+                [row.metadata for row in rows if row.metadata is not UNSET],
+            )
+        )
+    except (TypeError, AttributeError):
+        return False  # something is of another type than a case says
 
 
 def unwritable(case: Case) -> Iterator[Reason]:
@@ -57,48 +110,53 @@ def _reasons(case: Case) -> Iterator[Reason]:
     yield from beyond(case, ("name", "profile", "tags", "tools", "recorded"), "legal")
 
 
-def _row(case: Case) -> dict[str, Any]:
+def _row(case: Case) -> Line | dict[str, Any]:
+    """Fields that nobody knows are put back where they stood, which takes more than a line's own fields."""
+    if extras.KEY not in case.metadata:
+        return _line(case, case.metadata)
+    known = {key: value for key, value in case.metadata.items() if key != extras.KEY}
+    row: dict[str, Any] = msgspec.to_builtins(_line(case, known))
+    extras.put_back(row, case.metadata[extras.KEY])
+    return row
+
+
+def _line(case: Case, metadata: Mapping[str, Any]) -> Line:
     question = case.input
     assert isinstance(question, SingleTurn)  # checked above
     task, graded = _task(case)
-    metadata = {key: value for key, value in case.metadata.items() if key != extras.KEY}
-    optional: dict[str, Any] = {
-        "context": question.context,
-        "messages": [_message(message) for message in question.history],
-        "attachments": [_attachment(attachment) for attachment in question.attachments],
-    }
-    row = {
-        "schema_version": VERSION,
-        "id": case.id,
-        "dataset": case.labels["dataset"],
-        "task_type": task,
-        "prompt": question.message,
-        **{field: value for field, value in optional.items() if value},
+    return Line(
+        id=case.id,
+        dataset=case.labels["dataset"],
+        task_type=task,
+        prompt=question.message,
+        context=question.context or UNSET,
+        messages=[_message(message) for message in question.history] or UNSET,
+        attachments=[_attachment(attachment) for attachment in question.attachments] or UNSET,
+        metadata=metadata or UNSET,
         **graded,
-        **({"metadata": metadata} if metadata else {}),
-    }
-    extras.put_back(row, case.metadata.get(extras.KEY, {}))
-    return row
+    )
 
 
 def _task(case: Case) -> tuple[str, dict[str, Any]]:
     match case.expectations[0]:
         case CorrectChoice(choices=choices, correct=correct):
-            listed = [{"id": choice.id, "text": choice.text} for choice in choices]
-            return "mcq", {"choices": listed, "correct_choice_ids": list(correct)}
+            return "mcq", {"choices": choices, "correct_choice_ids": correct}
         case WeightedCriteria(criteria=criteria, references=references):
-            answers = {"reference_answers": list(references)} if references else {}
-            return "rubric_qa", {"rubric": [_criterion(one) for one in criteria], **answers}
+            return "rubric_qa", {
+                "rubric": [_criterion(one) for one in criteria],
+                "reference_answers": references or UNSET,
+            }
         case ReferenceAnswer(answers=answers):
-            return "reference_qa", {"reference_answers": list(answers)}
+            return "reference_qa", {"reference_answers": answers}
         case other:
             raise TypeError(f"not a legal expectation: {other!r}")
 
 
-def _criterion(criterion: Criterion) -> dict[str, Any]:
-    optional: Mapping[str, Any] = {"description": criterion.description or None, "weight": criterion.weight}
-    given = {field: value for field, value in optional.items() if value is not None}
-    return {"id": criterion.id, "title": criterion.text, **given}
+def _criterion(criterion: Criterion) -> CriterionRow:
+    weight = criterion.weight
+    return CriterionRow(
+        criterion.id, criterion.text, criterion.description or UNSET, UNSET if weight is None else weight
+    )
 
 
 def _message(message: Message) -> dict[str, str]:

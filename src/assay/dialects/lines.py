@@ -102,9 +102,9 @@ def split_lines(path: Path, watch: Watch | None = None) -> Iterator[bytes]:
         yield from lines
 
 
-def read_lines(stream: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
-    """Every line that is not blank, with its number; its ending is left on it."""
-    for number, line in enumerate(stream, 1):
+def read_lines(stream: Iterable[bytes], first: int = 1) -> Iterator[tuple[int, bytes]]:
+    """Every line that is not blank, with its number (the first has this one); its ending is left on it."""
+    for number, line in enumerate(stream, first):
         if number == 1:
             line = line.removeprefix(BOM)
         if line and not line.isspace():
@@ -112,10 +112,10 @@ def read_lines(stream: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
 
 
 def read_objects(
-    stream: Iterable[bytes], file: str, required: Iterable[str] = ()
+    stream: Iterable[bytes], file: str, required: Iterable[str] = (), *, first: int = 1
 ) -> Iterator[tuple[int, Row | Problem]]:
     """Every line as an object that has the required fields; slow, and complete."""
-    for number, text in read_lines(stream):
+    for number, text in read_lines(stream, first):
         spot = Spot(file, number)
         value, problems = parse(text, file=file, line=number)
         if not problems:

@@ -1,7 +1,8 @@
 """Reading datasets: which dialect a file is of, and all of its cases or all of its problems, never half of either.
 
 Reading takes two passes: `validate` looks at everything, then `read_cases` yields. Each pass hashes what it reads, and
-the two must agree, so no case comes from a file that was not validated. finding.py turns what users type into files.
+the two must agree, so no case comes from a file that was not validated. `OnePass` does both at once, for a caller that
+can take back what it made of the cases. finding.py turns what users type into files.
 """
 
 from __future__ import annotations
@@ -96,9 +97,9 @@ def _cases(path: Path, dialect: Importer, expected: str) -> Iterator[Case]:
         if isinstance(found, Case):
             yield found
         elif found.level is Level.ERROR:
-            raise _changed(path)
+            raise changed(path)
     if reading.sha256 != expected:
-        raise _changed(path)
+        raise changed(path)
 
 
 class _Pass:
@@ -127,7 +128,41 @@ class _Pass:
         yield from self._dialect.read(self._path)
         self.sha256 = digest(self._path)
         if self.sha256 != before:
-            raise _changed(self._path)
+            raise changed(self._path)
+
+
+class OnePass:
+    """Validates and yields in one reading, for a caller that keeps nothing before the end: the cases stop at the first
+    problem, the reading does not, and `report` then names every problem."""
+
+    def __init__(self, path: Path, dialect: Importer) -> None:
+        self._path = path
+        self._dialect = dialect
+        self._tally = _Tally(path, None, tells_ids=isinstance(dialect, Watchable))
+
+    def cases(self) -> Iterator[Case]:
+        tally = self._tally
+        with readable(self._path):
+            before = _stamp(self._path)
+            for found in self._dialect.read(self._path):
+                if isinstance(found, Problem):
+                    tally.note(found)
+                else:
+                    tally.add(found)
+                    if not tally.problems:
+                        yield found
+            if _stamp(self._path) != before:
+                raise changed(self._path)
+
+    def report(self) -> FileReport:
+        """Without a hash: nobody reads the file again."""
+        return self._tally.report(self._dialect.name, "")
+
+
+def _stamp(path: Path) -> tuple[int, int, int]:
+    """What changes when a file is written to."""
+    status = path.stat()
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 class _Tally:
@@ -138,7 +173,7 @@ class _Tally:
         self._look = look
         self._ids: set[str] | None = None if tells_ids else set()
         self._cases = 0
-        self._problems: list[Problem] = []
+        self.problems: list[Problem] = []
         self._warnings: list[Problem] = []
         self._alike: Counter[tuple[str, str]] = Counter()
         self._repeated: list[Problem] = []
@@ -146,23 +181,25 @@ class _Tally:
     def add_all(self, read: Iterable[Case | Problem | None]) -> None:
         for found in read:
             if isinstance(found, Problem):
-                self._note(found)
+                self.note(found)
             else:
-                self._cases += 1
-                if found is not None:
-                    self._add(found)
+                self.add(found)
 
-    def _note(self, problem: Problem) -> None:
+    def note(self, problem: Problem) -> None:
         """Every problem, and the first of many equal warnings: a large file may have one on each line."""
         kind = (problem.code, problem.field)
         if problem.level is Level.ERROR:
-            self._problems.append(problem)
+            self.problems.append(problem)
             return
         self._alike[kind] += 1
         if self._alike[kind] <= MOST_ALIKE:
             self._warnings.append(problem)
 
-    def _add(self, case: Case) -> None:
+    def add(self, case: Case | None) -> None:
+        """None: a case that was not built."""
+        self._cases += 1
+        if case is None:
+            return
         if self._look is not None:
             self._look(case)
         if self._ids is not None:
@@ -171,7 +208,7 @@ class _Tally:
             self._ids.add(case.id)
 
     def report(self, dialect: str, sha256: str) -> FileReport:
-        problems = list(self._problems)
+        problems = list(self.problems)
         if not any(problem.code == "duplicate-id" for problem in problems):
             problems += self._repeated
         if not problems and not self._cases:
@@ -198,5 +235,5 @@ def _repeated(id: str, path: Path) -> Problem:
     return Problem(code="duplicate-id", message=message, file=str(path), field="id", hint="ids must be unique")
 
 
-def _changed(path: Path) -> Conflict:
+def changed(path: Path) -> Conflict:
     return Conflict(f"{path} changed while it was being read; try again when nothing else writes to it")

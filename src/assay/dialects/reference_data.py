@@ -70,7 +70,7 @@ SCHEMA: Json = {
         "trajectory_match": _MATCH,
     },
 }
-_STANDARD = SCHEMA["properties"]
+STANDARD = SCHEMA["properties"]
 _CALL_FIELDS = _CALL["properties"].keys()
 _NOWHERE = Spot("")
 _MATCHED = {"tool_match": "reference_tool_interactions", "trajectory_match": "reference_trajectory"}
@@ -98,12 +98,12 @@ def reference_faults(data: Any, spot: Spot) -> list[Problem]:
     problems = list(_idle(data, at)) if at else []
     calls = data.get("reference_tool_interactions")
     for place, call in enumerate(calls if isinstance(calls, list) else ()):
-        if isinstance(call, dict) and not _is_plain(call):
+        if isinstance(call, dict) and not is_plain_call(call):
             problems += _call_faults(call, spot.below("reference_data", "reference_tool_interactions", place))
     return problems
 
 
-def _is_plain(call: Json) -> bool:
+def is_plain_call(call: Json) -> bool:
     """Whether a call is sure to have no faults: known fields, and arguments that hold nothing but plain values."""
     arguments = call.get("input_arguments")
     if not call.keys() <= _CALL_FIELDS or isinstance(arguments, str):
@@ -162,7 +162,7 @@ def read_reference(data: Json, agents: Iterable[str] = ()) -> Reference:
         expectations.append(FinalState(variables=data["reference_state_variables"]))
     if involved := tuple(agents):
         expectations.append(AgentsInvolved(names=involved))
-    custom = {key: value for key, value in data.items() if key not in _STANDARD or _MATCHED.get(key, key) not in data}
+    custom = {key: value for key, value in data.items() if key not in STANDARD or _MATCHED.get(key, key) not in data}
     unknown = {f"/reference_data/reference_tool_interactions{pointer}": value for pointer, value in apart.items()}
     return Reference(expectations=tuple(expectations), custom=custom, unknown=unknown)
 

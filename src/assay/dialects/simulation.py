@@ -30,7 +30,7 @@ from assay.dialects.lines import (
 from assay.dialects.simulation_columns import cells_of, is_known, is_simulation, read_cells, shaped
 from assay.dialects.simulation_rows import read_row
 from assay.dialects.simulation_schema import SCHEMA
-from assay.dialects.simulation_writing import row_of
+from assay.dialects.simulation_writing import never_told, row_of, surely_told
 from assay.dialects.tables import header_of, read_table, write_table
 from assay.dialects.wording import shown
 from assay.errors import Problem
@@ -143,9 +143,18 @@ def _written(case: Case, numbers: Numbers, *, table: bool) -> Json:
     """The row of a case. What the columns cannot say goes, with the whole case, into a column of its own."""
     question, _ = question_of(case)
     row = row_of(case, question)
+    if _is_told(case, row, numbers, table=table):
+        numbers.count(question)
+        return row
+    return {**row, "question_id": case.id, "assay_case": msgspec.to_builtins(case) if table else case}
+
+
+def _is_told(case: Case, row: Json, numbers: Numbers, *, table: bool) -> bool:
+    """Whether the columns give the case back; where a look does not tell, they are read."""
+    if never_told(case):
+        return False
+    if not table and surely_told(case):
+        return numbers.following(case) is case
     read = cells_of(shaped(row)) if table else row
     again, _ = read_row(read_cells(read, Spot(""), table=table), Spot(""))
-    if again is not None and numbers.following(again) == case:
-        numbers.count(again.id)
-        return row
-    return {**row, "question_id": case.id, "assay_case": msgspec.to_builtins(case)}
+    return again is not None and numbers.following(again) == case

@@ -89,8 +89,12 @@ class Cells(Struct, frozen=True):
     problems: list[Problem]
 
 
+_QUESTION = {"question_id", "user_inputs"}
+"""What the rows that we write always have."""
+
+
 def is_simulation(columns: set[str]) -> bool:
-    return len(columns & DISTINCTIVE) >= 2 and not columns & FOREIGN
+    return (len(columns & DISTINCTIVE) >= 2 or columns >= _QUESTION) and not columns & FOREIGN
 
 
 def is_known(column: str) -> bool:

@@ -15,7 +15,7 @@ import msgspec
 from assay.dialects import reference_data
 from assay.dialects.documents import Json
 from assay.dialects.extras import KEY as UNKNOWN
-from assay.dialects.golden import labels
+from assay.dialects.golden_schema import labels
 from assay.dialects.json_places import Spot
 from assay.dialects.reference_data import read_reference, reference_faults
 from assay.dialects.schema_fit import Shape

@@ -1,18 +1,56 @@
-"""A Case as a row of a simulation file: one set of columns, the newest that the tools of the golden world know."""
+"""A Case as a row of a simulation file: one set of columns, the newest that the tools of the golden world know; and
+whether those columns tell the whole case, as far as a look at it shows that."""
 
 from __future__ import annotations
 
 from assay.dialects.documents import Json
 from assay.dialects.extras import KEY as UNKNOWN
 from assay.dialects.extras import put_back
-from assay.dialects.golden import involved
+from assay.dialects.golden_schema import labels
+from assay.dialects.golden_writing import involved
 from assay.dialects.reference_data import reference_document
+from assay.dialects.reference_plain import comes_back
 from assay.dialects.simulation_recording import AGENT_DECLARES
 from assay.dialects.simulation_rows import SIMULATED
 from assay.dialects.simulation_talk import events_of
 from assay.dialects.simulation_trace import span_document, steps_of_spans
-from assay.model.case import Case, user_turns
+from assay.model.case import Case, Script, World, user_turns
 from assay.model.transcript import AgentStep, Mishap, Step, Tool, Transcript
+
+_QUESTION = {"question_metadata", "reference_data", "agent_name"}
+
+
+def never_told(case: Case) -> bool:
+    """Whether it is certain that no columns give the case back: it has what no row is ever read as."""
+    return (
+        case.world != World.GOLDEN
+        or type(case.input) is not Script
+        or "repeat" not in case.labels
+        or bool(case.name or case.profile or case.tags or case.state)
+    )
+
+
+def surely_told(case: Case) -> bool:
+    """Whether it is certain that the columns of a line give the case back: a plain question, once, without a
+    conversation. `never_told` is false."""
+    given = case.metadata
+    if case.recorded is not None or case.tools is not None or not given.keys() <= _QUESTION:
+        return False
+    free, agent, reference = (
+        given.get("question_metadata", {}),
+        given.get("agent_name", "x"),
+        given.get("reference_data"),
+    )
+    return (
+        type(free) is dict
+        and type(agent) is str
+        and agent != ""
+        and (reference is None or (type(reference) is dict and bool(reference)))
+        and case.id.strip() != ""
+        and any(map(str.strip, user_turns(case.input)))
+        and comes_back(case.expectations, reference or {})
+        and labels(free, agent=given.get("agent_name", ""), repeat="1") == case.labels
+    )
 
 
 def row_of(case: Case, question: str) -> Json:

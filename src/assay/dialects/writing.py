@@ -12,41 +12,54 @@ from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
 import msgspec
+from msgspec import Struct
 
 from assay.dialects.json_places import Spot
 from assay.dialects.wording import shown
 from assay.errors import DatasetInvalid, InputError, Level, Problem
 from assay.model.case import Case
 
+AnyRow = Mapping[str, Any] | Struct
 LineReader = Callable[[bytes, Spot], Iterable[Case | Problem]]
 Sound = Callable[[Sequence[bytes], int], bool]
 """Whether it is certain that nothing is wrong with lines that begin with this number."""
+Sure = Callable[[Sequence[AnyRow], int], bool]
+"""The same of rows, before they are lines."""
 
 GROUP = 256
 _encode = msgspec.json.Encoder().encode
 
 
-def write_lines(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
+def write_lines(rows: Iterable[AnyRow], path: Path) -> None:
     """One JSON object a line."""
     write_binary(path, lambda file: file.writelines(map(line_of, rows)))
 
 
-def write_checked(rows: Iterable[Mapping[str, Any]], path: Path, read: LineReader, sound: Sound | None = None) -> None:
-    """As `write_lines`, but what the dialect itself would refuse to `read` is not written. With `sound`, many lines are
-    asked about at once."""
-    write_binary(path, lambda file: file.writelines(_sound_lines(rows, path, read, sound)))
+def write_checked(
+    rows: Iterable[AnyRow], path: Path, read: LineReader, sound: Sound | None = None, sure: Sure | None = None
+) -> None:
+    """As `write_lines`, but what the dialect itself would refuse to `read` is not written. With `sure` and `sound`,
+    many rows or lines are asked about at once."""
+    asked = _Asked(sound or (lambda _, __: False), sure or (lambda _, __: False))
+    write_binary(path, lambda file: file.writelines(_sound_lines(rows, path, read, asked)))
 
 
-def _sound_lines(
-    rows: Iterable[Mapping[str, Any]], path: Path, read: LineReader, sound: Sound | None
-) -> Iterator[bytes]:
+class _Asked(Struct, frozen=True):
+    sound: Sound
+    sure: Sure
+
+    def about(self, rows: Sequence[AnyRow], lines: Sequence[bytes], first: int) -> bool:
+        return len(rows) == len(lines) and (self.sure(rows, first) or self.sound(lines, first))
+
+
+def _sound_lines(rows: Iterable[AnyRow], path: Path, read: LineReader, asked: _Asked) -> Iterator[bytes]:
     """One line after the other; the problems of all are raised after the last, and nothing is kept."""
     problems: list[Problem] = []
     coming, first = iter(rows), 1
     while group := list(islice(coming, GROUP)):
         lines = [_written(row, Spot(str(path), number)) for number, row in enumerate(group, first)]
         fine = [line for line in lines if isinstance(line, bytes)]
-        if sound is None or len(fine) != len(lines) or not sound(fine, first):
+        if not asked.about(group, fine, first):
             problems += _read_each(lines, Spot(str(path), first), read)
         if not problems:
             yield from fine
@@ -55,11 +68,11 @@ def _sound_lines(
         raise DatasetInvalid(str(path), problems)
 
 
-def _written(row: Mapping[str, Any], spot: Spot) -> bytes | Problem:
+def _written(row: AnyRow, spot: Spot) -> bytes | Problem:
     try:
         return line_of(row)
     except (ValueError, TypeError) as error:
-        return spot.problem("not-writable", f"{type(error).__name__}: {error}", found=shown(row))
+        return spot.problem("not-writable", f"{type(error).__name__}: {error}", found=shown(_plain(row)))
 
 
 def _read_each(lines: Sequence[bytes | Problem], spot: Spot, read: LineReader) -> Iterator[Problem]:
@@ -68,30 +81,38 @@ def _read_each(lines: Sequence[bytes | Problem], spot: Spot, read: LineReader) -
         yield from (each for each in found if isinstance(each, Problem) and each.level is Level.ERROR)
 
 
-def line_of(row: Mapping[str, Any]) -> bytes:
+def line_of(row: AnyRow) -> bytes:
     """The line of a row. ValueError and TypeError: it holds what JSON cannot (a NaN, half a character)."""
     try:
         text = _encode(row)
     except (OverflowError, RecursionError):
-        return json.dumps(row, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+        return json.dumps(_plain(row), ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode() + b"\n"
     if text.find(b"null") >= 0:
-        json.dumps(row, allow_nan=False)  # msgspec writes null for a NaN; this refuses one
+        json.dumps(_plain(row), allow_nan=False)  # msgspec writes null for a NaN; this refuses one
     return text + b"\n"
+
+
+def _plain(row: AnyRow) -> Any:
+    """The row without the structs that may be in it."""
+    try:
+        return msgspec.to_builtins(row)
+    except (OverflowError, RecursionError, TypeError, ValueError):
+        return row  # json says better what is wrong with it
 
 
 def write_whole(path: Path, write: Callable[[TextIO], object]) -> None:
     """The file appears whole or not at all."""
-    with _Unfinished(path) as unfinished, open(unfinished, "w", encoding="utf-8", newline="") as file:
+    with Unfinished(path) as unfinished, open(unfinished, "w", encoding="utf-8", newline="") as file:
         write(file)
 
 
 def write_binary(path: Path, write: Callable[[BinaryIO], object]) -> None:
     """As `write_whole`, of bytes."""
-    with _Unfinished(path) as unfinished, open(unfinished, "wb") as file:
+    with Unfinished(path) as unfinished, open(unfinished, "wb") as file:
         write(file)
 
 
-class _Unfinished:
+class Unfinished:
     """A file beside the real one, which takes its place when everything went well and disappears when not."""
 
     def __init__(self, path: Path) -> None:

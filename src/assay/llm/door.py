@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 
 from msgspec import Struct, field
@@ -24,6 +24,9 @@ from assay.prices.table import PriceTable
 
 ATTEMPT_SECONDS = 120.0
 
+Gates = Callable[[ModelSpec, int, Rates], Gate]
+"""Makes the gate of a model, with so many calls in flight and these rates."""
+
 
 class Habits(Struct, frozen=True, kw_only=True):
     """How the door behaves: calls in flight for each model, seconds for an attempt, retries, and the rates of models by
@@ -36,13 +39,14 @@ class Habits(Struct, frozen=True, kw_only=True):
 
 
 class Fittings(Struct, frozen=True, kw_only=True):
-    """What others put into the door."""
+    """What others put into the door. `gates` makes those that hold over more than this process."""
 
     cache: Cache | None = None
     budget: Budget | None = None
     prices: PriceTable | None = None
     recorder: Recorder | None = None
     trace: Trace | None = None
+    gates: Gates | None = None
 
 
 class Door:
@@ -109,12 +113,16 @@ class Door:
             headers=adapter.headers(spec, key),
             read=adapter.answer,
             transport=self._transport,
-            gate=Gate(habits.concurrency, rates, around.clock, around.sleep),
+            gate=self._gate(spec, rates),
             retry=habits.retry,
             seconds=habits.attempt_seconds,
         )
         tracer = Tracer(self._fittings.trace, self.redactor)
         return Caller(line, self._fittings.budget, around, self.redactor, tracer)
+
+    def _gate(self, spec: ModelSpec, rates: Rates) -> Gate:
+        most, make = self._habits.concurrency, self._fittings.gates
+        return make(spec, most, rates) if make else Gate(most, rates, self._around.clock, self._around.sleep)
 
 
 def _rates(spec: ModelSpec, known: Mapping[str, Rates]) -> Rates:

@@ -25,6 +25,9 @@ from aiohttp.http_exceptions import HttpProcessingError
 from msgspec import Struct
 from yarl import URL
 
+from assay.llm.gate import gated
+from assay.llm.guard import Guard
+
 CONNECT_SECONDS = 15.0
 MOST_ROADS = 1024
 OURS = ("content-length", "transfer-encoding")
@@ -66,8 +69,8 @@ class Road:
 class Pool:
     """Connections, as many as are needed at once. Raises what aiohttp's sessions raise."""
 
-    def __init__(self, keep_alive: float) -> None:
-        self._connector = TCPConnector(limit=0, ttl_dns_cache=300, keepalive_timeout=keep_alive)
+    def __init__(self, keep_alive: float, guard: Guard | None = None) -> None:
+        self._connector = TCPConnector(limit=0, ttl_dns_cache=300, keepalive_timeout=keep_alive, **gated(guard))
         self._roads: dict[tuple[object, ...], Road] = {}
 
     async def close(self) -> None:

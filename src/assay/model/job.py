@@ -33,7 +33,7 @@ class Task(Enum):
 
 
 class Job(Struct, frozen=True, kw_only=True):
-    """A run in the queue. `tries` counts how often it was taken up."""
+    """A run in the queue. `tries` counts how often it was taken up since anything of it was last finished."""
 
     run_id: str
     organization_id: str

@@ -70,6 +70,7 @@ class Pins(Struct, frozen=True, kw_only=True, omit_defaults=True):
     limit: int | None = None
     state: dict[str, Any] = field(default_factory=dict)
     concurrency: int = 8
+    engine: str = ""
     budget: str = ""
     gates: tuple[str, ...] = ()
     plugins: tuple[str, ...] = ()

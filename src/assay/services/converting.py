@@ -1,22 +1,23 @@
 """Converting: reading one format and writing another, one case at a time, with a report of everything that was read,
-written, left out, changed or lost. Nothing is written while a source has a problem."""
+written, left out, changed or lost. Sources are read once, while the new file grows beside its place; a problem anywhere
+leaves everything as it was."""
 
 from __future__ import annotations
 
 import os
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from assay.dialects.importers.base import SKIPPED, Options
 from assay.dialects.lines import write_lines
-from assay.dialects.reading import read_cases, validate
+from assay.dialects.reading import FileReport, read_cases, validate
 from assay.errors import Conflict, DatasetInvalid, InputError, Problem, UnknownName
 from assay.kit import Kit
-from assay.model.case import Case, SingleTurn
+from assay.model.case import Case
+from assay.services.conversion.baggage import Baggage
 from assay.services.conversion.catalog import scenarios
 from assay.services.conversion.ids import Ids
 from assay.services.conversion.ledger import FieldLine, Fitted, How, Ledger
@@ -32,8 +33,8 @@ ENDINGS = {
     "legal": (".jsonl", ".ndjson"),
     CATALOG: (".jsonl", ".ndjson"),
 }
-STAGED = ("golden", "test-set")
-"""Formats whose writer does not read what it wrote: they are checked before they take their place."""
+STAGED = ("test-set",)
+"""Formats whose writer does not look at what it wrote: they are checked before they take their place."""
 
 
 class Order(Struct, frozen=True, kw_only=True):
@@ -81,11 +82,13 @@ def convert(order: Order, kit: Kit) -> Converted:
     """Writes the file, or raises and leaves everything as it was."""
     _check(order)
     with TemporaryDirectory() as spooled:
-        found = sources(order.paths, kit, order.source, order.options, Path(spooled))
+        options = structs.replace(order.options, to=order.to)
+        found = sources(order.paths, kit, order.source, options, Path(spooled))
         existing = _existing(order, kit)
         flow = _Flow(order, found, existing, fit_for(order.to, order.options, found[0].path.stem))
-        _write(order, kit, flow.cases())
-        return flow.report(found)
+        with Baggage(order.output.parent) as baggage:
+            _write(order, kit, flow.cases(baggage))
+        return flow.report()
 
 
 def write_catalog(output: Path, count: int, seed: int, *, force: bool = False) -> int:
@@ -144,16 +147,17 @@ class _Flow:
         self._fit = fit
         self._ledger = Ledger()
         self._skipped: dict[str, tuple[str, int]] = {}
+        self._reports: list[FileReport] = []
         self._read = 0
         self._written = 0
 
-    def cases(self) -> Iterator[Case]:
+    def cases(self, baggage: Baggage) -> Iterator[Case]:
         ids = Ids(alone=len(self._found) == 1 and not self._existing)
         for case in self._existing:
             ids.know(case)
         yield from self._existing
         for source in self._found:
-            bring = _carrier(source.path.parent, self._order.output.parent)
+            bring = baggage.carrier(source.path.parent)
             fit = Fitted if source.reader.name == self._order.to else self._fit
             for case in source.cases():
                 self._read += 1
@@ -161,6 +165,14 @@ class _Flow:
                 if made is not None:
                     bring(made)
                     yield made
+        self._close(ids)
+
+    def _close(self, ids: Ids) -> None:
+        """All sources were read: what they are wrong about comes before what we are."""
+        self._reports = [source.report() for source in self._found]
+        problems = [problem for report in self._reports for problem in report.problems]
+        if problems:
+            raise DatasetInvalid(", ".join(str(source.path) for source in self._found), problems)
         if ids.problems:
             raise DatasetInvalid(str(self._order.output), ids.problems)
         if not self._written and not self._existing:
@@ -171,7 +183,7 @@ class _Flow:
         if fitted.case is None:
             self._skip(fitted.reason, case.id)
             return None
-        unique = ids.unique(fitted.case, source)
+        unique = ids.unique(fitted.case, source, repeats="repeat" in case.labels)
         if unique is None:
             self._skip("the same case was read before", case.id)
             return None
@@ -186,18 +198,19 @@ class _Flow:
 
     def _nothing(self) -> str:
         reasons = [why for why, _ in self._skipped.items()]
-        reasons += [note.message for source in self._found for note in source.report.warnings if note.code == SKIPPED]
+        reasons += [note.message for note in self._left_out()]
         return f"nothing to write: {'; '.join(dict.fromkeys(reasons)) or 'the sources hold no case'}"
 
-    def report(self, found: list[Source]) -> Converted:
-        left_out = [(note.message, note.place) for one in found for note in one.report.warnings if note.code == SKIPPED]
-        for why, place in left_out:
-            self._skip(why, place)
+    def _left_out(self) -> list[Problem]:
+        """What the sources say that they left out themselves."""
+        return [note for report in self._reports for note in report.warnings if note.code == SKIPPED]
+
+    def report(self) -> Converted:
+        for note in self._left_out():
+            self._skip(note.message, note.place)
         lines = [
-            SourceLine(
-                path=str(one.path), dialect=one.reader.name, cases=one.report.cases, warnings=one.report.warnings
-            )
-            for one in found
+            SourceLine(path=one.path, dialect=one.dialect, cases=one.cases, warnings=one.warnings)
+            for one in self._reports
         ]
         skips = [SkipLine(why=why, cases=count, first=first) for why, (first, count) in self._skipped.items()]
         return Converted(
@@ -211,18 +224,3 @@ class _Flow:
             lost=self._ledger.lines(How.LOST),
             changed=self._ledger.lines(How.CHANGED),
         )
-
-
-def _carrier(source: Path, target: Path) -> Callable[[Case], None]:
-    """Attachments are named by paths beside the file, so they go where it goes."""
-    if source.resolve() == target.resolve():
-        return lambda _: None
-
-    def bring(case: Case) -> None:
-        for attachment in case.input.attachments if isinstance(case.input, SingleTurn) else ():
-            old, new = source / attachment.path, target / attachment.path
-            if old.is_file() and not new.exists() and new.resolve().is_relative_to(target.resolve()):
-                new.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(old, new)
-
-    return bring

@@ -79,6 +79,8 @@ async def _database(work: Workplace) -> Finding:
     try:
         async with await work.store() as store:
             runs = await store.runs(limit=1)
+            # An address may hold a password.
+            where = store.where if "://" in where else where
     except InputError as error:
         return Finding(what="database", well=False, found=str(error), hint="set ASSAY_DATABASE_URL or --database")
     return Finding(what="database", well=True, found=f"{where}, {'has runs' if runs else 'no runs yet'}")

@@ -38,6 +38,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     limit: int | None = None
     filters: dict[str, tuple[str, ...]] = field(default_factory=dict)
     concurrency: int | None = None
+    engine: str = ""
     budget: str = ""
     gates: tuple[str, ...] = ()
     cache: bool = True
@@ -70,6 +71,7 @@ def options_of(pins: Pins, name: str) -> RunOptions:
         limit=pins.limit,
         filters=pins.filters,
         concurrency=pins.concurrency,
+        engine=pins.engine,
         budget=pins.budget,
         gates=pins.gates,
         name=name,

@@ -41,6 +41,8 @@ from assay.targets.recorded import Recordings
 from assay.version import __version__
 
 CONCURRENCY = 8
+LOCAL, RAY = "local", "ray"
+"""The engines: this machine alone, or a cluster."""
 
 
 class Plan(Struct, frozen=True, kw_only=True):
@@ -58,7 +60,8 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 
 class Given(Struct, frozen=True, kw_only=True):
-    """What was read and opened besides the datasets."""
+    """What was read and opened besides the datasets. `found`: they were surveyed elsewhere, by somebody who saw whether
+    users are `simulated`."""
 
     rubric: Rubric | None = None
     agent: Agent | None = None
@@ -68,6 +71,8 @@ class Given(Struct, frozen=True, kw_only=True):
     pool: Pool | None = None
     record: Callable[[bytes], None] | None = None
     now: Callable[[], datetime] | None = None
+    found: Survey | None = None
+    simulated: bool = False
 
 
 def plan(options: RunOptions, kit: Kit, given: Given) -> Plan:
@@ -82,7 +87,7 @@ def plan(options: RunOptions, kit: Kit, given: Given) -> Plan:
     lanes = [(name, repeat) for name in candidates for repeat in range(1, options.repeat + 1)]
     sides = {lane: (cast.target(*lane), cast.users(*lane)) for lane in lanes}
     watch = Watch(sides, given.agent)
-    found = survey(
+    found = given.found or survey(
         options.datasets,
         kit,
         watch,
@@ -103,7 +108,7 @@ def plan(options: RunOptions, kit: Kit, given: Given) -> Plan:
             _pins(options, found, given, rules, candidates),
             plugins=tuple(kit.brought),
             target_sha256="".join((given.judging.target_sha256, aim.sha256)),
-            **_user_pins(options, given, cast.playing, simulated=watch.simulated),
+            **_user_pins(options, given, cast.playing, simulated=watch.simulated or given.simulated),
         ),
         warnings=(
             *watch.warnings(given.rubric),
@@ -279,6 +284,7 @@ def _pins(options: RunOptions, found: Survey, given: Given, rules: Rules, candid
         limit=options.limit,
         state=options.state,
         concurrency=options.concurrency or CONCURRENCY,
+        engine="" if options.engine == LOCAL else options.engine,
         budget=options.budget,
         gates=options.gates,
         assay_version=__version__,

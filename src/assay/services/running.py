@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 from uuid import uuid4
 
 from msgspec import Struct
 
 from assay.engine.run import results, todos
-from assay.errors import AssayError, Conflict, PlanRefused
+from assay.errors import AssayError, Conflict, PlanRefused, Unreachable
 from assay.model.result import BUDGET, Result
 from assay.model.run import Counts, DatasetPin, Pins, Run, RunState, Spent
 from assay.model.verdict import Verdict
@@ -58,32 +58,38 @@ class Work(Struct, frozen=True, kw_only=True):
 
 async def execute(store: Store, run: Run, work: Work) -> Run:
     """Make every attempt that has no Result yet (and those to make again), saving as they come; the run as it is."""
-    await store.claim(run.id, work.owner or this_process(uuid4().hex), utc_now())
+    owner = work.owner or this_process(uuid4().hex)
+    await store.claim(run.id, owner, utc_now())
     plan, unreached = work.plan, False
     done = await store.finished(run.id) - set(work.again)
     todo, left = todos(plan.survey.cases(), plan.lanes, done), plan.total - len(done)
-    await store.set_state(run.id, RunState.RUNNING, started_at=run.started_at or utc_now())
+    await store.set_state(run.id, RunState.RUNNING, started_at=run.started_at or utc_now(), owner=owner)
     try:
         # Closed here, whatever happens: nobody may go on asking a target after the run has ended.
         async with aclosing(results(todo, plan.rules, concurrency=plan.pins.concurrency, clock=utc_now)) as stream:
             async for handful in stream:
-                await store.save(run.id, handful)
+                await store.save(run.id, handful, owner)
                 unreached = unreached or any(map(is_left_out, handful))
                 work.progress(handful)
                 left -= len(handful)
                 if left > 0 and len(handful) < ENOUGH:
                     await asyncio.sleep(GATHERING)
     except asyncio.CancelledError:
-        await store.set_state(run.id, RunState.INTERRUPTED, spent=work.spent())
+        with suppress(Conflict):
+            await store.set_state(run.id, RunState.INTERRUPTED, spent=work.spent(), owner=owner)
+        raise
+    except Unreachable:
+        # The run has not failed: it is interrupted, and can go on when its database is there again.
         raise
     except AssayError as error:
-        await store.set_state(run.id, RunState.FAILED, error=str(error), spent=work.spent())
+        with suppress(Conflict):
+            await store.set_state(run.id, RunState.FAILED, error=str(error), spent=work.spent(), owner=owner)
         raise
     # A retry makes only what errored again: what the budget did not reach before it is still to be made.
     if not unreached and run.state is not RunState.PENDING:
         unreached = bool(await left_out(store, run))
     state = RunState.OUT_OF_BUDGET if unreached else RunState.COMPLETED
-    await store.set_state(run.id, state, completed_at=utc_now(), spent=work.spent())
+    await store.set_state(run.id, state, completed_at=utc_now(), spent=work.spent(), owner=owner)
     return await store.run(run.id)
 
 

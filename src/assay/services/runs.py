@@ -15,17 +15,20 @@ from msgspec.structs import replace
 from assay.errors import Conflict, PlanRefused
 from assay.model.run import Run, RunState, Spent
 from assay.model.summary import Summary
+from assay.model.within import EVERYWHERE, Within
 from assay.services.aiming import Ground, aim_of, chat_models, simulator_model
 from assay.services.answers import Answers, earlier_answers, read_answers
 from assay.services.gating import gated
+from assay.services.engines import Manner, hands
 from assay.services.hosting.materials import Materials, written_down
 from assay.services.judging import Judging, Wanted, judging
 from assay.services.options import RunOptions, options_of
 from assay.services.piped import kept
 from assay.services.planning import CONCURRENCY, Given, Plan, plan, read_given
 from assay.services.pooling import Pool, conversations, stored_conversations
-from assay.services.readying import ready
-from assay.services.running import Progress, Work, check_same, errored, execute, left_out, new_run, utc_now
+from assay.services.running import Progress, Work, check_same, errored, left_out, new_run, utc_now
+from assay.services.survey import Survey
+from assay.services.way import Among
 from assay.services.workplace import Workplace
 from assay.store.store import Store
 
@@ -52,8 +55,8 @@ async def start(work: Workplace, options: RunOptions, watch: Watching, before: P
         store = await stack.enter_async_context(await work.store())
         began = utc_now()
         made, judge, name = await planned(work, store, options, began, stack)
-        await stack.enter_async_context(ready(made.lanes))
         run = new_run(made, name, began)
+        execute = await stack.enter_async_context(hands(work, made, run, Manner.of(options, run.pins.engine)))
         await store.create_run(run)
         done = await before(store, run, made) if before else 0
         progress = watch(Started(run, done, made.warnings))
@@ -61,19 +64,25 @@ async def start(work: Workplace, options: RunOptions, watch: Watching, before: P
         return await gated(store, await store.summary(run.id))
 
 
-async def prepare(work: Workplace, store: Store, options: RunOptions) -> Started:
+async def prepare(work: Workplace, store: Store, options: RunOptions, within: Within = EVERYWHERE) -> Started:
     """Plan a run that somebody else will carry out. Nothing is stored, and nobody was asked anything."""
     async with AsyncExitStack() as stack:
         began = utc_now()
-        made, _, name = await planned(work, store, options, began, stack)
+        made, _, name = await planned(work, store, options, began, stack, within)
         return Started(new_run(made, name, began), 0, made.warnings)
 
 
 async def planned(
-    work: Workplace, store: Store, options: RunOptions, began: datetime, stack: AsyncExitStack
+    work: Workplace,
+    store: Store,
+    options: RunOptions,
+    began: datetime,
+    stack: AsyncExitStack,
+    within: Within = EVERYWHERE,
 ) -> tuple[Plan, Judging, str]:
-    """The plan, its judge, which is open as long as `stack` is, and the name of the run."""
-    lasting, materials = await _lasting(work, store, options)
+    """The plan, its judge, which is open as long as `stack` is, and the name of the run. Documents of the service are
+    those that can be seen `within`."""
+    lasting, materials = await _lasting(work, store, options, within)
     judge = await stack.enter_async_context(judging(wanted(work, lasting)))
     record = stack.enter_context(Recording(lasting.record_judge))
     answers = await _answers(work, store, lasting)
@@ -83,11 +92,11 @@ async def planned(
     return replace(made, pins=materials.referred(made.pins)), judge, lasting.name
 
 
-async def _lasting(work: Workplace, store: Store, options: RunOptions) -> tuple[RunOptions, Materials]:
+async def _lasting(work: Workplace, store: Store, options: RunOptions, within: Within) -> tuple[RunOptions, Materials]:
     """With files that can be read again: the datasets themselves, or what came through a pipe, from an earlier run or
     from the service's documents. A run over what was said in another is named after that one."""
     simulation, folder = work.kit.dialects["simulation"], work.data_folder / "conversations"
-    options, materials = await written_down(store, options, work.data_folder / "documents")
+    options, materials = await written_down(store, options, work.data_folder / "documents", within)
     lasting: list[str] = []
     named: list[str] = []
     for path in options.datasets:
@@ -151,6 +160,7 @@ class Again(Struct, frozen=True, kw_only=True):
     trace: Path | None = None
     record_judge: Path | None = None
     gates: tuple[str, ...] = ()
+    engine: str = ""
     owner: str = ""
 
 
@@ -180,35 +190,53 @@ async def carry_out(
 async def _once_more(
     work: Workplace, store: Store, run: Run, watch: Watching, again: Again, positions: set[int]
 ) -> Summary:
-    """A run that goes on keeps its rubric and agent: they are pinned whole."""
-    pinned = options_of(run.pins, run.name)
-    budget = pinned.budget if again.budget is None else again.budget
-    options = replace(pinned, budget=budget, cache=again.cache, trace=again.trace)
-    options, materials = await written_down(store, options, work.data_folder / "documents")
     async with AsyncExitStack() as stack:
-        judge = await stack.enter_async_context(judging(wanted(work, options, run.spent)))
-        record = stack.enter_context(Recording(again.record_judge))
-        answers = await _answers(work, store, options)
-        given = Given(
-            rubric=run.pins.rubric,
-            agent=run.pins.agent,
-            answers=answers,
-            judging=judge,
-            record=record,
-            now=lambda: run.created_at,
-            ground=ground(work),
-            pool=_pool(work, options),
-        )
-        made = await asyncio.to_thread(plan, options, work.kit, given)
-        check_same(run, materials.referred(made.pins))
+        made, judge = await replanned(work, store, run, again, stack)
         if made.total != run.counts.total:
             raise Conflict(f"run {run.id} has {run.counts.total} attempts, its files now give {made.total}")
-        await stack.enter_async_context(ready(made.lanes))
+        manner = Manner.of(again, again.engine or run.pins.engine)
+        execute = await stack.enter_async_context(hands(work, made, run, manner))
         done = len(await store.finished(run.id)) - len(positions)
         progress = watch(Started(run, done, made.warnings))
         doing = Work(plan=made, progress=progress, spent=judge.spent, again=positions, owner=again.owner)
         await execute(store, run, doing)
     return await gated(store, await store.summary(run.id), again.gates)
+
+
+class Elsewhere(Struct, frozen=True, kw_only=True):
+    """What another process that works on the run has found and holds: the survey of its files, budget and limits."""
+
+    found: Survey
+    among: Among
+
+
+async def replanned(
+    work: Workplace, store: Store, run: Run, again: Again, stack: AsyncExitStack, elsewhere: Elsewhere | None = None
+) -> tuple[Plan, Judging]:
+    """The plan of a run, made once more from its pins, here or on another machine. A run that goes on keeps its rubric
+    and agent: they are pinned whole."""
+    pinned = options_of(run.pins, run.name)
+    budget = pinned.budget if again.budget is None else again.budget
+    options = replace(pinned, budget=budget, cache=again.cache, trace=again.trace)
+    whose = Within(organization_id=run.organization_id or None)
+    options, materials = await written_down(store, options, work.data_folder / "documents", whose)
+    asked = replace(wanted(work, options, run.spent), among=elsewhere.among if elsewhere else None)
+    judge = await stack.enter_async_context(judging(asked))
+    given = Given(
+        rubric=run.pins.rubric,
+        agent=run.pins.agent,
+        answers=await _answers(work, store, options),
+        judging=judge,
+        record=stack.enter_context(Recording(again.record_judge)),
+        now=lambda: run.created_at,
+        ground=ground(work),
+        pool=_pool(work, options),
+        found=elsewhere.found if elsewhere else None,
+        simulated=bool(run.pins.simulator),
+    )
+    made = await asyncio.to_thread(plan, options, work.kit, given)
+    check_same(run, materials.referred(made.pins))
+    return made, judge
 
 
 async def _answers(work: Workplace, store: Store, options: RunOptions) -> Answers | None:

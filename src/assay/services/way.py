@@ -15,12 +15,12 @@ from msgspec import Struct, field
 from assay.config import PanelSettings
 from assay.errors import ConfigInvalid
 from assay.judges.documents import Documents
-from assay.llm.base import Cache
+from assay.llm.base import Budget, Cache
 from assay.llm.budget import Spending, check_priced, parse_budget
 from assay.llm.budget import Spent as Booked
 from assay.llm.cache import NoCache
 from assay.llm.costs import priced
-from assay.llm.door import ATTEMPT_SECONDS, Door, Fittings, Habits
+from assay.llm.door import ATTEMPT_SECONDS, Door, Fittings, Gates, Habits
 from assay.llm.retry import Retry
 from assay.llm.specs import ModelSpec
 from assay.llm.tracing import to_file
@@ -30,10 +30,18 @@ from assay.prices.table import PriceTable
 from assay.store.replies import ReplyCache
 
 
+class Among(Struct, frozen=True, kw_only=True):
+    """What a run shares with the other processes that work on it, in place of what it has where it is alone."""
+
+    cache: Cache | None = None
+    budget: Budget | None = None
+    gates: Gates | None = None
+
+
 class Wanted(Struct, frozen=True, kw_only=True):
     """What the options and settings say of asking models. `models` are those under test, asked with `target_settings`;
     attachments are looked for in `folders`, and pictures among them are shown where `images` says so. `batch`: one call
-    rules on all criteria of a case."""
+    rules on all criteria of a case. `among`: where several processes work on the run."""
 
     judge: str
     concurrency: int = 8
@@ -54,6 +62,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
     images: bool = True
     rates: Mapping[str, Rates] = field(default_factory=dict)
     retry: Patience = Patience()
+    among: Among | None = None
 
 
 class Way(Struct, frozen=True):
@@ -65,13 +74,15 @@ class Way(Struct, frozen=True):
 
 
 async def open_way(wanted: Wanted, specs: Sequence[ModelSpec], stack: AsyncExitStack) -> Way:
-    spending = _spending(wanted, specs)
-    cache: Cache = NoCache()
-    if wanted.cache is not None:
+    among = wanted.among or Among()
+    spending = None if wanted.among else _spending(wanted, specs)
+    cache: Cache = among.cache or NoCache()
+    if wanted.cache is not None and among.cache is None:
         cache = await stack.enter_async_context(ReplyCache.open(wanted.cache))
     fittings = Fittings(
         cache=cache,
-        budget=spending,
+        budget=among.budget or spending,
+        gates=among.gates,
         prices=wanted.prices,
         trace=None if wanted.trace is None else to_file(stack.enter_context(_opened(wanted.trace))),
     )

@@ -25,12 +25,15 @@ from assay.store.store import Store
 class Workplace:
     """What the commands work with. Nothing is opened or written before it is needed."""
 
-    def __init__(self, settings: Settings, kit: Kit, folder: Path, beside: Path | None = None) -> None:
+    def __init__(
+        self, settings: Settings, kit: Kit, folder: Path, beside: Path | None = None, plugins: Sequence[str] = ()
+    ) -> None:
         self.settings = settings
         self.prices = PriceTable.load(settings.prices)
         self.kit = kit
         self.folder = folder
         self.beside = beside or folder
+        self.plugins = tuple(plugins)
 
     @classmethod
     def here(
@@ -48,6 +51,11 @@ class Workplace:
         beside = Path(config).parent if config else folder
         if database:
             settings = msgspec.structs.replace(settings, database=database)
+        return cls.made(settings, folder, beside, plugins)
+
+    @classmethod
+    def made(cls, settings: Settings, folder: Path, beside: Path, plugins: Sequence[str] = ()) -> Workplace:
+        """With everything that the settings and `plugins` bring."""
         known = profiles(settings, {each.name: each for each in builtin_profiles()})
         kit = builtin_kit(known.values(), PriceTable.load(settings.prices))
         kit.contracts.update(_contracts(settings, beside))
@@ -58,7 +66,7 @@ class Workplace:
             add_evals(beside / file, kit)
         files = (*named, *(beside / file for file in settings.evals))
         kit.brought += [*installed_names(), *(f"{stored(file)} {digest(file)}" for file in files)]
-        return cls(settings, kit, folder, beside)
+        return cls(settings, kit, folder, beside, plugins)
 
     @property
     def data_folder(self) -> Path:
@@ -70,8 +78,13 @@ class Workplace:
         """The cache of model replies."""
         return self.data_folder / "replies.db"
 
+    @property
+    def location(self) -> str | Path:
+        """Where runs are kept: a path, or an address."""
+        return self.settings.database or self.folder / DATABASE
+
     async def store(self, *, read_only: bool = False) -> Store:
-        return await Store.open(self.settings.database or self.folder / DATABASE, read_only=read_only)
+        return await Store.open(self.location, read_only=read_only)
 
 
 def _contracts(settings: Settings, folder: Path) -> dict[str, dict[str, Any]]:

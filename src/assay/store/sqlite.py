@@ -9,19 +9,19 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError
 
-from assay.errors import ConfigInvalid, NotFound
+from assay.errors import ConfigInvalid, NotFound, Unreachable
 from assay.store.database import ELSEWHERE, WAIT_SECONDS
 
 THREADS = 4
 P = ParamSpec("P")
 T = TypeVar("T")
 
-MAGIC = b"SQLite format 3\x00"
 PAGE_BYTES = 8192
 """Results are some kilobytes each; SQLite's own 4096 splits most of them."""
 
@@ -44,6 +44,8 @@ MEANINGS = {
     "SQLITE_FULL": "cannot grow: the disk is full",
     "SQLITE_IOERR": "cannot be read or written: the disk or its file system reports an error",
 }
+LATER = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL")
+"""What goes away by itself, or when somebody has seen to it."""
 
 
 class SqliteDatabase:
@@ -136,7 +138,8 @@ class SqliteDatabase:
             meaning = next((text for name, text in MEANINGS.items() if code.startswith(name)), None)
             if meaning is None:
                 raise
-            raise ConfigInvalid(f"{self.path} {meaning} ({error.orig})") from error
+            kind = Unreachable if code.startswith(LATER) else ConfigInvalid
+            raise kind(f"{self.path} {meaning} ({error.orig})") from error
 
 
 def set_up_file(connection: Connection) -> None:
@@ -146,16 +149,17 @@ def set_up_file(connection: Connection) -> None:
 
 
 def check_file(path: Path) -> None:
-    """Refuse what is plainly not a database before SQLite is asked to open it."""
+    """Refuse what is plainly not a database before SQLite is asked to open it. The file itself is not opened here:
+    closing it again would let go of every lock that this process has on it, and another would take the database for
+    one that nobody uses."""
     try:
-        with path.open("rb") as file:
-            head = file.read(len(MAGIC))
+        found = path.stat()
     except FileNotFoundError:
         raise NotFound(f"there is no database at {path} yet; `assay run` makes it") from None
     except OSError as error:
         raise ConfigInvalid(f"{path} cannot be read: {error.strerror}") from error
-    if head and head != MAGIC:
-        raise ConfigInvalid(f"{path} is not an Assay database (it does not begin like a SQLite file)")
+    if not S_ISREG(found.st_mode):
+        raise ConfigInvalid(f"{path} is not an Assay database: it is not a file")
 
 
 def make_folder(path: Path) -> None:

@@ -97,8 +97,10 @@ class Store:
         completed_at: datetime | None = None,
         error: str | None = None,
         spent: Spent | None = None,
+        owner: str = "",
     ) -> None:
-        """What is None stays as it is; but a run that goes on has no end and no error, and one that ends is let go."""
+        """What is None stays as it is; but a run that goes on has no end and no error, and one that ends is let go.
+        Where an owner is named, Conflict when the run is not theirs any more."""
         times = {"started_at": started_at, "completed_at": completed_at, "error": error}
         changes: dict[str, Any] = {name: value for name, value in times.items() if value is not None}
         if spent is not None:
@@ -107,7 +109,7 @@ class Store:
             changes = {"heartbeat_at": self._clock(), "completed_at": None, "error": "", **changes}
         else:
             changes["owner"] = None
-        await self._database.write(_change, run_id, state, {"state": state.value, **changes})
+        await self._database.write(_change, run_id, state, {"state": state.value, **changes}, owner)
 
     async def run(self, run_id: str, within: Within = EVERYWHERE) -> Run:
         return await self._database.read(run_queries.one_seen, run_id, within, self._clock())
@@ -147,14 +149,15 @@ class Store:
         """Say that the run is still being run; `save` says so too."""
         await self._database.write(run_queries.change, run_id, {"heartbeat_at": self._clock()})
 
-    async def save(self, run_id: str, results: Sequence[Result]) -> None:
-        """Store results with their cases and scores: all of them, or none. Saving one again replaces it."""
+    async def save(self, run_id: str, results: Sequence[Result], owner: str = "") -> None:
+        """Store results with their cases and scores: all of them, or none. Saving one again replaces it. Where an owner
+        is named, Conflict when the run is not theirs any more."""
         if results:
-            await self._database.write(write, run_id, Batch(run_id, results), self._clock())
+            await self._database.write(write, run_id, Batch(run_id, results), self._clock(), owner)
 
-    async def finished(self, run_id: str) -> set[int]:
-        """The positions that have a result."""
-        return set(await self._database.read(result_queries.positions, run_id, None))
+    async def finished(self, run_id: str, near: tuple[int, int] | None = None) -> set[int]:
+        """The positions that have a result; `near`: only from here to there, both counted."""
+        return set(await self._database.read(result_queries.positions, run_id, None, near))
 
     async def positions(self, run_id: str, verdict: Verdict) -> list[int]:
         return await self._database.read(result_queries.positions, run_id, verdict)
@@ -243,8 +246,8 @@ class Store:
         return await self._database.read(earlier, text, run, self._clock())
 
 
-def _change(connection: Connection, run_id: str, state: RunState, changes: dict[str, Any]) -> None:
-    run_queries.change(connection, run_id, changes)
+def _change(connection: Connection, run_id: str, state: RunState, changes: dict[str, Any], owner: str) -> None:
+    run_queries.change(connection, run_id, changes, owner)
     if state not in LIVE:
         settle(connection, run_id)
     if state.value in ENDED:

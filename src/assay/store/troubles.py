@@ -7,7 +7,7 @@ from socket import gaierror
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolEmpty
 
-from assay.errors import ConfigInvalid
+from assay.errors import ConfigInvalid, Unreachable
 from assay.store.database import ELSEWHERE
 
 TROUBLES = (DBAPIError, OSError, PoolEmpty)
@@ -18,6 +18,8 @@ CLASHES = ("40001", "40P01")
 STARTING = "57P03"
 CROWDED = "53300"
 GONE = ("08", "57P01", "57P02", "57P03", "57P05", "25P03")
+LATER = ("53", "55P03", "57014")
+"""What somebody must see to, or wait for; the same may be tried again then."""
 
 MEANINGS = {
     "28": "did not let us in: check the user and the password (PGPASSWORD, or ~/.pgpass, keeps it out of files)",
@@ -58,15 +60,14 @@ def explained(error: Exception, where: str) -> Exception:
     state = _state(error)
     meaning = next((text for code, text in MEANINGS.items() if state.startswith(code)), None)
     if meaning is not None:
-        return ConfigInvalid(f"{where} {meaning} ({_said(error)})")
+        kind = Unreachable if state.startswith(LATER) else ConfigInvalid
+        return kind(f"{where} {meaning} ({_said(error)})")
     if isinstance(error, PoolEmpty):
-        return ConfigInvalid(f"{where}: all our connections were busy for too long; try again with less at once")
+        return Unreachable(f"{where}: all our connections were busy for too long; try again with less at once")
     if isinstance(error, gaierror):
         return ConfigInvalid(f"{where} cannot be reached: its host name means nothing here ({_said(error)})")
     if lost(error):
-        return ConfigInvalid(
-            f"{where} cannot be reached: is the server running, and the address right? ({_said(error)})"
-        )
+        return Unreachable(f"{where} cannot be reached: is the server running, and the address right? ({_said(error)})")
     return error
 
 

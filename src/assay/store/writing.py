@@ -15,12 +15,13 @@ from uuid import UUID
 from sqlalchemy import Connection, Dialect, Table, Update, bindparam, delete, func, select, update
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
-from assay.errors import Conflict, InputError, NotFound
+from assay.errors import Conflict, InputError
 from assay.model.result import FORMAT, Result, attempt_name
 from assay.model.score import Grade, Score
 from assay.model.verdict import Verdict
 from assay.store.bodies import encode, result_body
 from assay.store.database import insert
+from assay.store.queries.runs import change
 from assay.store.schema import as_text, cases, results, runs, scores
 from assay.store.troubles import unstorable
 
@@ -97,10 +98,10 @@ def result_key(namespace: bytes, case_id: str, candidate: str, repeat: int) -> s
     return f"{digits[:8]}-{digits[8:12]}-5{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:32]}"
 
 
-def write(connection: Connection, run_id: str, batch: Batch, now: datetime) -> None:
-    """Store a batch. Writing it twice changes nothing."""
+def write(connection: Connection, run_id: str, batch: Batch, now: datetime, owner: str = "") -> None:
+    """Store a batch. Writing it twice changes nothing. Where an owner is named, only while the run is theirs."""
     try:
-        _write(connection, run_id, batch, now)
+        _write(connection, run_id, batch, now, owner)
     except DBAPIError as error:
         if unstorable(error):
             raise InputError(_odd(batch)) from error
@@ -121,11 +122,9 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def _write(connection: Connection, run_id: str, batch: Batch, now: datetime) -> None:
+def _write(connection: Connection, run_id: str, batch: Batch, now: datetime, owner: str) -> None:
     # First, and of one and the same line: whoever else writes results of this run waits here until we are done.
-    beat = connection.execute(update(runs).where(runs.c.id == run_id).values(heartbeat_at=now, groups=None))
-    if not beat.rowcount:
-        raise NotFound(f"there is no run {run_id}; it may have been deleted")
+    change(connection, run_id, {"heartbeat_at": now, "groups": None}, owner)
     dialect = connection.dialect
     fresh = not _some_written(connection, run_id, batch.positions)
     connection.exec_driver_sql(_upsert(dialect, cases), list(batch.cases.values()))

@@ -8,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from msgspec import Struct, field
 
+from assay.llm.guard import Guard
 from assay.model.agent import Agent
 from assay.targets.base import Target
 
@@ -32,7 +33,8 @@ class Checked(Protocol):
 
 class Wish(Struct, frozen=True, kw_only=True):
     """What is asked of a target. `rest` follows the kind in `--target kind:rest`; `settings` is its block in
-    assay.yaml, found in `folder`; `state` is what every session starts with, before the case's own."""
+    assay.yaml, found in `folder`; `state` is what every session starts with, before the case's own; `guard` says where
+    connections may go, and there is none where whoever wishes may go anywhere."""
 
     name: str
     rest: str = ""
@@ -43,6 +45,7 @@ class Wish(Struct, frozen=True, kw_only=True):
     agent: Agent | None = None
     candidate: str = ""
     repeat: int = 1
+    guard: Guard | None = None
 
 
 class Making(Protocol):

@@ -4,8 +4,6 @@ wrong is said on a page like the others."""
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
-
 from msgspec import Struct
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -18,13 +16,12 @@ from assay.services.hosting.callers import OWNER, Caller, holder_of
 from assay.services.hosting.host import Host
 from assay.services.hosting.viewing import Gallery
 from assay.store.service.keys import Scope
-from assay.web.pages import case, compare, run, runs, signing
+from assay.web.contents import BAR, pages
 from assay.web.rendering import HERE, Visit, respond, style
 from assay.web.sessions import FIELD, HEADER, Session, Sessions
-from assay.web.sharing import NotAllowed, form_of
+from assay.web.sharing import Endpoint, NotAllowed, Page, form_of
 
 log = logging.getLogger("assay.web")
-Endpoint = Callable[[Request], Awaitable[Response]]
 SIGN_IN = "/sign-in"
 SAFE = ("GET", "HEAD")
 
@@ -38,7 +35,7 @@ class Trouble(Struct, frozen=True):
 
 
 def create_pages(host: Host, *, keys_needed: bool, secure: bool = False) -> ASGIApp:
-    app = Starlette(routes=[*_pages(), *_files()])
+    app = Starlette(routes=[*map(_route, pages()), *_files()])
     app.state.host = host
     app.state.gallery = Gallery(host.store)
     app.state.sessions = Sessions(secure=secure)
@@ -48,20 +45,9 @@ def create_pages(host: Host, *, keys_needed: bool, secure: bool = False) -> ASGI
     return app
 
 
-def _pages() -> list[Route]:
-    def page(path: str, endpoint: Endpoint, scope: Scope = Scope.READ, method: str = "GET") -> Route:
-        return Route(path, guarded(endpoint, scope), methods=[method])
-
-    return [
-        page("/", runs.show),
-        page("/runs/{run_id}", run.show),
-        page("/runs/{run_id}/{deed}", run.steer, Scope.RUN, "POST"),
-        page("/runs/{run_id}/cases/{result_id}", case.show),
-        page("/compare", compare.show),
-        Route(SIGN_IN, opened(signing.show), methods=["GET"]),
-        Route(SIGN_IN, opened(signing.enter), methods=["POST"]),
-        Route("/sign-out", opened(signing.leave), methods=["POST"]),
-    ]
+def _route(page: Page) -> Route:
+    endpoint = opened(page.endpoint) if page.scope is None else guarded(page.endpoint, page.scope)
+    return Route(page.path, endpoint, methods=[page.method])
 
 
 def _files() -> list[Route]:
@@ -125,6 +111,7 @@ async def _visited(request: Request, endpoint: Endpoint, session: Session | None
         path=request.url.path,
         is_admin=bool(asking and asking.may(Scope.ADMIN)),
         keys_needed=request.app.state.keys_needed,
+        bar=BAR,
     )
     if request.method not in SAFE:
         await _check_form(request, session)

@@ -36,6 +36,7 @@ class Visit(Struct, frozen=True):
     path: str
     is_admin: bool
     keys_needed: bool
+    bar: tuple[tuple[str, str], ...] = ()
 
     @property
     def token(self) -> str:

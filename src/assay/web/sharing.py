@@ -4,16 +4,30 @@ from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error
+from collections.abc import Awaitable, Callable
 from urllib.parse import parse_qsl
 
+from msgspec import Struct
 from starlette.requests import Request
+from starlette.responses import Response
 
 from assay.errors import InputError
 from assay.services.hosting.callers import Caller
 from assay.services.hosting.host import Host
 from assay.services.hosting.viewing import Gallery
+from assay.store.service.keys import Scope
 
+Endpoint = Callable[[Request], Awaitable[Response]]
 LARGEST_FORM = 1_000_000
+
+
+class Page(Struct, frozen=True):
+    """A route: who may take it is said here, and held to in one place. `scope` None: anybody."""
+
+    path: str
+    endpoint: Endpoint
+    scope: Scope | None = Scope.READ
+    method: str = "GET"
 
 
 class NotAllowed(InputError):

@@ -230,7 +230,7 @@ def test_doctor_cache_and_schema_end_well(assay: Run, tmp_path: Path) -> None:
     assert assay("schema", "klingon").exit_code == 2
 
 
-@pytest.mark.parametrize("command", sorted(set(COMMANDS) - {"judge", "demo", "init"}))
+@pytest.mark.parametrize("command", sorted(set(COMMANDS) - {"judge", "db", "keys", "demo", "init"}))
 def test_wrong_settings_stop_every_command(assay: Run, tmp_path: Path, command: str) -> None:
     (tmp_path / "assay.yaml").write_text("colour: red\n", encoding="utf-8")
     words = {

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assay.dialects.golden import GoldenDialect, agent_of
+from assay.dialects.golden import GoldenDialect
+from assay.dialects.golden_schema import agent_of
 from assay.dialects.reading import read_cases, validate
 from assay.errors import DatasetInvalid, Level, Problem
 from assay.model.case import Attachment, Case, Scenario, Script, SingleTurn, World

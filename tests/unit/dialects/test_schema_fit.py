@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from jsonschema import Draft202012Validator
 
-from assay.dialects.golden import SCHEMA as GOLDEN
+from assay.dialects.golden_schema import SCHEMA as GOLDEN
 from assay.dialects.json_places import Spot
 from assay.dialects.schema_fit import Shape, fit
 from json_strategies import values

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 
 from assay.dialects.reading import read_cases, validate
 from assay.dialects.test_set import SCHEMA, TestSetDialect
-from assay.errors import DatasetInvalid, Level, Problem
+from assay.errors import Conflict, DatasetInvalid, Level, Problem
 from assay.model.case import Case, Fact, PlanStep, Scenario, Script, SingleTurn, World
 from assay.model.expectation import (
     ArgumentMode,
@@ -445,6 +445,44 @@ test_sets = st.fixed_dictionaries(
     {"items": st.lists(entries, min_size=1, max_size=3, unique_by=lambda one: one["item_id"])},
     optional={"test_set_id": texts, "version": st.integers(1, 9), "description": st.none() | texts, "odd": values},
 )
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(test_sets)
+def test_a_file_that_was_found_valid_gives_the_same_cases_when_it_is_read_again(
+    tmp_path: Path, test_set: dict[str, Any]
+) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(test_set), encoding="utf-8-sig")
+    slowly = [found for found in DIALECT.read_watched(path) if isinstance(found, Case)]
+    assert list(DIALECT.read_again(path, lambda _: None)) == slowly
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"items": 1}',
+        '{"items": [1]}',
+        '{"items": [{}]}',
+        '{"items": [{"item_id": "a", "type": "scenario", "inputs": {}}]}',
+        '{"items": [{"item_id": "a", "type": "single_turn", "inputs": {"message": "Hi"}, "expected": 3}]}',
+        '{"items": [{"item_id": "a", "type": "single_turn", "inputs": {"message": "Hi"}}, null]}',
+    ],
+)
+def test_a_file_that_was_spoiled_after_it_was_found_valid_is_told_apart(tmp_path: Path, text: str) -> None:
+    path = a_file(tmp_path, entry())
+    report = validate(path, DIALECT)
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(Conflict, match="changed while it was being read"):
+        list(read_cases(path, DIALECT, report))
+
+
+def test_a_number_too_large_for_the_quick_decoder_is_read_again_all_the_same(tmp_path: Path) -> None:
+    path = a_file(tmp_path, entry(inputs={"message": "Hi", "state": {"big": 10**400}}))
+    assert [case.state for case in read_cases(path, DIALECT)] == [{"big": 10**400}]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

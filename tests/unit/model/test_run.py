@@ -78,6 +78,8 @@ def test_the_states_of_a_run_have_the_names_that_are_stored() -> None:
         "failed",
         "interrupted",
         "out_of_budget",
+        "paused",
+        "cancelled",
     ]
 
 

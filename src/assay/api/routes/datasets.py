@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query, Request
 from msgspec import to_builtins
 from starlette.responses import Response
 
-from assay.api.access import Caller, Hosted, Reader, Writer
+from assay.api.access import Hosted, Reader, Writer
 from assay.api.errors import Answer, Refused
 from assay.api.idempotency import new_id
 from assay.api.paging import PAGE_HEADERS, Cursor, Limit, number_in, page, place_in
@@ -20,6 +20,7 @@ from assay.model.case import Case
 from assay.model.document import Document, DocumentKind
 from assay.reports.figures import utc
 from assay.reports.result_wire import input_kind, input_shape
+from assay.services.hosting.callers import Caller
 from assay.services.hosting.host import Host
 from assay.services.hosting.uploads import Upload, cases_of, draft_of, with_case, without_case
 from assay.store.service.cases import address

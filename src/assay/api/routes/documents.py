@@ -8,7 +8,7 @@ from msgspec import Struct
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from assay.api.access import Caller, Hosted, Reader, Writer
+from assay.api.access import Hosted, Reader, Writer
 from assay.api.errors import Answer, Refused
 from assay.api.idempotency import new_id
 from assay.api.paging import PAGE_HEADERS, Cursor, Limit, number_in, page, place_in
@@ -17,6 +17,7 @@ from assay.api.wire.base import Key, Name, errors
 from assay.api.wire.test_sets import DifferenceShape
 from assay.model.document import Document, DocumentKind
 from assay.services.hosting import library
+from assay.services.hosting.callers import Caller
 from assay.services.hosting.differences import differences
 from assay.services.hosting.shapes import body_of, whole
 from assay.store.service.documents import Listing, cursor

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Query, Request
 from pydantic import ConfigDict, Field
 from starlette.responses import Response, StreamingResponse
 
-from assay.api.access import Caller, Hosted, Reader
+from assay.api.access import Hosted, Reader
 from assay.api.errors import Answer
 from assay.api.paging import PAGE_HEADERS, Cursor, Limit, page, place_in
 from assay.api.routes.runs import RunId, gallery_of
@@ -23,6 +23,7 @@ from assay.api.wire.runs import ResultShape
 from assay.errors import NotFound
 from assay.reports.wire import evaluation_result
 from assay.services.hosting.across import Filter, results_across
+from assay.services.hosting.callers import Caller
 from assay.services.hosting.host import Host
 from assay.services.hosting.viewing import Gallery
 

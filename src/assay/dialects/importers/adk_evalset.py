@@ -9,7 +9,7 @@ from typing import Any
 
 from assay.dialects.documents import Json
 from assay.dialects.importers.adk_shapes import expected_calls, public, text_of, told
-from assay.dialects.importers.base import HashIds, Options
+from assay.dialects.importers.base import HashIds, Options, WithOptions
 from assay.dialects.importers.loading import Loaded, is_list, listed, load, not_this
 from assay.dialects.importers.questions import PREFIX, Source, Turn, hashed, question, turn_of, turn_problems
 from assay.dialects.importers.raw_logs import RawLogs
@@ -24,16 +24,10 @@ _FORMS = "an object with `eval_cases`, or a list of named conversations (`name`,
 SOMEBODY = "A user of the agent."
 
 
-class AdkEvalSet:
+class AdkEvalSet(WithOptions):
     """JSON with `eval_cases`, or the older lists."""
 
     name = "adk-evalset"
-
-    def __init__(self, options: Options | None = None) -> None:
-        self._options = options or Options()
-
-    def chosen(self, options: Options) -> AdkEvalSet:
-        return AdkEvalSet(options)
 
     def detect(self, path: Path, head: bytes) -> bool:
         if not is_list(head):

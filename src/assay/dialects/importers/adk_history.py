@@ -12,7 +12,7 @@ from assay.dialects.documents import Json
 from assay.dialects.importers.adk_recordings import Conversation, Recordings, declarations, moment
 from assay.dialects.importers.adk_shapes import events_of_invocation, expected_calls, text_of, told
 from assay.dialects.importers.adk_tools import declared_in
-from assay.dialects.importers.base import Options, skipped
+from assay.dialects.importers.base import Options, WithOptions, skipped
 from assay.dialects.importers.loading import Loaded, listed, load, not_this
 from assay.dialects.json_places import Spot, head_keys
 from assay.dialects.reference_data import reference_document
@@ -30,16 +30,10 @@ _LISTS = ("eval_case_results", "evalCaseResults")
 _EPOCH = re.compile(r"_(?P<at>\d{9,}(?:\.\d+)?)\.evalset_result\.json$")
 
 
-class AdkHistory:
+class AdkHistory(WithOptions):
     """`.evalset_result.json` files."""
 
     name = "adk-history"
-
-    def __init__(self, options: Options | None = None) -> None:
-        self._options = options or Options()
-
-    def chosen(self, options: Options) -> AdkHistory:
-        return AdkHistory(options)
 
     def files(self, folder: Path) -> list[Path]:
         """The histories of an agent's folder, oldest first; with the run `latest`, the newest alone."""

@@ -10,7 +10,7 @@ from assay.dialects.documents import Json
 from assay.dialects.importers.adk_recordings import Conversation, Recordings, declarations
 from assay.dialects.importers.adk_shapes import text_of, told
 from assay.dialects.importers.adk_tools import declared_in
-from assay.dialects.importers.base import Options, skipped
+from assay.dialects.importers.base import WithOptions, skipped
 from assay.dialects.importers.loading import load, not_this
 from assay.dialects.json_places import Spot, head_keys
 from assay.dialects.simulation_talk import objects_in
@@ -20,16 +20,10 @@ from assay.model.case import Case
 _WANTED = "an ADK session (an object with `id` and a list `events`)"
 
 
-class AdkSession:
+class AdkSession(WithOptions):
     """`.session.json` files."""
 
     name = "adk-session"
-
-    def __init__(self, options: Options | None = None) -> None:
-        self._options = options or Options()
-
-    def chosen(self, options: Options) -> AdkSession:
-        return AdkSession(options)
 
     def detect(self, path: Path, head: bytes) -> bool:
         keys = set(head_keys(head))

@@ -10,10 +10,9 @@ from typing import Any
 from msgspec import Struct
 
 from assay.dialects.documents import Json
-from assay.dialects.explain_cases import FAILED, LABELS
+from assay.dialects.explain_cases import FAILED, LABELS, MUTATIONS
 from assay.dialects.explain_schema import AGENTS, PAYLOADS, TOPIC_FAMILIES
-from assay.dialects.extras import KEY as UNKNOWN
-from assay.dialects.importers.base import Options, skipped, text_hash
+from assay.dialects.importers.base import WithOptions, skipped, text_hash
 from assay.dialects.importers.loading import load, not_this
 from assay.dialects.importers.mutations import BANDS, Worse, worsened
 from assay.dialects.json_places import Spot
@@ -42,16 +41,10 @@ class Session(Struct, frozen=True, kw_only=True):
     tools: tuple[Tool, ...] | None
 
 
-class AgentSessions:
+class AgentSessions(WithOptions):
     """JSON of one recorded session."""
 
     name = "agent-session"
-
-    def __init__(self, options: Options | None = None) -> None:
-        self._options = options or Options()
-
-    def chosen(self, options: Options) -> AgentSessions:
-        return AgentSessions(options)
 
     def detect(self, path: Path, head: bytes) -> bool:
         if not head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
@@ -116,7 +109,7 @@ class AgentSessions:
             world=World.EXPLAIN,
             profile=self._options.metadata.get("threshold_profile", profile),
             labels={name: (labels | names | {"quality_band": band})[name] for name in LABELS if name in labels},
-            metadata={UNKNOWN: {"/mutations": list(made.mutations)}},
+            metadata={MUTATIONS: list(made.mutations)},
             tools=session.tools,
             recorded=Transcript(answer=made.text, messages=(*calls, Message(role=Role.ASSISTANT, content=made.text))),
         )

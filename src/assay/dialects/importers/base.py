@@ -5,11 +5,10 @@ An importer that has options has `chosen(options)`; one that finds its files in 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Protocol, Self, runtime_checkable
 
 import msgspec
 from msgspec import Struct, field
@@ -18,12 +17,14 @@ from assay.dialects.base import Importer
 from assay.dialects.json_places import Spot
 from assay.errors import Problem
 
+_encode = msgspec.json.Encoder().encode
 SKIPPED = "skipped-case"
 """The code of the warning that says that, and why, something in the file became no case."""
 
 
 class Options(Struct, frozen=True, kw_only=True):
-    """What a user may say about a source. `since` is in seconds of the epoch; `runs` are names of runs or parts."""
+    """What a user may say about a source. `since` is in seconds of the epoch; `runs` are names of runs or parts; `to`
+    is the format that it is read for."""
 
     agent: str = ""
     prefix: str = ""
@@ -32,6 +33,7 @@ class Options(Struct, frozen=True, kw_only=True):
     since: float | None = None
     runs: tuple[str, ...] = ()
     agent_folder: Path | None = None
+    to: str = ""
 
 
 @runtime_checkable
@@ -39,6 +41,16 @@ class Choosing(Protocol):
     """An importer that reads differently by options."""
 
     def chosen(self, options: Options) -> Importer: ...
+
+
+class WithOptions:
+    """The small base of an importer that has options: it is made with them."""
+
+    def __init__(self, options: Options | None = None) -> None:
+        self._options = options or Options()
+
+    def chosen(self, options: Options) -> Self:
+        return type(self)(options)
 
 
 @runtime_checkable
@@ -54,18 +66,17 @@ class HashIds:
 
     def __init__(self, prefix: str, mark: str = "_") -> None:
         self._prefix = f"{prefix}{mark}"
-        self._seen: Counter[str] = Counter()
+        self._seen: dict[str, int] = {}
 
     def of(self, *texts: str) -> str:
         digest = text_hash(texts)
-        self._seen[digest] += 1
-        count = self._seen[digest]
+        count = self._seen[digest] = self._seen.get(digest, 0) + 1
         return f"{self._prefix}{digest}" if count == 1 else f"{self._prefix}{digest}-{count}"
 
 
 def text_hash(texts: Sequence[str]) -> str:
     """Twelve hexadecimal digits."""
-    return sha256(msgspec.json.encode(texts)).hexdigest()[:12]
+    return sha256(_encode(texts)).hexdigest()[:12]
 
 
 def skipped(spot: Spot, why: str, hint: str = "") -> Problem:

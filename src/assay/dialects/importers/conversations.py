@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from assay.dialects.golden import labels
+from assay.dialects.golden_schema import labels
 from assay.dialects.importers.base import text_hash
 from assay.dialects.importers.chat_messages import messages_of
 from assay.dialects.importers.chat_shapes import ASSISTANT, USER, Said, read_talk, tools_in

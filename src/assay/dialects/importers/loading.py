@@ -54,20 +54,20 @@ def is_list(head: bytes) -> bool:
 
 def objects(path: Path, watch: Watch | None = None) -> Iterator[tuple[Spot, Row | Problem]]:
     """The objects of a JSON list, or of JSON lines."""
-    if is_list(_first(path)):
-        yield from _objects_of_list(load(path, watch))
+    if is_list(first_bytes(path)):
+        yield from objects_of_list(load(path, watch))
         return
     for number, found in read_objects(split_lines(path, watch), str(path)):
         yield Spot(str(path), number), found
 
 
-def _objects_of_list(loaded: Loaded) -> Iterator[tuple[Spot, Row | Problem]]:
+def objects_of_list(loaded: Loaded) -> Iterator[tuple[Spot, Row | Problem]]:
     yield from ((loaded.spot, problem) for problem in loaded.problems)
     for spot, element in listed(loaded):
         yield spot, element if isinstance(element, dict) else not_an_object(element, spot)
 
 
-def _first(path: Path) -> bytes:
+def first_bytes(path: Path) -> bytes:
     with opened(path) as file:
         return file.read(1 << 10)
 

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from assay.dialects.documents import Json
-from assay.dialects.golden import labels
+from assay.dialects.golden_schema import labels
 from assay.dialects.importers.base import HashIds, Options
 from assay.dialects.json_places import Spot
 from assay.dialects.problems import unknown_fields
@@ -116,6 +116,8 @@ def _expectations(turns: Sequence[Turn], source: Source, routed: str, agent: str
 
 def _reference(turns: Sequence[Turn]) -> Json:
     """What the golden world's own graders do not check; judged evals may map it."""
+    if len(turns) == 1 and not turns[0].others:
+        return {"expected_response": turns[0].reference} if turns[0].reference else {}
     told = [turn.reference for turn in turns]
     reference: Json = {}
     if told and told[-1]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from assay.dialects.documents import Json
-from assay.dialects.golden import labels
+from assay.dialects.golden_schema import labels
 from assay.dialects.importers.base import text_hash
 from assay.dialects.importers.span_talk import account_of
 from assay.dialects.json_places import Spot

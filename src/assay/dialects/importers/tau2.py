@@ -1,8 +1,8 @@
 """tau2-bench tasks: a simulated customer, the calls a good agent makes, and statements about what it says.
 docs/importers.md.
 
-`tau2` gives scenarios, for test sets; `tau2-golden` gives the same tasks as golden questions of one fixed message. What
-neither has a field for stays beside the case as the task says it.
+`tau2` gives scenarios, for test sets; `tau2-golden` gives the same tasks as golden questions of one fixed message, and
+is what reads them for a golden file. What neither has a field for stays beside the case as the task says it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from assay.dialects.documents import Json, UniqueIds
-from assay.dialects.golden import labels
+from assay.dialects.golden_schema import labels
+from assay.dialects.importers.base import Options
 from assay.dialects.importers.loading import is_list, listed, load, not_this
 from assay.dialects.importers.tau2_schema import TASK
 from assay.dialects.json_places import Spot
@@ -40,6 +41,10 @@ class Tau2Importer:
 
     def detect(self, path: Path, head: bytes) -> bool:
         return is_list(head) and b'"user_scenario"' in head
+
+    def chosen(self, options: Options) -> Tau2Importer:
+        """Golden files have no simulated user: for them, the tasks are read as questions."""
+        return Tau2GoldenImporter() if options.to == World.GOLDEN else self
 
     def read(self, path: Path) -> Iterator[Case | Problem]:
         return self.read_watched(path)
@@ -71,12 +76,15 @@ class Tau2Importer:
 
 
 class Tau2GoldenImporter(Tau2Importer):
-    """The same tasks as golden questions. A file is read so only where it is asked for by name."""
+    """The same tasks as golden questions, for golden files and where it is asked for by name."""
 
     name = "tau2-golden"
 
     def detect(self, path: Path, head: bytes) -> bool:
         return False
+
+    def chosen(self, options: Options) -> Tau2Importer:
+        return self
 
     def case(self, task: _Task) -> Case:
         metadata = {"source": "tau2", **({"domain": task.domain} if task.domain else {})}

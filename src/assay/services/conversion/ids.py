@@ -24,8 +24,9 @@ class Ids:
     def know(self, case: Case) -> None:
         self._known[case.id] = _content(case)
 
-    def unique(self, case: Case, source: Source) -> Case | None:
-        """The case under an id of its own; None: it is there already, word for word."""
+    def unique(self, case: Case, source: Source, *, repeats: bool) -> Case | None:
+        """The case under an id of its own; None: it is there already, word for word. `repeats`: the source tells
+        conversations, of which there may be several about one question."""
         if self._alone:
             return case
         if case.id not in self._known:
@@ -33,17 +34,16 @@ class Ids:
             return case
         if self._known[case.id] == _content(case):
             return None
-        if source.foreign or "repeat" in case.labels:
-            return self._numbered(case)
+        if source.foreign or repeats:
+            return self._numbered(case, repeats)
         message = f"the id {case.id!r} stands for another case in another source"
         hint = "ids must be unique: rename one, or convert the files apart"
         self.problems.append(Problem(code="duplicate-id", message=message, file=str(source.path), hint=hint))
         return None
 
-    def _numbered(self, case: Case) -> Case | None:
+    def _numbered(self, case: Case, repeats: bool) -> Case | None:
         """The next free number; conversations about the same question are its repeats."""
         question, number = question_of(case)
-        repeats = "repeat" in case.labels
         while True:
             number += 1
             id = f"{question}#{number}" if repeats else f"{question}-{number}"

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct, field, structs
 
 from assay.dialects.extras import KEY as UNKNOWN
-from assay.dialects.golden import FILE_FIELDS
+from assay.dialects.golden_schema import FILE_FIELDS
 from assay.dialects.test_set_writing import HEADER
 from assay.model.case import Case, Input, Scenario, Script, SingleTurn, World, opening
 from assay.model.expectation import (
@@ -112,6 +112,8 @@ def _free(case: Case, rest: Json) -> Json:
             del rest[key]
         return flat
     names = ("metadata", "question_metadata") if case.world == World.GOLDEN else ()
+    if case.recorded is None and rest.get("agent_name") == case.labels.get("agent"):
+        rest.pop("agent_name", None)  # the label says it
     return {key: value for name in names for key, value in dict(rest.pop(name, None) or {}).items()}
 
 

@@ -8,8 +8,6 @@ from typing import Any
 from assay.model.expectation import Expectation
 from assay.services.conversion.ledger import Pad
 
-RECORDING = {"session_id", "run_id", "base_url", "app_name", "agent_name", "user_id", "ADK_USER_ID", "USER"}
-
 
 def kind_name(expectation: Expectation) -> str:
     """`tool_calls`, `reference_answer` …"""

@@ -7,7 +7,7 @@ from functools import partial
 
 from assay.dialects.documents import Reason
 from assay.dialects.explain_cases import unwritable as explain_reasons
-from assay.dialects.golden import unwritable as golden_reasons
+from assay.dialects.golden_writing import unwritable as golden_reasons
 from assay.dialects.importers.base import Options
 from assay.dialects.legal_writing import unwritable as legal_reasons
 from assay.dialects.test_set_writing import unwritable as test_set_reasons
@@ -16,6 +16,7 @@ from assay.services.conversion.ledger import Fitted
 from assay.services.conversion.to_explain import to_explain
 from assay.services.conversion.to_golden import to_golden
 from assay.services.conversion.to_legal import to_legal
+from assay.services.conversion.to_simulation import to_simulation
 from assay.services.conversion.to_test_set import to_test_set
 
 Fit = Callable[[Case], Fitted]
@@ -33,7 +34,7 @@ def fit_for(target: str, options: Options, source: str) -> Fit:
         "explain": (explain_reasons, partial(to_explain, given_labels={**options.metadata, **agent})),
     }
     if target not in roads:
-        return Fitted  # a simulation file keeps what its columns cannot say in one of their own
+        return to_simulation
     reasons, fit = roads[target]
     return partial(_fitted, reasons, fit)
 

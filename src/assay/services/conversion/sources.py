@@ -1,17 +1,19 @@
-"""What is to be converted: files, who reads each, and what a first look at them found. Nothing goes on while one of
-them has a problem."""
+"""What is to be converted: files, and who reads each. A file is read once; what was found in it is known then, and
+nothing is kept of what was made of it while any of the files has a problem."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from assay.dialects.base import Importer
 from assay.dialects.finding import HEAD, expand, readable, spool
 from assay.dialects.importers.base import SKIPPED, Choosing, Options, Searching
-from assay.dialects.reading import FileReport, read_cases, validate
+from assay.dialects.importers.records import head_columns
+from assay.dialects.json_places import head_keys
+from assay.dialects.reading import FileReport, OnePass
 from assay.errors import DatasetInvalid, InputError, Problem
 from assay.kit import Kit
 from assay.model.case import Case
@@ -19,25 +21,32 @@ from assay.model.case import Case
 EMPTY = "empty-file"
 
 
-class Source(Struct, frozen=True, kw_only=True):
+class Source:
     """One file. `foreign`: an importer reads it, so its ids are ours."""
 
-    path: Path
-    reader: Importer
-    report: FileReport
-    foreign: bool
+    def __init__(self, path: Path, reader: Importer, *, foreign: bool) -> None:
+        self.path = path
+        self.reader = reader
+        self.foreign = foreign
+        self._reading = OnePass(path, reader)
 
     def cases(self) -> Iterator[Case]:
-        return read_cases(self.path, self.reader, self.report)
+        """Every case, up to the first problem; the file is read to its end in any case."""
+        return self._reading.cases()
+
+    def report(self) -> FileReport:
+        """What the reading found, once it is over."""
+        report = self._reading.report()
+        left_out = any(warning.code == SKIPPED for warning in report.warnings)
+        if left_out and [problem.code for problem in report.problems] == [EMPTY]:
+            # Everything in it was left out, and each time it was said why.
+            return structs.replace(report, problems=())
+        return report
 
 
 def sources(paths: Sequence[str], kit: Kit, name: str, options: Options, spooled: Path) -> list[Source]:
-    """Every file, or DatasetInvalid with the problems of all."""
-    found = [_source(path, kit, name, options) for path in _files(paths, kit, name, options, spooled)]
-    problems = [problem for source in found for problem in source.report.problems]
-    if problems:
-        raise DatasetInvalid(", ".join(str(source.path) for source in found), problems)
-    return found
+    """Every file, with its reader."""
+    return [_source(path, kit, name, options) for path in _files(paths, kit, name, options, spooled)]
 
 
 def _files(paths: Sequence[str], kit: Kit, name: str, options: Options, spooled: Path) -> Iterator[Path]:
@@ -67,12 +76,7 @@ def _reader(kit: Kit, name: str, options: Options) -> Importer:
 
 def _source(path: Path, kit: Kit, name: str, options: Options) -> Source:
     reader = _reader(kit, name or recognised(path, kit), options)
-    report = validate(path, reader)
-    left_out = any(warning.code == SKIPPED for warning in report.warnings)
-    if left_out and [problem.code for problem in report.problems] == [EMPTY]:
-        # Everything in it was left out, and each time it was said why.
-        report = structs.replace(report, problems=())
-    return Source(path=path, reader=reader, report=report, foreign=reader.name in kit.importers)
+    return Source(path, reader, foreign=reader.name in kit.importers)
 
 
 def recognised(path: Path, kit: Kit) -> str:
@@ -88,4 +92,11 @@ def recognised(path: Path, kit: Kit) -> str:
         if fitting:
             raise InputError(f"{path}: may be any of {', '.join(fitting)}; name one with --from")
     known = ", ".join([*kit.dialects.names(), *kit.importers.names()])
-    raise InputError(f"{path}: not recognised; name what it is with --from (known: {known})")
+    raise InputError(f"{path}: not recognised{_shown(path, head)}; name what it is with --from (known: {known})")
+
+
+def _shown(path: Path, head: bytes) -> str:
+    """What the file was judged by: the fields of its first record, where it has any."""
+    fields = sorted(head_columns(path, head)) or head_keys(head)
+    listed = ", ".join(f"`{field}`" for field in fields[:8]) + (" …" if len(fields) > 8 else "")
+    return f": no format begins with the fields {listed}" if fields else ""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from msgspec import structs
 
-from assay.dialects.explain_cases import FAILED, LABELS, PAYLOAD_NAMES
+from assay.dialects.explain_cases import FAILED, LABELS, MUTATIONS, PAYLOAD_NAMES
 from assay.dialects.explain_schema import DEFAULT_EVALS, PAYLOADS
 from assay.dialects.extras import KEY as UNKNOWN
 from assay.dialects.importers.base import text_hash
@@ -35,7 +35,8 @@ def to_explain(case: Case, given_labels: Mapping[str, str]) -> Fitted:
             pad.lost(f"metadata.{key}")
     for key in given.reference:
         pad.lost(f"reference_data.{key}")
-    lose_rest(given.rest, pad, (UNKNOWN, PAYLOAD_NAMES) if case.world == World.EXPLAIN else ())
+    kept = (UNKNOWN, PAYLOAD_NAMES, MUTATIONS) if case.world == World.EXPLAIN else ()
+    lose_rest(given.rest, pad, kept)
     for name in ("name", "tags", "state"):
         if getattr(plain, name):
             pad.lost(name)
@@ -53,7 +54,7 @@ def to_explain(case: Case, given_labels: Mapping[str, str]) -> Fitted:
             tools=tools,
             recorded=_recorded(plain.recorded, pad),
             labels=labels,
-            metadata={},
+            metadata={key: given.rest[key] for key in kept if key in given.rest},
         )
     )
 

@@ -3,12 +3,13 @@ their own, where judged evals can map them; the rest of the case in `metadata.as
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import msgspec
 from msgspec import structs
 
-from assay.dialects.golden import FILE_FIELDS, labels
+from assay.dialects.golden_schema import FILE_FIELDS, labels
 from assay.model.case import Case, World
 from assay.model.expectation import AgentsInvolved, Expectation, FinalState, ToolCalls, Trajectory
 from assay.services.conversion.inputs import as_turns, with_options
@@ -23,7 +24,8 @@ NATIVE = (ToolCalls, Trajectory, FinalState, AgentsInvolved)
 def to_golden(case: Case) -> Fitted:
     pad, given = Pad(), neutral(case)
     plain = given.case
-    expectations, reference = _expectations(plain.expectations, dict(given.reference), pad)
+    told = case.metadata.get("reference_data", {})
+    expectations, reference = _expectations(plain.expectations, dict(given.reference), told.keys(), pad)
     metadata = _metadata(given, pad)
     rest = {key: given.rest[key] for key in ("updated_datetime",) if key in given.rest}
     lose_rest(given.rest, pad, ("updated_datetime",))
@@ -52,7 +54,10 @@ def to_golden(case: Case) -> Fitted:
     )
 
 
-def _expectations(given: tuple[Expectation, ...], reference: Json, pad: Pad) -> tuple[tuple[Expectation, ...], Json]:
+def _expectations(
+    given: tuple[Expectation, ...], reference: Json, before: Collection[str], pad: Pad
+) -> tuple[tuple[Expectation, ...], Json]:
+    """`before` are the references that the case told by keys of its own already."""
     native: dict[type, Expectation] = {}
     for expectation in given:
         kind, name = type(expectation), f"expectations.{kind_name(expectation)}"
@@ -66,7 +71,8 @@ def _expectations(given: tuple[Expectation, ...], reference: Json, pad: Pad) -> 
             pad.lost(name, "its place in reference_data is taken")
         else:
             reference |= told
-            pad.changed(name, "kept in reference_data; no grader of the golden world checks it by itself")
+            if not all(key in before for key in told):
+                pad.changed(name, "kept in reference_data; no grader of the golden world checks it by itself")
     return tuple(native[kind] for kind in NATIVE if kind in native), reference
 
 

@@ -5,26 +5,25 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from uuid import uuid4
 
 from msgspec import Struct
 
-from assay.errors import AssayError, ConfigInvalid, InputError, NotFound
+from assay.errors import AssayError, ConfigInvalid, Conflict, InputError, NotFound, Unreachable
 from assay.model.job import Job, Task, Wish
+from assay.model.result import Result
 from assay.model.run import Run, RunState
 from assay.model.verdict import Verdict
 from assay.services.hosting.host import Host
-from assay.services.running import left_out
+from assay.services.running import is_left_out, left_out
 from assay.services.runs import carry_out
 from assay.store.lease import this_process
+from assay.store.service.queue import MOST_TRIES
 
 BEAT_SECONDS = 5.0
 LOOK_SECONDS = 1.0
-MOST_TRIES = 5
-"""How often a run is taken up that brings its worker down."""
-
 PATIENCE = 120
 """How often a worker tries to write down the end of a run while the database is away."""
 
@@ -82,8 +81,9 @@ class Worker:
 
     async def _carry(self, job: Job, owner: str) -> None:
         """Work on a run until it ends, is stopped, or is somebody else's."""
-        working = asyncio.create_task(self._work_on(job, owner))
-        beating = asyncio.create_task(self._beat(job.run_id, owner, working))
+        got_on = asyncio.Event()
+        working = asyncio.create_task(self._work_on(job, owner, got_on))
+        beating = asyncio.create_task(self._beat(job.run_id, owner, working, got_on))
         try:
             await asyncio.wait({working, beating}, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -114,20 +114,25 @@ class Worker:
 
     async def _broke(self, job: Job, owner: str, broken: BaseException) -> None:
         """A run that cannot be carried out has failed, with the reason; what is our own fault is tried again first."""
-        queue = self._host.store.queue
+        store, away = self._host.store, isinstance(broken, Unreachable)
         refused = isinstance(broken, AssayError)
         log.error("run broke: %s", broken, extra={"run_id": job.run_id}, exc_info=None if refused else broken)
-        if not refused and job.tries + 1 < MOST_TRIES:
-            await _stored(lambda: queue.give_back(job.run_id, owner))
+        if away or (not refused and job.tries + 1 < MOST_TRIES):
+            await _stored(lambda: store.queue.give_back(job.run_id, owner, tried=not away))
             return
         said = str(broken) if refused else "the service broke while it worked on this run; its log says how"
-        await _stored(lambda: self._host.store.set_state(job.run_id, RunState.FAILED, error=said))
+        await _stored(lambda: store.set_state(job.run_id, RunState.FAILED, error=said, owner=owner))
 
-    async def _work_on(self, job: Job, owner: str) -> None:
+    async def _work_on(self, job: Job, owner: str, got_on: asyncio.Event) -> None:
         store = self._host.store
         run = await store.run(job.run_id)
         again = await self._positions(job.task, run)
-        await carry_out(self._host.work, store, run, owner, again, lambda _: lambda _: None)
+
+        def note(saved: Sequence[Result]) -> None:
+            if not got_on.is_set() and any(_is_done(job.task, result) for result in saved):
+                got_on.set()
+
+        await carry_out(self._host.work, store, run, owner, again, lambda _: note)
 
     async def _positions(self, task: Task, run: Run) -> set[int]:
         """The attempts to make again: those that errored, or those that the budget did not reach."""
@@ -135,18 +140,34 @@ class Worker:
             return set(await self._host.store.positions(run.id, Verdict.ERRORED))
         return await left_out(self._host.store, run)
 
-    async def _beat(self, run_id: str, owner: str, working: asyncio.Task[None]) -> Wish | None:
-        """Until somebody wishes something, or the run is not ours any more (None)."""
+    async def _beat(self, run_id: str, owner: str, working: asyncio.Task[None], got_on: asyncio.Event) -> Wish | None:
+        """Until somebody wishes something, or the run is not ours any more (None). That it got on is said at once."""
+        told = False
         while not working.done():
-            await asyncio.sleep(self._pace.beat)
+            await (asyncio.sleep(self._pace.beat) if told else _either(got_on, self._pace.beat))
+            news = got_on.is_set() and not told
             try:
-                wish = await self._host.store.queue.beat(run_id, owner)
+                wish = await self._host.store.queue.beat(run_id, owner, got_on=news)
             except InputError as error:
                 log.error("the run's heartbeat cannot be stored: %s", error, extra={"run_id": run_id})
+                await asyncio.sleep(self._pace.look)
                 continue
+            told = told or news
             if wish is not Wish.NONE:
                 return wish
         return Wish.NONE
+
+
+async def _either(event: asyncio.Event, seconds: float) -> None:
+    with suppress(TimeoutError):
+        await asyncio.wait_for(event.wait(), seconds)
+
+
+def _is_done(task: Task, result: Result) -> bool:
+    """Whether nobody will try this case again when the run is taken up once more."""
+    if task is Task.RETRY:
+        return result.verdict is not Verdict.ERRORED
+    return not is_left_out(result)
 
 
 async def _stored(do: Callable[[], Awaitable[object]]) -> None:
@@ -155,7 +176,7 @@ async def _stored(do: Callable[[], Awaitable[object]]) -> None:
         try:
             await do()
             return
-        except NotFound as error:
+        except (NotFound, Conflict) as error:
             log.warning("%s", error)
             return
         except ConfigInvalid as error:

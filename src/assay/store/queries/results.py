@@ -60,10 +60,15 @@ def by_ids(connection: Connection, result_ids: Sequence[str]) -> list[tuple[str,
     return found
 
 
-def positions(connection: Connection, run_id: str, verdict: Verdict | None) -> list[int]:
+def positions(
+    connection: Connection, run_id: str, verdict: Verdict | None, near: tuple[int, int] | None = None
+) -> list[int]:
+    """Those that have a result; `near`: only from here to there, both counted."""
     statement = select(results.c.position).where(results.c.run_id == run_id).order_by(results.c.position)
     if verdict is not None:
         statement = statement.where(results.c.verdict == verdict.value)
+    if near is not None:
+        statement = statement.where(results.c.position.between(*near))
     return list(connection.scalars(statement))
 
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 from sqlalchemy import Connection, Select, Text, delete, insert, select, tuple_, update
 from sqlalchemy.exc import IntegrityError
 
-from assay.errors import Conflict, InputError, NotFound
+from assay.errors import Conflict, NotFound
 from assay.model.result import FORMAT
 from assay.model.run import Counts, Run, RunState, Spent
 from assay.model.verdict import Verdict
@@ -21,6 +21,7 @@ from assay.model.within import Within
 from assay.store.bodies import encode, read_pins
 from assay.store.lease import held, stale
 from assay.store.schema import Moment, as_text, runs, scores
+from assay.store.service.places import read_place
 
 LATEST = "latest"
 SHORTEST_PREFIX = 4
@@ -58,10 +59,15 @@ def create(connection: Connection, run: Run) -> None:
         raise Conflict(f"there is a run {run.id} already") from error
 
 
-def change(connection: Connection, run_id: str, changes: dict[str, Any]) -> None:
-    changed = connection.execute(update(runs).where(runs.c.id == run_id).values(changes))
-    if not changed.rowcount:
-        raise NotFound(f"there is no run {run_id}")
+def change(connection: Connection, run_id: str, changes: dict[str, Any], owner: str = "") -> None:
+    """Where an owner is named, only while the run is theirs: whoever lost it must not speak for it any more."""
+    wanted = update(runs).where(runs.c.id == run_id)
+    ours = wanted.where(runs.c.owner == owner) if owner else wanted
+    if connection.execute(ours.values(changes)).rowcount:
+        return
+    if connection.execute(select(runs.c.id).where(runs.c.id == run_id)).first() is None:
+        raise NotFound(f"there is no run {run_id}; it may have been deleted")
+    raise Conflict(f"run {run_id} was taken over by another process")
 
 
 def remove(connection: Connection, run_id: str) -> None:
@@ -132,8 +138,7 @@ def several(connection: Connection, wanted: Wanted, now: datetime) -> list[Run]:
 def _page(wanted: Wanted, before: str | None) -> Select[Any]:
     statement = select(runs).order_by(*newest_first).limit(wanted.limit)
     if before is not None:
-        created_at, _, run_id = before.partition("~")
-        last = tuple_(_moment(created_at), run_id, types=[Moment(), Text()])
+        last = tuple_(*read_place(before), types=[Moment(), Text()])
         statement = statement.where(tuple_(runs.c.created_at, runs.c.id) < last)
     if wanted.agent_id is not None:
         statement = statement.where(runs.c.agent_id == wanted.agent_id)
@@ -221,10 +226,3 @@ def _run(found: Any, now: datetime) -> Run:
         spent=None if found.spent is None else msgspec.json.decode(found.spent, type=Spent),
         organization_id=found.organization_id,
     )
-
-
-def _moment(text: str) -> datetime:
-    try:
-        return msgspec.convert(text, datetime)
-    except msgspec.ValidationError:
-        raise InputError(f"{text!r} is not a place in a list of runs") from None

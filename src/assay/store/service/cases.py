@@ -1,4 +1,4 @@
-"""Where the cases of uploaded datasets stand, so that one is found by its id alone. Only the newest versions are noted."""
+"""Where the cases of uploaded datasets stand, so that one is found by its id alone. Only newest versions are noted."""
 
 from __future__ import annotations
 

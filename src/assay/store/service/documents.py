@@ -133,7 +133,7 @@ def _labels(connection: Connection, statement: Select[Any]) -> dict[str, str]:
 
 
 def _one(kind: DocumentKind, key: str, within: Within) -> Select[Any]:
-    """Where several organisations have one by this id, and the caller sees them all: what belongs to none comes first."""
+    """Where several organisations have one by this id and the caller sees them all, what is nobody's comes first."""
     wanted = select(documents).where(documents.c.kind == kind.value, documents.c.id == key)
     return _seen(wanted.order_by(documents.c.organization_id), within)
 

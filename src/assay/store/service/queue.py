@@ -18,9 +18,17 @@ from assay.store.lease import held
 from assay.store.queries import runs as run_queries
 from assay.store.schema import runs
 from assay.store.service_schema import jobs
+from assay.store.summary import settle
 
 ENDED = (RunState.COMPLETED.value, RunState.FAILED.value, RunState.OUT_OF_BUDGET.value)
 CLAIM_LOCK = 1
+MOST_TRIES = 5
+"""How often a run is taken up that brings its worker down before anything of it is finished."""
+BRINGS_DOWN = (
+    "whoever worked on this run went down, {} times in a row, before anything more of it was finished; "
+    "the worker's log may say why, and resuming the run tries again"
+)
+TASKS = [task.value for task in Task]
 STATES = {Wish.PAUSE: RunState.PAUSED, Wish.CANCEL: RunState.CANCELLED}
 
 
@@ -43,22 +51,23 @@ class Queue:
         """Take the run that has waited longest and whose agent is not busy enough already; None when there is none."""
         return await self._database.write(_claim, owner, (per_agent, overall), self._clock())
 
-    async def reclaim(self, process: str, working: Collection[str] = ()) -> list[str]:
+    async def reclaim(self, process: str, working: Collection[str] = (), most: int = MOST_TRIES) -> list[str]:
         """Put back what nobody works on any more: their process was killed, or not heard of for too long. Of what this
-        `process` took, only the owners in `working` are at it."""
-        return await self._database.write(_reclaim, (process, frozenset(working)), self._clock())
+        `process` took, only the owners in `working` are at it. What brought its workers down so often has failed."""
+        return await self._database.write(_reclaim, (process, frozenset(working)), most, self._clock())
 
-    async def beat(self, run_id: str, owner: str) -> Wish | None:
-        """Say that we are still at it, and hear what is wished; None: somebody else has it now, so leave it alone."""
-        return await self._database.write(_beat, run_id, owner, self._clock())
+    async def beat(self, run_id: str, owner: str, *, got_on: bool = False) -> Wish | None:
+        """Say that we are still at it, and hear what is wished; None: somebody else has it now, so leave it alone.
+        `got_on`: something of it was finished, so that it may be taken up as often again."""
+        return await self._database.write(_beat, run_id, owner, got_on, self._clock())
 
     async def finish(self, run_id: str, owner: str, wish: Wish) -> None:
         """Let go of it, as was wished. A run that ends is done by itself."""
         await self._database.write(_finish, run_id, owner, wish)
 
-    async def give_back(self, run_id: str, owner: str) -> None:
-        """Put it back, because this worker is stopping."""
-        await self._database.write(_give_back, run_id, owner)
+    async def give_back(self, run_id: str, owner: str, *, tried: bool = False) -> None:
+        """Put it back: because this worker is stopping, or because it `tried`, and broke."""
+        await self._database.write(_give_back, run_id, owner, tried)
 
     async def wish(self, run_id: str, wish: Wish) -> RunState:
         """Ask for a pause or an end. A run that nobody works on is stopped at once; the state it is in now."""
@@ -117,7 +126,9 @@ def _claim(connection: Connection, owner: str, most: tuple[int, int], now: datet
     if sum(busy.values()) >= overall:
         return None
     full = [agent for agent, number in busy.items() if agent and number >= per_agent]
-    waiting = select(jobs).where(jobs.c.state == JobState.QUEUED.value, jobs.c.agent_id.not_in(full))
+    # What a newer Assay has queued is left to workers who know what to do with it.
+    known = (jobs.c.state == JobState.QUEUED.value, jobs.c.task.in_(TASKS))
+    waiting = select(jobs).where(*known, jobs.c.agent_id.not_in(full))
     oldest = waiting.order_by(jobs.c.queued_at, jobs.c.run_id).limit(1)
     # Another worker's hands are already on the ones that are locked.
     found = connection.execute(oldest.with_for_update(skip_locked=True)).first()
@@ -134,19 +145,28 @@ def _busy() -> Select[tuple[str, int]]:
     return select(jobs.c.agent_id, func.count()).where(running).group_by(jobs.c.agent_id)
 
 
-def _reclaim(connection: Connection, ours: tuple[str, frozenset[str]], now: datetime) -> list[str]:
+def _reclaim(connection: Connection, ours: tuple[str, frozenset[str]], most: int, now: datetime) -> list[str]:
     """Few runs are worked on at a time: each is looked at."""
-    known = (jobs.c.run_id, jobs.c.wish, runs.c.owner, runs.c.heartbeat_at, runs.c.state)
+    known = (jobs.c.run_id, jobs.c.wish, jobs.c.tries, runs.c.owner, runs.c.heartbeat_at, runs.c.state)
     worked_on = select(*known).join(runs, runs.c.id == jobs.c.run_id).where(jobs.c.state == JobState.RUNNING.value)
     # Held until we are done, so that nobody else puts it back, too, when it has been taken again. Whoever holds it now
     # is at work on it.
     held_here = worked_on.with_for_update(skip_locked=True)
     lost = [each for each in connection.execute(held_here) if _is_lost(each, ours, now)]
     for each in lost:
-        # Its worker was killed after the run had ended, and before it could say so here.
-        after = JobState.DONE if each.state in ENDED else JobState.QUEUED
-        _stop(connection, each.run_id, Wish(each.wish), {"state": after.value})
+        wish, ended = Wish(each.wish), each.state in ENDED
+        if wish is Wish.NONE and not ended and each.tries >= most:
+            _fail(connection, each.run_id, BRINGS_DOWN.format(each.tries))
+        else:
+            # It may have ended, and its worker was killed before it could say so here.
+            _stop(connection, each.run_id, wish, {"state": (JobState.DONE if ended else JobState.QUEUED).value})
     return [each.run_id for each in lost]
+
+
+def _fail(connection: Connection, run_id: str, error: str) -> None:
+    run_queries.change(connection, run_id, {"state": RunState.FAILED.value, "owner": None, "error": error})
+    settle(connection, run_id)
+    end(connection, run_id)
 
 
 def _is_lost(found: Any, ours: tuple[str, frozenset[str]], now: datetime) -> bool:
@@ -167,12 +187,14 @@ def _stop(connection: Connection, run_id: str, wish: Wish, otherwise: dict[str, 
     run_queries.change(connection, run_id, {"owner": None, "state": STATES[wish].value})
 
 
-def _beat(connection: Connection, run_id: str, owner: str, now: datetime) -> Wish | None:
+def _beat(connection: Connection, run_id: str, owner: str, got_on: bool, now: datetime) -> Wish | None:
     ours = update(runs).where(runs.c.id == run_id, runs.c.owner == owner).values(heartbeat_at=now)
     if not connection.execute(ours).rowcount:
         # We may have let go of it just now, at its end.
         ended = select(runs.c.id).where(runs.c.id == run_id, runs.c.owner.is_(None), runs.c.state.in_(ENDED))
         return None if connection.execute(ended).first() is None else Wish.NONE
+    if got_on:
+        _change(connection, run_id, {"tries": 1})
     return Wish(connection.scalar(select(jobs.c.wish).where(jobs.c.run_id == run_id)) or "")
 
 
@@ -187,9 +209,10 @@ def _finish(connection: Connection, run_id: str, owner: str, wish: Wish) -> None
         _stop(connection, run_id, wish, {"state": JobState.DONE.value})
 
 
-def _give_back(connection: Connection, run_id: str, owner: str) -> None:
+def _give_back(connection: Connection, run_id: str, owner: str, tried: bool) -> None:
     if _is_mine(connection, run_id, owner):
-        _stop(connection, run_id, Wish.NONE, {"state": JobState.QUEUED.value})
+        tries = jobs.c.tries if tried else jobs.c.tries - 1
+        _stop(connection, run_id, Wish.NONE, {"state": JobState.QUEUED.value, "tries": tries})
 
 
 def _is_mine(connection: Connection, run_id: str, owner: str) -> bool:
@@ -219,7 +242,7 @@ def _again(connection: Connection, run_id: str, task: Task, now: datetime) -> No
     if found.state in (JobState.QUEUED.value, JobState.RUNNING.value):
         raise Conflict(f"run {run_id} is {found.state}: wait for its end, or cancel it")
     queued = {"state": JobState.QUEUED.value, "task": task.value, "queued_at": now, "wish": Wish.NONE.value}
-    _change(connection, run_id, queued)
+    _change(connection, run_id, {**queued, "tries": 0})
     run_queries.change(connection, run_id, {"state": RunState.PENDING.value, "error": "", "completed_at": None})
 
 

@@ -10,10 +10,13 @@ from aiohttp import ClientConnectorError, ClientError, ClientSession, ClientTime
 from msgspec import Struct
 
 from assay.errors import TargetFailed, TargetTimedOut
+from assay.llm.gate import gated
+from assay.llm.guard import Guard, Unlisted
 from assay.llm.specs import is_loopback
 from assay.targets.adk.events import Event
 from assay.targets.adk.target import AdkSettings, Begun, no_such_app
 from assay.targets.blocks import Headers
+from assay.targets.http.wire import LISTING
 from assay.targets.secrets import Secrets
 
 CONNECT_SECONDS = 15.0
@@ -38,19 +41,20 @@ class AdkClient:
     Redirects are not followed: they would carry the headers to another host.
     """
 
-    def __init__(self, settings: AdkSettings, headers: Headers) -> None:
+    def __init__(self, settings: AdkSettings, headers: Headers, guard: Guard | None = None) -> None:
         self._settings = settings
         self._base = settings.url.rstrip("/")
         self._secrets = Secrets(headers.secrets)
         seconds = settings.turn_seconds
         self._http = ClientSession(
-            connector=TCPConnector(limit=0),
+            connector=TCPConnector(limit=0, **gated(guard)),
             cookie_jar=DummyCookieJar(),
             headers=headers.filled,
             timeout=ClientTimeout(
                 total=seconds, sock_connect=min(seconds, CONNECT_SECONDS), ceil_threshold=seconds + 1
             ),
-            trust_env=not is_loopback(settings.url),
+            # A proxy would connect where the guard cannot see it.
+            trust_env=guard is None and not is_loopback(settings.url),
         )
 
     async def close(self) -> None:
@@ -112,13 +116,18 @@ class AdkClient:
         except TimeoutError:
             failed: TargetFailed = TargetTimedOut(f"{self._base}: no answer in {self._settings.turn_seconds:g} s")
         except ClientConnectorError as error:
-            said = self._secrets.clean(str(error))
-            failed = TargetFailed(f"cannot reach {self._base}: {said}; is the server running (`adk api_server`)?")
+            failed = TargetFailed(self._unreached(error))
         except (ClientError, OSError) as error:
             said = self._secrets.clean(f"{type(error).__name__}: {error}")
             failed = TargetFailed(f"the connection to {self._base} broke: {said}")
         # Raised out here, so that aiohttp's errors, which hold the request's headers, are not in its context.
         raise failed
+
+    def _unreached(self, error: ClientConnectorError) -> str:
+        if isinstance(error.os_error, Unlisted):
+            return f"{self._base} may not be called: {error.os_error.strerror}; {LISTING}"
+        said = self._secrets.clean(str(error))
+        return f"cannot reach {self._base}: {said}; is the server running (`adk api_server`)?"
 
     async def _failure(self, what: str, answer: Answer) -> TargetFailed:
         """Servers blame a wrong app name in many ways, so the list of apps is asked."""

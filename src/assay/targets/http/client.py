@@ -27,8 +27,9 @@ from yarl import URL
 
 from assay.errors import TargetFailed, TargetTimedOut
 from assay.llm.exchange import CONNECT_SECONDS, Exchanged, Pool, Reading, TooLarge
+from assay.llm.guard import Unlisted
 from assay.llm.specs import is_loopback
-from assay.targets.http.wire import LARGEST, Fittings, Received, Request, Unreached
+from assay.targets.http.wire import LARGEST, LISTING, Fittings, Received, Request, Unreached
 
 KEEP_ALIVE_SECONDS = 4.0
 """Shorter than the five seconds after which common servers close idle connections: a request is never sent into one
@@ -47,9 +48,11 @@ class HttpClient:
 
     def __init__(self, environ: Mapping[str, str], fittings: Fittings | None = None) -> None:
         fit = fittings or Fittings()
-        self._pool = Pool(KEEP_ALIVE_SECONDS)
+        self._pool = Pool(KEEP_ALIVE_SECONDS, fit.guard)
         self._gate = asyncio.Semaphore(fit.max_connections) if fit.max_connections else None
-        self._proxies = {name.lower(): value for name, value in environ.items() if name.lower().endswith("_proxy")}
+        # A proxy would connect where the guard cannot see it.
+        asked = {} if fit.guard else environ
+        self._proxies = {name.lower(): value for name, value in asked.items() if name.lower().endswith("_proxy")}
         self._tries = fit.connect_tries
         self._clean = fit.clean
 
@@ -118,6 +121,8 @@ class _NothingSent(Unreached):
 
 def _failure(error: Exception, place: str) -> TargetFailed:
     match error:
+        case ClientConnectorError(os_error=Unlisted()):
+            return Unreached(f"{place} may not be called: {error.os_error.strerror}; {LISTING}")
         case InvalidURL():
             return TargetFailed(f"{place} is no address that can be asked")
         case ClientConnectorDNSError():

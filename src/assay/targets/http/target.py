@@ -5,19 +5,21 @@ from __future__ import annotations
 import asyncio
 import time
 from importlib import import_module
+from socket import SOCK_STREAM
 from typing import Any
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
 from assay.errors import TargetFailed
+from assay.llm.guard import Guard, Unlisted
 from assay.model.case import Case
 from assay.targets.answers.fields import found
 from assay.targets.base import Closing, Reply
 from assay.targets.conversations import Conversation
 from assay.targets.http.plan import CallPlan, HttpPlan, plan_of
 from assay.targets.http.reading import Reader
-from assay.targets.http.wire import Client, Cookies, Fittings, Received, Unreached
+from assay.targets.http.wire import LISTING, Client, Cookies, Fittings, Received, Unreached
 from assay.targets.making import Wish
 
 CLOSE_SECONDS = 10.0
@@ -67,7 +69,7 @@ class HttpTarget:
     async def check(self) -> str:
         """Whether somebody is there: the health address, else a connection."""
         if self._plan.health is None:
-            return await _connected(self._plan.call)
+            return await _connected(self._plan.call, self._wish.guard)
         client = self._new_client()
         begun = time.perf_counter()
         try:
@@ -84,6 +86,7 @@ class HttpTarget:
             max_connections=self._plan.max_connections,
             connect_tries=self._plan.connect_tries,
             clean=self._plan.secrets.clean,
+            guard=self._wish.guard,
         )
         client: Client = module.HttpClient(self._wish.environ, fittings)
         return client
@@ -152,7 +155,7 @@ class HttpSession:
         return await self._asked(text)
 
 
-async def _connected(plan: CallPlan) -> str:
+async def _connected(plan: CallPlan, guard: Guard | None) -> str:
     values: dict[str, Any] = dict.fromkeys(("message", "session_id", "case_id", "candidate", "context"), "")
     values |= {"turn": 1, "history": [], "messages": [], "state": {}}
     parts = urlsplit(plan.url.address(values))
@@ -160,7 +163,8 @@ async def _connected(plan: CallPlan) -> str:
     begun = time.perf_counter()
     try:
         async with asyncio.timeout(CHECK_SECONDS):
-            _, writer = await asyncio.open_connection(host, port)
+            place = host if guard is None else await _admitted(guard, host, port)
+            _, writer = await asyncio.open_connection(place, port)
     except TimeoutError:
         raise Unreached(f"cannot reach {host}:{port}: no connection in {CHECK_SECONDS:g} s") from None
     except OSError as error:
@@ -169,6 +173,15 @@ async def _connected(plan: CallPlan) -> str:
     writer.close()
     await writer.wait_closed()
     return f"{host}:{port} accepts connections (in {_milliseconds(begun)})"
+
+
+async def _admitted(guard: Guard, host: str, port: int) -> str:
+    """An address of the host that may be connected to."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=SOCK_STREAM)
+    fine = [str(place[0]) for *_, place in found if guard(host, str(place[0]), port)]
+    if not fine:
+        raise TargetFailed(f"{host}:{port} may not be called: {Unlisted().strerror}; {LISTING}")
+    return fine[0]
 
 
 def _milliseconds(begun: float) -> str:

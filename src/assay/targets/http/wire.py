@@ -12,9 +12,12 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from assay.errors import TargetFailed
+from assay.llm.guard import Guard
 
 LARGEST = 16 * 1024 * 1024
 """The largest body that is read, in bytes."""
+
+LISTING = "whoever runs the service can list it under `service.hosts`, or give it a name under `targets`"
 
 PHRASES = {status.value: status.phrase for status in HTTPStatus}
 
@@ -57,11 +60,12 @@ class Received(Struct, frozen=True, kw_only=True):
 
 
 class Fittings(Struct, frozen=True, kw_only=True):
-    """How a client behaves. `clean` takes secrets out of messages."""
+    """How a client behaves. `clean` takes secrets out of messages; `guard` says where connections may go."""
 
     max_connections: int | None = None
     connect_tries: int = 1
     clean: Callable[[str], str] = str
+    guard: Guard | None = None
 
 
 class Cookies(Protocol):

@@ -21,7 +21,7 @@ from assay.reports.inert import inert, one_line
 from assay.store.store import Store
 from assay.web.pages.run import address_of
 from assay.web.rendering import respond
-from assay.web.sharing import caller_of, host_of
+from assay.web.sharing import Page, caller_of, host_of
 
 
 class Piece(Struct, frozen=True):
@@ -224,3 +224,7 @@ async def neighbours(store: Store, run: Run, result: Result) -> Neighbours:
 
 def _called(result: Result) -> str:
     return " ".join(part for part in (inert(result.candidate), f"repeat {result.repeat}") if part)
+
+
+def routes() -> list[Page]:
+    return [Page("/runs/{run_id}/cases/{result_id}", show)]

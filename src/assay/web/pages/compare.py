@@ -15,7 +15,7 @@ from starlette.responses import Response
 from assay.errors import InputError
 from assay.model.run import Run
 from assay.web.rendering import respond
-from assay.web.sharing import caller_of, host_of
+from assay.web.sharing import Page, caller_of, host_of
 
 
 class ComparePage(Struct, frozen=True, kw_only=True):
@@ -61,3 +61,7 @@ async def show(request: Request) -> Response:
     told = import_module("assay.reports.html.comparing")
     found = await comparing.compared(store, comparing.Wanted(runs=(first.id, second.id)))
     return respond(request, "compare.html", compare_page(first, second, tuple(told.against(found))))
+
+
+def routes() -> list[Page]:
+    return [Page("/compare", show)]

@@ -25,7 +25,7 @@ from assay.services.gating import gated
 from assay.services.hosting import steering
 from assay.store.service.keys import Scope
 from assay.web.rendering import respond
-from assay.web.sharing import caller_of, gallery_of, host_of, place_in, place_of
+from assay.web.sharing import Page, caller_of, gallery_of, host_of, place_in, place_of
 
 LIMIT = 50
 COMMON = 12
@@ -230,3 +230,7 @@ async def steer(request: Request) -> Response:
         case _:
             raise NotFound(f"{deed!r} is nothing that can be done with a run: {', '.join(DEEDS)} are")
     return RedirectResponse(f"/runs/{run_id}", 303)
+
+
+def routes() -> list[Page]:
+    return [Page("/runs/{run_id}", show), Page("/runs/{run_id}/{deed}", steer, Scope.RUN, "POST")]

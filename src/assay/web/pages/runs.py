@@ -17,7 +17,7 @@ from assay.services.hosting.materials import is_reference, read_reference
 from assay.services.hosting.viewing import STATES, Names
 from assay.store.queries.runs import cursor
 from assay.web.rendering import respond
-from assay.web.sharing import caller_of, gallery_of, place_in, place_of
+from assay.web.sharing import Page, caller_of, gallery_of, place_in, place_of
 
 LIMIT = 50
 
@@ -160,3 +160,7 @@ async def show(request: Request) -> Response:
     further = f"/?{urlencode({**kept, 'after': place_of(cursor(last))})}" if last else ""
     page = runs_page(summaries, names, agent_id=agent_id, status=status, further=further)
     return respond(request, "runs.html", page)
+
+
+def routes() -> list[Page]:
+    return [Page("/", show)]

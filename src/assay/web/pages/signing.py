@@ -9,7 +9,7 @@ from starlette.responses import RedirectResponse, Response
 from assay.services.hosting.callers import opened_by
 from assay.web.rendering import respond
 from assay.web.sessions import Sessions
-from assay.web.sharing import form_of, host_of
+from assay.web.sharing import Page, form_of, host_of
 
 
 class SignInPage(Struct, frozen=True):
@@ -54,3 +54,11 @@ async def leave(request: Request) -> Response:
     sessions: Sessions = request.app.state.sessions
     sessions.forget(response)
     return response
+
+
+def routes() -> list[Page]:
+    return [
+        Page("/sign-in", show, None),
+        Page("/sign-in", enter, None, "POST"),
+        Page("/sign-out", leave, None, "POST"),
+    ]

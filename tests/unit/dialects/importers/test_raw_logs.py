@@ -131,3 +131,5 @@ def test_files_with_answers_are_of_another_kind() -> None:
     assert knows(Path("x.jsonl"), b'{"query": "a"}\n')
     assert not knows(Path("x.jsonl"), b'{"query": "a", "response": "b"}\n')
     assert not knows(Path("x.json"), b'{"golden_questions": []}')
+    assert not knows(Path("x.jsonl"), b'{"query": "a", "inputs.context": "c"}\n')
+    assert not knows(Path("x.jsonl"), b'{"outputs.score": 5, "query": "a"}\n')

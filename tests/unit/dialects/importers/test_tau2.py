@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from assay.dialects.golden import GoldenDialect
+from assay.dialects.importers.base import Options
 from assay.dialects.importers.tau2 import OPENING, Tau2GoldenImporter, Tau2Importer
 from assay.dialects.reading import read_cases
 from assay.model.case import Fact, PlanStep, Scenario, Script
@@ -148,9 +149,12 @@ def test_as_golden_it_is_one_message_with_the_calls_and_the_rest_in_the_referenc
     assert [one.input for one in read_cases(path, GoldenDialect())] == [case.input]
 
 
-def test_it_is_read_so_only_where_it_is_asked_for() -> None:
+def test_it_is_read_so_for_golden_files_and_where_it_is_asked_for() -> None:
     assert not GOLDEN.detect(Path("tasks.json"), b'[{"user_scenario": {}}]')
     assert IMPORTER.detect(Path("tasks.json"), b'[{"user_scenario": {}}]')
+    chosen = [IMPORTER.chosen(Options(to=kind)).name for kind in ("golden", "test-set", "")]
+    assert chosen == ["tau2-golden", "tau2", "tau2"]
+    assert GOLDEN.chosen(Options(to="test-set")) is GOLDEN
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,66 @@
+"""Who makes the attempts of a run: this process, with the targets open, or a cluster that has been looked over first."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Protocol, Self
+
+from msgspec import Struct
+
+from assay.errors import ConfigInvalid, PlanRefused
+from assay.model.run import Run
+from assay.services.planning import RAY, Plan
+from assay.services.readying import ready
+from assay.services.running import Work, execute
+from assay.services.workplace import Workplace
+from assay.store.store import Store
+
+Execute = Callable[[Store, Run, Work], Awaitable[Run]]
+
+
+class _Said(Protocol):
+    """What options say at the start of a run, and when it goes on."""
+
+    @property
+    def cache(self) -> bool: ...
+
+    @property
+    def trace(self) -> Path | None: ...
+
+    @property
+    def record_judge(self) -> Path | None: ...
+
+
+class Manner(Struct, frozen=True, kw_only=True):
+    """How the attempts are made: by which engine, with or without the cache of replies, and what is written down."""
+
+    engine: str
+    cache: bool = True
+    written: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, said: _Said, engine: str) -> Self:
+        files = {"--trace": said.trace, "--record-judge": said.record_judge}
+        return cls(engine=engine, cache=said.cache, written=tuple(name for name, file in files.items() if file))
+
+
+@asynccontextmanager
+async def hands(work: Workplace, plan: Plan, run: Run, manner: Manner) -> AsyncIterator[Execute]:
+    """Inside this block whoever makes the attempts is ready to."""
+    if manner.engine != RAY:
+        async with ready(plan.lanes):
+            yield execute
+        return
+    if manner.written:
+        raise PlanRefused(f"{' and '.join(manner.written)} cannot go with --engine ray: many machines, one file")
+    try:
+        driving = import_module("assay.services.cluster.driving")
+    except ModuleNotFoundError as missing:
+        if missing.name != "ray":
+            raise
+        raise ConfigInvalid("--engine ray needs Ray, on every machine: pip install 'assay[ray]'") from missing
+    async with driving.cluster(work, plan, run, manner) as there:
+        yield there

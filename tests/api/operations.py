@@ -1,0 +1,143 @@
+"""Every operation of the service, and real things for them to be tried on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.resources import files
+from typing import Any
+
+from fastapi.routing import APIRoute
+
+from api.shared import AGENT, Asker
+from assay.api.app import PREFIX, routers
+
+Json = dict[str, Any]
+OPERATIONS = sorted(
+    (method, PREFIX + route.path)
+    for router in routers()
+    for route in router.routes
+    if isinstance(route, APIRoute)
+    for method in route.methods
+)
+OPEN = {("GET", f"{PREFIX}/health"), ("GET", f"{PREFIX}/ready")}
+"""Those that need no key."""
+DEMO = files("assay") / "demo"
+
+
+def entry(number: int, message: str = "") -> Json:
+    return {
+        "item_id": f"i{number}",
+        "type": "single_turn",
+        "name": f"Greeting {number}",
+        "inputs": {"message": message or f"hello {number}"},
+        "expected": {"success_criteria": [f"The answer says hello {number}"]},
+        "tags": ["greeting"],
+    }
+
+
+def rule(name: str = "KIND", **more: Any) -> Json:
+    return {"id": name, "name": f"Be {name.lower()}", "severity": "low", "description": "The answer is kind", **more}
+
+
+def a_rubric(**more: Any) -> Json:
+    return {"name": "Kindness", "agent_id": AGENT, "rules": [rule()], **more}
+
+
+def a_test_set(*entries: Json, **more: Any) -> Json:
+    return {"name": "Greetings", "agent_id": AGENT, "items": list(entries or (entry(1), entry(2))), **more}
+
+
+def a_question_set(**more: Any) -> Json:
+    question = {"question_id": "q1", "question": "Who are you?", "expected_answer": "A bot"}
+    return {"name": "Questions", "agent_id": AGENT, "questions": [question], **more}
+
+
+def a_config(**more: Any) -> Json:
+    return {"name": "Just criteria", "agent_id": AGENT, "evaluators": [{"type": "criteria"}], **more}
+
+
+def a_dataset(**more: Any) -> Json:
+    content = (DEMO / "legal" / "compliance.jsonl").read_text(encoding="utf-8")
+    return {"name": "compliance.jsonl", "agent_id": AGENT, "content": content, **more}
+
+
+def a_bot(**more: Any) -> Json:
+    return {"bot_name": "Greeter", "llm_config": {"provider": "openai", "model": "gpt-4.1"}, **more}
+
+
+MADE: dict[str, tuple[str, Callable[[], Json]]] = {
+    "/rubrics": ("rubric_id", a_rubric),
+    "/test-sets": ("test_set_id", a_test_set),
+    "/question-sets": ("question_set_id", a_question_set),
+    "/evaluator-configs": ("config_id", a_config),
+    "/datasets": ("dataset_id", a_dataset),
+    "/keys": ("id", lambda: {"name": "made", "scopes": ["read"]}),
+}
+
+
+class World:
+    """Real things of one organisation, made when they are first asked for."""
+
+    def __init__(self, ask: Asker) -> None:
+        self.ask = ask
+        self._known: dict[str, str] = {}
+
+    def one(self, kind: str) -> str:
+        """A thing that stays: `/rubrics`, `/runs`, `/results`, `/bots`, `/test-cases` …"""
+        if kind not in self._known:
+            self._known[kind] = self.new(kind)
+        return self._known[kind]
+
+    def new(self, kind: str) -> str:
+        """A thing of its own, which may be deleted."""
+        if kind in MADE:
+            name, body = MADE[kind]
+            key: str = self.ask.made(kind, body())[name]
+            if kind not in ("/keys", "/datasets"):
+                assert self.ask("PUT", f"{kind}/{key}", body()).status == 200
+            return key
+        return {"/runs": self._run, "/results": self._result, "/bots": self._bot, "/test-cases": self._case}[kind]()
+
+    def _run(self) -> str:
+        asked = self.ask.made("/runs", {"test_set_id": self.one("/test-sets"), "agent_id": AGENT}, 202)
+        return str(self.ask.finished(asked["run_id"])["run_id"])
+
+    def _result(self) -> str:
+        return str(self.ask("GET", f"/runs/{self.one('/runs')}/results").body[0]["result_id"])
+
+    def _bot(self) -> str:
+        assert self.ask("PUT", f"/bots/{AGENT}/context", a_bot()).status == 200
+        return AGENT
+
+    def _case(self) -> str:
+        key = self.new("/datasets")
+        return str(self.ask("GET", f"/datasets/{key}/test-cases?limit=1").body[0]["id"])
+
+    def path_parameters(self, method: str, path: str) -> dict[str, Any]:
+        """Those of an operation, so that it finds something."""
+        kind = "/" + path.removeprefix(f"{PREFIX}/").partition("/")[0]
+        find = self.new if method == "DELETE" else self.one
+        found = {
+            "{id}": lambda: find(kind),
+            "{run_id}": lambda: find(kind),
+            "{result_id}": lambda: self.one("/results"),
+            "{version}": lambda: 1,
+            "{a}": lambda: 1,
+            "{b}": lambda: 1 if kind == "/datasets" else 2,
+            "{first}": lambda: self.one("/runs"),
+            "{second}": lambda: self.one("/runs"),
+        }
+        return {name.strip("{}"): make() for name, make in found.items() if name in path}
+
+    def body_fields(self, fields: set[str]) -> dict[str, Any]:
+        """Real ids for those fields of a body that name something."""
+        found = {
+            "rubric_id": "/rubrics",
+            "test_set_id": "/test-sets",
+            "dataset_id": "/datasets",
+            "question_set_id": "/question-sets",
+            "config_id": "/evaluator-configs",
+            "bot_id": "/bots",
+            "agent_id": "/bots",
+        }
+        return {name: self.one(kind) for name, kind in found.items() if name in fields}
