@@ -104,7 +104,7 @@ async def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
 
 
 async def test_a_folder_is_no_database(tmp_path: Path) -> None:
-    with pytest.raises(ConfigInvalid, match="cannot be read: Is a directory"):
+    with pytest.raises(ConfigInvalid, match="cannot be read: it is not a file"):
         await Store.open(tmp_path)
 
 

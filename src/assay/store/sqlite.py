@@ -159,7 +159,7 @@ def check_file(path: Path) -> None:
     except OSError as error:
         raise ConfigInvalid(f"{path} cannot be read: {error.strerror}") from error
     if not S_ISREG(found.st_mode):
-        raise ConfigInvalid(f"{path} is not an Assay database: it is not a file")
+        raise ConfigInvalid(f"{path} cannot be read: it is not a file")
 
 
 def make_folder(path: Path) -> None:
