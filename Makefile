@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Many tests wait for something: more of them at a time than there are cores.
 WORKERS ?= $(shell $(PYTHON) -c "import os; print(2 * (os.cpu_count() or 1))")
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-frameworks check fix bench docs lock
+.PHONY: help setup demo serve test test-web test-thorough test-frameworks check fix bench docs lock
 # Agents of other frameworks are tested in an environment each: their pins clash.
 FRAMEWORKS := adk langgraph openai-agents pydantic-ai
 
@@ -23,8 +23,17 @@ setup: .venv/ready  ## install into .venv
 demo: setup  ## run the five demo datasets and write a report
 	$(BIN)/assay demo
 
-test: setup  ## run every test
+serve: setup  ## serve the API and the pages at http://127.0.0.1:8002
+	$(BIN)/assay serve
+
+test: setup  ## run the tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
+
+test-web: setup  ## look at reports and pages in a real Chromium (Debian: apt-get install chromium)
+	$(BIN)/python -m pytest -n 2 --dist loadfile -q tests/browser tests/web
+
+test-thorough: setup  ## simulations that take minutes: do intervals hold what they promise?
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -m thorough
 
 test-frameworks: $(FRAMEWORKS:%=.venv-frameworks/%/ready)  ## run real ADK, LangGraph, OpenAI Agents and Pydantic AI agents
 	@set -e; for name in $(FRAMEWORKS); do echo "== $$name"; \

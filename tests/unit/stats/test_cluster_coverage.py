@@ -10,7 +10,7 @@ from msgspec import Struct
 from assay.stats.clusters import ClusterSums, Floats, rate_of
 from assay.stats.intervals import Interval, wilson
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 
 FIRST, FURTHER = 500, 2000
 """Draws at every point, and further ones where the first leave a doubt."""
