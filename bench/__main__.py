@@ -22,6 +22,7 @@ ALL = (
     "conversing",
     "offline_agreement",
     "comparing",
+    "serving",
 )
 
 gc.set_threshold(*GC_THRESHOLD)

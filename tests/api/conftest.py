@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -35,15 +36,24 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
         yield where
 
 
-@pytest.fixture(scope="session", params=KINDS)
-def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """The service that all tests of this process share; it needs keys."""
-    folder = tmp_path_factory.mktemp(f"service-{request.param}")
-    with (
-        a_database(request.param, folder) as where,
-        in_a_thread(folder, where, Access(keys_needed=True), runs=8, runs_per_agent=8) as running,
-    ):
+@pytest.fixture(scope="session")
+def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Service]]:
+    """The services that all tests of this process share, one on each database; they need keys."""
+    with ExitStack() as stack:
+
+        @cache
+        def running(kind: str) -> Service:
+            folder = tmp_path_factory.mktemp(f"service-{kind}")
+            where = stack.enter_context(a_database(kind, folder))
+            access = Access(keys_needed=True)
+            return stack.enter_context(in_a_thread(folder, where, access, runs=8, runs_per_agent=8))
+
         yield running
+
+
+@pytest.fixture(params=KINDS)
+def service(request: pytest.FixtureRequest, services: Callable[[str], Service]) -> Service:
+    return services(request.param)
 
 
 @pytest.fixture

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from importlib.resources import files
+from itertools import count
 from typing import Any
 
 from fastapi.routing import APIRoute
@@ -17,7 +19,7 @@ OPERATIONS = sorted(
     for router in routers()
     for route in router.routes
     if isinstance(route, APIRoute)
-    for method in route.methods
+    for method in route.methods or ()
 )
 OPEN = {("GET", f"{PREFIX}/health"), ("GET", f"{PREFIX}/ready")}
 """Those that need no key."""
@@ -96,7 +98,8 @@ class World:
             if kind not in ("/keys", "/datasets"):
                 assert self.ask("PUT", f"{kind}/{key}", body()).status == 200
             return key
-        return {"/runs": self._run, "/results": self._result, "/bots": self._bot, "/test-cases": self._case}[kind]()
+        known = {"/runs": self._run, "/others": self._run, "/results": self._result, "/bots": self._bot}
+        return {**known, "/test-cases": self._case}[kind]()
 
     def _run(self) -> str:
         asked = self.ask.made("/runs", {"test_set_id": self.one("/test-sets"), "agent_id": AGENT}, 202)
@@ -117,7 +120,7 @@ class World:
         """Those of an operation, so that it finds something."""
         kind = "/" + path.removeprefix(f"{PREFIX}/").partition("/")[0]
         find = self.new if method == "DELETE" else self.one
-        found = {
+        found: dict[str, Callable[[], Any]] = {
             "{id}": lambda: find(kind),
             "{run_id}": lambda: find(kind),
             "{result_id}": lambda: self.one("/results"),
@@ -125,7 +128,7 @@ class World:
             "{a}": lambda: 1,
             "{b}": lambda: 1 if kind == "/datasets" else 2,
             "{first}": lambda: self.one("/runs"),
-            "{second}": lambda: self.one("/runs"),
+            "{second}": lambda: self.one("/others"),
         }
         return {name.strip("{}"): make() for name, make in found.items() if name in path}
 
@@ -141,3 +144,43 @@ class World:
             "agent_id": "/bots",
         }
         return {name: self.one(kind) for name, kind in found.items() if name in fields}
+
+    def good_requests(self, method: str, path: str) -> list[Json]:
+        """What an operation is made for, besides its path; ids are put in by `body_fields`."""
+        kind = path.removeprefix(PREFIX)
+        shelf = "/" + kind.split("/")[1]
+        if kind == "/datasets/upload":
+            content = (DEMO / "golden" / "moss_support_golden.json").read_bytes()
+            return [{"query": {"name": "moss.json"}, "body": content, "media_type": "application/octet-stream"}]
+        if (method, kind) in (("POST", shelf), ("PUT", f"{shelf}/{{id}}")) and shelf in MADE:
+            return [in_json(MADE[shelf][1]())]
+        return [in_json(body) for body in self._bodies().get(f"{method} {kind}", ())] or [{}]
+
+    def _bodies(self) -> dict[str, list[Json]]:
+        return {
+            "POST /runs": [{"test_set_id": ""}, {"dataset_id": ""}],
+            "POST /runs/{run_id}/regrade": [{"rubric_id": ""}],
+            "POST /evaluations": [{"bot_id": "", "test_set_id": "", "rubric_id": ""}],
+            "POST /evaluate-transcript": [FINISHED],
+            "PUT /bots/{id}/context": [a_bot()],
+            "POST /datasets/{id}/test-cases": [{"case": a_case()}],
+        }
+
+
+def in_json(body: Json) -> Json:
+    return {"body": body, "media_type": "application/json"}
+
+
+FINISHED: Json = {
+    "messages": [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "Good day"}],
+    "success_criteria": ["The answer is a greeting"],
+}
+
+
+def a_case() -> Json:
+    """A line of the dataset, under an id of its own."""
+    line = json.loads((DEMO / "legal" / "compliance.jsonl").read_text(encoding="utf-8").splitlines()[0])
+    return {**line, "id": f"more-{next(_numbers)}"}
+
+
+_numbers = count(1)

@@ -79,7 +79,7 @@ async def serving(
     async with await work.store() as store:
         host = Host(work, store)
         app = service(host, access or Access())
-        server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, lifespan="off"))
+        server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, lifespan="off", server_header=False))
         stop = asyncio.Event()
         tasks = [asyncio.create_task(server.serve()), asyncio.create_task(Worker(host, pace).run(stop))]
         try:

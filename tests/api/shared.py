@@ -1,5 +1,5 @@
-"""One service for all tests of a process: in a thread with a loop of its own, asked from anywhere. Whoever asks has a key
-of an organisation of their own, so that no test sees another's things."""
+"""One service for all tests of a process: in a thread with a loop of its own, asked from anywhere. Whoever asks has a
+key of an organisation of their own, so that no test sees another's things."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
+
+# Loaded before the first service: the second one would load it while the first builds statements in another thread.
+import sqlalchemy.ext.asyncio  # noqa: F401
 
 from api.served import Caller, Reply, serving
 from assay.api.app import Access
@@ -43,11 +46,13 @@ class Asker:
         assert reply.status == status, (path, reply.status, reply.body)
         return reply.body
 
-    def at_once(self, *requests: tuple[Any, ...], **headers: str) -> list[Reply]:
-        """Several requests at the same time."""
+    def at_once(self, *requests: tuple[Any, ...], heads: Sequence[dict[str, str]] = (), **headers: str) -> list[Reply]:
+        """Several requests at the same time; `heads` are headers of each of them."""
+        own = heads or [headers] * len(requests)
 
         async def all_of_them(ask: Caller) -> list[Reply]:
-            return await asyncio.gather(*(ask(*each, **self._with_key(headers)) for each in requests))
+            asked = zip(requests, own, strict=True)
+            return await asyncio.gather(*(ask(*each, **self._with_key(head)) for each, head in asked))
 
         return self.service.within(all_of_them)
 
@@ -129,7 +134,7 @@ def in_a_thread(folder: Path, database: str, access: Access, **rules: Any) -> It
     started = threading.Event()
     found: list[Service] = []
     broken: list[BaseException] = []
-    stop: list[Callable[[], None]] = []
+    stop: list[Callable[[], object]] = []
 
     async def serve() -> None:
         loop, stopping = asyncio.get_running_loop(), asyncio.Event()

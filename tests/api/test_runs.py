@@ -45,9 +45,8 @@ async def test_an_evaluation_ends_with_results(tmp_path: Path, database: str) ->
 async def test_runs_are_listed_newest_first(tmp_path: Path, database: str) -> None:
     async with serving(tmp_path, database=database) as ask:
         key = await a_test_set(ask, entry(1))
-        ids = []
-        for _ in range(3):
-            ids.append((await ask("POST", "/runs", {"test_set_id": key, "agent_id": AGENT})).body["run_id"])
+        asked = {"test_set_id": key, "agent_id": AGENT}
+        ids = [(await ask("POST", "/runs", asked)).body["run_id"] for _ in range(3)]
         for run_id in ids:
             await ask.finished(run_id)
         listed = await ask("GET", f"/runs?agent_id={AGENT}&status=completed&limit=2")

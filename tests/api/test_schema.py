@@ -1,11 +1,11 @@
-"""Every operation of the OpenAPI description, tried with what fits its schema and with what does not, on real things and
-on none: nothing breaks, nothing is answered that the description does not say, and no key is left unasked for.
-`API_EXAMPLES=500` tries harder."""
+"""Every operation of the OpenAPI description, tried with what fits its schema and with what does not, on real things
+and on none, on both databases: nothing breaks, nothing is answered that the description does not say, and no key is
+left unasked for. `API_TRIES=500` tries harder."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
@@ -14,38 +14,80 @@ import requests
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from schemathesis import Case, GenerationMode
+from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import ignored_auth
 
 from api.operations import OPERATIONS, World
 from api.shared import Service
 from assay.api.app import PREFIX
 
-TRIES = int(os.environ.get("API_EXAMPLES", "50"))
-NEGATIVE = max(1, TRIES * 2 // 5)
-UNASKED = 3
+TRIES = int(os.environ.get("API_TRIES", "50"))
+DRAWN = max(4, TRIES // 10)
+"""How many at least are drawn at random, beside those that go to the bounds of every field."""
+UNASKED = 2
 """How many requests of an operation are sent again without a key, and with a wrong one."""
 ACCEPTED = ["2xx", "400", "404", "409", "412", "422"]
 """What fits the schema may still name what is not there, or say twice what must be said once: the answer says so."""
+FRESH = 6
+"""How many things are made for a DELETE to take away."""
+STEERED = ("/cancel", "/pause", "/resume", "/retry")
+"""What a finished run cannot do any more."""
+LONG = 1000
+"""Text as long as it may be takes seconds to draw; `test_hostile.py` sends it."""
 
 
 @cache
-def described(base: str, key: str) -> Any:
-    schema = schemathesis.openapi.from_url(f"{base}/openapi.json")
-    schema.config.update(headers={"Authorization": f"Bearer {key}"})
+def described(base: str) -> Any:
+    found = requests.get(f"{base}/openapi.json", timeout=60).json()
+    schema = schemathesis.openapi.from_dict(without_long_text(found))
+    schema.config.update(base_url=base.removesuffix(PREFIX))
     schema.config.checks.positive_data_acceptance.expected_statuses = ACCEPTED
     return schema
 
 
-@pytest.fixture(scope="session")
-def world(service: Service) -> World:
-    return World(service.asker(organization_id=None))
+def without_long_text(value: Any) -> Any:
+    match value:
+        case dict():
+            kept = {name: without_long_text(each) for name, each in value.items()}
+            return {name: each for name, each in kept.items() if not (name == "maxLength" and each > LONG)}
+        case list():
+            return [without_long_text(each) for each in value]
+        case _:
+            return value
+
+
+@schemathesis.serializer("application/x-ndjson", "text/csv")
+def as_it_is(_: Any, value: Any) -> bytes:
+    return value if isinstance(value, bytes) else str(value).encode()
+
+
+class Bench:
+    """A service with real things, and whoever tries it."""
+
+    def __init__(self, service: Service) -> None:
+        self.world = World(service.asker(organization_id=None))
+        self.base = service.base.removesuffix(PREFIX)
+        self._headers = {"Authorization": f"Bearer {self.world.ask.key}"}
+        self._session = requests.Session()
+
+    def close(self) -> None:
+        self._session.close()
+
+    def check(self, case: Any, *, unasked: bool) -> int:
+        response = case.call(self.base, session=self._session, headers=self._headers, timeout=60)
+        excluded = [] if unasked else [ignored_auth]
+        case.validate_response(
+            response, headers=self._headers, excluded_checks=excluded, transport_kwargs={"base_url": self.base}
+        )
+        return int(response.status_code)
 
 
 @pytest.fixture(scope="session")
-def session() -> Any:
-    with requests.Session() as session:
-        yield session
+def benches(services: Callable[[str], Service]) -> Iterator[list[Bench]]:
+    found = [Bench(services(kind)) for kind in ("sqlite", "postgresql")]
+    yield found
+    for bench in found:
+        bench.close()
 
 
 def tried(number: int) -> Callable[..., Any]:
@@ -60,35 +102,55 @@ def tried(number: int) -> Callable[..., Any]:
     )
 
 
-@pytest.mark.parametrize(("method", "path"), OPERATIONS, ids=lambda text: text.removeprefix(PREFIX))
-def test_an_operation_does_what_its_description_says(
-    world: World, session: requests.Session, method: str, path: str
-) -> None:
-    schema = described(world.ask.service.base, world.ask.key)
-    operation = schema[path][method]
-    headers = {"Authorization": f"Bearer {world.ask.key}"}
-    left = [UNASKED]
+class Trial:
+    """Tries one operation."""
 
-    def check(case: Case) -> None:
-        response = case.call(session=session, headers=headers, timeout=60)
-        left[0] -= 1
-        excluded = [] if left[0] >= 0 else [ignored_auth]
-        case.validate_response(response, headers=headers, excluded_checks=excluded)
+    def __init__(self, benches: list[Bench], method: str, path: str) -> None:
+        self._benches = benches
+        self._method = method
+        self._path = path
+        self.statuses: set[int] = set()
+        self.number = 0
+        self._fresh = FRESH
 
-    @tried(TRIES - NEGATIVE)
-    @given(case=operation.as_strategy(generation_mode=GenerationMode.POSITIVE), real=st.booleans())
-    def fitting(case: Case, real: bool) -> None:
-        if real:
-            case.path_parameters = {**(case.path_parameters or {}), **world.path_parameters(method, path)}
-        if real and isinstance(case.body, dict):
+    def on_both(self, case: Any, *, real: bool) -> None:
+        self.number += 1
+        for bench in self._benches:
+            if real:
+                self._filled(case, bench.world)
+            self.statuses.add(bench.check(case, unasked=self.number <= UNASKED))
+
+    def _filled(self, case: Any, world: World) -> None:
+        self._fresh -= 1
+        if self._method != "DELETE" or self._fresh >= 0:
+            case.path_parameters = {**(case.path_parameters or {}), **world.path_parameters(self._method, self._path)}
+        if isinstance(case.body, dict):
             case.body = {**case.body, **world.body_fields(set(case.body))}
-        check(case)
 
-    @tried(NEGATIVE)
-    @given(case=operation.as_strategy(generation_mode=GenerationMode.NEGATIVE))
-    def unfitting(case: Case) -> None:
-        check(case)
 
-    fitting()
-    if operation.path_parameters or operation.query or operation.body:
-        unfitting()
+@pytest.mark.parametrize(("method", "path"), OPERATIONS, ids=lambda text: text.removeprefix(PREFIX))
+def test_an_operation_does_what_its_description_says(benches: list[Bench], method: str, path: str) -> None:
+    schema = described(benches[0].world.ask.service.base)
+    operation = schema[path][method]
+    trial = Trial(benches, method, path)
+    for wanted in benches[0].world.good_requests(method, path):
+        trial.on_both(operation.Case(**wanted), real=True)
+    assert {status // 100 for status in trial.statuses} == {4 if path.endswith(STEERED) else 2}, "as it is meant"
+    for case in at_the_bounds(schema, operation):
+        fits = case.meta.generation.mode is GenerationMode.POSITIVE
+        trial.on_both(case, real=fits and trial.number % 2 == 0)
+
+    @tried(max(DRAWN, TRIES - trial.number))
+    @given(case=operation.as_strategy(generation_mode=GenerationMode.POSITIVE), real=st.booleans())
+    def drawn(case: Any, real: bool) -> None:
+        trial.on_both(case, real=real)
+
+    drawn()
+
+
+def at_the_bounds(schema: Any, operation: Any) -> list[Any]:
+    """At, just within and just beyond the bounds of every field, without it, with another type in it …; of very many,
+    every so manyeth."""
+    modes, config = list(GenerationMode), schema.config.generation_for(operation=operation)
+    found = list(schema.iter_coverage_cases(operation, generation_modes=modes, generation_config=config))
+    return found[:: 1 + len(found) // (2 * TRIES)]

@@ -58,6 +58,7 @@ class Service:
         self._process: subprocess.Popen[bytes] | None = None
         self._base = ""
         self.sessions: list[int] = []
+        self._begun: list[subprocess.Popen[bytes]] = []
         (folder / "slow_bot.py").write_text(BOT)
         (folder / "assay.yaml").write_text(SETTINGS)
 
@@ -92,6 +93,7 @@ class Service:
                 start_new_session=True,
             )
         self.sessions.append(process.pid)
+        self._begun.append(process)
         return process
 
     def kill(self, *, everything: bool) -> None:
@@ -123,6 +125,8 @@ class Service:
         for session in self.sessions:
             with suppress(ProcessLookupError):
                 os.killpg(session, signal.SIGKILL)
+        for process in self._begun:
+            process.wait()
 
     def asked(self) -> list[int]:
         """What the bot was asked, in order."""

@@ -56,7 +56,7 @@ def _secret(request: Request) -> str | None:
     return secret.strip()
 
 
-def caller(
+async def caller(
     request: Request,
     bearing: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
     given: Annotated[str | None, Depends(header)],
@@ -106,7 +106,8 @@ async def whole_service(asking: Overseer) -> Caller:
 Operator = Annotated[Caller, Depends(whole_service)]
 
 
-def host_of(request: Request) -> Host:
+# These two wait for nothing; but whatever does not say `async` is sent to a thread and back, in every request.
+async def host_of(request: Request) -> Host:
     host: Host = request.app.state.host
     return host
 

@@ -10,7 +10,8 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from assay.api import errors
-from assay.api.around import Around, Limits
+from assay.api.around import BODY_SECONDS, CHUNK_SECONDS, Around, Limits
+from assay.api.counters import PREFIX as PREFIX
 from assay.api.counters import Counters
 from assay.api.idempotency import HEADER
 from assay.api.paging import NEXT
@@ -23,7 +24,6 @@ from assay.services.hosting.host import Host
 from assay.services.hosting.viewing import Gallery
 from assay.version import __version__
 
-PREFIX = "/api/v1"
 SHELVES = (
     Shelf(DocumentKind.RUBRIC, "/rubrics", rubrics.RubricGiven, rubrics.RubricShape),
     Shelf(DocumentKind.TEST_SET, "/test-sets", test_sets.TestSetGiven, test_sets.TestSetShape),
@@ -38,6 +38,8 @@ class Access(Struct, frozen=True, kw_only=True):
 
     keys_needed: bool = False
     host_names: tuple[str, ...] = ()
+    chunk_seconds: float = CHUNK_SECONDS
+    body_seconds: float = BODY_SECONDS
 
 
 def create_app(host: Host, access: Access) -> FastAPI:
@@ -73,7 +75,12 @@ def create_app(host: Host, access: Access) -> FastAPI:
 def service(host: Host, access: Access, pages: ASGIApp | None = None) -> ASGIApp:
     """The application with everything around it, ready to be served; `pages` answers what is not the API's."""
     app = create_app(host, access)
-    limits = Limits(largest_body=host.rules.largest_body, hosts=access.host_names)
+    limits = Limits(
+        largest_body=host.rules.largest_body,
+        hosts=access.host_names,
+        chunk_seconds=access.chunk_seconds,
+        body_seconds=access.body_seconds,
+    )
     return Around(app if pages is None else _beside(app, pages), limits, app.state.counters)
 
 

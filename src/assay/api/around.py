@@ -14,7 +14,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from assay.api.counters import Counters
-from assay.api.errors import error_answer
+from assay.api.errors import Refused, error_answer
 
 log = logging.getLogger("assay.requests")
 
@@ -41,14 +41,6 @@ class Limits(Struct, frozen=True, kw_only=True):
     hosts: Sequence[str] = ()
     chunk_seconds: float = CHUNK_SECONDS
     body_seconds: float = BODY_SECONDS
-
-
-class TooLarge(Exception):
-    """The body is larger than allowed."""
-
-
-class TooSlow(Exception):
-    """The body does not come."""
 
 
 class Around:
@@ -82,11 +74,11 @@ class Around:
         body = Body(receive, self._limits)
         try:
             await self._app(scope, body.receive, exchange.send)
-        except TooLarge:
-            answer = error_answer(413, f"the body is larger than {self._limits.largest_body} bytes")
-            await answer(scope, receive, exchange.send)
-        except TooSlow:
-            await error_answer(408, "the body did not come in time")(scope, receive, exchange.send)
+        except Refused as error:
+            # The API answers these itself; whatever else is served here may not.
+            if exchange.status:
+                raise
+            await error_answer(error.status, str(error), kind=error.kind)(scope, receive, exchange.send)
 
     def _refusal(self, headers: Headers) -> ASGIApp | None:
         """What can be refused by its headers alone."""
@@ -119,11 +111,11 @@ class Body:
         try:
             message = await asyncio.wait_for(self._receive(), max(0.0, min(left, self._limits.chunk_seconds)))
         except TimeoutError:
-            raise TooSlow from None
+            raise Refused(408, "timeout", "the body did not come in time") from None
         self._bytes += len(message.get("body", b""))
         self._ended = not message.get("more_body", False)
         if self._bytes > self._limits.largest_body:
-            raise TooLarge
+            raise Refused(413, "too_large", f"the body is larger than {self._limits.largest_body} bytes")
         return message
 
 

@@ -13,9 +13,16 @@ from assay.model.job import Lengths
 
 BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 UNKNOWN = "unmatched"
+PREFIX = "/api/v1"
 METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"))
 
 Labels = tuple[str, str, int]
+
+
+def route_of(scope: Scope) -> str:
+    """The path that a request was matched to, with names in place of ids. The framework leaves out where it was put."""
+    route: str = getattr(scope.get("route"), "path", UNKNOWN)
+    return PREFIX + route if route != UNKNOWN and scope["path"].startswith(f"{PREFIX}/") else route
 
 
 class Counters:
@@ -27,7 +34,7 @@ class Counters:
         self._seconds: dict[str, float] = {}
 
     def note(self, scope: Scope, status: int, seconds: float) -> None:
-        route = getattr(scope.get("route"), "path", UNKNOWN)
+        route = route_of(scope)
         method = scope["method"] if scope["method"] in METHODS else "OTHER"
         self._answers[method, route, status] += 1
         buckets = self._buckets.setdefault(route, [0] * (len(BOUNDS) + 1))

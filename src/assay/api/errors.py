@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -15,10 +16,11 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from assay.errors import AssayError, ConfigInvalid, Conflict, DatasetInvalid, InputError, NotFound, Problem
+from assay.services.hosting.materials import bare, own_folders
 
 log = logging.getLogger("assay.api")
 
-UNAVAILABLE = "the database cannot be reached just now: try again"
+UNAVAILABLE = "the service cannot do this just now: its log says why; try again later"
 BROKEN = "the service broke; its log says how, under the request id of this answer"
 
 
@@ -68,22 +70,22 @@ def error_answer(
     return Answer(body, status_code=status, headers=headers)
 
 
-def answer_to(error: AssayError) -> Answer:
-    """What the user can act on, with the status that fits."""
+def answer_to(error: AssayError, folders: Sequence[Path] = ()) -> Answer:
+    """What the user can act on, with the status that fits. Files in our `folders` are called by their names alone."""
     match error:
         case NotFound():
-            return error_answer(404, str(error))
+            return error_answer(404, bare(str(error), folders))
         case Conflict():
-            return error_answer(409, str(error))
+            return error_answer(409, bare(str(error), folders))
         case DatasetInvalid():
-            listed = [_problem(problem) for problem in error.problems]
+            listed = [_problem(problem, folders) for problem in error.problems]
             return error_answer(422, _how_many(len(listed)), problems=listed)
         case ConfigInvalid():
             # Settings and the database are the operator's: what is wrong with them is for the log.
             log.error("%s", error)
             return error_answer(503, UNAVAILABLE, headers={"Retry-After": "5"})
         case InputError():
-            return error_answer(422, str(error))
+            return error_answer(422, bare(str(error), folders))
         case _:
             log.error("%s", error)
             return error_answer(500, BROKEN)
@@ -93,10 +95,13 @@ def _how_many(number: int) -> str:
     return f"{number} problem{'' if number == 1 else 's'}: see `problems`; nothing was stored"
 
 
-def _problem(problem: Problem) -> dict[str, Any]:
+def _problem(problem: Problem, folders: Sequence[Path]) -> dict[str, Any]:
     """Where it is in what was sent; the name of our own temporary file means nothing to anybody."""
     shown = {name: value for name, value in msgspec.to_builtins(problem).items() if name not in ("file", "level")}
-    return {"field": "", **shown}
+    return {
+        "field": "",
+        **{name: bare(value, folders) if isinstance(value, str) else value for name, value in shown.items()},
+    }
 
 
 def install(app: FastAPI) -> None:
@@ -108,9 +113,9 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(Exception, _on_broken)
 
 
-async def _on_ours(_: Request, error: Exception) -> Response:
+async def _on_ours(request: Request, error: Exception) -> Response:
     assert isinstance(error, AssayError)
-    return answer_to(error)
+    return answer_to(error, own_folders(request.app.state.host.work))
 
 
 async def _on_refused(_: Request, error: Exception) -> Response:
@@ -146,7 +151,9 @@ async def _on_http(request: Request, error: Exception) -> Response:
 def methods_of(request: Request) -> list[str]:
     """Every method that the path has: each is a route of its own."""
     paths: dict[str, dict[str, Any]] = request.app.openapi()["paths"]
-    fitting = [methods for template, methods in paths.items() if _pattern(template).fullmatch(request.url.path)]
+    path = request.url.path
+    # `/datasets/upload` is a path of its own, though `/datasets/{id}` would fit it.
+    fitting = [paths[path]] if path in paths else [own for name, own in paths.items() if _pattern(name).fullmatch(path)]
     return sorted({method.upper() for methods in fitting for method in methods})
 
 

@@ -56,7 +56,7 @@ def is_loopback(host: str) -> bool:
 
 
 async def serve(work: Workplace, serving: Serving, pages: Pages | None = None) -> None:
-    """Serve until told to stop, the pages too where there are any. Beyond this machine nothing is served without keys."""
+    """Serve until told to stop, the pages too where there are any. Beyond this machine, nothing is without keys."""
     async with await work.store() as store:
         access = await access_for(work, store, serving)
         host = Host(work, store)
@@ -91,7 +91,7 @@ class Announced(uvicorn.Server):
 
 
 def _end_calmly() -> None:
-    """A server that was told to stop sends the signal on to its own process when it has: our workers have not by then."""
+    """A server that was told to stop sends itself the signal once more when it has: our workers have not by then."""
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         with suppress(NotImplementedError):

@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from assay.api.access import identify
+from assay.api.counters import route_of
 from assay.api.errors import Refused
 from assay.api.idempotency import REPEATED, done_once
 from assay.services.hosting.callers import Caller
@@ -62,7 +63,7 @@ async def _note(request: Request, status: int) -> None:
         organization_id=asking.within.home,
         at=datetime.now(UTC),
         actor=asking.name,
-        action=f"{request.method} {request.scope['route'].path}",
+        action=f"{request.method} {route_of(request.scope)}",
         subject=request.url.path,
         status=status,
         request_id=getattr(request.state, "request_id", ""),

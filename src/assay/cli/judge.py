@@ -25,6 +25,7 @@ from assay.services.judging import OFFLINE
 from assay.services.options import RunOptions
 from assay.services.trust.about import About, about
 from assay.services.trust.calibrating import Wanted, calibrate, judged
+from assay.services.trust.judge_tests import keep_test
 from assay.services.trust.labels import looks_like_labels
 from assay.services.trust.migrating import Swap, Which, judged_by, migrate
 from assay.services.trust.testing_judges import LIMIT, try_judge
@@ -122,10 +123,12 @@ def test_command(work: Workplace, judge: str | None, as_json: bool, **rest: Any)
     """
     options = options_from(work, judge, rest)
     done = asyncio.run(try_judge(work, options, say))
+    path = keep_test(work, done)
     if as_json:
         print_json(done)
     else:
         console().print(JudgeTestReport(done))
+        say(f"kept in {path}")
     return DONE
 
 

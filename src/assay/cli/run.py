@@ -11,7 +11,7 @@ import click
 
 from assay.cli.output import assay_command
 from assay.cli.parsing import names, normalization, pairs, read, text, texts, values_by_key
-from assay.cli.running import finish, gate_option, judge_options, output_options, watching
+from assay.cli.running import engine_option, finish, gate_option, judge_options, output_options, watching
 from assay.cli.watching import watch as watch_files
 from assay.cli.watching import watch_options
 from assay.services.carrying import carry_over
@@ -102,6 +102,7 @@ from assay.services.workplace import Workplace
 @click.option("--max-concurrency", "concurrency", type=int, default=None, metavar="N", help="Cases at a time [8].")
 @click.option("--name", default="", metavar="TEXT", help="A name to find the run by.")
 @click.option("--budget", default="", metavar="AMOUNT", help="Most to spend on models: 2USD, 500ktok, 10m.")
+@engine_option
 @gate_option
 @judge_options
 @output_options

@@ -40,9 +40,19 @@ def judge_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def engine_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option(
+        "--engine",
+        type=click.Choice(["local", "ray"]),
+        callback=lambda _, __, chosen: chosen or "",
+        metavar="local|ray",
+        help="Who makes the attempts: this machine (default), or a Ray cluster (docs/scale.md).",
+    )(command)
+
+
 def again_options(command: Callable[..., Any]) -> Callable[..., Any]:
     budget = click.option("--budget", default=None, metavar="AMOUNT", help="A new budget, for all of the run.")
-    return gate_option(budget(judge_options(command)))
+    return gate_option(budget(engine_option(judge_options(command))))
 
 
 def gate_option(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -13,7 +13,7 @@ from assay.client.asking import RETRIES, SECONDS, URL, AsyncClient, AsyncKeys
 from assay.client.connection import Retries
 from assay.client.documents import AsyncBots, AsyncDatasets, AsyncShelf, D
 from assay.client.pages import Pages
-from assay.client.runs import LOOK_SECONDS, AsyncResults, AsyncRuns, Progress
+from assay.client.runs import LOOK_SECONDS, PATIENCE_SECONDS, AsyncResults, AsyncRuns, Progress
 from assay.client.thread import LoopThread
 from assay.client.wire.runs import Run
 
@@ -120,10 +120,11 @@ class Runs(Blocking[AsyncRuns]):
         *,
         seconds: float | None = None,
         every: float = LOOK_SECONDS,
+        patience: float = PATIENCE_SECONDS,
     ) -> Run:
         """The run when nobody works on it any more; `state` says whether it is complete. `progress` is told of it
         whenever it has changed, on the caller's own thread."""
-        for run in self.watch(run_id, seconds=seconds, every=every):
+        for run in self.watch(run_id, seconds=seconds, every=every, patience=patience):
             if progress is not None:
                 progress(run)
         return run

@@ -9,13 +9,15 @@ from typing import Any, Literal, Unpack
 
 from assay.client.connection import Connection, Request
 from assay.client.documents import place
-from assay.client.errors import WaitedTooLong
+from assay.client.errors import Unavailable, WaitedTooLong
 from assay.client.pages import Pages, paged, read_answer
 from assay.client.wire.orders import RegradeWanted, ResultsWanted, RunWanted
 from assay.client.wire.runs import Result, Run
 
 FIRST_LOOK = 0.1
 LOOK_SECONDS = 1.0
+PATIENCE_SECONDS = 120.0
+"""How long a service that was there may be away while somebody waits for a run."""
 
 Status = Literal["pending", "running", "completed", "failed"]
 Verdict = Literal["passed", "failed", "errored", "skipped"]
@@ -41,25 +43,44 @@ class AsyncRuns:
         """With its counts as they are now."""
         return await self._one("GET", place("runs", run_id))
 
-    def watch(self, run_id: str, *, seconds: float | None = None, every: float = LOOK_SECONDS) -> Pages[Run]:
+    def watch(
+        self,
+        run_id: str,
+        *,
+        seconds: float | None = None,
+        every: float = LOOK_SECONDS,
+        patience: float = PATIENCE_SECONDS,
+    ) -> Pages[Run]:
         """The run, whenever it has changed, until nobody works on it any more: it has ended, or is paused.
-        `WaitedTooLong` is raised after so many `seconds`; the run goes on."""
+        `WaitedTooLong` is raised after so many `seconds`; the run goes on. A service that was there may be away for as
+        long as there is `patience`: it may be restarted meanwhile."""
 
         async def walk() -> AsyncIterator[list[Run]]:
-            begun, pause, seen = monotonic(), min(FIRST_LOOK, every), None
-            while True:
-                run = await self.get(run_id)
-                if run != seen:
-                    seen = run
-                    yield [run]
-                if not run.is_live:
-                    return
+            run = await self.get(run_id)
+            yield [run]
+            begun = heard = monotonic()
+            pause = min(FIRST_LOOK, every)
+            while run.is_live:
                 if seconds is not None and monotonic() - begun + pause > seconds:
                     raise waited_too_long(run, seconds)
                 await asyncio.sleep(pause)
                 pause = min(pause * 1.5, every)
+                now = await self._now(run, monotonic() - heard < patience)
+                heard = heard if now is None else monotonic()
+                if now is not None and now != run:
+                    run = now
+                    yield [run]
 
         return Pages(walk)
+
+    async def _now(self, run: Run, patient: bool) -> Run | None:
+        """The run as it is now; None while the service is away and there is patience left."""
+        try:
+            return await self.get(run.run_id)
+        except Unavailable:
+            if not patient:
+                raise
+            return None
 
     async def wait(
         self,
@@ -68,10 +89,11 @@ class AsyncRuns:
         *,
         seconds: float | None = None,
         every: float = LOOK_SECONDS,
+        patience: float = PATIENCE_SECONDS,
     ) -> Run:
         """The run when nobody works on it any more; `state` says whether it is complete. `progress` is told of it
         whenever it has changed."""
-        async for run in self.watch(run_id, seconds=seconds, every=every):
+        async for run in self.watch(run_id, seconds=seconds, every=every, patience=patience):
             if progress is not None:
                 progress(run)
         return run

@@ -1,5 +1,5 @@
-"""A guard at the place where aiohttp finds addresses and opens sockets. Imports aiohttp: load this module when something
-is really asked."""
+"""A guard at the place where aiohttp finds addresses and opens sockets. Imports aiohttp: load this module when
+something is really asked."""
 
 from __future__ import annotations
 

@@ -7,11 +7,16 @@ from collections.abc import Callable
 from errno import EACCES
 
 Guard = Callable[[str, str, int], bool]
-"""Whether a connection may be made: the host that was asked for (an address stands for itself), its address, the port."""
+"""Whether a connection may be made: the host that was asked for (an address stands for itself), its address, a port."""
+
+WHY = (
+    "this host leads to an address that the service may not call; whoever runs it can list the address under "
+    "`service.hosts`, or name the target under `targets`"
+)
 
 
 class Unlisted(OSError):
     """The address is not one that may be connected to. It is not told: whoever asked may not know it."""
 
     def __init__(self) -> None:
-        super().__init__(EACCES, "it leads to an address that may not be called")
+        super().__init__(EACCES, WHY)

@@ -15,6 +15,7 @@ from assay.judges.documents import Documents
 from assay.judges.prompting import NO_DOCUMENTS
 from assay.kit import Kit
 from assay.llm.base import LanguageModel
+from assay.llm.guard import Guard
 from assay.model.agent import Agent
 from assay.model.calls import CallSettings
 from assay.model.case import Case, Scenario, user_turns
@@ -43,12 +44,14 @@ Blocks = Mapping[str, Mapping[str, Any]]
 
 
 class Ground(Struct, frozen=True, kw_only=True):
-    """What the settings say of targets: their blocks, the folder these lie in, and time limits."""
+    """What the settings say of targets: their blocks, the folder these lie in, and time limits. `guard` says where the
+    target may be reached; there is none where whoever chose it may go anywhere."""
 
     blocks: Blocks = field(default_factory=dict)
     folder: Path = Path()
     turn_seconds: float | None = None
     case_seconds: float | None = None
+    guard: Guard | None = None
 
 
 class Aim(Struct, frozen=True, kw_only=True):
@@ -205,6 +208,7 @@ class Cast(Struct, frozen=True, kw_only=True):
             agent=self.agent,
             candidate=candidate,
             repeat=repeat,
+            guard=self.ground.guard,
         )
 
     def users(self, candidate: str, repeat: int) -> UserSide:

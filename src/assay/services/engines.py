@@ -1,4 +1,4 @@
-"""Who makes the attempts of a run: this process, with the targets open, or a cluster that has been looked over first."""
+"""Who makes the attempts of a run: this process, with the targets open, or a cluster that was looked over first."""
 
 from __future__ import annotations
 

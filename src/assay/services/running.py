@@ -85,11 +85,16 @@ async def execute(store: Store, run: Run, work: Work) -> Run:
         with suppress(Conflict):
             await store.set_state(run.id, RunState.FAILED, error=str(error), spent=work.spent(), owner=owner)
         raise
+    return await ended(store, run, work.spent(), owner, unreached=unreached)
+
+
+async def ended(store: Store, run: Run, spent: Spent | None, owner: str, *, unreached: bool) -> Run:
+    """The run with its end written down. `unreached`: the budget was reached before all of it was tried."""
     # A retry makes only what errored again: what the budget did not reach before it is still to be made.
     if not unreached and run.state is not RunState.PENDING:
         unreached = bool(await left_out(store, run))
     state = RunState.OUT_OF_BUDGET if unreached else RunState.COMPLETED
-    await store.set_state(run.id, state, completed_at=utc_now(), spent=work.spent(), owner=owner)
+    await store.set_state(run.id, state, completed_at=utc_now(), spent=spent, owner=owner)
     return await store.run(run.id)
 
 

@@ -13,13 +13,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.errors import Conflict, PlanRefused
+from assay.llm.guard import Guard
 from assay.model.run import Run, RunState, Spent
 from assay.model.summary import Summary
 from assay.model.within import EVERYWHERE, Within
 from assay.services.aiming import Ground, aim_of, chat_models, simulator_model
 from assay.services.answers import Answers, earlier_answers, read_answers
-from assay.services.gating import gated
 from assay.services.engines import Manner, hands
+from assay.services.gating import gated
+from assay.services.hosting.addresses import guard_of
 from assay.services.hosting.materials import Materials, written_down
 from assay.services.judging import Judging, Wanted, judging
 from assay.services.options import RunOptions, options_of
@@ -115,7 +117,7 @@ def _pool(work: Workplace, options: RunOptions) -> Pool | None:
     return Pool.of(Path(options.criteria_from), work.kit) if options.criteria_from else None
 
 
-def ground(work: Workplace) -> Ground:
+def ground(work: Workplace, guard: Guard | None = None) -> Ground:
     """What the settings say of targets."""
     settings = work.settings
     return Ground(
@@ -123,6 +125,7 @@ def ground(work: Workplace) -> Ground:
         folder=work.beside,
         turn_seconds=settings.turn_seconds,
         case_seconds=settings.case_seconds,
+        guard=guard,
     )
 
 
@@ -229,7 +232,7 @@ async def replanned(
         judging=judge,
         record=stack.enter_context(Recording(again.record_judge)),
         now=lambda: run.created_at,
-        ground=ground(work),
+        ground=ground(work, await _guard(work, store, run)),
         pool=_pool(work, options),
         found=elsewhere.found if elsewhere else None,
         simulated=bool(run.pins.simulator),
@@ -237,6 +240,12 @@ async def replanned(
     made = await asyncio.to_thread(plan, options, work.kit, given)
     check_same(run, materials.referred(made.pins))
     return made, judge
+
+
+async def _guard(work: Workplace, store: Store, run: Run) -> Guard | None:
+    """Where the target of a run may be reached that somebody asked the service for."""
+    ordered = await store.queue.job(run.id) is not None
+    return guard_of(work.settings.service.hosts, run.pins.target, work.settings.targets) if ordered else None
 
 
 async def _answers(work: Workplace, store: Store, options: RunOptions) -> Answers | None:

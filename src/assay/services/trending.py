@@ -16,6 +16,7 @@ from assay.model.comparison import Bearing
 from assay.model.history import History, Line, Point, Standing, Turning
 from assay.model.run import Run, RunState
 from assay.model.summary import Summary
+from assay.model.within import EVERYWHERE, Within
 from assay.services.comparison.changed import changed_between
 from assay.services.comparison.likeness import unlike
 from assay.services.trend_clusters import PASS_RATE, clustered_rates
@@ -32,39 +33,45 @@ LOOKED_AT = 5000
 
 
 class Asked(Struct, frozen=True, kw_only=True):
-    """Whose runs: an agent's id or the name that runs share; or those over a dataset."""
+    """Whose runs: an agent's id or the name that runs share; or those over a dataset. `among` the newest so many."""
 
     whose: str = ""
     dataset: str = ""
     candidate: str | None = None
     limit: int = ENOUGH
+    among: int = LOOKED_AT
 
 
 async def history(work: Workplace, asked: Asked) -> History:
     if bool(asked.whose) == bool(asked.dataset):
         raise PlanRefused("a trend is that of one agent (or run name), or of a dataset: AGENT or --dataset NAME")
     async with await work.store(read_only=True) as store:
-        found = await _runs(store, asked)
-        done = [run for run in found if run.state is RunState.COMPLETED]
-        if not done:
-            raise NotFound(f"no run of {asked.whose or asked.dataset!r} is completed yet")
-        kept = done[-asked.limit :]
-        summaries = [await store.summary(run.id) for run in kept]
-        changes = await _unlike(store, kept)
-        clustered = [await clustered_rates(store, run, asked.candidate) for run in kept]
+        return await history_in(store, asked)
+
+
+async def history_in(store: Store, asked: Asked, within: Within = EVERYWHERE) -> History:
+    """The same with a store that is open already, of the runs that can be seen `within`."""
+    found = await _runs(store, asked, within)
+    done = [run for run in found if run.state is RunState.COMPLETED]
+    if not done:
+        raise NotFound(f"no run of {asked.whose or asked.dataset!r} is completed yet")
+    kept = done[-asked.limit :]
+    summaries = [await store.summary(run.id) for run in kept]
+    changes = await _unlike(store, kept)
+    clustered = [await clustered_rates(store, run, asked.candidate) for run in kept]
     _check_candidate(summaries, asked)
     left_out = len(found) - len(kept)
     return told(asked.whose or asked.dataset, summaries, changes, asked.candidate, clustered, left_out=left_out)
 
 
-async def _runs(store: Store, asked: Asked) -> list[Run]:
+async def _runs(store: Store, asked: Asked, within: Within) -> list[Run]:
     """Oldest first."""
     if asked.whose:
-        found = await store.runs(limit=LOOKED_AT, agent_id=asked.whose)
+        found = await store.runs(limit=asked.among, agent_id=asked.whose, within=within)
         if not found:
-            found = [run for run in await store.runs(limit=LOOKED_AT) if run.name == asked.whose]
+            found = [run for run in await store.runs(limit=asked.among, within=within) if run.name == asked.whose]
     else:
-        found = [run for run in await store.runs(limit=LOOKED_AT) if _is_over(run, asked.dataset)]
+        found = [run for run in await store.runs(limit=asked.among, within=within) if _is_over(run, asked.dataset)]
     if not found:
         kind = "agent or run name" if asked.whose else "dataset"
         raise NotFound(f"there is no run of the {kind} {asked.whose or asked.dataset!r}; `assay runs` lists them")

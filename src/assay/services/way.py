@@ -76,12 +76,12 @@ class Way(Struct, frozen=True):
 async def open_way(wanted: Wanted, specs: Sequence[ModelSpec], stack: AsyncExitStack) -> Way:
     among = wanted.among or Among()
     spending = None if wanted.among else _spending(wanted, specs)
-    cache: Cache = among.cache or NoCache()
+    cache: Cache = NoCache() if among.cache is None else among.cache
     if wanted.cache is not None and among.cache is None:
         cache = await stack.enter_async_context(ReplyCache.open(wanted.cache))
     fittings = Fittings(
         cache=cache,
-        budget=among.budget or spending,
+        budget=spending if among.budget is None else among.budget,
         gates=among.gates,
         prices=wanted.prices,
         trace=None if wanted.trace is None else to_file(stack.enter_context(_opened(wanted.trace))),

@@ -18,13 +18,13 @@ LEASE = timedelta(seconds=60)
 def this_process(token: str) -> str:
     """The owner text of this process: machine, process id, its start, and a token that tells two owners in it apart."""
     pid = os.getpid()
-    return "/".join((_machine(), str(pid), _started(pid), token.replace("/", "-")))
+    return "/".join((machine(), str(pid), _started(pid), token.replace("/", "-")))
 
 
 def alive(owner: str) -> bool | None:
     """Whether the owner's process is still there; None when that cannot be seen from here."""
     parts = owner.rsplit("/", 3)
-    if len(parts) != 4 or parts[0] != _machine() or not parts[1].isdecimal() or os.name != "posix":
+    if len(parts) != 4 or parts[0] != machine() or not parts[1].isdecimal() or os.name != "posix":
         return None
     if not _exists(int(parts[1])):
         return False
@@ -50,7 +50,7 @@ def stale(state: RunState, owner: str | None, heartbeat_at: datetime | None, now
     return owner is not None or heartbeat_at is None or now - heartbeat_at > LEASE
 
 
-def _machine() -> str:
+def machine() -> str:
     """Process ids mean something only on the same machine and in the same namespace. Containers share host names, and
     the first namespace has the same number everywhere: the boot's own id tells machines apart."""
     try:

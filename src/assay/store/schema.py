@@ -22,7 +22,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.compiler import compiles
 
-HEAD = "0003"
+HEAD = "0004"
 """The newest revision in migrations/versions; revisions are numbers, so older and newer can be told apart."""
 
 VERDICTS = ("passed", "failed", "errored", "skipped")

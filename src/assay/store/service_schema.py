@@ -1,5 +1,6 @@
-"""The tables of the service: documents and their versions, the queue of runs, keys, answers to repeated requests, and
-the log of writes. Whatever belongs to an organisation says so in a column, and every query asks for it."""
+"""The tables of the service: documents and their versions, the queue of runs, keys, answers to repeated requests, the
+log of writes, and people's labels. Whatever belongs to an organisation says so in a column, and every query asks for
+it."""
 
 from __future__ import annotations
 
@@ -118,6 +119,28 @@ audit = Table(
     Column("status", Integer, nullable=False),
     Column("request_id", Words, nullable=False),
     Index("ix_audit_list", "organization_id", "at", "id"),
+)
+
+
+# What people say of criteria, rules and evals. No key leads to the run: a label outlives it.
+labels = Table(
+    "labels",
+    metadata,
+    Column("run_id", Words, primary_key=True),
+    Column("position", Integer, primary_key=True, autoincrement=False),
+    Column("grader", Words, primary_key=True),
+    Column("part_id", Words, primary_key=True),
+    Column("labeler", Words, primary_key=True),
+    Column("organization_id", Words, nullable=False),
+    Column("agent_id", Words, nullable=False),
+    Column("case_id", Words, nullable=False),
+    Column("candidate", Words, nullable=False),
+    Column("repeat", Integer, nullable=False),
+    Column("opinion", Words, nullable=False),
+    Column("why", Words, nullable=False),
+    Column("blind", Integer, nullable=False),
+    Column("created_at", Moment, nullable=False),
+    Index("ix_labels_list", "organization_id", "created_at"),
 )
 
 

@@ -16,6 +16,7 @@ from assay.model.run import Run, RunState, Spent
 from assay.model.summary import Summary
 from assay.model.verdict import Verdict
 from assay.model.within import EVERYWHERE, Within
+from assay.store.browsing import Browsing
 from assay.store.database import WAIT_SECONDS, Database
 from assay.store.opening import open_database
 from assay.store.queries import columns as column_queries
@@ -26,8 +27,10 @@ from assay.store.queries.columns import Attempts, Face, Measured, PartOutcome
 from assay.store.queries.earlier import earlier
 from assay.store.queries.tolls import PartGrade, Toll
 from assay.store.service.cases import DatasetCases
+from assay.store.service.catalog import Catalog
 from assay.store.service.documents import Documents
 from assay.store.service.keys import Keys
+from assay.store.service.labels import LabelBook
 from assay.store.service.logs import Answers, AuditLog
 from assay.store.service.queue import ENDED, Queue, end
 from assay.store.summary import Counted, counted, kept_counts, settle, summarise
@@ -48,10 +51,13 @@ class Store:
         self._clock = clock
         self.documents = Documents(database, clock)
         self.dataset_cases = DatasetCases(database)
+        self.catalog = Catalog(database)
         self.queue = Queue(database, clock)
         self.keys = Keys(database, clock)
         self.answers = Answers(database, clock)
         self.audit = AuditLog(database)
+        self.labels = LabelBook(database)
+        self.browsing = Browsing(database, clock)
 
     @classmethod
     async def open(
@@ -229,9 +235,9 @@ class Store:
         """The cases that two runs share by id and that ask or expect something else in the second."""
         return await self._database.read(column_queries.changed_cases, first, second)
 
-    async def tolls(self, run_id: str) -> list[Toll]:
-        """What each answer took: seconds, dollars, tokens."""
-        return await self._database.read(toll_queries.tolls, run_id)
+    async def tolls(self, run_id: str, limit: int | None = None) -> list[Toll]:
+        """What each answer took (of the first so many): seconds, dollars, tokens."""
+        return await self._database.read(toll_queries.tolls, run_id, limit)
 
     async def part_ids(self, run_id: str) -> list[str]:
         """The ids of every rule and criterion that was asked about."""

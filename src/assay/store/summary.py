@@ -82,12 +82,45 @@ def faults(run_id: str) -> Select[Any]:
     return select(results.c.fault, func.count()).where(*blamed).group_by(results.c.fault).order_by(results.c.fault)
 
 
+class Failing(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A grader (`part_id` None), or one of its criteria or rules, that failed or broke in `number` results; `first` and
+    `last` are the positions of two of them."""
+
+    name: str
+    outcome: str
+    number: int
+    first: int
+    last: int
+    part_id: str | None = None
+
+
+MOST_FAILING = 60
+"""So many are kept of what failed: pages show the commonest."""
+
+
+def failing(run_id: str) -> Select[Any]:
+    alike = (scores.c.name, scores.c.part_id, scores.c.outcome)
+    number, place = func.count(), scores.c.position
+    bad = scores.c.outcome.in_(("failed", Why.ERROR.value))
+    wanted = select(*alike, number, func.min(place), func.max(place)).where(scores.c.run_id == run_id, bad)
+    return wanted.group_by(*alike).order_by(number.desc(), *alike).limit(MOST_FAILING)
+
+
+def failing_now(connection: Connection, run_id: str) -> list[Failing]:
+    return [
+        Failing(name=name, part_id=part, outcome=outcome, number=number, first=first, last=last)
+        for name, part, outcome, number, first, last in connection.execute(failing(run_id))
+    ]
+
+
 class Counted(Struct, frozen=True):
-    """What a summary is made of: verdicts by candidate, scores in groups, and who was answerable."""
+    """What a summary is made of: verdicts by candidate, scores in groups, and who was answerable; and what failed most
+    (None: counted before that was looked at)."""
 
     numbers: dict[str, dict[Verdict, int]]
     groups: list[Group]
     faults: dict[str, int]
+    failing: list[Failing] | None = None
 
 
 def counted(connection: Connection, run_id: str) -> Counted:
@@ -97,7 +130,7 @@ def counted(connection: Connection, run_id: str) -> Counted:
         numbers.setdefault(candidate, {})[Verdict(verdict)] = number
     groups = [Group(*found) for found in connection.execute(grouped(run_id))]
     blamed = {str(party): int(number) for party, number in connection.execute(faults(run_id))}
-    return Counted(numbers, groups, blamed)
+    return Counted(numbers, groups, blamed, failing_now(connection, run_id))
 
 
 def settle(connection: Connection, run_id: str) -> None:

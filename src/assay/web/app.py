@@ -4,6 +4,7 @@ wrong is said on a page like the others."""
 from __future__ import annotations
 
 import logging
+
 from msgspec import Struct
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -17,6 +18,7 @@ from assay.services.hosting.host import Host
 from assay.services.hosting.viewing import Gallery
 from assay.store.service.keys import Scope
 from assay.web.contents import BAR, pages
+from assay.web.noting import note
 from assay.web.rendering import HERE, Visit, respond, style
 from assay.web.sessions import FIELD, HEADER, Session, Sessions
 from assay.web.sharing import Endpoint, NotAllowed, Page, form_of
@@ -116,6 +118,8 @@ async def _visited(request: Request, endpoint: Endpoint, session: Session | None
     if request.method not in SAFE:
         await _check_form(request, session)
     response = await endpoint(request)
+    if request.method not in SAFE and asking is not None:
+        await note(request, asking, response.status_code)
     if session is None and "set-cookie" not in response.headers:
         sessions.keep(response, known)
     return response

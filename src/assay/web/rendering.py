@@ -79,6 +79,9 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters.update(inert=inert, number=number, thousands=_thousands, slug=_slug)
+    # For blocks that are rendered by themselves: what a template imports is not there for them.
+    shared = made.get_template("macros.html").module
+    made.globals.update({name: getattr(shared, name) for name in ("mark", "rated", "strip", "apart")})
     return made
 
 
@@ -93,7 +96,7 @@ def _slug(word: str) -> str:
 @cache
 def style() -> bytes:
     """The looks of the reports, and what pages need besides."""
-    parts = [REPORTS / name for name in STYLES] + [HERE / "static" / "app.css"]
+    parts = [REPORTS / name for name in STYLES] + sorted((HERE / "static").glob("*.css"))
     return b"\n".join(path.read_bytes() for path in parts)
 
 

@@ -65,9 +65,7 @@ def expected_version(if_match: str | None) -> int | None:
         return None
     text = if_match.strip().removeprefix("W/").strip('"')
     if not text.isascii() or not text.isdecimal() or len(text) > 9:
-        raise Refused(
-            412, "precondition_failed", f"If-Match {if_match!r} is no version of this document: read it again"
-        )
+        raise Refused(422, "invalid", f'If-Match {if_match!r} is no version: send the ETag that was read, such as "3"')
     return int(text)
 
 

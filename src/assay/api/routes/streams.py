@@ -31,7 +31,14 @@ router = APIRouter(tags=["runs"], route_class=StrictRoute)
 LOOK_SECONDS = 0.5
 SILENCE_SECONDS = 15.0
 LIVE = ("pending", "running")
-EVENTS: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}}
+EVENT = {
+    "type": "object",
+    "properties": {
+        "event": {"type": "string", "enum": ["progress", "end"]},
+        "data": {"type": "string", "description": "The EvaluationRun, as JSON"},
+    },
+}
+EVENTS: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {"schema": EVENT}}}}
 LINES: dict[int | str, dict[str, Any]] = {200: {"content": {"application/x-ndjson": {"schema": {"type": "string"}}}}}
 
 

@@ -10,9 +10,16 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 NO_NUL = r"^[^\x00]*$"
 Text = Annotated[str, StringConstraints(pattern=NO_NUL, max_length=100_000)]
 Name = Annotated[str, StringConstraints(pattern=NO_NUL, max_length=300)]
+SAID = r"^[^\x00]*[^\x00\s][^\x00]*$"
+Said = Annotated[str, StringConstraints(pattern=SAID, min_length=1, max_length=100_000)]
+Label = Annotated[str, StringConstraints(pattern=SAID, min_length=1, max_length=300)]
+"""Text, and a name, with something in it."""
 Key = Annotated[str, StringConstraints(pattern=r"^[^\x00/@\s]+$", min_length=1, max_length=200)]
 Moment = Annotated[datetime, Field(description="UTC, with its suffix", examples=["2026-11-15T09:30:00Z"])]
 Json = dict[str, Any]
+
+
+DISTINCT = Field(json_schema_extra={"uniqueItems": True})
 
 
 class Shape(BaseModel):

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, StringConstraints
 
-from assay.api.wire.base import NO_NUL, Given, Json, Key, Moment, Name, Shape, Text
+from assay.api.wire.base import SAID, Given, Json, Key, Label, Moment, Name, Shape, Text
 
-Content = Annotated[str, StringConstraints(min_length=1)]
+Content = Annotated[str, StringConstraints(min_length=1, pattern=SAID)]
 DialectName = Annotated[
-    str,
-    StringConstraints(pattern=NO_NUL, max_length=40),
-    Field(description="explain, golden, simulation, test-set or legal; found out where it is not said"),
+    Literal["explain", "golden", "simulation", "test-set", "legal"], Field(description="Found out where it is not said")
 ]
 
 
 class DatasetGiven(Given):
     """A file of any dialect, as text."""
 
-    name: Annotated[Name, Field(min_length=1, examples=["compliance.jsonl"])]
+    name: Annotated[Label, Field(examples=["compliance.jsonl"])]
     agent_id: Key | None = None
     dialect: DialectName | None = None
     content: Content
@@ -65,19 +63,65 @@ class CaseShape(Shape):
     labels: Json
 
 
+class ModelShape(Shape):
+    """The model that answers for an agent."""
+
+    provider: Name | None = Field(default=None, examples=["openai"])
+    model: Name | None = Field(default=None, examples=["gpt-4.1"])
+    parameters: Json | None = None
+
+
+class ToolShape(Shape):
+    """A tool that an agent may call."""
+
+    id: Name | None = None
+    name: Name | None = None
+    tool_name: Label
+    type: Name | None = Field(default=None, examples=["human_handoff"])
+    description: Text | None = None
+    output_instructions: Text | None = None
+
+
+class KnowledgeBaseShape(Shape):
+    """Where an agent can look things up."""
+
+    id: Label
+    name: Label
+    type: Name | None = Field(default=None, examples=["file"])
+    document_count: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = None
+
+
+class StepShape(Shape):
+    """One step of how an agent is executed."""
+
+    step: int | None = None
+    node: str | None = None
+    description: str | None = None
+
+
+class HarnessShape(Shape):
+    """How an agent is executed; what of it matters for judging."""
+
+    version: str | None = None
+    description: str | None = None
+    execution_flow: list[StepShape] | None = None
+    key_behaviors: list[str] | None = None
+    evaluation_notes: list[str] | None = None
+
+
 class BotGiven(Given):
     """The description of an agent (BotContext), without its id, which is in the path."""
 
     model_config = ConfigDict(extra="allow", protected_namespaces=())
 
-    bot_name: Annotated[Name, Field(min_length=1)]
+    bot_name: Label
     organization_id: Key | None = None
     organization_name: Name | None = None
     system_prompt: Text | None = ""
-    llm_config: Json | None = None
-    tools: list[Json] = Field(default_factory=list)
-    knowledge_bases: list[Json] = Field(default_factory=list)
-    harness_context: Json | None = None
+    llm_config: ModelShape | None = None
+    tools: list[ToolShape] = Field(default_factory=list)
+    knowledge_bases: list[KnowledgeBaseShape] = Field(default_factory=list)
+    harness_context: HarnessShape | None = None
 
 
 class BotShape(Shape):
@@ -88,10 +132,10 @@ class BotShape(Shape):
     organization_id: str | None
     organization_name: str | None
     system_prompt: str | None
-    llm_config: Json | None
-    tools: list[Json]
-    knowledge_bases: list[Json]
-    harness_context: Json | None
+    llm_config: ModelShape | None
+    tools: list[ToolShape]
+    knowledge_bases: list[KnowledgeBaseShape]
+    harness_context: HarnessShape | None
 
 
 class EvaluatorShape(Shape):
@@ -102,9 +146,11 @@ class EvaluatorShape(Shape):
 
 
 class ConfigGiven(Given):
-    """Which graders a run has."""
+    """Which graders a run has. What was read before may be sent back changed."""
 
-    name: Annotated[Name, Field(min_length=1)]
+    model_config = ConfigDict(extra="allow", protected_namespaces=())
+
+    name: Label
     agent_id: Key | None = None
     evaluators: Annotated[list[EvaluatorShape], Field(min_length=1)]
     note: Text | None = None
@@ -117,7 +163,7 @@ class ConfigShape(Shape):
     agent_id: str | None
     version: int
     name: str
-    evaluators: list[Json]
+    evaluators: list[EvaluatorShape]
     created_at: Moment
     updated_at: Moment
     author: str | None = None

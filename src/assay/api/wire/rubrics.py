@@ -6,14 +6,14 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from assay.api.wire.base import Given, Json, Key, Moment, Name, Shape, Text
+from assay.api.wire.base import Given, Key, Label, Moment, Name, Said, Shape, Text
 
 
 class EvaluationCriteria(Shape):
     """What makes a rule pass or fail."""
 
-    pass_conditions: list[Text] = Field(default_factory=list)
-    fail_conditions: list[Text] = Field(default_factory=list)
+    pass_conditions: list[Said] = Field(default_factory=list)
+    fail_conditions: list[Said] = Field(default_factory=list)
 
 
 class Examples(Shape):
@@ -26,8 +26,8 @@ class Examples(Shape):
 class RuleShape(Shape):
     """One standing rule of an agent."""
 
-    id: Key = Field(examples=["BRIEF_RESPONSES"])
-    name: Name
+    id: Key = Field(examples=["BRIEF_RESPONSES"], description="Its own among the rules")
+    name: Label
     severity: Literal["high", "medium", "low"]
     category: Name | None = None
     description: Text | None = None
@@ -36,7 +36,7 @@ class RuleShape(Shape):
     examples: Examples | None = None
     component_scope: Literal["prompt", "knowledge_base", "function", "general"] | None = None
     component_ids: list[Key] | None = None
-    component_names: list[Name] | None = None
+    component_names: list[Label] | None = None
 
 
 class RubricGiven(Given):
@@ -45,7 +45,7 @@ class RubricGiven(Given):
 
     model_config = ConfigDict(extra="allow", protected_namespaces=())
 
-    name: Annotated[Name, Field(min_length=1, examples=["Refund desk rubric"])]
+    name: Annotated[Label, Field(examples=["Refund desk rubric"])]
     agent_id: Key | None = Field(default=None, examples=["64f0c2a1e4b0a1b2c3d4e5f6"])
     description: Text | None = ""
     severity_definitions: dict[Name, Text] = Field(default_factory=dict)
@@ -61,8 +61,8 @@ class RubricShape(Shape):
     version: int
     name: str
     description: str | None
-    severity_definitions: Json
-    rules: list[Json]
+    severity_definitions: dict[str, str] | None = Field(description="What `high`, `medium` and `low` mean")
+    rules: list[RuleShape]
     created_at: Moment
     updated_at: Moment
     author: str | None = None

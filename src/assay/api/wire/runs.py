@@ -83,6 +83,40 @@ class RuleScore(Shape):
     reasoning: str | None
 
 
+class InputShape(Shape):
+    """What was put to the agent: `message` of a single turn, `persona`, `initial_message`, `max_turns` of a scenario,
+    `turns` of a script."""
+
+    message: str | None = None
+    persona: str | None = None
+    initial_message: str | None = None
+    max_turns: int | None = None
+    turns: list[str] | None = None
+
+
+class MessageShape(Shape):
+    """One thing that was said."""
+
+    role: str = Field(examples=["user", "assistant"])
+    content: str
+
+
+class OutputShape(Shape):
+    """What was said and done."""
+
+    messages: list[MessageShape]
+    tool_calls: list[Json]
+    state: Json | None
+    answer: str | None
+
+
+class ScoreShape(Shape):
+    """What one grader measured, on its own scale; null where it could not."""
+
+    score: float | None
+    comment: str = Field(description="JSON with `passed`, `status`, `scale`, `pass_mark`, `reason` and `details`")
+
+
 class ResultShape(Shape):
     """One case in one run."""
 
@@ -90,9 +124,9 @@ class ResultShape(Shape):
     run_id: str
     test_case_id: str
     langsmith_run_id: Any | None
-    input: Json
-    output: Json
-    scores: Json | None
+    input: InputShape
+    output: OutputShape
+    scores: dict[str, ScoreShape] | None = Field(description="By grader: the older shape, which V2 results have too")
     item_name: str | None
     item_type: str | None
     criteria_scores: list[CriterionScore] | None

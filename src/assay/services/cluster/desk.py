@@ -17,8 +17,9 @@ from assay.llm.cache import NoCache
 from assay.llm.limits import Bucket
 from assay.model.run import Spent
 
-BURST_SECONDS = 0.2
+BURST_SECONDS = 0.5
 """What may pass at once after a pause: a rate is held from the first second on."""
+ASK_AGAIN_SECONDS = 0.2
 SHARE = 0.02
 """Of a budget, in one lease. A worker that dies takes what is left of its lease with it."""
 PATIENCE_SECONDS = 5.0
@@ -73,7 +74,7 @@ class Desk:
         self._began = clock()
         booked = Booked(usd=self._before.usd, tokens=self._before.tokens, seconds=self._before.seconds)
         self._spending = Spending(allowance or Allowance(), clock, booked)
-        self._cache: Cache = cache or NoCache()
+        self._cache: Cache = NoCache() if cache is None else cache
         self._buckets: dict[tuple[str, str], Bucket] = {}
         self._accounts: dict[str, _Account] = {}
         self._waiting: dict[str, float] = {}
@@ -112,7 +113,7 @@ class Desk:
         """The others may be done with less; one that died never says so."""
         since = self._waiting.setdefault(worker, self._clock())
         if self._clock() - since < PATIENCE_SECONDS:
-            return Lease(wait=BURST_SECONDS)
+            return Lease(wait=ASK_AGAIN_SECONDS)
         spent = self._spending.spent
         return Lease(reached=f"the budget is spent ({spent.usd:.4f} USD, {spent.tokens:,} tokens) or leased out")
 

@@ -1,5 +1,5 @@
-"""The cases of a shard, where it is worked on. Lines are given to the run's own dialect in a small file of their own, so
-that any line dialect, a plug-in's too, can be cut without knowing that it is."""
+"""The cases of a shard, where it is worked on. Lines are given to the run's own dialect in a small file of their own,
+so that any line dialect, a plug-in's too, can be cut without knowing that it is."""
 
 from __future__ import annotations
 
@@ -18,11 +18,7 @@ from assay.services.survey import Dataset, Survey
 
 def shard_cases(survey: Survey, shard: Shard) -> list[Case]:
     """In order, shaped as the run shapes them."""
-    match shard:
-        case Carried():
-            cases = carried_cases(shard)
-        case Range():
-            cases = _ranged(survey.datasets, shard)
+    cases = carried_cases(shard) if isinstance(shard, Carried) else _ranged(survey.datasets, shard)
     return cases if survey.shape is None else list(map(survey.shape, cases))
 
 

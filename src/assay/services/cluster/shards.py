@@ -169,4 +169,3 @@ def carried_cases(shard: Carried) -> list[Case]:
 
 
 _case = msgspec.json.Decoder(Case).decode
-

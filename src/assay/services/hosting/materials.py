@@ -6,9 +6,10 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from tempfile import NamedTemporaryFile, gettempdir
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,6 +22,7 @@ from assay.services.hosting.questions import DIALECT, as_dataset
 from assay.services.hosting.shapes import body_of, file_of
 from assay.services.options import RunOptions
 from assay.services.paths import stored
+from assay.services.workplace import Workplace
 from assay.store.store import Store
 
 PREFIX = "document:"
@@ -89,6 +91,18 @@ async def written_down(
     datasets = tuple([await file(path) for path in options.datasets])
     single = {name: await file(getattr(options, name)) for name in ("rubric", "agent", "criteria_from")}
     return replace(options, datasets=datasets, **single), Materials(files)
+
+
+def own_folders(work: Workplace) -> tuple[Path, ...]:
+    """Where our own files lie, which nobody who asks has any use for."""
+    return (work.data_folder.absolute(), work.data_folder, Path(gettempdir()))
+
+
+def bare(text: str, folders: Sequence[Path]) -> str:
+    """The text, with what lies in these folders called by its name alone."""
+    for folder in folders:
+        text = re.sub(re.escape(f"{folder}/") + r"(?:[\w.-]+/)*", "", text)
+    return text
 
 
 def on_disk(document: Document, folder: Path) -> Path:

@@ -11,11 +11,14 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from assay.errors import NotFound, PlanRefused
+from assay.errors import ConfigInvalid, NotFound, PlanRefused
+from assay.llm.budget import parse_budget
 from assay.model.document import Document, DocumentKind
 from assay.model.profile import Normalization
 from assay.model.run import Run
-from assay.model.within import Within
+from assay.model.within import EVERYWHERE, Within
+from assay.policies.gate_reading import read_gates
+from assay.policies.gates import NoRegression
 from assay.services.hosting.addresses import allows
 from assay.services.hosting.host import Host
 from assay.services.hosting.materials import reference_to
@@ -54,6 +57,7 @@ class Order(Struct, frozen=True, kw_only=True):
     repeat: int = 1
     limit: int | None = None
     concurrency: int | None = None
+    engine: str = ""
     budget: str = ""
     gates: tuple[str, ...] = ()
     name: str = ""
@@ -68,6 +72,7 @@ class Ordered(Struct, frozen=True):
 
 async def order_run(host: Host, order: Order, within: Within, run_id: str = "") -> Ordered:
     """Plan and queue a run. `run_id` is given where the same request must give the same run."""
+    await check_terms(host, order, within)
     source = await _source(host, order, within)
     order = replace(order, agent_id=_agent_id(order, source, within))
     options = await options_for(host, order, source, within)
@@ -76,6 +81,20 @@ async def order_run(host: Host, order: Order, within: Within, run_id: str = "") 
     run = replace(started.run, pins=pins, organization_id=within.home, **({"id": run_id} if run_id else {}))
     await host.store.queue.add(run, msgspec.json.encode(order))
     return Ordered(run, started.warnings)
+
+
+async def check_terms(host: Host, order: Order, within: Within) -> None:
+    """The budget and the gates are the caller's words, not the operator's settings. A run that a gate looks back to is
+    one that the caller may see, named by its id: a name could mean somebody else's."""
+    try:
+        if order.budget:
+            parse_budget(order.budget)
+        gates = read_gates(order.gates)
+    except ConfigInvalid as error:
+        raise PlanRefused(str(error)) from None
+    looking_back = [gate.asked.versus for gate in gates if isinstance(gate.asked, NoRegression)]
+    for run_id in looking_back if within != EVERYWHERE else ():
+        await host.store.run(run_id, within)
 
 
 def _agent_id(order: Order, source: Document, within: Within) -> str:
@@ -111,6 +130,7 @@ async def options_for(host: Host, order: Order, source: Document, within: Within
         repeat=order.repeat,
         limit=order.limit,
         concurrency=order.concurrency,
+        engine=order.engine or host.work.settings.engine.value,
         budget=order.budget,
         gates=order.gates or host.work.settings.gates,
         name=order.name or source.name,

@@ -19,7 +19,7 @@ from assay.reports.wire import evaluation_run
 from assay.services.gating import gated
 from assay.services.hosting.materials import Reference, is_reference, read_reference
 from assay.store.store import Store
-from assay.store.summary import Counted, summary_from
+from assay.store.summary import Counted, Failing, summary_from
 
 LASTING_SECONDS = 1.0
 STATES = {
@@ -52,6 +52,11 @@ class Gallery:
         kept = await self._store.counted([run.id])
         return summary_from(run, kept.get(run.id) or await self._count(run.id))
 
+    async def failing(self, run_id: str) -> list[Failing]:
+        """What failed most, as `summary` counted it."""
+        kept = (await self._store.counted([run_id])).get(run_id) or await self._count(run_id)
+        return await self._store.browsing.failing(run_id) if kept.failing is None else kept.failing
+
     async def several(
         self, *, limit: int, before: str | None, agent_id: str | None, status: str | None, within: Within
     ) -> tuple[list[dict[str, Any]], Run | None]:
@@ -68,13 +73,16 @@ class Gallery:
         states = STATES[status] if status else ()
         found = await self._store.runs(limit=limit, before=before, agent_id=agent_id, states=states, within=within)
         live = [await self._live(run) for run in found]
-        kept = await self._store.counted([run.id for run in live])
-        summaries = [
-            summary_from(run, kept.get(run.id) or await self._count(run.id))
-            for run in live
-            if status is None or _is(run, status)
-        ]
+        summaries = await self._summed([run for run in live if status is None or _is(run, status)])
         return summaries, found[-1] if len(found) == limit else None
+
+    async def these(self, run_ids: Sequence[str]) -> list[Summary]:
+        """Of runs that the caller may see, in this order."""
+        return await self._summed([await self._live(run) for run in await self._store.browsing.loaded(run_ids)])
+
+    async def _summed(self, runs: Sequence[Run]) -> list[Summary]:
+        kept = await self._store.counted([run.id for run in runs])
+        return [summary_from(run, kept.get(run.id) or await self._count(run.id)) for run in runs]
 
     async def _live(self, run: Run) -> Run:
         """A run that was interrupted and is in the queue goes on by itself: for whoever waits for it, it is running."""

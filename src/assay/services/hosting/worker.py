@@ -17,6 +17,7 @@ from assay.model.result import Result
 from assay.model.run import Run, RunState
 from assay.model.verdict import Verdict
 from assay.services.hosting.host import Host
+from assay.services.hosting.materials import bare, own_folders
 from assay.services.running import is_left_out, left_out
 from assay.services.runs import carry_out
 from assay.store.lease import this_process
@@ -120,7 +121,10 @@ class Worker:
         if away or (not refused and job.tries + 1 < MOST_TRIES):
             await _stored(lambda: store.queue.give_back(job.run_id, owner, tried=not away))
             return
-        said = str(broken) if refused else "the service broke while it worked on this run; its log says how"
+        folders = own_folders(self._host.work)
+        said = (
+            bare(str(broken), folders) if refused else "the service broke while it worked on this run; its log says how"
+        )
         await _stored(lambda: store.set_state(job.run_id, RunState.FAILED, error=said, owner=owner))
 
     async def _work_on(self, job: Job, owner: str, got_on: asyncio.Event) -> None:

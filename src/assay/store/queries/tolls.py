@@ -64,11 +64,11 @@ _case = msgspec.json.Decoder(_Case).decode
 _counted = msgspec.json.Decoder(_Counted).decode
 
 
-def tolls(connection: Connection, run_id: str) -> list[Toll]:
-    """Of every result that has a transcript, in the order of their positions."""
+def tolls(connection: Connection, run_id: str, limit: int | None = None) -> list[Toll]:
+    """Of every result (of the first so many) that has a transcript, in the order of their positions."""
     joined = results.join(cases, and_(cases.c.run_id == results.c.run_id, cases.c.case_id == results.c.case_id))
     wanted = select(results.c.position, results.c.body, cases.c.body).select_from(joined)
-    found = connection.execute(wanted.where(results.c.run_id == run_id).order_by(results.c.position))
+    found = connection.execute(wanted.where(results.c.run_id == run_id).order_by(results.c.position).limit(limit))
     tolled = (_toll(position, body, case) for position, body, case in found)
     return [each for each in tolled if each is not None]
 

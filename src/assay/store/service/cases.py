@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 from uuid import UUID, uuid5
 
 from msgspec import Struct
 from sqlalchemy import Connection, delete, func, insert, select, tuple_
 
 from assay.errors import NotFound
-from assay.model.document import Document
 from assay.model.within import EVERYWHERE, Within
 from assay.store.database import Database
 from assay.store.service_schema import dataset_cases
@@ -25,6 +25,16 @@ class Place(Struct, frozen=True):
     dataset_id: str
     case_id: str
     position: int
+
+
+class Owned(Protocol):
+    """A dataset, whole or as lists show it."""
+
+    @property
+    def organization_id(self) -> str: ...
+
+    @property
+    def id(self) -> str: ...
 
 
 def address(dataset_id: str, case_id: str) -> str:
@@ -45,7 +55,7 @@ class DatasetCases:
             raise NotFound(f"there is no test case {id}")
         return found
 
-    async def count(self, datasets: Sequence[Document]) -> dict[tuple[str, str], int]:
+    async def count(self, datasets: Sequence[Owned]) -> dict[tuple[str, str], int]:
         """How many cases the newest versions have, by organisation and id: two organisations may keep the same cases
         under the same id."""
         wanted = [(each.organization_id, each.id) for each in datasets]

@@ -67,15 +67,19 @@ class Documents:
     async def create(self, kind: DocumentKind, key: str, draft: Draft, within: Within = EVERYWHERE) -> Document:
         """Version 1; Conflict where there is one by this id."""
         await self._database.write(_create, (within.home, kind.value, key), draft, self._clock())
-        return await self.get(kind, key, within=within)
+        return await self._written(kind, key, 1, within)
 
     async def revise(
         self, kind: DocumentKind, key: str, draft: Draft, *, expected: int | None = None, within: Within = EVERYWHERE
     ) -> Document:
         """The next version. `expected` is the version that the change was made to: Conflict where it is not the newest
         any more."""
-        await self._database.write(_revise, _Wanted(kind, key, within, expected), draft, self._clock())
-        return await self.get(kind, key, within=within)
+        number = await self._database.write(_revise, _Wanted(kind, key, within, expected), draft, self._clock())
+        return await self._written(kind, key, number, within)
+
+    async def _written(self, kind: DocumentKind, key: str, version: int, within: Within) -> Document:
+        """What was just written, not what somebody else has made of it since: whoever wrote it is told its number."""
+        return await self.get(kind, key, version, within=within, deleted=True)
 
     async def get(
         self,
@@ -210,7 +214,7 @@ def _create(connection: Connection, owned: tuple[str, str, str], draft: Draft, n
 
 
 @once
-def _revise(connection: Connection, wanted: _Wanted, draft: Draft, now: datetime) -> None:
+def _revise(connection: Connection, wanted: _Wanted, draft: Draft, now: datetime) -> int:
     found = _held(connection, wanted)
     values = {name: getattr(found, name) for name in OWNED}
     about = {name: value for name in ("agent_id", "name") if (value := getattr(draft, name)) is not None}
@@ -223,6 +227,7 @@ def _revise(connection: Connection, wanted: _Wanted, draft: Draft, now: datetime
     if not moved.rowcount:
         raise Conflict(f"the {_words(found.kind)} {found.id} was changed by somebody else just now: read it again")
     _write_version(connection, values, found.version + 1, draft, now)
+    return int(found.version) + 1
 
 
 def _delete(connection: Connection, wanted: _Wanted, now: datetime) -> None:

@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import Connection, Text, insert, select, tuple_, update
+from sqlalchemy import Connection, Text, insert, or_, select, tuple_, update
 
 from assay.errors import NotFound
 from assay.model.within import EVERYWHERE, Within
@@ -98,7 +98,8 @@ class Keys:
 
     async def any(self) -> bool:
         """Whether some key could open something."""
-        open_ones = select(api_keys).where(api_keys.c.revoked_at.is_(None)).limit(1)
+        lasting = or_(api_keys.c.expires_at.is_(None), api_keys.c.expires_at > self._clock())
+        open_ones = select(api_keys).where(api_keys.c.revoked_at.is_(None), lasting).limit(1)
         return bool(await self._database.read(_several, open_ones))
 
 
@@ -128,7 +129,8 @@ def _key(found: Any) -> ApiKey:
         scopes=tuple(Scope(word) for word in found.scopes.split()),
         created_at=found.created_at,
         organization_id=found.organization_id,
-        agent_ids=None if found.agent_ids is None else tuple(found.agent_ids.splitlines()),
+        # Not `splitlines`: to it, characters that an id may hold end a line, too.
+        agent_ids=None if found.agent_ids is None else tuple(filter(None, found.agent_ids.split("\n"))),
         expires_at=found.expires_at,
         revoked_at=found.revoked_at,
         used_at=found.used_at,

@@ -16,7 +16,6 @@ from assay.llm.specs import is_loopback
 from assay.targets.adk.events import Event
 from assay.targets.adk.target import AdkSettings, Begun, no_such_app
 from assay.targets.blocks import Headers
-from assay.targets.http.wire import LISTING
 from assay.targets.secrets import Secrets
 
 CONNECT_SECONDS = 15.0
@@ -125,7 +124,7 @@ class AdkClient:
 
     def _unreached(self, error: ClientConnectorError) -> str:
         if isinstance(error.os_error, Unlisted):
-            return f"{self._base} may not be called: {error.os_error.strerror}; {LISTING}"
+            return f"{self._base}: {error.os_error.strerror}"
         said = self._secrets.clean(str(error))
         return f"cannot reach {self._base}: {said}; is the server running (`adk api_server`)?"
 

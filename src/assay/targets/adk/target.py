@@ -14,6 +14,7 @@ from uuid import uuid4
 from msgspec import Struct, field
 
 from assay.errors import ConfigInvalid, TargetFailed
+from assay.llm.guard import Guard
 from assay.model.case import Case
 from assay.targets.adk.events import Event, reply_of, spans_of, state_of, told
 from assay.targets.base import Closing, Reply
@@ -73,7 +74,7 @@ class AdkKind:
         check_seconds("turn_seconds", settings.turn_seconds, wrong)
         headers = filled_headers(settings.headers, wish.environ, wrong)
         wrong.settle()
-        return AdkTarget(wish.name, settings, headers, wish.state)
+        return AdkTarget(wish.name, settings, headers, wish.state, guard=wish.guard)
 
 
 def _spelled_out(rest: str) -> dict[str, str]:
@@ -107,12 +108,14 @@ class AdkTarget:
         headers: Headers,
         state: Mapping[str, Any],
         new_id: Callable[[], str] = lambda: f"assay-{uuid4().hex}",
+        guard: Guard | None = None,
     ) -> None:
         self.name = name
         self._settings = settings
         self._headers = headers
         self._state = state
         self._new_id = new_id
+        self._guard = guard
         self._client: Client | None = None
         self._agent = ""
 
@@ -160,7 +163,8 @@ class AdkTarget:
     def _opened(self) -> Client:
         if self._client is None:
             # The HTTP client takes a quarter of a second to import: only runs that talk to a server pay for it.
-            self._client = import_module("assay.targets.adk.client").AdkClient(self._settings, self._headers)
+            module = import_module("assay.targets.adk.client")
+            self._client = module.AdkClient(self._settings, self._headers, self._guard)
         return self._client
 
 

@@ -29,7 +29,7 @@ from assay.errors import TargetFailed, TargetTimedOut
 from assay.llm.exchange import CONNECT_SECONDS, Exchanged, Pool, Reading, TooLarge
 from assay.llm.guard import Unlisted
 from assay.llm.specs import is_loopback
-from assay.targets.http.wire import LARGEST, LISTING, Fittings, Received, Request, Unreached
+from assay.targets.http.wire import LARGEST, Fittings, Received, Request, Unreached
 
 KEEP_ALIVE_SECONDS = 4.0
 """Shorter than the five seconds after which common servers close idle connections: a request is never sent into one
@@ -122,7 +122,7 @@ class _NothingSent(Unreached):
 def _failure(error: Exception, place: str) -> TargetFailed:
     match error:
         case ClientConnectorError(os_error=Unlisted()):
-            return Unreached(f"{place} may not be called: {error.os_error.strerror}; {LISTING}")
+            return TargetFailed(f"{place}: {error.os_error.strerror}")
         case InvalidURL():
             return TargetFailed(f"{place} is no address that can be asked")
         case ClientConnectorDNSError():

@@ -19,7 +19,7 @@ from assay.targets.base import Closing, Reply
 from assay.targets.conversations import Conversation
 from assay.targets.http.plan import CallPlan, HttpPlan, plan_of
 from assay.targets.http.reading import Reader
-from assay.targets.http.wire import LISTING, Client, Cookies, Fittings, Received, Unreached
+from assay.targets.http.wire import Client, Cookies, Fittings, Received, Unreached
 from assay.targets.making import Wish
 
 CLOSE_SECONDS = 10.0
@@ -180,7 +180,7 @@ async def _admitted(guard: Guard, host: str, port: int) -> str:
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=SOCK_STREAM)
     fine = [str(place[0]) for *_, place in found if guard(host, str(place[0]), port)]
     if not fine:
-        raise TargetFailed(f"{host}:{port} may not be called: {Unlisted().strerror}; {LISTING}")
+        raise TargetFailed(f"{host}:{port}: {Unlisted().strerror}")
     return fine[0]
 
 

@@ -17,8 +17,6 @@ from assay.llm.guard import Guard
 LARGEST = 16 * 1024 * 1024
 """The largest body that is read, in bytes."""
 
-LISTING = "whoever runs the service can list it under `service.hosts`, or give it a name under `targets`"
-
 PHRASES = {status.value: status.phrase for status in HTTPStatus}
 
 

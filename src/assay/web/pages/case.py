@@ -1,51 +1,35 @@
 """One case: why this verdict? The deciding reason first, then the talk with what the judges quote marked in it, and the
-scores beside it."""
+scores beside it; then spans, repeats, the same case elsewhere, and everything raw."""
 
 from __future__ import annotations
 
-import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import Any
+from urllib.parse import urlencode
 
+import msgspec
 from msgspec import Struct
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from assay.errors import NotFound
+from assay.model.case import SingleTurn
 from assay.model.result import Result
 from assay.model.run import Run
-from assay.model.verdict import Verdict
-from assay.reports.html.blocks import block
 from assay.reports.inert import inert, one_line
+from assay.store.browsing import Elsewhere
 from assay.store.store import Store
-from assay.web.pages.run import address_of
+from assay.web.evidence import Numbering, Quote
+from assay.web.filtering import Filter, filter_in
+from assay.web.pages.run_cases import address_of
 from assay.web.rendering import respond
 from assay.web.sharing import Page, caller_of, host_of
+from assay.web.talk import Change, Turn, changes, fitting, ghosts, texts_of, turns
+from assay.web.waterfall import Waterfall, waterfall
 
-
-class Piece(Struct, frozen=True):
-    """A stretch of text; `numbers` are those of the quotes it is part of."""
-
-    text: str
-    numbers: tuple[int, ...] = ()
-
-
-class Turn(Struct, frozen=True, kw_only=True):
-    """One thing that was said, with the calls that were made beside it."""
-
-    role: str
-    agent: str
-    pieces: tuple[Piece, ...]
-    calls: tuple[dict[str, Any], ...]
-
-
-class Quote(Struct, frozen=True):
-    """Words a judge points at; `found`: whether they are in the talk."""
-
-    number: int
-    text: str
-    found: bool
+REPEATS = 20
+ANSWER = 3000
 
 
 class Graded(Struct, frozen=True, kw_only=True):
@@ -61,7 +45,28 @@ class Graded(Struct, frozen=True, kw_only=True):
     judge: str
     conditions: tuple[tuple[str, str], ...]
     quotes: tuple[Quote, ...]
+    details: str = ""
     parts: tuple[Graded, ...] = ()
+
+
+class Again(Struct, frozen=True, kw_only=True):
+    """Another attempt at the case: in another repeat, by another candidate."""
+
+    called: str
+    verdict: str
+    address: str
+    answer: str
+    why: str
+    is_this: bool
+
+
+class Other(Struct, frozen=True, kw_only=True):
+    """The same case in another run."""
+
+    called: str
+    verdict: str
+    address: str
+    compare: str
 
 
 class CasePage(Struct, frozen=True, kw_only=True):
@@ -70,55 +75,79 @@ class CasePage(Struct, frozen=True, kw_only=True):
     run_id: str
     run_name: str
     case_id: str
+    position: int
     name: str
     verdict: str
     answer: str
+    fault: str
     turns: tuple[Turn, ...]
+    ghosts: tuple[str, ...]
+    changes: tuple[Change, ...]
     is_silent: bool
     grades: tuple[Graded, ...]
     expected: tuple[tuple[str, str], ...]
     given: tuple[tuple[str, str], ...]
+    attachments: tuple[tuple[str, str, str], ...]
     state: str
     failures: tuple[tuple[str, str], ...]
     tags: tuple[str, ...]
-    repeats: tuple[tuple[str, str, str], ...]
+    seconds: str
+    spans: Waterfall | None
+    repeats: tuple[Again, ...]
+    others: tuple[Other, ...]
+    place: str
     previous: str
     following: str
+    up: str
     raw: str
 
 
-class Neighbours(Struct, frozen=True, kw_only=True):
-    """The failures before and after this one, and the same case in other repeats and by other candidates."""
+class Near(Struct, frozen=True, kw_only=True):
+    """What is before and after this one in the filter, and the same case elsewhere."""
 
-    previous: str = ""
-    following: str = ""
-    repeats: tuple[tuple[str, str, str], ...] = ()
+    chosen: Filter = Filter()
+    place: str = ""
+    previous: int | None = None
+    following: int | None = None
+    attempts: Sequence[Result] = ()
+    others: Sequence[Elsewhere] = ()
 
 
-def case_page(run: Run, result: Result, near: Neighbours) -> CasePage:
-    shown = block(result)
-    conditions = _conditions(run)
-    numbering = Numbering([each["text"] for each in shown["talk"]])
+def case_page(run: Run, result: Result, near: Near) -> CasePage:
+    shown = fitting(result)
+    conditions, numbering = _conditions(run), Numbering(texts_of(shown))
+    # The grades first: they say what is quoted.
     grades = tuple(_graded(each, each["name"], conditions, numbering) for each in shown["grades"])
+    query = near.chosen.query()
     return CasePage(
         run_id=run.id,
         run_name=run.name or run.id[:8],
-        case_id=inert(result.case.id),
+        case_id=result.case.id,
+        position=result.position,
         name=one_line(result.case.name),
         verdict=result.verdict.value,
         answer=_answer(result),
-        turns=tuple(_turn(each, numbering) for each in shown["talk"]),
+        fault=f"{result.fault.party.words}: {one_line(result.fault.reason, 300)}" if result.fault else "",
+        turns=turns(shown, numbering),
+        ghosts=ghosts(result),
+        changes=changes(result),
         is_silent=shown["silent"],
         grades=grades,
         expected=tuple((each["title"], each["text"]) for each in shown["expected"]),
-        given=tuple((each["title"], each["text"]) for each in shown["given"]),
+        given=tuple((each["title"], each["text"]) for each in shown["given"] if each["title"] != "attachment"),
+        attachments=_attachments(result),
         state=shown["state"],
         failures=tuple((each["kind"], each["message"]) for each in shown["failures"]),
         tags=tuple(shown["tags"]),
-        repeats=near.repeats,
-        previous=near.previous,
-        following=near.following,
-        raw=f"/runs/{run.id}/cases/{result.position}?format=json",
+        seconds=shown["seconds"],
+        spans=waterfall(result.transcript),
+        repeats=tuple(_again(run, each, result, near.chosen) for each in near.attempts if len(near.attempts) > 1),
+        others=tuple(_other(run, each, result) for each in near.others),
+        place=near.place,
+        previous="" if near.previous is None else address_of(run.id, near.previous, near.chosen),
+        following="" if near.following is None else address_of(run.id, near.following, near.chosen),
+        up=f"/runs/{run.id}{f'?{query}' if query else ''}#cases",
+        raw=f"/runs/{run.id}/cases/{result.position}/raw",
     )
 
 
@@ -128,35 +157,32 @@ def _answer(result: Result) -> str:
     return f"{result.verdict.value.capitalize()}{': ' + why if why else '.'}"
 
 
-class Numbering:
-    """Gives every quote its number, once, and knows where in the talk it is."""
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        self._texts = texts
-        self._numbers: dict[str, int] = {}
-
-    def quote(self, text: str) -> Quote:
-        number = self._numbers.setdefault(text, len(self._numbers) + 1)
-        return Quote(number, text, any(text in each for each in self._texts))
-
-    def pieces(self, text: str) -> tuple[Piece, ...]:
-        """The text in stretches, each with the numbers of the quotes over it."""
-        spans = [
-            (found.start(), found.end(), number)
-            for quote, number in self._numbers.items()
-            if quote
-            for found in re.finditer(re.escape(quote), text)
-        ]
-        edges = sorted({0, len(text), *(edge for start, end, _ in spans for edge in (start, end))})
-        return tuple(
-            Piece(text[start:end], tuple(sorted({n for low, high, n in spans if low <= start and end <= high})))
-            for start, end in pairwise(edges)
-        )
+def _attachments(result: Result) -> tuple[tuple[str, str, str], ...]:
+    given = result.case.input
+    files = given.attachments if isinstance(given, SingleTurn) else ()
+    return tuple((one_line(file.title or file.path, 200), inert(file.path), inert(file.kind)) for file in files)
 
 
-def _turn(shown: Mapping[str, Any], numbering: Numbering) -> Turn:
-    pieces = numbering.pieces(shown["text"])
-    return Turn(role=shown["role"], agent=shown["agent"], pieces=pieces, calls=tuple(shown["calls"]))
+def _again(run: Run, result: Result, this: Result, chosen: Filter) -> Again:
+    return Again(
+        called=" ".join(part for part in (inert(result.candidate), f"repeat {result.repeat}") if part),
+        verdict=result.verdict.value,
+        address=address_of(run.id, result.position, chosen),
+        answer=inert(result.transcript.answer)[:ANSWER] if result.transcript else "",
+        why=one_line("; ".join(result.reasons), 200),
+        is_this=result.position == this.position,
+    )
+
+
+def _other(run: Run, found: Elsewhere, result: Result) -> Other:
+    called = (found.run_name or found.run_id[:8], found.candidate, f"repeat {found.repeat}" if found.repeat > 1 else "")
+    held = [("run", found.run_id), ("run", run.id), ("case", result.case.id)]
+    return Other(
+        called=inert(" ".join(part for part in called if part)),
+        verdict=found.verdict,
+        address=f"/runs/{found.run_id}/cases/{found.position}",
+        compare=f"/compare/case?{urlencode(held)}",
+    )
 
 
 Conditions = Mapping[str, tuple[tuple[str, str], ...]]
@@ -186,6 +212,7 @@ def _graded(shown: Mapping[str, Any], name: str, conditions: Conditions, numberi
         judge=shown["judge"],
         conditions=conditions.get(name, ()),
         quotes=tuple(numbering.quote(text) for text in shown["evidence"]),
+        details=shown.get("details", ""),
         parts=tuple(_graded(part, part["text"], conditions, numbering) for part in shown.get("parts", ())),
     )
 
@@ -193,38 +220,62 @@ def _graded(shown: Mapping[str, Any], name: str, conditions: Conditions, numberi
 async def show(request: Request) -> Response:
     asking, store = caller_of(request), host_of(request).store
     run = await store.run(request.path_params["run_id"], asking.within)
-    result = await _result(store, run, request.path_params["result_id"])
-    near = await neighbours(store, run, result)
+    result = await result_at(store, run, request.path_params["position"])
+    chosen = filter_in(request.query_params)
+    found = await store.browsing.positions(run.id, chosen.chosen(run.counts.failed))
+    place, previous, following = beside(found, result.position)
+    near = Near(
+        chosen=chosen,
+        place=place,
+        previous=previous,
+        following=following,
+        attempts=await store.results(run.id, limit=REPEATS, case_id=result.case.id),
+        others=await store.browsing.elsewhere(run, result.case.id, asking.within),
+    )
     return respond(request, "case.html", case_page(run, result, near))
 
 
-async def _result(store: Store, run: Run, key: str) -> Result:
-    """By its position in the run, or by its id or its case's."""
-    if key.isascii() and key.isdecimal() and len(key) < 12:
-        found = await store.results(run.id, after=int(key) - 1, limit=1)
-        if found and found[0].position == int(key):
-            return found[0]
-        raise NotFound(f"run {run.id} has no result at position {key}")
-    return await store.result(run.id, key)
+async def raw(request: Request) -> Response:
+    """The result as it is stored, whole."""
+    store = host_of(request).store
+    run = await store.run(request.path_params["run_id"], caller_of(request).within)
+    result = await result_at(store, run, request.path_params["position"])
+    return Response(msgspec.json.encode(result), media_type="application/json")
 
 
-async def neighbours(store: Store, run: Run, result: Result) -> Neighbours:
-    failed = await store.positions(run.id, Verdict.FAILED)
-    before = [place for place in failed if place < result.position]
-    after = [place for place in failed if place > result.position]
-    others = await store.results(run.id, limit=20, case_id=result.case.id)
-    return Neighbours(
-        previous=f"/runs/{run.id}/cases/{before[-1]}" if before else "",
-        following=f"/runs/{run.id}/cases/{after[0]}" if after else "",
-        repeats=tuple(
-            (_called(each), each.verdict.value, address_of(run.id, each)) for each in others if len(others) > 1
-        ),
-    )
+async def by_id(request: Request) -> Response:
+    """To the first result of a case, by the case's own id."""
+    store, query = host_of(request).store, request.query_params
+    run = await store.run(request.path_params["run_id"], caller_of(request).within)
+    found = await store.results(run.id, limit=1, case_id=query.get("id", ""), candidate=query.get("candidate"))
+    if not found:
+        raise NotFound(f"run {run.id} has no case {query.get('id', '')!r}")
+    return RedirectResponse(address_of(run.id, found[0].position, Filter()), 303)
 
 
-def _called(result: Result) -> str:
-    return " ".join(part for part in (inert(result.candidate), f"repeat {result.repeat}") if part)
+async def result_at(store: Store, run: Run, position: str) -> Result:
+    known = position.isascii() and position.isdecimal() and len(position) < 12
+    found = await store.browsing.at(run.id, [int(position)]) if known else []
+    if not found:
+        raise NotFound(f"run {run.id} has no result at position {position}")
+    return found[0]
+
+
+def beside(found: Sequence[int], position: int) -> tuple[str, int | None, int | None]:
+    """`3 of 12`, and the neighbours. One that the filter leaves out stands between those that it would be between."""
+    if position in found:
+        place = found.index(position)
+        before = found[place - 1] if place else None
+        after = found[place + 1] if place + 1 < len(found) else None
+        return f"{place + 1:,} of {len(found):,}", before, after
+    ordered = sorted(found)
+    low, high = bisect_left(ordered, position), bisect_right(ordered, position)
+    return "", ordered[low - 1] if low else None, ordered[high] if high < len(ordered) else None
 
 
 def routes() -> list[Page]:
-    return [Page("/runs/{run_id}/cases/{result_id}", show)]
+    return [
+        Page("/runs/{run_id}/cases/{position}", show),
+        Page("/runs/{run_id}/cases/{position}/raw", raw),
+        Page("/runs/{run_id}/case", by_id),
+    ]

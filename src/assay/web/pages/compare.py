@@ -1,66 +1,109 @@
-"""Two runs: is the second better, and where not? The sentence, what can be compared at all, then flips both ways."""
+"""Runs held against each other: is the newer better, and where not? The sentence, what can be compared at all, the
+interval, then flips both ways, and every difference."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import urlencode
 
 from msgspec import Struct
 from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 
-from assay.errors import InputError
+from assay.errors import InputError, PlanRefused
+from assay.model.comparison import Comparison
 from assay.model.run import Run
+from assay.model.within import Within
+from assay.store.store import Store
 from assay.web.rendering import respond
 from assay.web.sharing import Page, caller_of, host_of
 
+MOST = 5
+
+
+class Side(Struct, frozen=True):
+    """One of the runs; the first is the oldest, and the others are held against it."""
+
+    letter: str
+    id: str
+    name: str
+
+
+class Pair(Struct, frozen=True, kw_only=True):
+    """Two sides. `told` is what the reports say of them; `plot` has the two ends, the difference and zero in words."""
+
+    told: Any
+    n: int
+    unchanged: int
+    likely: str
+
 
 class ComparePage(Struct, frozen=True, kw_only=True):
-    """What the page shows; `pairs` are those of the reports."""
+    """What the page shows. `refused`: why nothing can be compared."""
 
-    first: str
-    second: str
-    first_id: str
-    second_id: str
+    sides: tuple[Side, ...]
     answer: str
-    pairs: tuple[Any, ...]
+    refused: str
+    pairs: tuple[Pair, ...]
 
 
-def compare_page(first: Run, second: Run, pairs: tuple[Any, ...]) -> ComparePage:
+def compare_page(runs: Sequence[Run], comparison: Comparison | None, told: Sequence[Any], refused: str) -> ComparePage:
+    pairs = comparison.pairs if comparison else ()
     return ComparePage(
-        first=first.name or first.id[:8],
-        second=second.name or second.id[:8],
-        first_id=first.id,
-        second_id=second.id,
-        answer=pairs[0].sentence if pairs else "There is nothing to compare.",
-        pairs=tuple(_linked(pair, second.id) for pair in pairs),
+        sides=tuple(Side(chr(65 + place), run.id, run.name or run.id[:8]) for place, run in enumerate(runs)),
+        answer=told[0].sentence if told else "These runs cannot be compared.",
+        refused=refused,
+        pairs=tuple(
+            Pair(
+                told=_linked(shown, pair.first.run_id, pair.second.run_id, pair.second.candidate),
+                n=pair.verdict.n,
+                unchanged=pair.verdict.same,
+                likely=shown.apart[0].likely if shown.apart else "",
+            )
+            for pair, shown in zip(pairs, told, strict=True)
+        ),
     )
 
 
-def _linked(pair: Any, run_id: str) -> Any:
-    """With cases that lead to their own pages."""
+def _linked(shown: Any, first: str, second: str, candidate: str) -> Any:
+    """With cases that lead to where both are side by side."""
 
     def linked(cases: list[Any]) -> list[Any]:
-        return [replace(case, link=f"/runs/{run_id}/cases/{quote(case.id, safe='')}") for case in cases]
+        return [replace(case, link=f"/compare/case?{_address(first, second, case.id, candidate)}") for case in cases]
 
-    return replace(pair, worse=linked(pair.worse), better=linked(pair.better))
+    return replace(shown, worse=linked(shown.worse), better=linked(shown.better))
+
+
+def _address(first: str, second: str, case: str, candidate: str) -> str:
+    said = [("run", first), ("run", second), ("case", case)]
+    return urlencode([*said, *([("candidate", candidate)] if candidate else [])])
+
+
+async def chosen_runs(request: Request, store: Store, within: Within, most: int) -> list[Run]:
+    """The runs that an address names, the oldest first: whoever may not see one is told that it is not there."""
+    named = [value for name, value in request.query_params.multi_items() if name == "run" and value]
+    if not 2 <= len(dict.fromkeys(named)) <= most:
+        raise InputError(f"choose two runs to compare, not {len(named)}: tick them in the list of runs")
+    return sorted(
+        [await store.run(each, within) for each in dict.fromkeys(named)], key=lambda run: (run.created_at, run.id)
+    )
 
 
 async def show(request: Request) -> Response:
-    asking, store = caller_of(request), host_of(request).store
-    chosen = [value for name, value in request.query_params.multi_items() if name == "run" and value]
-    if len(chosen) != 2:
-        raise InputError(f"choose two runs to compare, not {len(chosen)}: tick them in the list of runs")
-    # The newer one is held against the older.
-    first, second = sorted([await store.run(each, asking.within) for each in chosen], key=lambda run: run.created_at)
+    store = host_of(request).store
+    runs = await chosen_runs(request, store, caller_of(request).within, MOST)
     # Loads numpy and scipy: whoever never compares never waits for them.
     comparing = await asyncio.to_thread(import_module, "assay.services.comparing")
     told = import_module("assay.reports.html.comparing")
-    found = await comparing.compared(store, comparing.Wanted(runs=(first.id, second.id)))
-    return respond(request, "compare.html", compare_page(first, second, tuple(told.against(found))))
+    try:
+        found = await comparing.compared(store, comparing.Wanted(runs=tuple(run.id for run in runs)))
+    except PlanRefused as refused:
+        return respond(request, "compare.html", compare_page(runs, None, (), str(refused)))
+    return respond(request, "compare.html", compare_page(runs, found, told.against(found), ""))
 
 
 def routes() -> list[Page]:

@@ -1,5 +1,5 @@
-"""One run: is it good enough, and what goes wrong? The sentence, both scores with their doubt, counts that add up, the
-failures that many cases share, and the cases, failures first."""
+"""One run: is it good enough, and what goes wrong? The sentence, the scores with their doubt, counts that add up, what
+fails most over the whole run, and the cases, failures first."""
 
 from __future__ import annotations
 
@@ -8,46 +8,31 @@ from urllib.parse import urlencode
 
 from msgspec import Struct
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
-from assay.errors import NotFound
-from assay.model.job import Wish
 from assay.model.result import Result
 from assay.model.run import RunState
 from assay.model.summary import Summary
-from assay.model.verdict import Verdict
 from assay.reports.figures import Rate, counted
-from assay.reports.header import facts, notes, warning
-from assay.reports.html.entries import Entry, entry, wrong
+from assay.reports.gates import LOOKS, conclusion, gate_name
+from assay.reports.header import OFFLINE, facts, judged_by, notes, warning
 from assay.reports.html.saying import check_lines, counted_verdicts, grader_line, meaning
 from assay.reports.sentence import rate_of, sentence
 from assay.services.gating import gated
-from assay.services.hosting import steering
 from assay.store.service.keys import Scope
+from assay.web.filtering import Filter, filter_in
+from assay.web.pages.run_cases import CaseLine, Grid, Tries, case_lines, grid_of
+from assay.web.pages.run_facets import Facet, Facets, chips, facets, facets_of
+from assay.web.pages.run_failures import CommonFailure, common_failures
+from assay.web.pages.steering import deeds
 from assay.web.rendering import respond
 from assay.web.sharing import Page, caller_of, gallery_of, host_of, place_in, place_of
 
-LIMIT = 50
-COMMON = 12
-ALL = "all"
-DEEDS = ("cancel", "pause", "resume", "retry", "delete")
-
-
-class CaseLine(Struct, frozen=True):
-    """One result in the grid."""
-
-    entry: Entry
-    address: str
-
-
-class CommonFailure(Struct, frozen=True, kw_only=True):
-    """What went wrong in several of the results that are shown."""
-
-    mark: str
-    grader: str
-    text: str
-    severity: str
-    number: int
+LIMIT = 40
+WHAT_OFFLINE_MEANS = (
+    "No model was asked: words were compared and counted. Good for trying things out and for catching gross failures; "
+    "not for deciding. Give a judge (--judge provider:model) and grade the same answers again."
+)
 
 
 class Check(Struct, frozen=True, kw_only=True):
@@ -63,6 +48,7 @@ class GraderLine(Struct, frozen=True, kw_only=True):
     """A grader, over all cases."""
 
     name: str
+    candidate: str
     rate: Rate
     mean: str
     needed: str
@@ -70,13 +56,13 @@ class GraderLine(Struct, frozen=True, kw_only=True):
     absent: str
 
 
-class Chip(Struct, frozen=True):
-    """A filter that can be chosen."""
+class Gate(Struct, frozen=True, kw_only=True):
+    """What came of one gate."""
 
-    word: str
-    number: int
-    address: str
-    chosen: bool
+    name: str
+    outcome: str
+    looks: str
+    reason: str
 
 
 class RunPage(Struct, frozen=True, kw_only=True):
@@ -88,34 +74,55 @@ class RunPage(Struct, frozen=True, kw_only=True):
     answer: str
     meaning: str
     warning: str
+    offline: str
     verdicts: Rate
     counts: tuple[tuple[str, int, float, float], ...]
     total: int
     facts: tuple[tuple[str, str], ...]
+    pins: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
+    gates: tuple[Gate, ...]
+    gates_said: str
+    candidates: tuple[tuple[str, Rate], ...]
     checks: tuple[Check, ...]
     graders: tuple[GraderLine, ...]
     common: tuple[CommonFailure, ...]
-    chips: tuple[Chip, ...]
+    chips: tuple[Facet, ...]
+    facets: tuple[Facets, ...]
+    chosen: Filter
     cases: tuple[CaseLine, ...]
+    grid: Grid | None
     showing: str
     further: str
+    cleared: tuple[tuple[str, str, str], ...]
     deeds: tuple[str, ...]
+    judge: str
+    agent_id: str
     is_live: bool
     error: str
 
 
-class Showing(Struct, frozen=True, kw_only=True):
-    """Which results are shown, and where the list goes on."""
+class Shown(Struct, frozen=True, kw_only=True):
+    """The results on the page, and which they are of how many."""
 
     results: Sequence[Result]
-    verdict: str
+    chosen: Filter
+    matching: int
+    first: int
+    tries: Tries
     further: str = ""
 
 
-def run_page(summary: Summary, showing: Showing, may_steer: bool = True) -> RunPage:
+def run_page(
+    summary: Summary,
+    shown: Shown,
+    *,
+    common: Sequence[CommonFailure] = (),
+    offered: Sequence[Facets] = (),
+    flaky: int = 0,
+    may_steer: bool = True,
+) -> RunPage:
     run = summary.run
-    graders = [grader_line(grader) for grader in summary.graders]
     return RunPage(
         id=run.id,
         name=run.name or run.id[:8],
@@ -123,114 +130,136 @@ def run_page(summary: Summary, showing: Showing, may_steer: bool = True) -> RunP
         answer=sentence(summary),
         meaning=meaning(summary),
         warning=warning(summary),
+        offline=WHAT_OFFLINE_MEANS if run.pins.judge == OFFLINE else "",
         verdicts=rate_of(run.counts),
         counts=tuple(counted_verdicts(run.counts)),
         total=run.counts.total,
-        facts=tuple(facts(run)),
+        facts=tuple((name, value) for name, value in facts(run) if name != "error"),
+        pins=tuple(_pins(summary)),
         notes=tuple(notes(summary)),
-        checks=tuple(
-            Check(name=name, rate=rate, scoped=scoped, not_judged=tally.errored + tally.skipped)
-            for name, tally, rate, scoped in check_lines(summary)
+        gates=tuple(_gates(summary)),
+        gates_said=conclusion(summary.gates) if summary.gates else "",
+        candidates=tuple((name, rate_of(counts)) for name, counts in summary.candidates.items()),
+        checks=tuple(_checks(summary)),
+        graders=tuple(_graders(summary)),
+        common=tuple(common),
+        chips=chips(run, shown.chosen, flaky),
+        facets=tuple(offered),
+        chosen=shown.chosen,
+        cases=case_lines(run, shown.results, shown.chosen, shown.tries),
+        grid=grid_of(run, shown.results, shown.chosen),
+        showing=_showing(shown, run.counts.completed),
+        further=shown.further,
+        cleared=tuple(
+            (name, value, f"/runs/{run.id}?{shown.chosen.query(**{name: ''})}#cases")
+            for name, value in shown.chosen.said
         ),
-        graders=tuple(
-            GraderLine(
-                name=str(line["name"]),
-                rate=Rate(grader.passed, grader.passed + grader.failed),
-                mean=str(line["mean"]),
-                needed=str(line["needed"]),
-                n=grader.scored,
-                absent=str(line["absent"]),
-            )
-            for grader, line in zip(summary.graders, graders, strict=True)
-        ),
-        common=common_failures(showing.results),
-        chips=_chips(summary, showing.verdict),
-        cases=tuple(CaseLine(entry(result), address_of(run.id, result)) for result in showing.results),
-        showing=f"showing {len(showing.results)} of {counted(run.counts.completed, 'result')}",
-        further=showing.further,
-        deeds=_deeds(run.state, run.counts.errored) if may_steer else (),
+        deeds=deeds(run.state, run.counts.errored) if may_steer else (),
+        judge=judged_by(run.pins),
+        agent_id=run.pins.agent_key,
         is_live=run.state in (RunState.PENDING, RunState.RUNNING),
         error=run.error,
     )
 
 
-def address_of(run_id: str, result: Result) -> str:
-    query = {name: value for name, value in (("candidate", result.candidate), ("repeat", result.repeat)) if value}
-    return f"/runs/{run_id}/cases/{result.position}?{urlencode(query)}"
+def _showing(shown: Shown, completed: int) -> str:
+    """A filter never repaints the headline: it says how much of the whole it shows."""
+    if not shown.results:
+        return f"none of {counted(completed, 'result')} is like that"
+    last = shown.first + len(shown.results)
+    every = "" if shown.matching == completed else f" that match, of {counted(completed, 'result')}"
+    return f"{shown.first + 1:,}–{last:,} of {shown.matching:,}{every}"
 
 
-def common_failures(results: Sequence[Result]) -> tuple[CommonFailure, ...]:
-    """What failed most among these results."""
-    numbers: dict[tuple[str, str, str, str], int] = {}
-    for result in results:
-        for found in wrong(result):
-            key = (found.mark, found.grader, found.text, found.severity)
-            numbers[key] = numbers.get(key, 0) + 1
-    ranked = sorted(numbers.items(), key=lambda each: -each[1])[:COMMON]
-    return tuple(
-        CommonFailure(mark=mark, grader=grader, text=text, severity=severity, number=number)
-        for (mark, grader, text, severity), number in ranked
-    )
+def _checks(summary: Summary) -> list[Check]:
+    return [
+        Check(name=name, rate=rate, scoped=scoped, not_judged=tally.errored + tally.skipped)
+        for name, tally, rate, scoped in check_lines(summary)
+    ]
 
 
-def _chips(summary: Summary, chosen: str) -> tuple[Chip, ...]:
-    counts, address = summary.run.counts, f"/runs/{summary.run.id}"
-    numbers = {verdict.value: getattr(counts, verdict.value) for verdict in Verdict}
-    chips = [Chip(word, number, f"{address}?verdict={word}", chosen == word) for word, number in numbers.items()]
-    return (*chips, Chip(ALL, counts.completed, f"{address}?verdict={ALL}", chosen == ALL))
+def _graders(summary: Summary) -> list[GraderLine]:
+    told = [(grader, grader_line(grader)) for grader in summary.graders]
+    return [
+        GraderLine(
+            name=grader.name,
+            candidate=grader.candidate,
+            rate=Rate(grader.passed, grader.passed + grader.failed),
+            mean=str(line["mean"]),
+            needed=str(line["needed"]),
+            n=grader.scored,
+            absent=str(line["absent"]),
+        )
+        for grader, line in told
+    ]
 
 
-def _deeds(state: RunState, errored: int) -> tuple[str, ...]:
-    """What can be done with a run in this state."""
-    if state in (RunState.PENDING, RunState.RUNNING):
-        return ("pause", "cancel")
-    again = () if state is RunState.COMPLETED else ("resume",)
-    return (*again, *(("retry",) if errored else ()), "delete")
+def _gates(summary: Summary) -> list[Gate]:
+    return [
+        Gate(name=gate_name(each), outcome=each.outcome.value, looks=LOOKS[each.outcome], reason=each.reason)
+        for each in summary.gates
+    ]
+
+
+def _pins(summary: Summary) -> list[tuple[str, str]]:
+    pins = summary.run.pins
+    files = [(f"dataset {pin.path}", pin.sha256) for pin in (*pins.datasets, *pins.responses)]
+    known = [
+        ("run", summary.run.id),
+        *files,
+        ("target", pins.target_sha256),
+        ("judge", pins.judge_sha256),
+        ("judge prompts", pins.judge_prompts),
+        ("rubric", pins.rubric_sha256),
+        ("policy", pins.policy_sha256),
+        ("simulator", pins.simulator_sha256),
+        ("made by Assay", pins.assay_version),
+    ]
+    return [(name, value) for name, value in known if value]
 
 
 async def show(request: Request) -> Response:
-    asking, store, query = caller_of(request), host_of(request).store, request.query_params
-    summary = await gallery_of(request).summary(request.path_params["run_id"], asking.within)
-    verdict = _verdict(summary, query.get("verdict", ""))
-    place = place_in(query.get("after", ""))
-    after = int(place) if place and place.isdecimal() else None
-    wanted = None if verdict == ALL else Verdict(verdict)
-    results = await store.results(summary.run.id, after=after, limit=LIMIT, verdict=wanted)
-    further = ""
-    if len(results) == LIMIT:
-        more = urlencode({"verdict": verdict, "after": place_of(str(results[-1].position))})
-        further = f"/runs/{summary.run.id}?{more}"
-    showing = Showing(results=results, verdict=verdict, further=further)
-    return respond(request, "run.html", run_page(await gated(store, summary), showing, asking.may(Scope.RUN)))
+    asking, store, gallery = caller_of(request), host_of(request).store, gallery_of(request)
+    summary = await gallery.summary(request.path_params["run_id"], asking.within)
+    run, chosen = summary.run, filter_in(request.query_params)
+    found = await store.browsing.positions(run.id, chosen.chosen(run.counts.failed))
+    first = _first(found, place_in(request.query_params.get("after", "")))
+    results = await store.browsing.at(run.id, found[first : first + LIMIT])
+    repeated = run.pins.repeat > 1
+    tries = await store.browsing.tries(run.id, [each.case.id for each in results]) if repeated else {}
+    shown = Shown(
+        results=results,
+        chosen=chosen,
+        matching=len(found),
+        first=first,
+        tries=tries,
+        further=_further(run.id, chosen, found, first),
+    )
+    page = run_page(
+        await gated(store, summary),
+        shown,
+        common=await common_failures(store, run, await gallery.failing(run.id)),
+        offered=facets(await facets_of(store, summary), chosen),
+        flaky=await store.browsing.flaky(run.id) if repeated else 0,
+        may_steer=asking.may(Scope.RUN),
+    )
+    return respond(request, "run.html", page)
 
 
-def _verdict(summary: Summary, asked: str) -> str:
-    """What was asked for; else the failures, where there are some."""
-    if asked == ALL or asked in [verdict.value for verdict in Verdict]:
-        return asked
-    return Verdict.FAILED.value if summary.run.counts.failed else ALL
+def _first(found: Sequence[int], after: str | None) -> int:
+    """Where the page begins: behind the result at this position; at the start where it is not there any more."""
+    if after is None or not after.isdecimal():
+        return 0
+    return next((place for place, position in enumerate(found, 1) if position == int(after)), 0)
 
 
-async def steer(request: Request) -> Response:
-    """Cancel, pause, resume, retry or delete, and back to the run."""
-    host, within = host_of(request), caller_of(request).within
-    run_id, deed = request.path_params["run_id"], request.path_params["deed"]
-    match deed:
-        case "cancel":
-            await steering.stop(host, run_id, Wish.CANCEL, within)
-        case "pause":
-            await steering.stop(host, run_id, Wish.PAUSE, within)
-        case "resume":
-            await steering.go_on(host, run_id, within)
-        case "retry":
-            await steering.retry(host, run_id, within)
-        case "delete":
-            await steering.delete(host, run_id, within)
-            return RedirectResponse("/", 303)
-        case _:
-            raise NotFound(f"{deed!r} is nothing that can be done with a run: {', '.join(DEEDS)} are")
-    return RedirectResponse(f"/runs/{run_id}", 303)
+def _further(run_id: str, chosen: Filter, found: Sequence[int], first: int) -> str:
+    last = first + LIMIT
+    if last >= len(found):
+        return ""
+    after = urlencode({"after": place_of(str(found[last - 1]))})
+    return f"/runs/{run_id}?{'&'.join(part for part in (chosen.query(), after) if part)}#cases"
 
 
 def routes() -> list[Page]:
-    return [Page("/runs/{run_id}", show), Page("/runs/{run_id}/{deed}", steer, Scope.RUN, "POST")]
+    return [Page("/runs/{run_id}", show)]

@@ -1,45 +1,56 @@
-"""The runs: what changed, what needs me? Newest first, each with both its scores, how sure they are, and its counts."""
+"""The runs: what changed, what needs me? Those that are going on first, then the newest, each with both its scores, how
+sure they are, and its counts. Every filter is in the address."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from urllib.parse import urlencode
 
 from msgspec import Struct
+from msgspec.structs import asdict, replace
 from starlette.requests import Request
 from starlette.responses import Response
 
-from assay.model.document import DocumentKind
-from assay.model.run import Counts, RunState, Spent
-from assay.model.summary import Summary, Tally
-from assay.reports.figures import Rate, counted, utc
+from assay.model.run import RunState
+from assay.reports.figures import counted
 from assay.services.hosting.materials import is_reference, read_reference
-from assay.services.hosting.viewing import STATES, Names
-from assay.store.queries.runs import cursor
+from assay.store.browsing import RunFace
+from assay.store.service.keys import Scope
+from assay.web.pages.runs_line import Line, line_of
 from assay.web.rendering import respond
-from assay.web.sharing import Page, caller_of, gallery_of, place_in, place_of
+from assay.web.sharing import Page, caller_of, gallery_of, host_of, place_in, place_of
 
-LIMIT = 50
+LIMIT = 40
+OFFERED = 100
+"""So many agents and test sets can be chosen from a list; others by what an address says."""
+LIVE = (RunState.RUNNING, RunState.PENDING)
+BROKEN = (RunState.FAILED, RunState.INTERRUPTED, RunState.OUT_OF_BUDGET)
 
 
-class Line(Struct, frozen=True, kw_only=True):
-    """One run."""
+class Wanted(Struct, frozen=True, kw_only=True):
+    """The filters, as in the address."""
 
-    id: str
-    name: str
-    agent: str
-    model: str
-    cases: str
-    rubric: str
-    verdicts: Rate
-    criteria: Rate | None
-    rules: Rate | None
-    counts: Counts
-    cost: str
-    took: str
-    created: str
-    state: str
-    is_live: bool
+    status: str = ""
+    agent_id: str = ""
+    test: str = ""
+    q: str = ""
+
+    def query(self, **changes: str) -> str:
+        return urlencode({name: value for name, value in asdict(replace(self, **changes)).items() if value})
+
+    @property
+    def said(self) -> tuple[tuple[str, str], ...]:
+        words = {"status": "state", "agent_id": "agent", "test": "test set", "q": "search"}
+        return tuple((words[name], value) for name, value in asdict(self).items() if value)
+
+
+class Choice(Struct, frozen=True):
+    """Something a filter can be set to, and how many runs it leaves."""
+
+    value: str
+    number: int
+    chosen: bool
 
 
 class RunsPage(Struct, frozen=True, kw_only=True):
@@ -47,119 +58,118 @@ class RunsPage(Struct, frozen=True, kw_only=True):
 
     answer: str
     lines: tuple[Line, ...]
-    agent_id: str
-    status: str
-    statuses: tuple[str, ...]
+    wanted: Wanted
+    states: tuple[Choice, ...]
+    agents: tuple[Choice, ...]
+    tests: tuple[Choice, ...]
+    total: int
+    matching: int
     further: str
-
-    @property
-    def is_filtered(self) -> bool:
-        return bool(self.agent_id or self.status)
+    may_run: bool
+    address: str
+    cleared: tuple[tuple[str, str, str], ...]
 
     @property
     def is_live(self) -> bool:
         return any(line.is_live for line in self.lines)
 
 
+def test_names(face: RunFace) -> tuple[str, ...]:
+    """What its test sets are called in an address: a document's id, or a file's name."""
+    return tuple(
+        read_reference(path).id if is_reference(path) else name or path.rsplit("/", 1)[-1] for path, name in face.tests
+    )
+
+
+def matching(faces: Sequence[RunFace], wanted: Wanted) -> list[RunFace]:
+    """Those that are like that, the ones that are going on first."""
+    text = wanted.q.casefold()
+    found = [
+        face
+        for face in faces
+        if (not wanted.status or face.state.value == wanted.status)
+        and (not wanted.agent_id or face.agent_id == wanted.agent_id)
+        and (not wanted.test or wanted.test in test_names(face))
+        and (not text or text in f"{face.name} {face.id} {face.agent_id}".casefold())
+    ]
+    return sorted(found, key=lambda face: face.state not in LIVE)
+
+
+def following(faces: Sequence[RunFace], after: str | None) -> Sequence[RunFace]:
+    """What comes after the run of this id; from the start where it is not there."""
+    place = next((number for number, face in enumerate(faces, 1) if face.id == after), 0)
+    return faces[place:]
+
+
+def choices(faces: Sequence[RunFace], values: Callable[[RunFace], Sequence[str]], chosen: str) -> tuple[Choice, ...]:
+    numbers = Counter(value for face in faces for value in values(face) if value)
+    if chosen:
+        numbers.setdefault(chosen, 0)
+    return tuple(Choice(value, number, value == chosen) for value, number in numbers.most_common(OFFERED))
+
+
 def runs_page(
-    summaries: Sequence[Summary], names: Names, *, agent_id: str = "", status: str = "", further: str = ""
+    faces: Sequence[RunFace], lines: Sequence[Line], wanted: Wanted, *, further: str = "", may_run: bool = False
 ) -> RunsPage:
-    lines = tuple(_line(summary, names) for summary in summaries)
+    found = matching(faces, wanted)
     return RunsPage(
-        answer=_answer(lines, bool(agent_id or status), bool(further)),
-        lines=lines,
-        agent_id=agent_id,
-        status=status,
-        statuses=tuple(STATES),
+        answer=answer(faces, found, wanted),
+        lines=tuple(lines),
+        wanted=wanted,
+        states=choices(matching(faces, replace(wanted, status="")), lambda face: (face.state.value,), wanted.status),
+        agents=choices(matching(faces, replace(wanted, agent_id="")), lambda face: (face.agent_id,), wanted.agent_id),
+        tests=choices(matching(faces, replace(wanted, test="")), test_names, wanted.test),
+        total=len(faces),
+        matching=len(found),
         further=further,
+        may_run=may_run,
+        address=f"/?{wanted.query()}" if wanted.said else "/",
+        cleared=tuple(
+            (word, value, f"/?{wanted.query(**{name: ''})}")
+            for (word, value), name in zip(wanted.said, [n for n, v in asdict(wanted).items() if v], strict=True)
+        ),
     )
 
 
-def _answer(lines: Sequence[Line], filtered: bool, more: bool) -> str:
-    if not lines:
-        return "No run is like that." if filtered else "No runs yet."
-    live = sum(line.is_live for line in lines)
-    broken = sum(line.state in ("failed", "interrupted", "out of budget") for line in lines)
-    told = counted(len(lines), "run") + (" and more" if more else "")
-    going = f", {live} going on" if live else ", none going on"
-    return f"{told}{going}{f', {broken} that did not reach the end' if broken else ''}."
-
-
-def _line(summary: Summary, names: Names) -> Line:
-    run = summary.run
-    model = run.pins.agent.model if run.pins.agent else None
-    return Line(
-        id=run.id,
-        name=run.name or run.id[:8],
-        agent=(run.pins.agent.name if run.pins.agent else "") or run.pins.agent_key,
-        model=model.model if model else "",
-        cases=_cases(summary, names),
-        rubric=_rubric(summary, names),
-        verdicts=Rate(run.counts.passed, run.counts.passed + run.counts.failed),
-        criteria=_rate(summary.criteria),
-        rules=_rate(summary.rules),
-        counts=run.counts,
-        cost=_cost(run.spent),
-        took=_took(summary),
-        created=(utc(run.created_at) or "")[:16].replace("T", " "),
-        state=run.state.value.replace("_", " "),
-        is_live=run.state in (RunState.PENDING, RunState.RUNNING),
-    )
-
-
-def _rate(tally: Tally | None) -> Rate | None:
-    return Rate(tally.passed, tally.passed + tally.failed) if tally else None
-
-
-def _cases(summary: Summary, names: Names) -> str:
-    """The test set with its version, or the files."""
-    told = []
-    for pin in summary.run.pins.datasets:
-        kept = read_reference(pin.path) if is_reference(pin.path) else None
-        name = names.get(kept.kind, {}).get(kept.id, "") if kept else ""
-        version = kept.version if kept else pin.version
-        told.append((name or pin.name or pin.path.rsplit("/", 1)[-1]) + (f" v{version}" if version else ""))
-    return ", ".join(told)
-
-
-def _rubric(summary: Summary, names: Names) -> str:
-    rubric = summary.run.pins.rubric
-    if rubric is None:
-        return ""
-    return f"{names.get(DocumentKind.RUBRIC, {}).get(rubric.id, rubric.name)} v{rubric.version}"
-
-
-def _cost(spent: Spent | None) -> str:
-    """A dash where nothing is known: calls without a price are not free."""
-    if spent is None or (not spent.usd and spent.unpriced):
-        return "–"
-    return f"${spent.usd:.2f}" if spent.usd >= 0.01 or not spent.usd else f"${spent.usd:.4f}"
-
-
-def _took(summary: Summary) -> str:
-    run = summary.run
-    if run.started_at is None or run.completed_at is None:
-        return "–"
-    seconds = (run.completed_at - run.started_at).total_seconds()
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+def answer(faces: Sequence[RunFace], found: Sequence[RunFace], wanted: Wanted) -> str:
+    if not faces:
+        return "No runs yet."
+    if not found:
+        return f"No run is like that: {', '.join(f'{word} {value}' for word, value in wanted.said)}."
+    live = sum(face.state in LIVE for face in found)
+    broken = sum(face.state in BROKEN for face in found)
+    told = f"{len(found):,} of {counted(len(faces), 'run')}" if wanted.said else counted(len(faces), "run")
+    going = f"{live:,} going on" if live else "none going on"
+    return f"{told}, {going}{f', {broken:,} that did not reach the end' if broken else ''}."
 
 
 async def show(request: Request) -> Response:
-    asking, query = caller_of(request), request.query_params
-    status = query.get("status", "") if query.get("status", "") in STATES else ""
-    agent_id = query.get("agent_id", "")
-    summaries, last = await gallery_of(request).summaries(
-        limit=LIMIT,
-        before=place_in(query.get("after", "")),
-        agent_id=agent_id or None,
-        status=status or None,
-        within=asking.within,
-    )
-    names = await gallery_of(request).names(summaries, asking.within)
-    kept = {name: value for name, value in (("agent_id", agent_id), ("status", status)) if value}
-    further = f"/?{urlencode({**kept, 'after': place_of(cursor(last))})}" if last else ""
-    page = runs_page(summaries, names, agent_id=agent_id, status=status, further=further)
+    asking, query, gallery = caller_of(request), request.query_params, gallery_of(request)
+    faces = await host_of(request).store.browsing.runs(asking.within)
+    wanted = wanted_in(dict(query))
+    rest = following(matching(faces, wanted), place_in(query.get("after", "")))
+    shown = rest[:LIMIT]
+    summaries = await gallery.these([face.id for face in shown])
+    names = await gallery.names(summaries, asking.within)
+    further = f"/?{urlencode([*_kept(wanted), ('after', place_of(shown[-1].id))])}" if len(rest) > LIMIT else ""
+    lines = [line_of(summary, names) for summary in summaries]
+    page = runs_page(faces, lines, wanted, further=further, may_run=asking.may(Scope.RUN))
     return respond(request, "runs.html", page)
+
+
+def _kept(wanted: Wanted) -> list[tuple[str, str]]:
+    return [(name, value) for name, value in asdict(wanted).items() if value]
+
+
+def wanted_in(query: dict[str, str]) -> Wanted:
+    status = query.get("status", "")
+    known = status in [state.value for state in RunState]
+    return Wanted(
+        status=status if known else "",
+        agent_id=query.get("agent_id", "")[:200],
+        test=query.get("test", "")[:200],
+        q=query.get("q", "")[:200],
+    )
 
 
 def routes() -> list[Page]:

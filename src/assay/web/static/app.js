@@ -1,40 +1,146 @@
 "use strict";
 // Keys over real links and buttons; nothing here is needed to read a page.
 (() => {
-  const lines = () => [...document.querySelectorAll("[data-line]")];
+  const $ = (selector) => document.querySelector(selector);
+  const all = (selector) => [...document.querySelectorAll(selector)];
+  const kept = {
+    get: (name, otherwise) => { try { return JSON.parse(localStorage.getItem(name)) ?? otherwise; } catch { return otherwise; } },
+    set: (name, value) => { try { localStorage.setItem(name, JSON.stringify(value)); } catch { /* private: nothing is kept */ } },
+  };
+
+  // ---- keys
   let at = -1;
+  let going = false;
+  const lines = () => all("[data-line]");
   const choose = (step) => {
-    const all = lines();
-    if (!all.length) return;
-    all[at]?.classList.remove("chosen");
-    at = Math.max(0, Math.min(all.length - 1, at + step));
-    all[at].classList.add("chosen");
-    all[at].scrollIntoView({ block: "nearest" });
+    const found = lines();
+    if (!found.length) return;
+    for (const line of found) line.classList.remove("chosen");
+    at = Math.max(0, Math.min(found.length - 1, at + step));
+    found[at].classList.add("chosen");
+    found[at].scrollIntoView({ block: "nearest" });
+    (found[at].querySelector("a") ?? found[at]).focus({ preventScroll: true });
   };
-  const follow = (selector) => document.querySelector(selector)?.click();
+  const follow = (selector) => $(selector)?.click();
+  const cite = () => {
+    const cites = all("[data-cite]");
+    const shown = cites.findIndex((each) => each.classList.contains("shown"));
+    cites[(shown + 1) % cites.length]?.click();
+  };
+  const repeat = (step) => {
+    const found = all("[data-repeat]");
+    found[found.findIndex((each) => each.hasAttribute("aria-current")) + step]?.click();
+  };
+  const help = () => $("#help").showModal();
   const keys = {
-    j: () => choose(1),
-    k: () => choose(-1),
+    j: () => choose(1), k: () => choose(-1),
     Enter: () => { const to = lines()[at]?.dataset.open; if (to) location.assign(to); },
-    n: () => follow("[data-next]"),
-    p: () => follow("[data-previous]"),
-    u: () => follow("[data-up]"),
-    x: () => lines()[at]?.querySelector("[data-pick]")?.click(),
-    c: () => follow("[data-compare]"),
-    "?": () => document.getElementById("help").showModal(),
+    n: () => follow("[data-next]"), p: () => follow("[data-previous]"), u: () => follow("[data-up]"),
+    e: cite, "[": () => repeat(-1), "]": () => repeat(1),
+    x: () => lines()[at]?.querySelector("[data-pick]")?.click(), c: () => follow("[data-compare]"),
+    "/": () => $("[data-search]")?.focus(), f: () => $(".filters select, .filters input")?.focus(),
+    g: () => { going = true; setTimeout(() => { going = false; }, 1500); }, "?": help,
   };
+  const off = () => kept.get("assay-keys", true) === false;
   document.addEventListener("keydown", (event) => {
-    const typing = event.target.closest?.("input, textarea, select, [contenteditable], dialog");
-    if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+    const typing = event.target.closest?.("input:not([type=checkbox]), textarea, select, [contenteditable], dialog");
+    if (typing || event.ctrlKey || event.metaKey || event.altKey || (off() && event.key !== "?")) return;
     if (event.key === "Enter" && event.target.closest("a, button, summary")) return;
+    if (going) {
+      going = false;
+      const to = all("[data-go]").find((each) => each.dataset.go === event.key);
+      if (to) { event.preventDefault(); to.click(); return; }
+    }
     const does = keys[event.key];
     if (does) { event.preventDefault(); does(); }
   });
+
+  // ---- pointing
   document.addEventListener("click", (event) => {
-    if (event.target.closest("[data-help]")) document.getElementById("help").showModal();
+    const target = event.target;
+    if (target.closest("[data-help]")) help();
+    const pointed = target.closest("[data-cite]");
+    if (pointed) point(pointed.dataset.cite);
+    const copied = target.closest("[data-copy]");
+    if (copied) copy(copied);
   });
+  const point = (number) => {
+    for (const each of all("mark.shown, [data-cite].shown")) each.classList.remove("shown");
+    for (const each of all(`[data-cite="${number}"]`)) each.classList.add("shown");
+    const anchor = document.getElementById(`quote-${number}`);
+    const words = anchor?.nextElementSibling;
+    for (let fold = words?.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+    words?.classList.add("shown");
+  };
+  const copy = async (button) => {
+    const reply = await fetch(button.dataset.copy);
+    await navigator.clipboard.writeText(await reply.text());
+    button.textContent = "Copied";
+  };
   document.addEventListener("submit", (event) => {
     const question = event.target.dataset.confirm;
     if (question && !confirm(question)) event.preventDefault();
   });
+  document.addEventListener("change", (event) => {
+    if (event.target.matches("[data-submits]")) event.target.form.requestSubmit();
+    if (event.target.matches("[data-pick]")) picked();
+    if (event.target.matches("[data-keys]")) kept.set("assay-keys", event.target.checked);
+  });
+
+  // ---- picking two runs; what was picked stays picked when lines come anew
+  const picks = new Set();
+  const picked = () => {
+    for (const box of all("[data-pick]")) (box.checked ? picks.add(box.value) : picks.delete(box.value));
+    const button = $("[data-compare]");
+    if (!button) return;
+    button.disabled = picks.size !== 2;
+    $("[data-picked]").textContent = picks.size ? `${picks.size} picked` : "pick two with x";
+  };
+
+  // ---- what comes anew: not while somebody is in it, and what was picked stays so
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    const own = event.target;
+    if (own.matches?.("[data-frozen]") && own.contains(document.activeElement)) event.preventDefault();
+  });
+  document.addEventListener("htmx:afterSettle", () => {
+    for (const box of all("[data-pick]")) if (picks.has(box.value)) box.checked = true;
+    ready();
+  });
+
+  // ---- views: filters under a name, kept in this browser
+  const views = () => {
+    const place = $("[data-views]");
+    if (!place) return;
+    const known = kept.get("assay-views", []);
+    const link = (view) => {
+      const made = document.createElement("a");
+      made.className = "chip"; made.href = view.address; made.textContent = view.name;
+      if (view.address === location.pathname + location.search) made.setAttribute("aria-current", "true");
+      return made;
+    };
+    const button = (text, does) => {
+      const made = document.createElement("button");
+      made.type = "button"; made.className = "plain"; made.textContent = text; made.addEventListener("click", does);
+      return made;
+    };
+    const here = location.pathname + location.search;
+    const saved = known.some((view) => view.address === here);
+    const keep = () => {
+      const name = prompt("Name of this view");
+      if (name) { kept.set("assay-views", [...known, { name: name.slice(0, 60), address: here }]); views(); }
+    };
+    const drop = () => { kept.set("assay-views", known.filter((view) => view.address !== here)); views(); };
+    const act = saved ? [button("forget this view", drop)] : location.search ? [button("save this view", keep)] : [];
+    place.replaceChildren(...(known.length ? ["views:"] : []), ...known.map(link), ...act);
+    place.hidden = !place.childNodes.length;
+  };
+
+  const ready = () => {
+    for (const button of all("[data-copy]")) button.hidden = !navigator.clipboard;
+    picked();
+  };
+  const toggle = $("[data-keys]");
+  if (toggle) toggle.checked = !off();
+  views();
+  ready();
 })();

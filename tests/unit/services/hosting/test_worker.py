@@ -26,7 +26,6 @@ from assay.services.hosting.worker import Pace, Worker
 from assay.services.workplace import Workplace
 from assay.store.lease import this_process
 from assay.store.service.documents import Draft
-from assay.store.store import Store
 
 QUICK = Pace(look=0.02, beat=0.02)
 ORGANIZATION = Within(organization_id="acme")
@@ -50,7 +49,7 @@ def entry(number: int, message: str = "") -> dict[str, Any]:
         "type": "single_turn",
         "name": f"Greeting {number}",
         "inputs": {"message": message or f"hello {number}"},
-        "expected": {"success_criteria": [f"The answer repeats: hello {number}"]},
+        "expected": {"success_criteria": [f"The answer says hello {number}"]},
         "tags": [],
     }
 

@@ -1,0 +1,204 @@
+"""The driver of a run on a cluster: looks every node over, hands out shards, follows them, and writes down the end. It
+holds no result: those go from the workers to the store, and a driver that dies is replaced by `assay resume`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Collection, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import Any
+from uuid import uuid4
+
+import msgspec
+
+from assay.errors import AssayError, ConfigInvalid, Conflict, PlanRefused, Unreachable
+from assay.model.case import Case, SingleTurn
+from assay.model.result import Result
+from assay.model.run import Run, RunState, Spent
+from assay.model.verdict import Verdict
+from assay.services.cluster import desk as desks
+from assay.services.cluster.actor import DeskActor
+from assay.services.cluster.joining import (
+    NAMESPACE,
+    environ_for,
+    here,
+    joined,
+    needs_of,
+    nodes,
+    options_for,
+    ray,
+    usable_nodes,
+)
+from assay.services.cluster.readiness import Hired, awaited, look_over, why
+from assay.services.cluster.room import Outcome
+from assay.services.cluster.shards import Shard, positions, shard_size, shards, still_open
+from assay.services.cluster.site import Site, server_of
+from assay.services.cluster.tasks import Task, work_on
+from assay.services.engines import Execute, Manner
+from assay.services.planning import Plan
+from assay.services.running import Work, ended, utc_now
+from assay.services.workplace import Workplace
+from assay.store.lease import this_process
+from assay.store.store import Store
+
+RETRIES = 5
+"""How often a shard is started anew whose worker or node died."""
+POLL_SECONDS = 0.5
+KEPT_SECONDS = 5.0
+"""How often what was spent is written down: a driver that is killed forgets no more than this."""
+GRACE_SECONDS = 10.0
+AHEAD = 2
+"""Shards that are handed out for each that can be worked on: a worker that is done finds the next one there."""
+
+BLANK = Case(id="", input=SingleTurn(message=""))
+TOLD = {verdict.value: Result(case=BLANK, verdict=verdict) for verdict in Verdict}
+
+
+@asynccontextmanager
+async def cluster(work: Workplace, plan: Plan, run: Run, manner: Manner) -> AsyncIterator[Execute]:
+    """Inside this block every node that will work on the run has been looked over, and nothing was spent yet."""
+    settings = work.settings.cluster
+    environ = environ_for(settings, server_of(work), os.environ)
+    async with AsyncExitStack() as stack:
+        stack.enter_context(joined(settings))
+        needs = needs_of(settings, plan.lanes)
+        found = usable_nodes(needs)
+        site = Site.of(work, plan, run, caches=manner.cache)
+        desk = await stack.enter_async_context(_desk(work, site))
+        hired = Hired(
+            desk=desk,
+            site=ray.put(site.packed()),
+            token=uuid4().hex,
+            needs=needs,
+            options=options_for(needs, environ),
+        )
+        await look_over(hired, found, site)
+        driver = Driver(hired, plan, settings.shard)
+        yield driver.execute
+
+
+@asynccontextmanager
+async def _desk(work: Workplace, site: Site) -> AsyncIterator[Any]:
+    make = ray.remote(DeskActor).options(
+        name=f"assay-{site.run.id}-{uuid4().hex[:8]}", namespace=NAMESPACE, num_cpus=0, scheduling_strategy=here()
+    )
+    desk = make.remote(site.budget, site.run.spent, str(work.replies.resolve()) if site.caches else None)
+    try:
+        yield desk
+    finally:
+        with suppress(ray.exceptions.RayError, TimeoutError):
+            await asyncio.wait_for(awaited(desk.close.remote()), GRACE_SECONDS)
+        ray.kill(desk)
+
+
+class Driver:
+    """Hands out the shards of one run."""
+
+    def __init__(self, hired: Hired, plan: Plan, wished: int) -> None:
+        self._hired = hired
+        self._plan = plan
+        self._wished = wished
+        self._spent: Spent | None = None
+        self._kept_at = 0.0
+        self._slots = _slots(hired)
+        # Once: Ray sends a function to the workers each time it is made a remote one.
+        self._work_on = ray.remote(work_on).options(**hired.options, max_retries=RETRIES, scheduling_strategy="SPREAD")
+        self._refs: dict[asyncio.Future[Outcome], tuple[Any, Shard]] = {}
+
+    async def execute(self, store: Store, run: Run, work: Work) -> Run:
+        """As `running.execute`, by other hands."""
+        owner = work.owner or this_process(uuid4().hex)
+        await store.claim(run.id, owner, utc_now())
+        done = await store.finished(run.id) - set(work.again)
+        await store.set_state(run.id, RunState.RUNNING, started_at=run.started_at or utc_now(), owner=owner)
+        try:
+            unreached = await self._all(store, run, work, owner, done)
+        except asyncio.CancelledError:
+            await self._stopped()
+            with suppress(Conflict):
+                await store.set_state(run.id, RunState.INTERRUPTED, spent=self._spent, owner=owner)
+            raise
+        except Unreachable:
+            await self._stopped()
+            raise
+        except AssayError as error:
+            await self._stopped()
+            with suppress(Conflict):
+                await store.set_state(run.id, RunState.FAILED, error=str(error), spent=self._spent, owner=owner)
+            raise
+        return await ended(store, run, self._spent, owner, unreached=unreached)
+
+    async def _all(self, store: Store, run: Run, work: Work, owner: str, done: set[int]) -> bool:
+        """Whether the budget left some out."""
+        tasks, unreached = self._tasks(owner, done, work.again), False
+        while self._hand_out(tasks):
+            ready, _ = await asyncio.wait(self._refs, timeout=POLL_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+            for future in ready:
+                unreached = self._taken(future).left_out or unreached
+            await self._tell(store, run, work, owner)
+        await self._tell(store, run, work, owner)
+        return unreached
+
+    def _tasks(self, owner: str, done: set[int], again: Collection[int]) -> Iterator[Task]:
+        plan, lanes = self._plan, len(self._plan.lanes)
+        size = shard_size(plan.survey.total, lanes, self._slots, self._wished)
+        repeated = sorted(again)
+        for shard in shards(plan.survey, size):
+            if not done or still_open(shard, lanes, done):
+                first, last = positions(shard, lanes)
+                own = tuple(position for position in repeated if first <= position <= last)
+                yield Task(shard=shard, owner=owner, again=own)
+
+    def _hand_out(self, tasks: Iterator[Task]) -> bool:
+        """Whether anything is being worked on."""
+        hired = self._hired
+        while len(self._refs) < self._slots * AHEAD and (task := next(tasks, None)):
+            ref = self._work_on.remote(hired.site, hired.desk, hired.token, msgspec.json.encode(task))
+            self._refs[asyncio.ensure_future(awaited(ref))] = (ref, task.shard)
+        return bool(self._refs)
+
+    def _taken(self, future: asyncio.Future[Outcome]) -> Outcome:
+        _, shard = self._refs.pop(future)
+        try:
+            outcome = future.result()
+        except ray.exceptions.RayError as error:
+            first, last = positions(shard, len(self._plan.lanes))
+            raise ConfigInvalid(f"attempts {first + 1} to {last + 1} cannot be made: {why(error)}") from error
+        if outcome.error:
+            raise PlanRefused(outcome.error)
+        return outcome
+
+    async def _tell(self, store: Store, run: Run, work: Work, owner: str) -> None:
+        """How far it is, to whoever watches; and now and then, what was spent, to the store."""
+        try:
+            progress: desks.Progress = await awaited(self._hired.desk.progress.remote())
+        except ray.exceptions.RayError as error:
+            raise ConfigInvalid(f"the run's limits and budget are lost with their actor: {why(error)}") from error
+        if self._plan.pins.judge or progress.spent != Spent():
+            self._spent = progress.spent
+        if told := [TOLD[verdict] for verdict, number in progress.verdicts.items() for _ in range(number)]:
+            work.progress(told)
+        now = asyncio.get_running_loop().time()
+        if now - self._kept_at >= KEPT_SECONDS:
+            self._kept_at, self._slots = now, _slots(self._hired)
+            await store.set_state(run.id, RunState.RUNNING, spent=self._spent, owner=owner)
+
+    async def _stopped(self) -> None:
+        """Nobody goes on asking a target after the run has ended: workers are asked to stop, then made to."""
+        for force in (False, True):
+            for ref, _ in self._refs.values():
+                with suppress(ray.exceptions.RayError, ValueError):
+                    ray.cancel(ref, force=force)
+            if self._refs:
+                _, pending = await asyncio.wait(self._refs, timeout=GRACE_SECONDS)
+                if not pending:
+                    break
+        for future in self._refs:
+            future.cancel()
+        self._refs.clear()
+
+
+def _slots(hired: Hired) -> int:
+    """Shards that can be worked on at once, on the nodes that are there now."""
+    return max(1, sum(node.holds(hired.needs) for node in nodes()))

@@ -1,0 +1,127 @@
+"""A worker's room: the run planned once more from its pins, with store, judge, targets and leases open, in which one
+shard after the other is worked on by the ordinary engine."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AsyncExitStack, aclosing
+from typing import Protocol, Self
+
+from msgspec import Struct
+
+from assay.engine.run import Todo, results
+from assay.model.case import Case
+from assay.model.result import Result
+from assay.model.run import Spent
+from assay.model.within import Within
+from assay.services.cluster.desk import Report
+from assay.services.cluster.leases import FarDesk, LeasedSpending, Leases, SharedCache
+from assay.services.cluster.reading import shard_cases
+from assay.services.cluster.shards import Shard, positions
+from assay.services.cluster.site import Site
+from assay.services.hosting.materials import written_down
+from assay.services.options import options_of
+from assay.services.planning import Plan
+from assay.services.readying import ready
+from assay.services.running import ENOUGH, GATHERING, is_left_out, utc_now
+from assay.services.runs import Again, Elsewhere, replanned
+from assay.services.way import Among
+from assay.store.store import Store
+
+
+class RunDesk(FarDesk, Protocol):
+    """The desk as a room uses it."""
+
+    async def report(self, given: Report) -> None: ...
+
+
+class Outcome(Struct, frozen=True, kw_only=True):
+    """What came of a shard: how many attempts were made, and whether the budget left some out. `error`: it could not
+    be worked on, for a reason that the user can mend."""
+
+    made: int = 0
+    left_out: bool = False
+    error: str = ""
+
+
+class Room(Struct, frozen=True, kw_only=True):
+    """Open from the first shard that a process works on to its end. `worker` names it at the desk."""
+
+    site: Site
+    worker: str
+    desk: RunDesk
+    store: Store
+    plan: Plan
+    spent: Callable[[], Spent | None]
+    cache: SharedCache | None
+    stack: AsyncExitStack
+
+    @classmethod
+    async def opened(cls, site: Site, desk: RunDesk, worker: str) -> Self:
+        async with AsyncExitStack() as stack:
+            work, run = site.workplace(), site.run
+            store = await stack.enter_async_context(await work.store())
+            budget = LeasedSpending(desk, worker) if site.budget else None
+            leases, cache = Leases(desk, budget), SharedCache(desk) if site.caches else None
+            stack.push_async_callback(leases.close)
+            whose = Within(organization_id=run.organization_id or None)
+            options, _ = await written_down(
+                store, options_of(run.pins, run.name), work.data_folder / "documents", whose
+            )
+            there = Elsewhere(
+                found=site.survey(work.kit, options), among=Among(cache=cache, budget=budget, gates=leases.gate)
+            )
+            again = Again(budget=site.budget, cache=False)
+            plan, judge = await replanned(work, store, run, again, stack, there)
+            await stack.enter_async_context(ready(plan.lanes))
+            return cls(
+                site=site,
+                worker=worker,
+                desk=desk,
+                store=store,
+                plan=plan,
+                spent=judge.spent,
+                cache=cache,
+                stack=stack.pop_all(),
+            )
+        raise AssertionError("unreachable")
+
+    async def close(self) -> None:
+        if self.cache is not None:
+            await self.cache.flush()
+        await self.stack.aclose()
+
+    async def work_on(self, shard: Shard, owner: str, again: Collection[int] = ()) -> Outcome:
+        """Make the attempts of a shard that have no Result yet, and those to make again. Where the run is not the
+        owner's any more, nothing is stored."""
+        plan, run = self.plan, self.site.run
+        near = positions(shard, len(plan.lanes))
+        done = await self.store.finished(run.id, near) - set(again)
+        todo = _todos(shard_cases(plan.survey, shard), plan, near[0], done)
+        left, made, unreached = near[1] - near[0] + 1 - len(done), 0, False
+        async with aclosing(results(todo, plan.rules, concurrency=run.pins.concurrency, clock=utc_now)) as stream:
+            async for handful in stream:
+                await self._saved(handful, owner)
+                made += len(handful)
+                unreached = unreached or any(map(is_left_out, handful))
+                if made < left and len(handful) < ENOUGH:
+                    await asyncio.sleep(GATHERING)
+        if self.cache is not None:
+            await self.cache.flush()
+        return Outcome(made=made, left_out=unreached)
+
+    async def _saved(self, handful: Sequence[Result], owner: str) -> None:
+        await self.store.save(self.site.run.id, handful, owner)
+        verdicts = Counter(result.verdict.value for result in handful)
+        await self.desk.report(Report(worker=self.worker, verdicts=verdicts, spent=self.spent()))
+
+
+def _todos(cases: Sequence[Case], plan: Plan, first: int, done: Collection[int]) -> Iterator[Todo]:
+    position = first
+    for case in cases:
+        for lane in plan.lanes:
+            if position not in done:
+                yield Todo(position, case, lane)
+            position += 1

@@ -1,0 +1,142 @@
+"""Documents as text that somebody writes: what a new one begins with, and what is wrong with it, on which line."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from assay.dialects.reading import validate
+from assay.dialects.rubric_file import read_rubric
+from assay.dialects.strict_json import parse
+from assay.errors import DatasetInvalid, InputError, Level, Problem
+from assay.kit import Kit
+from assay.model.document import Document, DocumentKind
+from assay.reports.inert import CONTROLS
+from assay.services.hosting.host import Host
+from assay.services.hosting.library import check, with_ids
+from assay.services.hosting.shapes import DEFAULTS, ID_FIELDS, MANAGED, whole
+from assay.services.hosting.text_lines import field_lines, line_of
+from assay.services.hosting.uploads import Upload, draft_of
+from assay.store.service.documents import Draft
+
+Json = dict[str, Any]
+NEW = "new"
+STARTERS: dict[DocumentKind, Json] = {
+    DocumentKind.RUBRIC: {
+        "name": "",
+        "agent_id": "",
+        "rules": [
+            {
+                "id": "RULE_1",
+                "name": "",
+                "severity": "high",
+                "description": "",
+                "evaluation_criteria": {"pass_conditions": [], "fail_conditions": []},
+            }
+        ],
+    },
+    DocumentKind.TEST_SET: {
+        "name": "",
+        "agent_id": "",
+        "items": [
+            {"type": "single_turn", "name": "", "inputs": {"message": ""}, "expected": {"success_criteria": []}},
+        ],
+    },
+    DocumentKind.QUESTION_SET: {
+        "name": "",
+        "agent_id": "",
+        "questions": [{"question": "", "expected_answer": ""}],
+    },
+}
+
+
+def text_of(document: Document) -> str:
+    """The document as somebody edits it; ids, versions and times are ours, and not in it."""
+    if document.kind is DocumentKind.DATASET:
+        return document.edition.body.decode("utf-8", "replace")
+    ours = (ID_FIELDS[document.kind], *MANAGED)
+    shown = {name: value for name, value in whole(document).items() if name not in ours}
+    return CONTROLS.sub(_escaped, json.dumps(shown, indent=2, ensure_ascii=False))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    """Characters that nobody sees, or that turn the text around, are written out: they mean the same in JSON."""
+    return f"\\u{ord(found.group()):04x}"
+
+
+def starter(kind: DocumentKind) -> str:
+    """What a new one begins with."""
+    return json.dumps(STARTERS[kind], indent=2, ensure_ascii=False) if kind in STARTERS else ""
+
+
+def object_in(text: str) -> Json:
+    """The object that the text holds; DatasetInvalid with every problem of it as JSON."""
+    value, problems = parse(text.encode(), file="text")
+    if problems:
+        raise DatasetInvalid("text", problems)
+    if not isinstance(value, dict):
+        message = "one object is expected, between { and }"
+        raise DatasetInvalid("text", [Problem(code="wrong-type", message=message, line=1)])
+    return value
+
+
+async def problems_in(host: Host, kind: DocumentKind, text: str, name: str = "", dialect: str = "") -> list[Problem]:
+    """Everything that is wrong or odd, in the order of the lines."""
+    if kind is DocumentKind.DATASET:
+        return await _of_dataset(host, text, name, dialect)
+    try:
+        body = object_in(text)
+    except DatasetInvalid as error:
+        return list(error.problems)
+    found = await asyncio.to_thread(_of_document, host.work.kit, kind, body)
+    lines = field_lines(text)
+    placed = [replace(each, line=line_of(lines, each.field), column=None, file="") for each in found]
+    return sorted(placed, key=lambda each: (each.line or 0, each.level is Level.WARNING))
+
+
+async def _of_dataset(host: Host, text: str, name: str, dialect: str) -> list[Problem]:
+    try:
+        await draft_of(host, Upload(content=text.encode(), name=name, dialect=dialect))
+    except DatasetInvalid as error:
+        return [replace(each, file="") for each in error.problems]
+    except InputError as error:
+        return [Problem(code="unknown-shape", message=str(error).replace("\n", " "))]
+    return []
+
+
+def _of_document(kit: Kit, kind: DocumentKind, body: Json) -> list[Problem]:
+    full = with_ids(kind, {**DEFAULTS[kind], **body})
+    head = {name: value for name, value in full.items() if name not in (ID_FIELDS[kind], *MANAGED, "name", "agent_id")}
+    name = str(body.get("name") or "")
+    draft = Draft(body=b"", name=name)
+    nameless = [] if name.strip() else [Problem(code="no-name", field="name", message="it needs a name")]
+    try:
+        check(kit, kind, NEW, draft, head)
+    except DatasetInvalid as error:
+        return [*nameless, *error.problems]
+    except (TypeError, AttributeError, LookupError):
+        return [*nameless, Problem(code="wrong-type", message="a list or an object stands where another was expected")]
+    return [*nameless, *_warnings(kit, kind, full)]
+
+
+def _warnings(kit: Kit, kind: DocumentKind, full: Json) -> list[Problem]:
+    """What is odd, and kept: a name that nobody reads is most often a slip."""
+    noticed: list[Problem] = []
+    known = {name: value for name, value in full.items() if name not in (ID_FIELDS[kind], *MANAGED)}
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "document.json"
+        path.write_bytes(
+            msgspec.json.encode({**known, ID_FIELDS[kind]: NEW, "version": 1, "name": known.get("name") or NEW})
+        )
+        if kind is DocumentKind.RUBRIC:
+            read_rubric(path, noticed.append)
+        elif kind is DocumentKind.TEST_SET:
+            noticed += validate(path, kit.dialects["test-set"]).warnings
+    return noticed

@@ -1,0 +1,72 @@
+"""What pages need of the store besides runs and results: which results of a run are like this or that, worst first;
+which runs there are, by agent, state and test set; which agents. Only columns are read, and of bodies no more than is
+asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from assay.model.result import Result
+from assay.model.run import Run
+from assay.model.within import EVERYWHERE, Within
+from assay.store.database import Database
+from assay.store.queries import browsing as queries
+from assay.store.queries.browsing import AgentFace, Chosen, Elsewhere, Order, RunFace, Tag, Try
+from assay.store.summary import Failing, failing_now
+
+
+class Browsing:
+    """Reads for pages; `within` says how much the caller may see. A run is looked up, and allowed, before its results
+    are."""
+
+    def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def positions(self, run_id: str, chosen: Chosen) -> list[int]:
+        """Of all results that are like that, in the order wanted."""
+        return await self._database.read(queries.positions, run_id, chosen)
+
+    async def at(self, run_id: str, positions: Sequence[int]) -> list[Result]:
+        """The results at these positions, in their order."""
+        return await self._database.read(queries.at, run_id, positions)
+
+    async def tags(self, run_id: str) -> list[Tag]:
+        """The tags and labels of the cases, the commonest first, each with the number of cases that have it."""
+        return await self._database.read(queries.tags, run_id)
+
+    async def flaky(self, run_id: str) -> int:
+        """How many cases ended in different ways when they were tried again."""
+        return len(await self._database.read(queries.flaky, run_id))
+
+    async def failing(self, run_id: str) -> list[Failing]:
+        """What failed or broke, by grader and part, the commonest first; counted now."""
+        return await self._database.read(failing_now, run_id)
+
+    async def runs(self, within: Within = EVERYWHERE) -> list[RunFace]:
+        """What runs can be chosen by, newest first."""
+        return await self._database.read(queries.run_faces, within, self._clock())
+
+    async def loaded(self, run_ids: Sequence[str]) -> list[Run]:
+        """These runs, in this order; the caller may see them."""
+        return await self._database.read(queries.several_runs, run_ids, self._clock())
+
+    async def tries(self, run_id: str, case_ids: Sequence[str]) -> dict[tuple[str, str], list[Try]]:
+        """Every attempt at these cases, by case and candidate."""
+        return await self._database.read(queries.tries, run_id, case_ids)
+
+    async def agents(self, within: Within = EVERYWHERE) -> list[AgentFace]:
+        """Who was tried, whoever was tried last first."""
+        return await self._database.read(queries.agents, within)
+
+    async def newest(self, agent_ids: Sequence[str], within: Within = EVERYWHERE) -> list[str]:
+        """The id of the newest run of each of these agents."""
+        return await self._database.read(queries.newest, agent_ids, within)
+
+    async def elsewhere(self, run: Run, case_id: str, within: Within = EVERYWHERE) -> list[Elsewhere]:
+        """The same case in other runs of the same agent, newest first."""
+        return await self._database.read(queries.elsewhere, run, case_id, within)
+
+
+__all__ = ["AgentFace", "Browsing", "Chosen", "Elsewhere", "Failing", "Order", "RunFace", "Tag", "Try"]

@@ -1,0 +1,312 @@
+"""Which results, runs and agents pages list. Positions are cheap (a hundred thousand are read in some hundredths of a
+second) and bodies are not: results are chosen by columns first, and only those that are shown are read whole."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+from enum import Enum
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from sqlalchemy import ColumnElement, Connection, Select, and_, case, cast, exists, func, or_, select
+from sqlalchemy import Text as AsText
+
+from assay.model.result import Result
+from assay.model.run import Run, RunState
+from assay.model.within import Within
+from assay.store.lease import stale
+from assay.store.queries.columns import faces
+from assay.store.queries.results import load, page
+from assay.store.queries.runs import load as load_runs
+from assay.store.queries.runs import newest_first
+from assay.store.schema import cases, results, runs, scores
+
+WORST_FIRST = ("failed", "errored", "skipped", "passed")
+BAD = ("failed", "error")
+LOOKED_AT = 5000
+"""The newest so many runs can be chosen from."""
+CHUNK = 500
+MOST_TAGS = 200
+NEAREST = 30
+"""So many other runs are looked at for the same case."""
+
+
+class Order(Enum):
+    """How results are listed."""
+
+    WORST = "worst"
+    FILE = "file"
+    SLOWEST = "slowest"
+
+
+class Chosen(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Which results of a run; what is not said is not asked. `grader` failed or broke, in `part` (the id of a criterion
+    or rule) or `component`, where one is named; `text` is found in the question, the answer, the reasons."""
+
+    verdicts: tuple[str, ...] = ()
+    candidate: str | None = None
+    grader: str = ""
+    part: str = ""
+    component: str | None = None
+    fault: str = ""
+    tag: str = ""
+    flaky: bool = False
+    text: str = ""
+    order: Order = Order.WORST
+
+
+class RunFace(Struct, frozen=True, kw_only=True):
+    """What a run can be chosen by. `tests` are the paths and names of its datasets."""
+
+    id: str
+    name: str
+    agent_id: str
+    state: RunState
+    created_at: datetime
+    tests: tuple[tuple[str, str], ...]
+
+
+class AgentFace(Struct, frozen=True, kw_only=True):
+    """An agent that runs name."""
+
+    id: str
+    runs: int
+    latest: datetime
+
+
+class Try(Struct, frozen=True):
+    """One attempt at a case."""
+
+    repeat: int
+    verdict: str
+    position: int
+
+
+class Elsewhere(Struct, frozen=True):
+    """A result of the same case in another run."""
+
+    run_id: str
+    run_name: str
+    created_at: datetime
+    position: int
+    verdict: str
+    candidate: str
+    repeat: int
+
+
+class Tag(Struct, frozen=True):
+    """A tag, or a label as `name: value`."""
+
+    text: str
+    cases: int
+
+
+def positions(connection: Connection, run_id: str, chosen: Chosen) -> list[int]:
+    columns = results.c
+    wanted = select(columns.position).where(columns.run_id == run_id, *_conditions(connection, run_id, chosen))
+    found = list(connection.scalars(wanted.order_by(*_order(chosen.order), columns.position)))
+    if not chosen.tag and not chosen.flaky:
+        return found
+    kept = _of_cases(connection, run_id, chosen)
+    return [position for position in found if position in kept]
+
+
+def _order(order: Order) -> tuple[ColumnElement[Any], ...]:
+    match order:
+        case Order.FILE:
+            return ()
+        case Order.SLOWEST:
+            return (func.coalesce(results.c.duration_ms, 0.0).desc(),)
+        case Order.WORST:
+            return (_rank(),)
+
+
+def _rank() -> ColumnElement[int]:
+    return case({verdict: place for place, verdict in enumerate(WORST_FIRST)}, value=results.c.verdict, else_=9)
+
+
+def _conditions(connection: Connection, run_id: str, chosen: Chosen) -> list[ColumnElement[bool]]:
+    columns, wanted = results.c, list[ColumnElement[bool]]()
+    if chosen.verdicts:
+        wanted.append(columns.verdict.in_(chosen.verdicts))
+    if chosen.candidate is not None:
+        wanted.append(columns.candidate == chosen.candidate)
+    if chosen.fault:
+        wanted.append(columns.fault == chosen.fault)
+    if chosen.grader or chosen.component is not None:
+        wanted.append(_failed_by(run_id, chosen))
+    if chosen.text:
+        wanted.append(_holding(connection, run_id, chosen.text))
+    return wanted
+
+
+def _failed_by(run_id: str, chosen: Chosen) -> ColumnElement[bool]:
+    own = scores.c
+    wanted = [own.run_id == run_id, own.position == results.c.position, own.outcome.in_(BAD)]
+    if chosen.grader:
+        wanted.append(own.name == chosen.grader)
+    if chosen.part:
+        wanted.append(own.part_id == chosen.part)
+    if chosen.component is not None:
+        wanted.append(own.scope == chosen.component)
+    return exists(select(own.position).where(*wanted))
+
+
+def _holding(connection: Connection, run_id: str, text: str) -> ColumnElement[bool]:
+    """Case does not matter, where letters are Latin ones. Bodies are JSON: what is escaped there is, here."""
+    escaped = msgspec.json.encode(text).decode()[1:-1].lower()
+    asked = exists(
+        select(cases.c.case_id).where(
+            and_(cases.c.run_id == run_id, cases.c.case_id == results.c.case_id),
+            or_(
+                _among(connection, cases.c.body, escaped),
+                func.lower(cases.c.case_id).contains(text.lower(), autoescape=True),
+            ),
+        )
+    )
+    return or_(_among(connection, results.c.body, escaped), asked)
+
+
+def _among(connection: Connection, body: ColumnElement[bytes], text: str) -> ColumnElement[bool]:
+    if connection.dialect.name == "postgresql":
+        return func.strpos(func.lower(func.convert_from(body, "UTF8")), text) > 0
+    return func.instr(func.lower(cast(body, AsText)), text) > 0
+
+
+def _of_cases(connection: Connection, run_id: str, chosen: Chosen) -> set[int]:
+    """The positions of the cases that have the tag, or that came out otherwise when they were tried again."""
+    tagged = {face.id for face in faces(connection, run_id) if not chosen.tag or chosen.tag in _said(face)}
+    several = flaky(connection, run_id) if chosen.flaky else None
+    columns = results.c
+    found = connection.execute(
+        select(columns.position, columns.case_id, columns.candidate).where(columns.run_id == run_id)
+    )
+    return {
+        position
+        for position, case_id, candidate in found
+        if case_id in tagged and (several is None or (case_id, candidate) in several)
+    }
+
+
+def _said(face: Any) -> tuple[str, ...]:
+    return (*face.tags, *(f"{name}: {value}" for name, value in face.labels.items()))
+
+
+def flaky(connection: Connection, run_id: str) -> set[tuple[str, str]]:
+    """Case and candidate, where the repeats did not all end alike."""
+    columns = results.c
+    alike = (columns.case_id, columns.candidate)
+    wanted = select(*alike).where(columns.run_id == run_id).group_by(*alike)
+    return {
+        (found[0], found[1]) for found in connection.execute(wanted.having(func.count(columns.verdict.distinct()) > 1))
+    }
+
+
+def tags(connection: Connection, run_id: str) -> list[Tag]:
+    known = Counter(text for face in faces(connection, run_id) for text in _said(face))
+    return [Tag(text, number) for text, number in known.most_common(MOST_TAGS)]
+
+
+def at(connection: Connection, run_id: str, wanted: Sequence[int]) -> list[Result]:
+    found: dict[int, Result] = {}
+    for start in range(0, len(wanted), CHUNK):
+        some = page(run_id, after=None, limit=CHUNK, filters={})
+        some = some.where(results.c.position.in_(wanted[start : start + CHUNK]))
+        found |= {result.position: result for result in load(connection, some)}
+    return [found[position] for position in wanted if position in found]
+
+
+class _Dataset(Struct, frozen=True):
+    path: str
+    name: str = ""
+
+
+class _Pinned(Struct, frozen=True):
+    """What of a run's pins is looked at."""
+
+    datasets: tuple[_Dataset, ...] = ()
+
+
+_pinned = msgspec.json.Decoder(_Pinned).decode
+
+
+def run_faces(connection: Connection, within: Within, now: datetime) -> list[RunFace]:
+    columns = runs.c
+    beats = (columns.owner, columns.heartbeat_at)
+    wanted = select(columns.id, columns.name, columns.agent_id, columns.state, columns.created_at, columns.body, *beats)
+    found = connection.execute(_seen(wanted, within).order_by(*newest_first).limit(LOOKED_AT))
+    return [
+        RunFace(
+            id=id,
+            name=name,
+            agent_id=agent_id,
+            state=RunState.INTERRUPTED if stale(RunState(state), owner, beat, now) else RunState(state),
+            created_at=created_at,
+            tests=tuple((pin.path, pin.name) for pin in _pinned(body).datasets),
+        )
+        for id, name, agent_id, state, created_at, body, owner, beat in found
+    ]
+
+
+def several_runs(connection: Connection, run_ids: Sequence[str], now: datetime) -> list[Run]:
+    """These runs, in this order; what is not there is missing."""
+    found = {run.id: run for run in load_runs(connection, select(runs).where(runs.c.id.in_(run_ids)), now)}
+    return [found[id] for id in run_ids if id in found]
+
+
+def tries(connection: Connection, run_id: str, case_ids: Sequence[str]) -> dict[tuple[str, str], list[Try]]:
+    """Every attempt at these cases, by case and candidate."""
+    columns = results.c
+    wanted = select(columns.case_id, columns.candidate, columns.repeat, columns.verdict, columns.position)
+    found: dict[tuple[str, str], list[Try]] = {}
+    chosen = wanted.where(columns.run_id == run_id, columns.case_id.in_(case_ids)).order_by(columns.position)
+    for case_id, candidate, *tried in connection.execute(chosen):
+        found.setdefault((case_id, candidate), []).append(Try(*tried))
+    return found
+
+
+def agents(connection: Connection, within: Within) -> list[AgentFace]:
+    latest = func.max(runs.c.created_at)
+    wanted = select(runs.c.agent_id, func.count(), latest).where(runs.c.agent_id != "")
+    found = connection.execute(_seen(wanted, within).group_by(runs.c.agent_id).order_by(latest.desc()))
+    return [AgentFace(id=id, runs=number, latest=moment) for id, number, moment in found]
+
+
+def newest(connection: Connection, agent_ids: Sequence[str], within: Within) -> list[str]:
+    """The newest run of each of these agents."""
+    found = [
+        connection.scalar(
+            _seen(select(runs.c.id), within).where(runs.c.agent_id == each).order_by(*newest_first).limit(1)
+        )
+        for each in agent_ids
+    ]
+    return [id for id in found if id is not None]
+
+
+def _seen(wanted: Select[Any], within: Within) -> Select[Any]:
+    if within.organization_id is not None:
+        wanted = wanted.where(runs.c.organization_id == within.organization_id)
+    return wanted if within.agent_ids is None else wanted.where(runs.c.agent_id.in_(within.agent_ids))
+
+
+def elsewhere(connection: Connection, run: Run, case_id: str, within: Within) -> list[Elsewhere]:
+    """In the newest other runs of the same agent."""
+    others = _seen(select(runs.c.id), within).where(runs.c.agent_id == run.pins.agent_key, runs.c.id != run.id)
+    newest = others.order_by(*newest_first).limit(NEAREST).scalar_subquery()
+    columns = results.c
+    told = (
+        runs.c.id,
+        runs.c.name,
+        runs.c.created_at,
+        columns.position,
+        columns.verdict,
+        columns.candidate,
+        columns.repeat,
+    )
+    joined = select(*told).join_from(runs, results, columns.run_id == runs.c.id)
+    wanted = joined.where(runs.c.id.in_(newest), columns.case_id == case_id)
+    found = connection.execute(wanted.order_by(*newest_first, columns.position).limit(NEAREST))
+    return [Elsewhere(*each) for each in found]

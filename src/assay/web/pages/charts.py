@@ -1,0 +1,64 @@
+"""What the answers of a run took: seconds, dollars and tokens, each as a histogram."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+from starlette.requests import Request
+from starlette.responses import Response
+
+from assay.model.run import Run
+from assay.reports.figures import counted
+from assay.reports.header import spending
+from assay.store.queries.tolls import Toll
+from assay.web.charting import Histogram, histogram
+from assay.web.rendering import respond
+from assay.web.sharing import Page, caller_of, host_of
+
+LOOKED_AT = 2000
+"""The first so many results are looked at: bodies must be read for it, and more would not change the picture."""
+
+
+class ChartsPage(Struct, frozen=True, kw_only=True):
+    """What the page shows."""
+
+    run_id: str
+    run_name: str
+    answer: str
+    spent: str
+    charts: tuple[Histogram, ...]
+
+
+def charts_page(run: Run, tolls: Sequence[Toll]) -> ChartsPage:
+    found = (
+        histogram("time of an answer", [toll.seconds for toll in tolls], "s"),
+        histogram("cost of an answer", [toll.usd for toll in tolls], "$"),
+        histogram("tokens of an answer", [toll.tokens for toll in tolls], "tokens"),
+    )
+    known = tuple(each for each in found if each)
+    return ChartsPage(
+        run_id=run.id,
+        run_name=run.name or run.id[:8],
+        answer=_answer(run, known, len(tolls)),
+        spent=spending(run.spent) if run.spent else "",
+        charts=known,
+    )
+
+
+def _answer(run: Run, charts: Sequence[Histogram], looked_at: int) -> str:
+    if not charts:
+        return "Nobody recorded what the answers took."
+    told = "; ".join(f"{each.title}: {each.middle} as a rule, 95 of 100 under {each.high}" for each in charts)
+    some = f" Of the first {counted(looked_at, 'result')}." if looked_at >= LOOKED_AT < run.counts.completed else ""
+    return f"{told[:1].upper()}{told[1:]}.{some}"
+
+
+async def show(request: Request) -> Response:
+    store = host_of(request).store
+    run = await store.run(request.path_params["run_id"], caller_of(request).within)
+    return respond(request, "charts.html", charts_page(run, await store.tolls(run.id, LOOKED_AT)))
+
+
+def routes() -> list[Page]:
+    return [Page("/runs/{run_id}/charts", show)]

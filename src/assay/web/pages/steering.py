@@ -1,0 +1,58 @@
+"""What can be done with a run from its page: stop it, go on, try again, grade again, delete; and back to the page."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from assay.errors import NotFound
+from assay.model.job import Wish
+from assay.model.run import RunState
+from assay.services.hosting import steering
+from assay.services.hosting.ordering import Order
+from assay.store.service.keys import Scope
+from assay.web.sharing import Page, caller_of, form_of, host_of
+
+DEEDS = ("cancel", "pause", "resume", "retry", "regrade", "delete")
+
+
+def deeds(state: RunState, errored: int) -> tuple[str, ...]:
+    """What can be done with a run in this state."""
+    if state in (RunState.PENDING, RunState.RUNNING):
+        return ("pause", "cancel")
+    again = () if state is RunState.COMPLETED else ("resume",)
+    return (*again, *(("retry",) if errored else ()), "regrade", "delete")
+
+
+async def steer(request: Request) -> Response:
+    host, within = host_of(request), caller_of(request).within
+    run_id, deed = request.path_params["run_id"], request.path_params["deed"]
+    match deed:
+        case "cancel":
+            await steering.stop(host, run_id, Wish.CANCEL, within)
+        case "pause":
+            await steering.stop(host, run_id, Wish.PAUSE, within)
+        case "resume":
+            await steering.go_on(host, run_id, within)
+        case "retry":
+            await steering.retry(host, run_id, within)
+        case "regrade":
+            return await _regrade(request)
+        case "delete":
+            await steering.delete(host, run_id, within)
+            return RedirectResponse("/", 303)
+        case _:
+            raise NotFound(f"{deed!r} is nothing that can be done with a run: {', '.join(DEEDS)} are")
+    return RedirectResponse(f"/runs/{run_id}", 303)
+
+
+async def _regrade(request: Request) -> Response:
+    """A new run over the same answers, and on to its page."""
+    host, form = host_of(request), await form_of(request)
+    change = Order(judge=form.get("judge", "").strip())
+    made = await steering.regrade(host, request.path_params["run_id"], change, caller_of(request).within)
+    return RedirectResponse(f"/runs/{made.run.id}", 303)
+
+
+def routes() -> list[Page]:
+    return [Page("/runs/{run_id}/{deed}", steer, Scope.RUN, "POST")]

@@ -1,0 +1,12 @@
+"use strict";
+// One key for each answer; the buttons and links do the same without this.
+document.addEventListener("keydown", (event) => {
+  const typing = event.target.closest?.("input, textarea, select, dialog");
+  if (typing) {
+    if (event.key === "Escape") event.target.blur();
+    return;
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+  const found = [...document.querySelectorAll("[data-key]")].find((each) => each.dataset.key === event.key);
+  if (found) { event.preventDefault(); found.click(); }
+});

@@ -1,0 +1,102 @@
+"""docs/api.md: its reference is the one of the code, its examples run, and its numbers are those of the code."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from api.served import serving
+from assay.api import describing
+from assay.api.around import BODY_SECONDS, CHUNK_SECONDS
+from assay.api.paging import LARGEST
+from assay.client import errors
+from assay.client.blocking import Blocking, Client
+from assay.client.connection import Retries
+from assay.config import ServiceSettings
+
+ROOT = Path(__file__).parents[2]
+FILE = ROOT / "docs" / "api.md"
+PAGE = FILE.read_text(encoding="utf-8")
+OWN = PAGE.partition(describing.MARKER)[0]
+SHELL = re.findall(r"```sh\n(.+?)```", OWN, re.DOTALL)
+PYTHON = re.findall(r"```python\n(.+?)```", OWN, re.DOTALL)
+DEFAULT = "http://127.0.0.1:8002/api/v1"
+
+
+async def test_the_reference_is_up_to_date(tmp_path: Path) -> None:
+    description = await describing.described()
+    assert describing.rewritten(PAGE, description) == PAGE, "run: python -m assay.api.describing docs/api.md"
+
+
+def test_every_operation_and_shape_has_its_place() -> None:
+    description = asyncio.run(describing.described())
+    for path, operations in description["paths"].items():
+        for method in operations:
+            assert f"| `{method.upper()} {path.removeprefix('/api/v1')}` |" in PAGE
+    for name in description["components"]["schemas"]:
+        assert f"### {name}\n" in PAGE
+
+
+def ran(command: list[str], given: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, input=given, capture_output=True, text=True, timeout=100, check=False, cwd=ROOT)
+
+
+@pytest.mark.parametrize("number", range(len(SHELL)))
+async def test_every_shell_example_works(tmp_path: Path, number: int) -> None:
+    async with serving(tmp_path, target="" if number == 0 else "bot") as ask:
+        script = 'set -euo pipefail\ncurl() { command curl --fail-with-body "$@"; }\n' + SHELL[number].replace(
+            DEFAULT, ask.base
+        )
+        done = await asyncio.to_thread(ran, ["bash"], script)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout
+
+
+async def test_three_lines_lead_to_thirteen_results(tmp_path: Path) -> None:
+    assert len(re.findall(r"curl ", SHELL[0])) == 3
+    async with serving(tmp_path, target="") as ask:
+        done = await asyncio.to_thread(ran, ["bash"], SHELL[0].replace(DEFAULT, ask.base))
+    assert done.stdout.count("event: end") == 1
+    assert done.stdout.count('"result_id"') == 13
+
+
+@pytest.mark.parametrize("number", range(len(PYTHON)))
+async def test_every_python_example_works(tmp_path: Path, number: int) -> None:
+    async with serving(tmp_path, target="") as ask:
+        script = PYTHON[number].replace("assay.Client()", f"assay.Client({ask.base!r})")
+        done = await asyncio.to_thread(ran, [sys.executable, "-"], script)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert ["13 of 13\n", "rules"][number] in done.stdout
+
+
+def test_the_readme_shows_lines_of_this_page() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = [line.strip() for line in readme.splitlines() if "curl " in line]
+    assert [line for line in shown if line not in OWN] == []
+
+
+def test_the_numbers_are_those_of_the_code() -> None:
+    assert f"at most {LARGEST}." in OWN
+    assert f"at most {ServiceSettings().largest_body // 2**20} MiB" in OWN
+    assert f"pause for {CHUNK_SECONDS:.0f} seconds and take {BODY_SECONDS:.0f} in all" in OWN
+    assert Retries().tries == 5
+    assert "up to five times" in OWN
+
+
+def test_every_method_and_error_of_the_client_is_named() -> None:
+    def named(kind: type[Any]) -> list[str]:
+        return [name for name in vars(kind) if not name.startswith("_") and callable(getattr(kind, name))]
+
+    client = Client()
+    parts = [type(part) for part in vars(client).values() if isinstance(part, Blocking)]
+    assert len(parts) == 9
+    methods = {name for part in (*parts, Client) for name in named(part)} - {"close"}
+    assert [name for name in sorted(methods) if f"`{name}" not in OWN] == []
+    kinds = {kind.__name__ for kind in errors.KINDS.values()} | {"WaitedTooLong"}
+    assert [name for name in sorted(kinds) if f"`{name}`" not in OWN] == []

@@ -1,0 +1,201 @@
+"""docs/deploy.md and deploy/: units that systemd accepts, words that the code knows, and a service that really runs
+without root on a read-only file system."""
+
+from __future__ import annotations
+
+import configparser
+import os
+import re
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+import assay
+from assay.api import serving
+from assay.api.counters import Counters
+from assay.client.errors import Unavailable
+from assay.config import load
+from assay.main import program
+from assay.model.job import Lengths
+from assay.services.hosting import worker
+from assay.store.lease import LEASE
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
+UNITS = sorted((ROOT / "deploy").glob("*.service"))
+CONTAINER = (ROOT / "deploy" / "Containerfile").read_text(encoding="utf-8")
+YAML = re.findall(r"```yaml\n(.+?)```", PAGE, re.DOTALL)
+
+
+def test_the_settings_shown_are_settings(tmp_path: Path) -> None:
+    (tmp_path / "assay.yaml").write_text(YAML[0])
+    assert load(tmp_path, {}).service.host_names == ("assay.example.com",)
+    assert yaml.safe_load(YAML[1])["scrape_configs"][0]["metrics_path"] == "/api/v1/metrics"
+
+
+def test_every_series_is_one_that_is_counted() -> None:
+    counters = Counters()
+    counters.note({"method": "GET"}, 200, 0.1)
+    text = counters.text(Lengths(queued=1, running=2))
+    counted = set(re.findall(r"^# TYPE (\S+)", text, re.MULTILINE))
+    assert set(re.findall(r"\| `(assay_\w+)` \|", PAGE)) == counted
+    assert 'assay_runs{state="queued"} 1' in text
+
+
+def test_the_messages_to_look_for_are_logged() -> None:
+    logged = Path(str(worker.__file__)).read_text(encoding="utf-8") + Path(str(serving.__file__)).read_text("utf-8")
+    for message in ("a worker ended by itself", "run broke", "the queue cannot be read", "run taken back"):
+        assert f"`{message}`" in PAGE
+        assert message in logged
+    assert f"{LEASE.total_seconds():.0f} seconds after the last heartbeat" in PAGE
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
+def test_a_unit_starts_a_command_of_ours(unit: Path) -> None:
+    read = configparser.RawConfigParser(strict=False)
+    read.optionxform = str  # type: ignore[assignment,method-assign]
+    read.read_string(unit.read_text(encoding="utf-8"))
+    command = shlex.split(read["Service"]["ExecStart"])
+    assert command[0] == "/opt/assay/bin/assay"
+    shown = CliRunner().invoke(program, [command[1], "--help"]).output
+    assert [option for option in command if option.startswith("--") and option not in shown] == []
+    assert float(read["Service"]["TimeoutStopSec"]) > serving.STOP_SECONDS + 10
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
+def test_systemd_accepts_the_unit(unit: Path, tmp_path: Path) -> None:
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("there is no systemd-analyze here")
+    here = tmp_path / unit.name
+    here.write_text(unit.read_text(encoding="utf-8").replace("/opt/assay/bin/assay", sys.executable))
+    done = subprocess.run(
+        ["systemd-analyze", "verify", str(here)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_container_has_no_root_and_copies_what_is_there() -> None:
+    assert re.findall(r"^USER (.+)$", CONTAINER, re.MULTILINE)[-1] == "10001:10001"
+    copied = [
+        name for line in re.findall(r"^COPY (?!--from)(.+)$", CONTAINER, re.MULTILINE) for name in line.split()[:-1]
+    ]
+    assert [name for name in copied if not (ROOT / name).exists()] == []
+    let_in = (ROOT / "deploy" / "Containerfile.dockerignore").read_text(encoding="utf-8")
+    assert [name for name in copied if f"!{name}\n" not in let_in] == []
+    assert CliRunner().invoke(program, ["serve", "--help"]).exit_code == 0
+    assert 'CMD ["serve", "--host", "0.0.0.0", "--workers", "2"]' in CONTAINER
+
+
+def test_the_lock_becomes_constraints() -> None:
+    (script,) = re.findall(r"(sed .+?) requirements.lock", CONTAINER)
+    done = subprocess.run(
+        [*shlex.split(script), str(ROOT / "requirements.lock")], capture_output=True, text=True, timeout=60, check=True
+    )
+    lines = [line for line in done.stdout.splitlines() if not line.strip().startswith("#")]
+    assert [line for line in lines if not re.fullmatch(r"[A-Za-z0-9._\[\],-]+==\S+( ; .+)?|", line)] == []
+    assert any(line.startswith("aiohttp==") for line in lines)
+
+
+NAMESPACE = """
+set -eu
+mount --make-rprivate /
+if [ -n "$CLOSED" ]; then
+    # The interpreter is where only root may look: show that folder, and nothing else of what is around it.
+    mount --bind "$PREFIX" "$SHELF"
+    mount -t tmpfs -o mode=755 tmpfs "$CLOSED"
+    mkdir -p "$PREFIX"
+    mount --bind "$SHELF" "$PREFIX"
+    mount -o remount,bind,ro "$CLOSED"
+fi
+mount --bind "$DATA" "$DATA"
+mount -t tmpfs -o mode=1777 tmpfs /var/tmp
+mount -o remount,bind,ro /
+cd "$DATA"
+exec setpriv --reuid 10001 --regid 10001 --clear-groups --no-new-privs --bounding-set=-all \\
+    env -i PATH=/usr/bin:/bin TMPDIR=/var/tmp PYTHONDONTWRITEBYTECODE=1 "$PYTHON" -m assay serve --port "$PORT"
+"""
+
+
+def closed_to_others(path: Path) -> str:
+    """The outermost folder on the way that only its owner may enter."""
+    blocked = [str(each) for each in reversed(path.parents) if not each.stat().st_mode & 0o001]
+    return blocked[0] if blocked else ""
+
+
+@contextmanager
+def confined(data: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
+    prefix = Path(sys.base_prefix).resolve()
+    shelf = data.parent / "shelf"
+    shelf.mkdir()
+    said = {"CLOSED": closed_to_others(prefix), "PREFIX": str(prefix), "SHELF": str(shelf), "DATA": str(data)}
+    given = {**os.environ, **said, "PYTHON": sys.executable, "PORT": str(port)}
+    process = subprocess.Popen(["unshare", "--mount", "bash", "-c", NAMESPACE], env=given, stderr=subprocess.PIPE)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        _, log = process.communicate(timeout=60)
+        print(log.decode())
+
+
+def may_confine() -> bool:
+    if os.name != "posix" or os.geteuid() != 0 or not all(map(shutil.which, ("unshare", "setpriv", "mount"))):
+        return False
+    trying = ["unshare", "--mount", "bash", "-c", "mount --make-rprivate / && mount -o remount,bind,ro /"]
+    return subprocess.run(trying, capture_output=True, timeout=30, check=False).returncode == 0
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that others may enter: pytest's own are closed to them."""
+    with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+def test_it_serves_without_root_on_a_read_only_file_system(open_folder: Path, unused_port: int) -> None:
+    if not may_confine():
+        pytest.skip("mount namespaces cannot be made here")
+    data = open_folder / "data"
+    data.mkdir()
+    os.chown(data, 10001, 10001)
+    with confined(data, unused_port) as process, assay.Client(f"http://127.0.0.1:{unused_port}") as client:
+        until = time.monotonic() + 60
+        while not up(client):
+            assert process.poll() is None, process.stderr
+            assert time.monotonic() < until
+            time.sleep(0.2)
+        dataset = client.datasets.upload(ROOT / "src" / "assay" / "demo" / "simulation" / "support-simulation.csv")
+        run = client.runs.wait(client.runs.start(dataset_id=dataset.dataset_id).run_id, seconds=60)
+        assert (run.state, run.completed) == ("completed", 13)
+        status = Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8")
+        assert "Uid:\t10001\t10001\t10001\t10001" in status
+        assert "CapEff:\t0000000000000000" in status
+    written = {path.relative_to(data).parts[0] for path in data.rglob("*")}
+    assert written == {".assay"}
+
+
+def up(client: assay.Client) -> bool:
+    try:
+        return client.health().status == "ok"
+    except Unavailable:
+        return False
+
+
+@pytest.fixture
+def unused_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port: int = taken.getsockname()[1]
+        return port

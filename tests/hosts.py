@@ -1,0 +1,94 @@
+"""A host with a bot of the test's own, and workers in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay.config import ServiceSettings, Settings
+from assay.kit.builtins import builtin_kit
+from assay.model.document import Document, DocumentKind
+from assay.model.run import Run, RunState
+from assay.model.within import EVERYWHERE
+from assay.policies.profiles import builtin_profiles
+from assay.services.hosting.host import Host
+from assay.services.hosting.ordering import Order, order_run
+from assay.services.hosting.worker import Pace, Worker
+from assay.services.workplace import Workplace
+from assay.store.service.documents import Draft
+
+QUICK = Pace(look=0.02, beat=0.05)
+MODULE = "host_bot"
+
+
+@asynccontextmanager
+async def hosted(folder: Path, bot: str, database: str = "", **rules: Any) -> AsyncIterator[Host]:
+    """`bot` is a module with a function `answer(text)`."""
+    (folder / f"{MODULE}.py").write_text(bot)
+    sys.modules.pop(MODULE, None)
+    blocks = {"bot": {"kind": "function", "function": f"{MODULE}:answer"}}
+    settings = Settings(
+        database=database or str(folder / "assay.db"),
+        targets=blocks,
+        service=ServiceSettings(**{"target": "bot", **rules}),
+    )
+    work = Workplace(settings, builtin_kit(builtin_profiles()), folder)
+    async with await work.store() as store:
+        yield Host(work, store)
+
+
+def question(number: int, text: str = "") -> dict[str, Any]:
+    choices = [{"id": "A", "text": "yes"}, {"id": "B", "text": "no"}]
+    asked = {"prompt": text or f"question {number}", "choices": choices, "correct_choice_ids": ["A"]}
+    return {"schema_version": "legal_eval_v1", "id": f"q{number}", "dataset": "d", "task_type": "mcq", **asked}
+
+
+async def a_dataset(host: Host, *questions: dict[str, Any], key: str = "d1") -> Document:
+    """Multiple-choice questions, so that no judge has a say."""
+    body = b"".join(msgspec.json.encode(each) + b"\n" for each in questions)
+    ids = tuple(each["id"] for each in questions)
+    draft = Draft(body=body, name="questions.jsonl", dialect="legal", case_ids=ids)
+    return await host.store.documents.create(DocumentKind.DATASET, key, draft)
+
+
+async def ordered(host: Host, document: Document, **order: Any) -> Run:
+    return (await order_run(host, Order(dataset_id=document.id, **order), EVERYWHERE)).run
+
+
+@asynccontextmanager
+async def working(host: Host, pace: Pace = QUICK) -> AsyncIterator[Worker]:
+    stop = asyncio.Event()
+    worker = Worker(host, pace)
+    task = asyncio.create_task(worker.run(stop))
+    try:
+        yield worker
+    finally:
+        stop.set()
+        await task
+
+
+async def until(true: Callable[[], Awaitable[bool]], seconds: float = 60.0) -> None:
+    async with asyncio.timeout(seconds):
+        while not await true():
+            await asyncio.sleep(0.02)
+
+
+async def in_state(host: Host, run_id: str, *states: RunState) -> Run:
+    async def there() -> bool:
+        return (await host.store.run(run_id)).state in (states or (RunState.COMPLETED,))
+
+    await until(there)
+    return await host.store.run(run_id)
+
+
+async def completed(host: Host, run_id: str, number: int) -> None:
+    async def enough() -> bool:
+        return (await host.store.run(run_id)).counts.completed >= number
+
+    await until(enough)

@@ -1,0 +1,99 @@
+"""API keys: only a hash of the secret is kept; who revoked, expired, or belongs elsewhere opens nothing."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from assay.errors import NotFound
+from assay.model.within import Within
+from assay.store.service.keys import ApiKey, Scope, cursor, hashed
+from assay.store.store import Store
+from store.making import NOON, asked
+from store.service.conftest import Clock
+
+ACME, OTHER = Within(organization_id="acme"), Within(organization_id="other")
+SECRET = "assay_0123456789"
+
+
+def a_key(id: str = "k1", **fields: Any) -> ApiKey:
+    return ApiKey(**{"id": id, "name": "Build", "scopes": (Scope.READ, Scope.RUN), "created_at": NOON, **fields})
+
+
+@pytest.mark.parametrize("agents", [None, (), ("a1",), ("a1", "a2"), ("a\u2028b", "c\x0bd", "e\x85f")])
+async def test_a_key_is_kept_as_it_was(kept: Store, agents: tuple[str, ...] | None) -> None:
+    key = a_key(organization_id="acme", agent_ids=agents, expires_at=NOON + timedelta(days=1))
+    await kept.keys.add(key, SECRET)
+    assert await kept.keys.by_secret(SECRET) == key
+    assert await kept.keys.by_id("k1") == key
+    assert key.within == Within(organization_id="acme", agent_ids=agents)
+
+
+async def test_the_secret_is_nowhere_in_the_store(kept: Store) -> None:
+    await kept.keys.add(a_key(), SECRET)
+    (found,) = await asked(kept, "SELECT * FROM api_keys")
+    assert SECRET not in str(found)
+    assert hashed(SECRET) in found
+    assert await kept.keys.by_secret(SECRET + "x") is None
+    assert await kept.keys.by_secret(hashed(SECRET)) is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_open"),
+    [
+        ({}, True),
+        ({"expires_at": NOON + timedelta(seconds=1)}, True),
+        ({"expires_at": NOON}, False),
+        ({"expires_at": NOON - timedelta(days=1)}, False),
+        ({"revoked_at": NOON - timedelta(days=1)}, False),
+        ({"revoked_at": NOON + timedelta(days=1)}, False),
+    ],
+    ids=["plain", "not yet", "just now", "long ago", "revoked", "revoked whenever"],
+)
+def test_a_key_opens_until_it_is_revoked_or_expires(fields: dict[str, Any], is_open: bool) -> None:
+    assert a_key(**fields).is_open(NOON) is is_open
+
+
+async def test_a_revoked_key_stays_in_the_list(kept: Store, clock: Clock) -> None:
+    await kept.keys.add(a_key(organization_id="acme"), SECRET)
+    with pytest.raises(NotFound, match="there is no key k1"):
+        await kept.keys.revoke("k1", OTHER)
+    assert (await kept.keys.revoke("k1", ACME)).revoked_at == NOON
+    clock.on(hours=1)
+    assert (await kept.keys.revoke("k1", ACME)).revoked_at == NOON
+    assert [key.id for key in await kept.keys.several(within=ACME)] == ["k1"]
+    assert await kept.keys.several(within=OTHER) == []
+    assert await kept.keys.any() is False
+
+
+@pytest.mark.parametrize(
+    ("fields", "found"),
+    [({}, True), ({"expires_at": NOON + timedelta(days=1)}, True), ({"expires_at": NOON - timedelta(days=1)}, False)],
+    ids=["plain", "still good", "expired"],
+)
+async def test_whether_some_key_opens_anything(kept: Store, fields: dict[str, Any], found: bool) -> None:
+    assert await kept.keys.any() is False
+    await kept.keys.add(a_key(**fields), SECRET)
+    assert await kept.keys.any() is found
+
+
+async def test_keys_are_paged_newest_first(kept: Store) -> None:
+    for number in range(5):
+        made = a_key(f"k{number}", created_at=NOON + timedelta(seconds=number // 2))
+        await kept.keys.add(made, f"{SECRET}{number}")
+    seen: list[str] = []
+    before: str | None = None
+    while page := await kept.keys.several(limit=2, before=before):
+        seen += [key.id for key in page]
+        before = cursor(page[-1])
+    assert seen == ["k4", "k3", "k2", "k1", "k0"]
+
+
+async def test_that_a_key_was_used_is_noted(kept: Store, clock: Clock) -> None:
+    await kept.keys.add(a_key(), SECRET)
+    clock.on(minutes=5)
+    await kept.keys.used("k1")
+    found = await kept.keys.by_secret(SECRET)
+    assert found is not None and found.used_at == clock.now

@@ -1,0 +1,134 @@
+"""The guard at the socket: what a name leads to at the moment of connecting decides, whatever it led to before."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from aiohttp import ClientConnectorError, ClientSession, TCPConnector, web
+from aiohttp.abc import AbstractResolver, ResolveResult
+
+from assay.llm.gate import Gate, gated
+from assay.llm.guard import Guard, Unlisted
+
+
+class Names(AbstractResolver):
+    """A name server that says something else every time."""
+
+    def __init__(self, *answers: list[str]) -> None:
+        self.answers = list(answers)
+        self.asked = 0
+        self.closed = False
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        self.asked += 1
+        found = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        return [
+            ResolveResult(hostname=host, host=each, port=port, family=socket.AF_INET, proto=0, flags=0)
+            for each in found
+        ]
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+def only(*addresses: str) -> Guard:
+    return lambda host, address, port: address in addresses
+
+
+async def answered(request: web.Request) -> web.Response:
+    return web.Response(text=request.host)
+
+
+@pytest.fixture
+async def port() -> AsyncIterator[int]:
+    app = web.Application()
+    app.router.add_get("/", answered)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    yield runner.addresses[0][1]
+    await runner.cleanup()
+
+
+async def asked(url: str, guard: Guard, names: AbstractResolver, **settings: Any) -> str:
+    connector = TCPConnector(**gated(guard, names), **settings)
+    async with ClientSession(connector=connector) as session, session.get(url) as response:
+        return await response.text()
+
+
+async def test_a_listed_address_is_reached(port: int) -> None:
+    said = await asked(f"http://bot.example:{port}/", only("127.0.0.1"), Names(["127.0.0.1"]))
+    assert said == f"bot.example:{port}"
+    assert await asked(f"http://127.0.0.1:{port}/", only("127.0.0.1"), Names([])) == f"127.0.0.1:{port}"
+
+
+@pytest.mark.parametrize("url", ["http://bot.example:{}/", "http://127.0.0.1:{}/", "http://[::ffff:127.0.0.1]:{}/"])
+async def test_another_is_refused_whether_it_has_a_name_or_not(port: int, url: str) -> None:
+    with pytest.raises(ClientConnectorError) as raised:
+        await asked(url.format(port), only("93.184.216.34"), Names(["127.0.0.1"]))
+    assert isinstance(raised.value.os_error, Unlisted)
+    assert "127.0.0.1" not in str(raised.value.os_error)
+
+
+@pytest.mark.parametrize("written", ["2130706433", "0x7f000001", "0177.0.0.1", "127.1", "localhost"])
+async def test_other_ways_of_writing_this_machine_are_refused(port: int, written: str) -> None:
+    guard: Guard = lambda host, address, _: address not in ("127.0.0.1", "::1", written)  # noqa: E731
+    with pytest.raises((ClientConnectorError, ValueError)):
+        async with (
+            ClientSession(connector=TCPConnector(**gated(guard))) as session,
+            session.get(f"http://{written}:{port}/") as response,
+        ):
+            await response.text()
+
+
+async def test_of_several_addresses_those_are_used_that_are_listed(port: int) -> None:
+    names = Names(["10.0.0.1", "127.0.0.1", "169.254.169.254"])
+    assert await asked(f"http://bot.example:{port}/", only("127.0.0.1"), names) == f"bot.example:{port}"
+
+
+async def test_a_name_that_leads_elsewhere_a_moment_later_is_refused(port: int) -> None:
+    names = Names(["93.184.216.34"], ["127.0.0.1"])
+    gate = Gate(only("93.184.216.34"), names)
+    found = await gate.resolve("bot.example", port)
+    assert [each["host"] for each in found] == ["93.184.216.34"]
+    with pytest.raises(Unlisted):
+        await gate.resolve("bot.example", port)
+    # Whatever was found before, the socket is opened to what is connected to, or not at all.
+    for address in ("127.0.0.1", "10.0.0.1"):
+        with pytest.raises(Unlisted):
+            gate.socket((socket.AF_INET, socket.SOCK_STREAM, 0, "", (address, port)))
+
+
+async def test_an_address_is_good_for_the_port_that_it_was_found_for() -> None:
+    def guard(host: str, address: str, port: int) -> bool:
+        return host == "bot.example" and port == 443
+
+    gate = Gate(guard, Names(["93.184.216.34"]))
+    await gate.resolve("bot.example", 443)
+    gate.socket((socket.AF_INET, socket.SOCK_STREAM, 0, "", ("93.184.216.34", 443))).close()
+    with pytest.raises(Unlisted):
+        gate.socket((socket.AF_INET, socket.SOCK_STREAM, 0, "", ("93.184.216.34", 22)))
+
+
+async def test_the_guard_is_asked_about_host_address_and_port(port: int) -> None:
+    seen: list[tuple[str, str, int]] = []
+
+    def guard(host: str, address: str, port: int) -> bool:
+        seen.append((host, address, port))
+        return True
+
+    await asked(f"http://bot.example:{port}/", guard, Names(["127.0.0.1"]))
+    await asked(f"http://127.0.0.1:{port}/", guard, Names([]))
+    assert seen == [("bot.example", "127.0.0.1", port), ("127.0.0.1", "127.0.0.1", port)]
+
+
+async def test_without_a_guard_nothing_is_different() -> None:
+    assert gated(None) == {}
+    names = Names([])
+    await Gate(only(), names).close()
+    assert names.closed

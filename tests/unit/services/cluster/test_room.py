@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from assay.config import Settings
+from assay.errors import ConfigInvalid, Conflict
+from assay.model.run import Run
+from assay.services.cluster.desk import Desk
+from assay.services.cluster.room import Room
+from assay.services.cluster.shards import shards
+from assay.services.cluster.site import ADDRESS, Site
+from assay.services.options import RunOptions
+from assay.services.planning import Plan
+from assay.services.running import new_run, utc_now
+from assay.services.runs import planned, start
+from assay.services.workplace import Workplace
+from assay.store.store import Store
+from dialect_rows import write_rows
+from house import mcq
+
+PARROT = """
+from assay.targets.base import Reply, Stateless
+
+class Parrot:
+    name = "parrot"
+
+    async def open(self, case):
+        return Stateless(lambda text: Reply.saying("Answer: A"))
+
+def register(kit):
+    kit.targets.add(Parrot())
+"""
+
+
+def place(folder: Path, **settings: Any) -> Workplace:
+    (folder / "parrot.py").write_text(PARROT, encoding="utf-8")
+    given = Settings(database=str(folder / "runs.db"), plugins=("parrot.py",), **settings)
+    return Workplace.made(given, folder, folder)
+
+
+def options(folder: Path, cases: int = 6, **said: Any) -> RunOptions:
+    dataset = write_rows(folder / "house.jsonl", [mcq(number) for number in range(cases)])
+    return RunOptions(**{"datasets": (str(dataset),), "target": "parrot", "judge": "offline", **said})
+
+
+async def begun(work: Workplace, said: RunOptions, store: Store) -> tuple[Site, Plan]:
+    """A run that is planned and kept, as the driver tells a worker of it."""
+    async with AsyncExitStack() as stack:
+        plan, _, name = await planned(work, store, said, utc_now(), stack)
+        run = new_run(plan, name, utc_now())
+        await store.create_run(run)
+        return Site.unpacked(Site.of(work, plan, run, caches=False).packed()), plan
+
+
+async def worked(site: Site, plan: Plan, size: int, **wish: Any) -> list[int]:
+    """How many attempts each shard made."""
+    room = await Room.opened(site, Desk(None), "w")
+    try:
+        return [(await room.work_on(shard, "", **wish)).made for shard in shards(plan.survey, size)]
+    finally:
+        await room.close()
+
+
+async def exported(store: Store, run: Run) -> list[tuple[int, str, str, str, int]]:
+    return [
+        (each.position, each.case.id, each.verdict.value, each.candidate, each.repeat)
+        async for each in store.iterate(run.id)
+    ]
+
+
+async def test_shards_make_the_run_that_one_machine_makes(tmp_path: Path) -> None:
+    work, said = place(tmp_path), options(tmp_path, repeat=2)
+    async with await work.store() as store:
+        site, plan = await begun(work, said, store)
+        assert await worked(site, plan, 4) == [8, 4]
+        near = await start(work, said, lambda _: lambda _: None)
+        assert await exported(store, site.run) == await exported(store, near.run)
+        assert (await store.run(site.run.id)).counts.passed == 12
+
+
+async def test_a_shard_that_comes_again_makes_only_what_is_missing(tmp_path: Path) -> None:
+    work = place(tmp_path)
+    async with await work.store() as store:
+        site, plan = await begun(work, options(tmp_path), store)
+        assert await worked(site, plan, 4) == [4, 2]
+        assert await worked(site, plan, 3) == [0, 0]
+        assert await worked(site, plan, 3, again=(0, 5)) == [1, 1]
+        assert (await store.run(site.run.id)).counts.completed == 6
+
+
+async def test_a_worker_whose_driver_was_replaced_stores_nothing(tmp_path: Path) -> None:
+    work = place(tmp_path)
+    async with await work.store() as store:
+        site, plan = await begun(work, options(tmp_path), store)
+        await store.claim(site.run.id, "machine/1/2/new", utc_now())
+        room = await Room.opened(site, Desk(None), "w")
+        with pytest.raises(Conflict):
+            await room.work_on(next(shards(plan.survey, 6)), "machine/1/2/old")
+        await room.close()
+        assert (await store.run(site.run.id)).counts.completed == 0
+
+
+async def test_what_was_done_is_reported(tmp_path: Path) -> None:
+    work = place(tmp_path)
+    async with await work.store() as store:
+        site, plan = await begun(work, options(tmp_path), store)
+        desk = Desk(None)
+        room = await Room.opened(site, desk, "w")
+        await room.work_on(next(shards(plan.survey, 6)), "")
+        await room.close()
+        assert (await desk.progress()).verdicts == {"passed": 6}
+
+
+async def test_a_plug_in_that_is_another_here_is_refused(tmp_path: Path) -> None:
+    work = place(tmp_path)
+    async with await work.store() as store:
+        site, _ = await begun(work, options(tmp_path), store)
+        (tmp_path / "parrot.py").write_text(PARROT + "\n# changed\n", encoding="utf-8")
+        with pytest.raises(Conflict, match=r"parrot\.py has changed, or is not there"):
+            await Room.opened(site, Desk(None), "w")
+
+
+async def test_a_plug_in_that_is_missing_here_is_named(tmp_path: Path) -> None:
+    work = place(tmp_path)
+    async with await work.store() as store:
+        site, _ = await begun(work, options(tmp_path), store)
+        (tmp_path / "parrot.py").unlink()
+        with pytest.raises(ConfigInvalid, match=r"parrot\.py: no such file"):
+            await Room.opened(site, Desk(None), "w")
+
+
+async def test_a_site_holds_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = place(tmp_path)
+    async with await work.store() as store:
+        site, plan = await begun(work, options(tmp_path), store)
+    address = "postgresql://assay:hunter2@db.example/assay"
+    elsewhere = Workplace.made(replace(work.settings, database=address), tmp_path, tmp_path)
+    told = Site.of(elsewhere, plan, site.run, caches=True)
+    assert b"hunter2" not in told.packed()
+    assert told.location == ""
+    monkeypatch.delenv(ADDRESS, raising=False)
+    with pytest.raises(ConfigInvalid, match="ASSAY_DATABASE_URL is not set there"):
+        told.workplace()
+    monkeypatch.setenv(ADDRESS, address)
+    assert told.workplace().settings.database == address

@@ -1,0 +1,89 @@
+"""Who is guarded: a run that somebody asked the service for, whoever carries it out; not one started by hand."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+from aiohttp import web
+
+from assay.config import ServiceSettings, Settings
+from assay.errors import PlanRefused
+from assay.kit.builtins import builtin_kit
+from assay.model.document import DocumentKind
+from assay.model.within import EVERYWHERE
+from assay.policies.profiles import builtin_profiles
+from assay.services.hosting.host import Host
+from assay.services.hosting.ordering import Order, order_run
+from assay.services.options import RunOptions
+from assay.services.running import Progress
+from assay.services.runs import Started, go_on, start
+from assay.services.workplace import Workplace
+from assay.store.service.documents import Draft
+
+ENTRY = {
+    "item_id": "i1",
+    "type": "single_turn",
+    "name": "Greeting",
+    "inputs": {"message": "hello"},
+    "expected": {"success_criteria": ["The answer says hello"]},
+}
+
+
+@asynccontextmanager
+async def a_bot() -> AsyncIterator[tuple[str, list[str]]]:
+    came: list[str] = []
+
+    async def chat(request: web.Request) -> web.Response:
+        came.append(request.host)
+        return web.json_response({"answer": "hello there"})
+
+    app = web.Application()
+    app.router.add_post("/chat", chat)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    try:
+        yield f"http://localhost:{runner.addresses[0][1]}/chat", came
+    finally:
+        await runner.cleanup()
+
+
+def workplace(folder: Path) -> Workplace:
+    settings = Settings(database=str(folder / "assay.db"), service=ServiceSettings(hosts=("localhost",)))
+    return Workplace(settings, builtin_kit(builtin_profiles()), folder)
+
+
+def unwatched(_: Started) -> Progress:
+    return lambda _: None
+
+
+async def ordered(work: Workplace, target: str) -> str:
+    async with await work.store() as store:
+        draft = Draft(body=msgspec.json.encode({"items": [ENTRY]}), agent_id="a1", name="Greetings")
+        document = await store.documents.create(DocumentKind.TEST_SET, "ts", draft, EVERYWHERE)
+        made = await order_run(Host(work, store), Order(test_set_id=document.id, target=target), EVERYWHERE)
+        return made.run.id
+
+
+async def test_a_run_of_the_service_is_guarded_when_it_is_resumed_by_hand(tmp_path: Path) -> None:
+    work = workplace(tmp_path)
+    async with a_bot() as (url, came):
+        run_id = await ordered(work, url)
+        with pytest.raises(PlanRefused, match="this host leads to an address that the service may not call"):
+            await go_on(work, run_id, unwatched)
+        assert came == []
+
+
+async def test_a_run_that_is_started_by_hand_goes_where_it_is_sent(tmp_path: Path) -> None:
+    work = workplace(tmp_path)
+    (tmp_path / "set.json").write_bytes(
+        msgspec.json.encode({"test_set_id": "t", "name": "Greetings", "version": 1, "items": [ENTRY]})
+    )
+    async with a_bot() as (url, came):
+        options = RunOptions(datasets=(str(tmp_path / "set.json"),), target=url)
+        summary = await start(work, options, unwatched)
+        assert (summary.run.counts.total, len(came)) == (1, 1)

@@ -1,0 +1,91 @@
+"""The service with its pages in a thread of its own, on an ephemeral port, with a worker in its loop, for as long as a
+test lasts: a browser's driver has this thread."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+from typing import Any, TypeVar
+
+import uvicorn
+
+from assay.api.app import Access, service
+from assay.config import ServiceSettings, Settings
+from assay.kit.builtins import builtin_kit
+from assay.policies.profiles import builtin_profiles
+from assay.services.hosting.host import Host
+from assay.services.hosting.worker import Pace, Worker
+from assay.services.workplace import Workplace
+from assay.store.store import Store
+from assay.web.app import create_pages
+
+QUICK = Pace(look=0.05, beat=0.05)
+T = TypeVar("T")
+
+
+class Served:
+    """A service that is up: where it is, and a way into its store."""
+
+    def __init__(self, base: str, host: Host, loop: asyncio.AbstractEventLoop) -> None:
+        self.base = base
+        self.host = host
+        self._loop = loop
+
+    @property
+    def store(self) -> Store:
+        return self.host.store
+
+    def do(self, work: Awaitable[T]) -> T:
+        """Something of the store's, done in its own thread."""
+
+        async def done() -> T:
+            return await work
+
+        return asyncio.run_coroutine_threadsafe(done(), self._loop).result(60)
+
+
+@contextmanager
+def serving(folder: Path, *, keys_needed: bool = False, working: bool = True, **rules: Any) -> Iterator[Served]:
+    """`working`: with a worker, so that what is queued is carried out."""
+    up: Future[tuple[Served, Callable[[], None]]] = Future()
+    thread = Thread(target=lambda: asyncio.run(_serve(folder, up, keys_needed, working, rules)), daemon=True)
+    thread.start()
+    served, stop = up.result(60)
+    try:
+        yield served
+    finally:
+        stop()
+        thread.join(60)
+
+
+async def _serve(
+    folder: Path,
+    up: Future[tuple[Served, Callable[[], None]]],
+    keys_needed: bool,
+    working: bool,
+    rules: dict[str, Any],
+) -> None:
+    settings = Settings(database=str(folder / "assay.db"), service=ServiceSettings(**rules))
+    work = Workplace(settings, builtin_kit(builtin_profiles()), folder)
+    async with await work.store() as store:
+        host, ended = Host(work, store), asyncio.Event()
+        app = service(host, Access(keys_needed=keys_needed), create_pages(host, keys_needed=keys_needed))
+        server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, lifespan="off"))
+        server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
+        tasks = [asyncio.create_task(server.serve())]
+        if working:
+            tasks.append(asyncio.create_task(Worker(host, QUICK).run(ended)))
+        while not server.started:
+            await asyncio.sleep(0.01)
+        port, loop = server.servers[0].sockets[0].getsockname()[1], asyncio.get_running_loop()
+
+        def stop() -> None:
+            server.should_exit = True
+            loop.call_soon_threadsafe(ended.set)
+
+        up.set_result((Served(f"http://127.0.0.1:{port}", host, loop), stop))
+        await asyncio.gather(*tasks)

@@ -1,0 +1,165 @@
+"""Settings: keys made, shown once and revoked; the log; what the service may reach; and who sees any of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.config import ServiceSettings
+from assay.errors import PlanRefused
+from assay.model.within import Within
+from assay.services.hosting.callers import OWNER, Caller
+from assay.services.hosting.keys import KeyWanted, make_key
+from assay.store.service.keys import ApiKey, Scope
+from assay.store.service.logs import Deed
+from assay.web.pages.settings import Kept, key_from, settings_page
+from hostile import HOSTILE
+from store.making import NOON
+from web.pages_served import Served, serving
+from web.visiting import Visitor
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with serving(tmp_path_factory.mktemp("settings"), working=False, hosts=("*.example.org",)) as running:
+        yield running
+
+
+@pytest.fixture
+def visitor(served: Served) -> Visitor:
+    return Visitor(served.base)
+
+
+def a_key(name: str = "ci", **fields: Any) -> ApiKey:
+    return ApiKey(**{"id": name, "name": name, "scopes": (Scope.READ,), "created_at": NOON, **fields})
+
+
+@pytest.mark.parametrize(
+    ("key", "state"),
+    [
+        (a_key(), "open"),
+        (a_key(revoked_at=NOON), "revoked"),
+        (a_key(expires_at=NOON + timedelta(days=1)), "open"),
+        (a_key(expires_at=NOON - timedelta(days=1)), "ended"),
+    ],
+)
+def test_the_state_of_a_key(key: ApiKey, state: str) -> None:
+    page = settings_page(Kept(keys=[key], deeds=[]), {}, ServiceSettings(), NOON)
+    assert page.keys[0].state == state
+    assert page.answer == f"{'1 key' if state == 'open' else '0 keys'} of 1 can open something."
+
+
+def test_of_a_target_only_name_and_kind_are_shown() -> None:
+    blocks = {"bot": {"kind": "http", "url": "https://secret.example/", "headers": {"x": "$KEY"}}}
+    rules = ServiceSettings(target="bot", bots={"moss": "bot"})
+    page = settings_page(Kept(keys=[], deeds=[]), blocks, rules, NOON)
+    assert [(each.name, each.kind, each.used_for) for each in page.targets] == [
+        ("bot", "http", "where none is named, agent moss")
+    ]
+    assert "secret.example" not in repr(page)
+
+
+@pytest.mark.parametrize(
+    ("form", "said"),
+    [
+        ({"scope": ["read"]}, "a key needs a name"),
+        ({"name": ["x"], "scope": ["read"], "days": ["soon"]}, "found 'soon'"),
+        ({"name": ["x"], "scope": ["read"], "days": ["0"]}, "found '0'"),
+        ({"name": ["x"], "scope": ["read"], "days": ["99999"]}, "found '99999'"),
+    ],
+)
+def test_a_key_that_cannot_be_made(form: dict[str, list[str]], said: str) -> None:
+    with pytest.raises(PlanRefused, match=said):
+        key_from(form, OWNER)
+
+
+def test_a_key_opens_no_more_than_its_makers() -> None:
+    asking = Caller("admin of acme", frozenset({Scope.ADMIN}), Within(organization_id="acme"))
+    form = {"name": ["x"], "scope": ["read", "admin", "made-up"], "organization": ["other"], "agents": ["a, b,"]}
+    wanted = key_from(form, asking)
+    assert (wanted.organization_id, wanted.agent_ids) == ("acme", ("a", "b"))
+    assert list(wanted.scopes) == [Scope.READ, Scope.ADMIN]
+
+
+def test_a_key_is_shown_once_and_can_be_revoked(served: Served, visitor: Visitor) -> None:
+    reply = visitor.post("/settings/keys", [("name", "shown once"), ("scope", "read"), ("scope", "run"), ("days", "7")])
+    assert reply.status == 201
+    secret = reply.text.split('<code class="secret">')[1].split("<")[0]
+    assert secret.startswith("assay_")
+    assert reply.headers["cache-control"] == "no-store"
+    assert secret not in visitor.get("/settings").text
+    kept = served.do(served.store.keys.by_secret(secret))
+    assert kept is not None
+    assert kept.scopes == (Scope.READ, Scope.RUN)
+    assert kept.expires_at is not None
+    assert visitor.post(f"/settings/keys/{kept.id}/revoke").leads_to == "/settings"
+    lines = {line["id"]: line["state"] for line in visitor.data("/settings")["keys"]}
+    assert lines[kept.id] == "revoked"
+
+
+def test_a_refused_key_says_why(visitor: Visitor) -> None:
+    reply = visitor.post("/settings/keys", {"name": "no scope"})
+    assert reply.status == 422
+    assert "a key needs a scope" in reply.text
+
+
+def test_what_was_written_is_in_the_log(visitor: Visitor) -> None:
+    visitor.post("/settings/keys", {"name": "noted", "scope": "read"})
+    deed = visitor.data("/settings")["deeds"][0]
+    assert (deed["actor"], deed["action"], deed["status"]) == ("local", "POST /settings/keys", 201)
+
+
+def test_long_lists_go_on(served: Served, visitor: Visitor) -> None:
+    async def deeds() -> None:
+        for number in range(31):
+            text = {"organization_id": "", "actor": "x", "action": "PUT", "subject": "y", "request_id": ""}
+            await served.store.audit.add(Deed(id=f"d{number}", at=NOON - timedelta(days=number), status=200, **text))
+
+    served.do(deeds())
+    page = visitor.data("/settings")
+    assert len(page["deeds"]) == 30
+    assert visitor.data(page["more_deeds"])["deeds"][-1]["at"] == "2026-01-30 12:00"
+
+
+def test_who_sees_what(tmp_path: Path) -> None:
+    with serving(tmp_path, keys_needed=True, working=False, hosts=("inside.example",)) as served:
+        wanted = {
+            "operator": KeyWanted(name="operator", scopes=[Scope.ADMIN]),
+            "acme": KeyWanted(name="acme", scopes=[Scope.ADMIN], organization_id="acme"),
+            "some agents": KeyWanted(name="some", scopes=[Scope.ADMIN], organization_id="acme", agent_ids=("a",)),
+            "writer": KeyWanted(name="writer", scopes=[Scope.READ, Scope.WRITE, Scope.RUN], organization_id="acme"),
+        }
+        known = {name: served.do(make_key(served.store, each)) for name, each in wanted.items()}
+        visitors = {name: Visitor(served.base).sign_in(secret) for name, (_, secret) in known.items()}
+        seen = {name: visitor.get("/settings").status for name, visitor in visitors.items()}
+        assert seen == {"operator": 200, "acme": 200, "some agents": 403, "writer": 403}
+        assert {line["name"] for line in visitors["operator"].data("/settings")["keys"]} == {
+            "operator",
+            "acme",
+            "some",
+            "writer",
+        }
+        own = visitors["acme"].data("/settings")
+        assert {line["name"] for line in own["keys"]} == {"acme", "some", "writer"}
+        assert own["facts"] == []
+        assert "inside.example" in visitors["operator"].get("/settings").text
+        operator = known["operator"][0].id
+        assert visitors["acme"].post(f"/settings/keys/{operator}/revoke").status == 404
+        assert visitors["writer"].post("/settings/keys", {"name": "x", "scope": "admin"}).status == 403
+        assert visitors["some agents"].post("/settings/keys", {"name": "x", "scope": "admin"}).status == 403
+        mine = known["acme"][0].id
+        visitors["acme"].post(f"/settings/keys/{mine}/revoke")
+        assert visitors["acme"].get("/settings").leads_to.startswith("/sign-in")
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_hostile_names_are_inert(served: Served, visitor: Visitor, hostile: str) -> None:
+    name = hostile.replace("\n", " ") or "x"
+    served.do(make_key(served.store, KeyWanted(name=name, scopes=[Scope.READ], organization_id=name)))
+    page = visitor.get("/settings").text
+    for bad in ("<script>alert", "<img src=x", "<svg/onload", "<iframe", "\x1b", "\u202e", "<b>out", "<injected"):
+        assert bad not in page
