@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Many tests wait for something: more of them at a time than there are cores.
 WORKERS ?= $(shell $(PYTHON) -c "import os; print(2 * (os.cpu_count() or 1))")
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve test test-web test-thorough test-frameworks check fix bench docs lock
+.PHONY: help setup api-docs demo serve test test-web test-thorough test-frameworks check fix bench docs lock
 # Agents of other frameworks are tested in an environment each: their pins clash.
 FRAMEWORKS := adk langgraph openai-agents pydantic-ai
 
@@ -59,6 +59,9 @@ fix: setup  ## format and repair what can be repaired
 
 bench: setup  ## measure the speed figures quoted in the docs
 	$(BIN)/python -m bench
+
+api-docs: setup  ## write the reference in docs/api.md anew from the API itself
+	$(BIN)/python -m assay.api.describing docs/api.md
 
 docs: setup  ## run the tests that hold the documentation true
 	$(BIN)/python -m pytest -q tests/docs

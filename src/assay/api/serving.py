@@ -20,6 +20,7 @@ from starlette.types import ASGIApp
 from assay.api.app import Access, service
 from assay.errors import ConfigInvalid
 from assay.services.hosting.host import Host
+from assay.services.hosting.process import settle_in
 from assay.services.workplace import Workplace
 from assay.store.store import Store
 
@@ -73,6 +74,7 @@ async def serve(work: Workplace, serving: Serving, pages: Pages | None = None) -
             lifespan="off",
         )
         _end_calmly()
+        settle_in()
         async with workers(serving.workers, serving.flags):
             await Announced(settings).serve()
 

@@ -48,4 +48,4 @@ def test_very_long_texts_are_marked_whole() -> None:
 def test_spaces_alone_make_no_other_turn() -> None:
     (only,) = side_by_side([Spoken("user", "a  b")], [Spoken("user", "a b")])
     assert only.first is not None
-    assert [stretch.text for stretch in only.first.words][0] == "a"
+    assert next(stretch.text for stretch in only.first.words) == "a"

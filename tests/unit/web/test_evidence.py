@@ -1,4 +1,4 @@
-"""Quotes are found again in what was said, whatever their spaces and capitals; what is not there is said to be missing."""
+"""Quotes are found again in what was said, whatever their spaces and capitals; what is not there is called missing."""
 
 from __future__ import annotations
 

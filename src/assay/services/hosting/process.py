@@ -1,8 +1,10 @@
-"""A worker as a process: it stops when it is told to, or when whoever started it is gone."""
+"""A worker as a process: it stops when it is told to, or when whoever started it is gone. And what every process needs
+that is there for weeks."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import sys
 from contextlib import suppress
@@ -10,6 +12,16 @@ from contextlib import suppress
 from assay.services.hosting.host import Host
 from assay.services.hosting.worker import UNHURRIED, Pace, Worker
 from assay.services.workplace import Workplace
+
+GC_THRESHOLD = (10_000, 10, 10)
+
+
+def settle_in() -> None:
+    """A command ends before what it left lying about matters, and looks for it hardly ever; a process that stays must.
+    What is there by now stays with it: nobody need look at that again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*GC_THRESHOLD)
 
 
 async def work_until_told(work: Workplace, *, while_open: bool = False, pace: Pace = UNHURRIED) -> None:
@@ -20,6 +32,7 @@ async def work_until_told(work: Workplace, *, while_open: bool = False, pace: Pa
         with suppress(NotImplementedError):
             loop.add_signal_handler(number, stop.set)
     watching = asyncio.create_task(_closed(stop)) if while_open else None
+    settle_in()
     async with await work.store() as store:
         await Worker(Host(work, store), pace).run(stop)
     if watching is not None:

@@ -50,7 +50,8 @@ def whole(document: Document) -> Json:
     kind = document.kind
     if kind is DocumentKind.AGENT:
         return {"bot_id": document.id, "bot_name": document.name, **DEFAULTS[kind], **body_of(document)}
-    head = {ID_FIELDS[kind]: document.id, "agent_id": document.agent_id, "version": document.edition.version}
+    agent = document.agent_id or None
+    head = {ID_FIELDS[kind]: document.id, "agent_id": agent, "version": document.edition.version}
     times = {"created_at": utc(document.created_at), "updated_at": utc(document.edition.created_at)}
     content = {} if kind is DocumentKind.DATASET else {**DEFAULTS[kind], **body_of(document)}
     return {**head, "name": document.name, **content, **times}
@@ -61,4 +62,7 @@ def file_of(document: Document) -> bytes:
     if document.kind is DocumentKind.DATASET:
         return document.edition.body
     shown = {name: value for name, value in whole(document).items() if name not in ("created_at", "updated_at")}
+    if not document.agent_id:
+        # In a file what is of no agent says nothing of one.
+        shown.pop("agent_id", None)
     return msgspec.json.encode(shown)

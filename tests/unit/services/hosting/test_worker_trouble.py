@@ -6,6 +6,8 @@ from __future__ import annotations
 import asyncio
 import importlib
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -270,3 +272,14 @@ async def _fetch(host: Host, statement: str) -> list[Any]:
         return list(connection.execute(text(statement)))
 
     return await host.store._database.read(do)
+
+
+def test_a_process_that_stays_looks_for_what_lies_about() -> None:
+    """Commands look hardly ever, and end before it matters; a service that did the same grew with every request."""
+    code = (
+        "import gc; from assay.main import GC_THRESHOLD; gc.set_threshold(*GC_THRESHOLD)\n"
+        "from assay.services.hosting.process import settle_in; settle_in()\n"
+        "print(*gc.get_threshold(), gc.get_freeze_count() > 1000)"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout
+    assert said.split() == ["10000", "10", "10", "True"]

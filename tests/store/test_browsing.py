@@ -1,0 +1,171 @@
+"""What pages list: results that are like this or that, worst first; what fails most; runs and agents; on both
+databases the same."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from assay.model.result import Result
+from assay.model.rubric import Severity
+from assay.model.run import RunState
+from assay.model.score import Grade, Part, Score, Unscored, Why
+from assay.model.simulation import Fault, Party
+from assay.model.verdict import Verdict
+from assay.model.within import Within
+from assay.store.browsing import Chosen, Order, Tag, Try
+from assay.store.store import Store
+from assay.store.summary import Failing
+from assay.testing import a_case, a_transcript
+from store.making import NOON, OTHER, RUN, a_result, a_run
+
+PASSED, FAILED, ERRORED, SKIPPED = Verdict.PASSED, Verdict.FAILED, Verdict.ERRORED, Verdict.SKIPPED
+
+
+def rule(passed: bool, id: str = "r1", scope: str = "prompt") -> Grade:
+    part = Part(id=id, text=f"Rule {id}", severity=Severity.HIGH, scope=scope)
+    return Score(name="rubric", value=float(passed), pass_mark=1.0, part=part)
+
+
+def a_case_result(position: int, verdict: Verdict, *grades: Grade, **fields: Any) -> Result:
+    own = {name.removeprefix("case_"): fields.pop(name) for name in [*fields] if name.startswith("case_")}
+    case = a_case(**{"id": f"case-{position}", "message": f"Question {position}?", **own})
+    return Result(
+        case=case,
+        verdict=verdict,
+        grades=grades,
+        position=position,
+        created_at=NOON,
+        **{"transcript": a_transcript(f"Answer {position}"), "duration_ms": 1.0, **fields},
+    )
+
+
+RESULTS = (
+    a_case_result(0, PASSED, rule(True), case_tags=("easy",), duration_ms=9.0),
+    a_case_result(1, FAILED, rule(False), case_tags=("hard",), case_labels={"area": "money"}, duration_ms=3.0),
+    a_case_result(2, SKIPPED, Unscored(name="choice", why=Why.NO_JUDGE, reason="none")),
+    a_case_result(
+        3, ERRORED, Unscored(name="choice", why=Why.ERROR, reason="unreadable"), case_message="WHERE is 'it'?"
+    ),
+    a_case_result(
+        4, FAILED, rule(False, "r2", ""), rule(False), candidate="b", transcript=a_transcript('Überweisung "now"')
+    ),
+    a_case_result(5, FAILED, fault=Fault(party=Party.AGENT, reason="it erred"), duration_ms=7.0),
+)
+
+
+@pytest.fixture
+async def kept(store: Store) -> Store:
+    await store.create_run(a_run(total=len(RESULTS), candidates=("", "b")))
+    await store.save(RUN, RESULTS)
+    return store
+
+
+@pytest.mark.parametrize(
+    ("chosen", "positions"),
+    [
+        (Chosen(), [1, 4, 5, 3, 2, 0]),
+        (Chosen(order=Order.FILE), [0, 1, 2, 3, 4, 5]),
+        (Chosen(order=Order.SLOWEST), [0, 5, 1, 2, 3, 4]),
+        (Chosen(verdicts=("failed", "errored")), [1, 4, 5, 3]),
+        (Chosen(candidate="b"), [4]),
+        (Chosen(candidate=""), [1, 5, 3, 2, 0]),
+        (Chosen(grader="rubric"), [1, 4]),
+        (Chosen(grader="rubric", part="r2"), [4]),
+        (Chosen(grader="choice"), [3]),
+        (Chosen(component="prompt"), [1, 4]),
+        (Chosen(component=""), [4]),
+        (Chosen(fault="agent"), [5]),
+        (Chosen(tag="hard"), [1]),
+        (Chosen(tag="area: money"), [1]),
+        (Chosen(tag="nothing"), []),
+        (Chosen(text="question 1"), [1]),
+        (Chosen(text="where IS 'it'"), [3]),
+        (Chosen(text='"now"'), [4]),
+        (Chosen(text="überweisung"), [4]),
+        (Chosen(text="CASE-5"), [5]),
+        (Chosen(text="100%_"), []),
+        (Chosen(flaky=True), []),
+    ],
+    ids=str,
+)
+async def test_results_are_chosen_and_ordered(kept: Store, chosen: Chosen, positions: list[int]) -> None:
+    if chosen.text == "überweisung" and "sqlite" in str(kept.where):
+        pytest.skip("SQLite makes small letters of Latin ones alone")
+    assert await kept.browsing.positions(RUN, chosen) == positions
+
+
+async def test_results_come_in_the_order_that_was_asked_for(kept: Store) -> None:
+    found = await kept.browsing.at(RUN, [4, 0, 99])
+    assert [result.case.id for result in found] == ["case-4", "case-0"]
+
+
+async def test_tags_are_counted_the_commonest_first(kept: Store) -> None:
+    assert sorted(await kept.browsing.tags(RUN), key=str) == [Tag("area: money", 1), Tag("easy", 1), Tag("hard", 1)]
+
+
+async def test_what_fails_most_is_counted_when_the_run_ends(kept: Store) -> None:
+    expected = [
+        Failing(name="rubric", part_id="r1", outcome="failed", number=2, first=1, last=4),
+        Failing(name="choice", outcome="error", number=1, first=3, last=3),
+        Failing(name="rubric", part_id="r2", outcome="failed", number=1, first=4, last=4),
+    ]
+    assert await kept.browsing.failing(RUN) == expected
+    await kept.set_state(RUN, RunState.COMPLETED)
+    assert (await kept.counted([RUN]))[RUN].failing == expected
+
+
+async def test_a_case_that_ends_in_two_ways_is_flaky(store: Store) -> None:
+    await store.create_run(a_run(total=4))
+    tried = [("a", PASSED, 1), ("a", FAILED, 2), ("b", PASSED, 1), ("b", PASSED, 2)]
+    await store.save(
+        RUN, [a_result(place, verdict, case=case, repeat=repeat) for place, (case, verdict, repeat) in enumerate(tried)]
+    )
+    assert await store.browsing.flaky(RUN) == 1
+    assert await store.browsing.positions(RUN, Chosen(flaky=True)) == [1, 0]
+    assert await store.browsing.tries(RUN, ["a"]) == {("a", ""): [Try(1, "passed", 0), Try(2, "failed", 1)]}
+
+
+async def test_runs_show_what_they_can_be_chosen_by(store: Store) -> None:
+    await store.create_run(a_run(agent="moss"))
+    await store.create_run(a_run(OTHER, agent="fern", organization_id="them", created_at=NOON + timedelta(hours=1)))
+    faces = await store.browsing.runs()
+    assert [(face.id, face.agent_id, face.tests) for face in faces] == [
+        (OTHER, "fern", (("legal.jsonl", ""),)),
+        (RUN, "moss", (("legal.jsonl", ""),)),
+    ]
+    assert [face.id for face in await store.browsing.runs(Within(organization_id="them"))] == [OTHER]
+    assert [face.id for face in await store.browsing.runs(Within(agent_ids=("moss",)))] == [RUN]
+
+
+async def test_a_run_that_nobody_works_on_is_interrupted(store: Store) -> None:
+    await store.create_run(a_run(state=RunState.RUNNING))
+    assert [face.state for face in await store.browsing.runs()] == [RunState.INTERRUPTED]
+
+
+async def test_agents_are_those_of_the_runs(store: Store) -> None:
+    await store.create_run(a_run(agent="moss"))
+    await store.create_run(a_run(OTHER, agent="moss", created_at=NOON + timedelta(hours=1)))
+    (face,) = await store.browsing.agents()
+    assert (face.id, face.runs, face.latest) == ("moss", 2, NOON + timedelta(hours=1))
+    assert await store.browsing.newest(["moss", "nobody"]) == [OTHER]
+    assert await store.browsing.agents(Within(organization_id="them")) == []
+
+
+async def test_the_same_case_is_found_in_other_runs_of_the_agent(store: Store) -> None:
+    first, second = a_run(agent="moss"), a_run(OTHER, agent="moss", name="second")
+    for run in (first, second):
+        await store.create_run(run)
+        await store.save(run.id, [a_result(0, FAILED)])
+    (found,) = await store.browsing.elsewhere(first, "case-0")
+    assert (found.run_id, found.run_name, found.verdict, found.position) == (OTHER, "second", "failed", 0)
+    assert await store.browsing.elsewhere(first, "case-9") == []
+    assert await store.browsing.elsewhere(first, "case-0", Within(organization_id="us")) == []
+
+
+async def test_runs_come_in_the_order_that_was_asked_for(store: Store) -> None:
+    await store.create_run(a_run())
+    await store.create_run(a_run(OTHER))
+    assert [run.id for run in await store.browsing.loaded([OTHER, RUN, "none"])] == [OTHER, RUN]
