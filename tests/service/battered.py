@@ -31,7 +31,7 @@ LOG = os.open(os.path.join(os.path.dirname(__file__), "asked"), os.O_WRONLY | os
 
 async def answer(text: str) -> str:
     os.write(LOG, (text.split()[1].rstrip("?") + "\\n").encode())
-    await asyncio.sleep(float(os.environ.get("BOT_SECONDS", "0.02")))
+    await asyncio.sleep(float(os.environ.get("BOT_SECONDS", "0.03")))
     return "Answer: A"
 """
 SETTINGS = """
@@ -199,6 +199,14 @@ class Watch:
             assert time.monotonic() < end, run
             time.sleep(STEP)
         return run
+
+    def getting_on(self, completed: int) -> None:
+        """Look until so many are done, and somebody is at work and has finished more than there was."""
+        self.until(max(completed, self.look()["completed"] + 1))
+        end = time.monotonic() + PATIENCE
+        while (run := self.look())["status"] != "running":
+            assert time.monotonic() < end, run
+            time.sleep(STEP)
 
     def to_the_end(self) -> Json:
         self.until(self._total)

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
-from playwright.sync_api import Browser, Dialog, Page, Response
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, Response
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chrome")
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH: pages were not opened in a browser")
@@ -27,9 +27,14 @@ class Watched:
         self.trouble: list[str] = []
         self.answers: list[str] = []
         self.page.on("request", lambda request: self.asked.append(request.url))
-        self.page.on("console", lambda message: self.trouble.append(message.text))
+        self.page.on("console", self._console)
         self.page.on("pageerror", lambda error: self.trouble.append(str(error)))
         self.page.on("dialog", self._dialog)
+
+    def _console(self, message: ConsoleMessage) -> None:
+        """Hints for developers are none."""
+        if message.type in ("error", "warning"):
+            self.trouble.append(message.text)
 
     def _dialog(self, dialog: Dialog) -> None:
         """Answered where an answer is prepared; else it is trouble."""

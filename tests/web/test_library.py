@@ -189,6 +189,17 @@ def test_the_text_of_a_page_is_what_was_written(visitor: Visitor) -> None:
     assert typed["expected"] == 1
 
 
+@pytest.mark.parametrize(
+    ("shelf", "body"),
+    [("rubrics", {"name": "n", "rules": [RULE]}), ("test-sets", {"name": "n", "items": TEST_SET["items"]})],
+)
+def test_what_was_kept_without_an_agent_can_be_edited(visitor: Visitor, shelf: str, body: dict[str, Any]) -> None:
+    address = written(visitor, shelf, body)
+    page = visitor.data(f"{address}/edit")
+    assert page["answer"] == "Nothing is wrong with it."
+    assert visitor.post(address, {"text": page["typed"]["text"], "expected": "1"}).status == 303
+
+
 def test_a_deleted_document_is_gone_from_the_shelf(visitor: Visitor) -> None:
     address = written(visitor, "rubrics", RUBRIC)
     assert visitor.post(f"{address}/delete").leads_to == "/library/rubrics"

@@ -44,6 +44,9 @@ def create_pages(host: Host, *, keys_needed: bool, secure: bool = False) -> ASGI
     app.state.keys_needed = keys_needed
     app.add_exception_handler(AssayError, _on_error)
     app.add_exception_handler(404, _on_missing)
+    app.add_exception_handler(405, _on_missing)
+    # Our own fault: said on a page without its insides; the server's log has them.
+    app.add_exception_handler(Exception, _on_error)
     return app
 
 
@@ -146,7 +149,7 @@ STATUS: tuple[tuple[type[AssayError], int, str], ...] = (
 
 async def _on_error(request: Request, error: Exception) -> Response:
     status, answer = next(((code, text) for kind, code, text in STATUS if isinstance(error, kind)), (500, "We broke."))
-    if status >= 500:
+    if status >= 500 and isinstance(error, AssayError):
         log.error("%s", error)
     return _trouble(request, Trouble(status, answer, "" if status >= 500 else str(error)))
 

@@ -75,6 +75,7 @@ def environment() -> Environment:
         loader=FileSystemLoader([HERE / "templates", REPORTS]),
         autoescape=True,
         undefined=StrictUndefined,
+        auto_reload=False,
         trim_blocks=True,
         lstrip_blocks=True,
     )

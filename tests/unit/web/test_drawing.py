@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from assay.model.transcript import Span, Transcript
@@ -54,7 +56,7 @@ def test_stops_have_the_same_room() -> None:
     assert [spread(4, place) for place in range(4)] == [12.5, 37.5, 62.5, 87.5]
 
 
-def a_talk(*spans: Span, **fields: bool) -> Transcript:
+def a_talk(*spans: Span, **fields: Any) -> Transcript:
     return Transcript(answer="", spans=spans, **fields)
 
 

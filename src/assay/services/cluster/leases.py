@@ -64,8 +64,10 @@ class LeasedSpending:
                 if self._is_used_up():
                     await self._renew()
 
-    async def close(self) -> None:
+    async def give_back(self) -> None:
+        """What is left of the lease; who goes on needs another."""
         usd, tokens, self._usd, self._tokens = self._usd, self._tokens, 0.0, 0.0
+        self._lease = None
         await self._desk.settle(self._worker, usd, tokens)
 
     def _is_used_up(self) -> bool:
@@ -126,7 +128,7 @@ class LeasedGate(Gate):
 
 
 class Leases:
-    """Makes the gates of a worker, and gives back at the end what was not used."""
+    """Makes the gates of a worker, and gives back what it has not used."""
 
     def __init__(self, desk: FarDesk, budget: LeasedSpending | None) -> None:
         self._desk = desk
@@ -143,11 +145,11 @@ class Leases:
         self._stocks.append(Stock(partial(self._desk.pace, str(spec), kind, per_minute), per_minute))
         return self._stocks[-1]
 
-    async def close(self) -> None:
+    async def give_back(self) -> None:
         for stock in self._stocks:
-            await stock.close()
+            await stock.give_back()
         if self._budget is not None:
-            await self._budget.close()
+            await self._budget.give_back()
 
 
 class SharedCache:

@@ -56,6 +56,7 @@ class Room(Struct, frozen=True, kw_only=True):
     plan: Plan
     spent: Callable[[], Spent | None]
     cache: SharedCache | None
+    leases: Leases
     stack: AsyncExitStack
 
     @classmethod
@@ -65,7 +66,6 @@ class Room(Struct, frozen=True, kw_only=True):
             store = await stack.enter_async_context(await work.store())
             budget = LeasedSpending(desk, worker) if site.budget else None
             leases, cache = Leases(desk, budget), SharedCache(desk) if site.caches else None
-            stack.push_async_callback(leases.close)
             whose = Within(organization_id=run.organization_id or None)
             options, _ = await written_down(
                 store, options_of(run.pins, run.name), work.data_folder / "documents", whose
@@ -84,13 +84,12 @@ class Room(Struct, frozen=True, kw_only=True):
                 plan=plan,
                 spent=judge.spent,
                 cache=cache,
+                leases=leases,
                 stack=stack.pop_all(),
             )
         raise AssertionError("unreachable")
 
     async def close(self) -> None:
-        if self.cache is not None:
-            await self.cache.flush()
         await self.stack.aclose()
 
     async def work_on(self, shard: Shard, owner: str, again: Collection[int] = ()) -> Outcome:
@@ -108,9 +107,14 @@ class Room(Struct, frozen=True, kw_only=True):
                 unreached = unreached or any(map(is_left_out, handful))
                 if made < left and len(handful) < ENOUGH:
                     await asyncio.sleep(GATHERING)
+        await self._handed_in()
+        return Outcome(made=made, left_out=unreached)
+
+    async def _handed_in(self) -> None:
+        """There may be no other shard for this worker: what it holds is there for the others."""
         if self.cache is not None:
             await self.cache.flush()
-        return Outcome(made=made, left_out=unreached)
+        await self.leases.give_back()
 
     async def _saved(self, handful: Sequence[Result], owner: str) -> None:
         await self.store.save(self.site.run.id, handful, owner)

@@ -52,7 +52,7 @@ class Stock:
         """Book what a call took beyond its estimate; less, where negative."""
         self._held -= more
 
-    async def close(self) -> None:
+    async def give_back(self) -> None:
         """What was not used goes back."""
         if self._fetching is not None:
             self._fetching.cancel()

@@ -123,18 +123,15 @@ def _of_document(kit: Kit, kind: DocumentKind, body: Json) -> list[Problem]:
         return [*nameless, *error.problems]
     except (TypeError, AttributeError, LookupError):
         return [*nameless, Problem(code="wrong-type", message="a list or an object stands where another was expected")]
-    return [*nameless, *_warnings(kit, kind, full)]
+    return [*nameless, *_warnings(kit, kind, head)]
 
 
-def _warnings(kit: Kit, kind: DocumentKind, full: Json) -> list[Problem]:
+def _warnings(kit: Kit, kind: DocumentKind, body: Json) -> list[Problem]:
     """What is odd, and kept: a name that nobody reads is most often a slip."""
     noticed: list[Problem] = []
-    known = {name: value for name, value in full.items() if name not in (ID_FIELDS[kind], *MANAGED)}
     with TemporaryDirectory() as folder:
         path = Path(folder) / "document.json"
-        path.write_bytes(
-            msgspec.json.encode({**known, ID_FIELDS[kind]: NEW, "version": 1, "name": known.get("name") or NEW})
-        )
+        path.write_bytes(msgspec.json.encode({ID_FIELDS[kind]: NEW, "name": NEW, "version": 1, **body}))
         if kind is DocumentKind.RUBRIC:
             read_rubric(path, noticed.append)
         elif kind is DocumentKind.TEST_SET:

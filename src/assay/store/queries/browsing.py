@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from enum import Enum
+from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
 import msgspec
@@ -29,6 +30,7 @@ BAD = ("failed", "error")
 LOOKED_AT = 5000
 """The newest so many runs can be chosen from."""
 CHUNK = 500
+SMALL = str.maketrans(ascii_uppercase, ascii_lowercase)
 MOST_TAGS = 200
 NEAREST = 30
 """So many other runs are looked at for the same case."""
@@ -157,14 +159,12 @@ def _failed_by(run_id: str, chosen: Chosen) -> ColumnElement[bool]:
 
 def _holding(connection: Connection, run_id: str, text: str) -> ColumnElement[bool]:
     """Case does not matter, where letters are Latin ones. Bodies are JSON: what is escaped there is, here."""
-    escaped = msgspec.json.encode(text).decode()[1:-1].lower()
+    escaped = msgspec.json.encode(text).decode()[1:-1]
+    named = func.lower(cases.c.case_id).contains(text.lower(), autoescape=True)
     asked = exists(
         select(cases.c.case_id).where(
             and_(cases.c.run_id == run_id, cases.c.case_id == results.c.case_id),
-            or_(
-                _among(connection, cases.c.body, escaped),
-                func.lower(cases.c.case_id).contains(text.lower(), autoescape=True),
-            ),
+            or_(_among(connection, cases.c.body, escaped), named),
         )
     )
     return or_(_among(connection, results.c.body, escaped), asked)
@@ -172,8 +172,9 @@ def _holding(connection: Connection, run_id: str, text: str) -> ColumnElement[bo
 
 def _among(connection: Connection, body: ColumnElement[bytes], text: str) -> ColumnElement[bool]:
     if connection.dialect.name == "postgresql":
-        return func.strpos(func.lower(func.convert_from(body, "UTF8")), text) > 0
-    return func.instr(func.lower(cast(body, AsText)), text) > 0
+        return func.strpos(func.lower(func.convert_from(body, "UTF8")), text.lower()) > 0
+    # SQLite makes small letters of these alone.
+    return func.instr(func.lower(cast(body, AsText)), text.translate(SMALL)) > 0
 
 
 def _of_cases(connection: Connection, run_id: str, chosen: Chosen) -> set[int]:

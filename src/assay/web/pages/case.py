@@ -4,8 +4,7 @@ scores beside it; then spans, repeats, the same case elsewhere, and everything r
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 from urllib.parse import urlencode
 
 import msgspec
@@ -20,8 +19,9 @@ from assay.model.run import Run
 from assay.reports.inert import inert, one_line
 from assay.store.browsing import Elsewhere
 from assay.store.store import Store
-from assay.web.evidence import Numbering, Quote
+from assay.web.evidence import Numbering
 from assay.web.filtering import Filter, filter_in
+from assay.web.pages.case_grades import Graded, conditions_of, graded
 from assay.web.pages.run_cases import address_of
 from assay.web.rendering import respond
 from assay.web.sharing import Page, caller_of, host_of
@@ -30,23 +30,6 @@ from assay.web.waterfall import Waterfall, waterfall
 
 REPEATS = 20
 ANSWER = 3000
-
-
-class Graded(Struct, frozen=True, kw_only=True):
-    """A grade, or one criterion or rule of one."""
-
-    name: str
-    mark: str
-    status: str
-    value: str
-    needed: str
-    severity: str
-    reason: str
-    judge: str
-    conditions: tuple[tuple[str, str], ...]
-    quotes: tuple[Quote, ...]
-    details: str = ""
-    parts: tuple[Graded, ...] = ()
 
 
 class Again(Struct, frozen=True, kw_only=True):
@@ -115,9 +98,9 @@ class Near(Struct, frozen=True, kw_only=True):
 
 def case_page(run: Run, result: Result, near: Near) -> CasePage:
     shown = fitting(result)
-    conditions, numbering = _conditions(run), Numbering(texts_of(shown))
+    conditions, numbering = conditions_of(run), Numbering(texts_of(shown))
     # The grades first: they say what is quoted.
-    grades = tuple(_graded(each, each["name"], conditions, numbering) for each in shown["grades"])
+    grades = tuple(graded(each, each["name"], conditions, numbering) for each in shown["grades"])
     query = near.chosen.query()
     return CasePage(
         run_id=run.id,
@@ -182,38 +165,6 @@ def _other(run: Run, found: Elsewhere, result: Result) -> Other:
         verdict=found.verdict,
         address=f"/runs/{found.run_id}/cases/{found.position}",
         compare=f"/compare/case?{urlencode(held)}",
-    )
-
-
-Conditions = Mapping[str, tuple[tuple[str, str], ...]]
-
-
-def _conditions(run: Run) -> Conditions:
-    """When each rule passes and fails, by the rule's name."""
-    rules = run.pins.rubric.rules if run.pins.rubric else ()
-    return {
-        inert(rule.name): (
-            *(("pass if", inert(text)) for text in rule.pass_conditions),
-            *(("fail if", inert(text)) for text in rule.fail_conditions),
-        )
-        for rule in rules
-    }
-
-
-def _graded(shown: Mapping[str, Any], name: str, conditions: Conditions, numbering: Numbering) -> Graded:
-    return Graded(
-        name=name,
-        mark=shown["mark"],
-        status=shown["status"],
-        value=shown.get("value", ""),
-        needed=shown["needed"],
-        severity=shown.get("severity", ""),
-        reason=shown["reason"],
-        judge=shown["judge"],
-        conditions=conditions.get(name, ()),
-        quotes=tuple(numbering.quote(text) for text in shown["evidence"]),
-        details=shown.get("details", ""),
-        parts=tuple(_graded(part, part["text"], conditions, numbering) for part in shown.get("parts", ())),
     )
 
 

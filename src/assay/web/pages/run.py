@@ -4,16 +4,15 @@ fails most over the whole run, and the cases, failures first."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from urllib.parse import urlencode
 
 from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from assay.model.result import Result
+from assay.model.gate import Outcome
 from assay.model.run import RunState
 from assay.model.summary import Summary
-from assay.reports.figures import Rate, counted
+from assay.reports.figures import Rate
 from assay.reports.gates import LOOKS, conclusion, gate_name
 from assay.reports.header import OFFLINE, facts, judged_by, notes, warning
 from assay.reports.html.saying import check_lines, counted_verdicts, grader_line, meaning
@@ -21,14 +20,14 @@ from assay.reports.sentence import rate_of, sentence
 from assay.services.gating import gated
 from assay.store.service.keys import Scope
 from assay.web.filtering import Filter, filter_in
-from assay.web.pages.run_cases import CaseLine, Grid, Tries, case_lines, grid_of
+from assay.web.pages.run_cases import CaseLine, Grid, case_lines, grid_of
 from assay.web.pages.run_facets import Facet, Facets, chips, facets, facets_of
 from assay.web.pages.run_failures import CommonFailure, common_failures
-from assay.web.pages.steering import deeds
+from assay.web.pages.run_shown import LIMIT, Shown, first_of, further, showing
+from assay.web.pages.steering import deeds, offered_judges
 from assay.web.rendering import respond
-from assay.web.sharing import Page, caller_of, gallery_of, host_of, place_in, place_of
+from assay.web.sharing import Page, caller_of, gallery_of, host_of, place_in
 
-LIMIT = 40
 WHAT_OFFLINE_MEANS = (
     "No model was asked: words were compared and counted. Good for trying things out and for catching gross failures; "
     "not for deciding. Give a judge (--judge provider:model) and grade the same answers again."
@@ -96,21 +95,11 @@ class RunPage(Struct, frozen=True, kw_only=True):
     further: str
     cleared: tuple[tuple[str, str, str], ...]
     deeds: tuple[str, ...]
+    judges: tuple[str, ...]
     judge: str
     agent_id: str
     is_live: bool
     error: str
-
-
-class Shown(Struct, frozen=True, kw_only=True):
-    """The results on the page, and which they are of how many."""
-
-    results: Sequence[Result]
-    chosen: Filter
-    matching: int
-    first: int
-    tries: Tries
-    further: str = ""
 
 
 def run_page(
@@ -120,8 +109,9 @@ def run_page(
     common: Sequence[CommonFailure] = (),
     offered: Sequence[Facets] = (),
     flaky: int = 0,
-    may_steer: bool = True,
+    judges: Sequence[str] | None = (),
 ) -> RunPage:
+    """`judges`: those that may be asked to grade again; None: whoever looks may steer nothing."""
     run = summary.run
     return RunPage(
         id=run.id,
@@ -148,27 +138,19 @@ def run_page(
         chosen=shown.chosen,
         cases=case_lines(run, shown.results, shown.chosen, shown.tries),
         grid=grid_of(run, shown.results, shown.chosen),
-        showing=_showing(shown, run.counts.completed),
+        showing=showing(shown, run.counts.completed),
         further=shown.further,
         cleared=tuple(
             (name, value, f"/runs/{run.id}?{shown.chosen.query(**{name: ''})}#cases")
             for name, value in shown.chosen.said
         ),
-        deeds=deeds(run.state, run.counts.errored) if may_steer else (),
+        deeds=deeds(run.state, run.counts.errored) if judges is not None else (),
+        judges=tuple(judges or ()),
         judge=judged_by(run.pins),
         agent_id=run.pins.agent_key,
         is_live=run.state in (RunState.PENDING, RunState.RUNNING),
         error=run.error,
     )
-
-
-def _showing(shown: Shown, completed: int) -> str:
-    """A filter never repaints the headline: it says how much of the whole it shows."""
-    if not shown.results:
-        return f"none of {counted(completed, 'result')} is like that"
-    last = shown.first + len(shown.results)
-    every = "" if shown.matching == completed else f" that match, of {counted(completed, 'result')}"
-    return f"{shown.first + 1:,}–{last:,} of {shown.matching:,}{every}"
 
 
 def _checks(summary: Summary) -> list[Check]:
@@ -196,9 +178,14 @@ def _graders(summary: Summary) -> list[GraderLine]:
 
 def _gates(summary: Summary) -> list[Gate]:
     return [
-        Gate(name=gate_name(each), outcome=each.outcome.value, looks=LOOKS[each.outcome], reason=each.reason)
+        Gate(name=gate_name(each), outcome=each.outcome.value, looks=_looks(each.outcome), reason=each.reason)
         for each in summary.gates
     ]
+
+
+def _looks(outcome: Outcome) -> str:
+    """What cannot be told is doubt, not breakage."""
+    return "doubtful" if outcome is Outcome.INCONCLUSIVE else LOOKS[outcome]
 
 
 def _pins(summary: Summary) -> list[tuple[str, str]]:
@@ -223,7 +210,7 @@ async def show(request: Request) -> Response:
     summary = await gallery.summary(request.path_params["run_id"], asking.within)
     run, chosen = summary.run, filter_in(request.query_params)
     found = await store.browsing.positions(run.id, chosen.chosen(run.counts.failed))
-    first = _first(found, place_in(request.query_params.get("after", "")))
+    first = first_of(found, place_in(request.query_params.get("after", "")))
     results = await store.browsing.at(run.id, found[first : first + LIMIT])
     repeated = run.pins.repeat > 1
     tries = await store.browsing.tries(run.id, [each.case.id for each in results]) if repeated else {}
@@ -233,7 +220,7 @@ async def show(request: Request) -> Response:
         matching=len(found),
         first=first,
         tries=tries,
-        further=_further(run.id, chosen, found, first),
+        further=further(run.id, chosen, found, first),
     )
     page = run_page(
         await gated(store, summary),
@@ -241,24 +228,9 @@ async def show(request: Request) -> Response:
         common=await common_failures(store, run, await gallery.failing(run.id)),
         offered=facets(await facets_of(store, summary), chosen),
         flaky=await store.browsing.flaky(run.id) if repeated else 0,
-        may_steer=asking.may(Scope.RUN),
+        judges=offered_judges(host_of(request)) if asking.may(Scope.RUN) else None,
     )
     return respond(request, "run.html", page)
-
-
-def _first(found: Sequence[int], after: str | None) -> int:
-    """Where the page begins: behind the result at this position; at the start where it is not there any more."""
-    if after is None or not after.isdecimal():
-        return 0
-    return next((place for place, position in enumerate(found, 1) if position == int(after)), 0)
-
-
-def _further(run_id: str, chosen: Filter, found: Sequence[int], first: int) -> str:
-    last = first + LIMIT
-    if last >= len(found):
-        return ""
-    after = urlencode({"after": place_of(str(found[last - 1]))})
-    return f"/runs/{run_id}?{'&'.join(part for part in (chosen.query(), after) if part)}#cases"
 
 
 def routes() -> list[Page]:

@@ -22,6 +22,7 @@ LOOKED_AT = 30
 BROKEN_LOOKED_AT = 50
 LONGEST = 200
 KINDS = {"rubric": "RUBRIC", "criteria": "CRITERIA", "weighted_criteria": "CRITERIA"}
+SEVERITIES = ("high", "medium", "low", "")
 MARKS = {"failed": "failed", "error": "errored"}
 
 
@@ -67,7 +68,7 @@ def told(found: Sequence[Failing], known: Mapping[int, Result]) -> list[CommonFa
         else:
             said.append(_common(each, first))
     said += [_of_each_case(name, outcome, number) for (name, outcome), number in own.items()]
-    return sorted(said, key=lambda each: -each.number)
+    return sorted(said, key=lambda each: (-each.number, SEVERITIES.index(each.severity)))
 
 
 def _grade(result: Result | None, failing: Failing) -> Grade | None:

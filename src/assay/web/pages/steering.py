@@ -9,7 +9,8 @@ from assay.errors import NotFound
 from assay.model.job import Wish
 from assay.model.run import RunState
 from assay.services.hosting import steering
-from assay.services.hosting.ordering import Order
+from assay.services.hosting.host import Host
+from assay.services.hosting.ordering import OFFLINE, Order
 from assay.store.service.keys import Scope
 from assay.web.sharing import Page, caller_of, form_of, host_of
 
@@ -22,6 +23,12 @@ def deeds(state: RunState, errored: int) -> tuple[str, ...]:
         return ("pause", "cancel")
     again = () if state is RunState.COMPLETED else ("resume",)
     return (*again, *(("retry",) if errored else ()), "regrade", "delete")
+
+
+def offered_judges(host: Host) -> tuple[str, ...]:
+    """Whom this service may ask."""
+    own = host.work.settings.judge
+    return tuple(dict.fromkeys((*((own,) if own else ()), *sorted(host.rules.judges), OFFLINE)))
 
 
 async def steer(request: Request) -> Response:

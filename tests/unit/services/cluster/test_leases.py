@@ -92,7 +92,7 @@ async def test_what_was_not_used_is_given_back() -> None:
         await gate.enter()
         gate.leave(False)
     await asyncio.sleep(0.05)
-    await leases.close()
+    await leases.give_back()
     assert desk.given == 10
 
 
@@ -151,7 +151,7 @@ async def spend(desk: Desk, name: str, in_flight: int, each: int) -> int:
             spent += each
 
     await asyncio.gather(*(caller() for _ in range(in_flight)))
-    await budget.close()
+    await budget.give_back()
     return spent
 
 
@@ -180,3 +180,16 @@ async def test_what_one_worker_asked_another_need_not_ask() -> None:
     assert await first.get(b"k") == b"v"
     await first.flush()
     assert (await second.get(b"k"), await second.get(b"x")) == (b"v", None)
+
+
+async def test_a_worker_that_gave_its_lease_back_asks_for_another() -> None:
+    desk = Desk(Allowance(tokens=100))
+    budget = LeasedSpending(desk, "w")
+    await budget.ready()
+    budget.settle(paid(1), None)
+    await budget.give_back()
+    others = [await desk.lease(f"o{number}", 0.0, 0.0) for number in range(50)]
+    assert sum(lease.tokens or 0.0 for lease in others) == 99
+    await desk.settle("o0", 0.0, 0.0)
+    await budget.ready()
+    budget.reserve()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assay.config import Settings
+from assay.config import ServiceSettings, Settings, load
 from assay.errors import ConfigInvalid, Conflict
 from assay.model.run import Run
 from assay.services.cluster.desk import Desk
@@ -148,3 +148,30 @@ async def test_a_site_holds_no_secret(tmp_path: Path, monkeypatch: pytest.Monkey
         told.workplace()
     monkeypatch.setenv(ADDRESS, address)
     assert told.workplace().settings.database == address
+
+
+RICH = """
+judge: panel
+panel: {members: ["openai:a", offline], rule: unanimous, votes: 3, near: 0.1, settings: {"openai:a": {temperature: 0}}}
+rates: {"openai:*": {requests_per_minute: 30000, tokens_per_minute: 1000000}}
+retry: {attempts: 3}
+targets: {shop: {kind: http, url: "http://localhost/chat", headers: {Authorization: "${SHOP_KEY}"}}}
+profiles: {strict: {extends: prep_default, marks: {CoherenceExplain: 4.5}, normalization: min_max}}
+prices: {"openai:a": {prompt: 1.0, completion: 2.0}}
+service: {bot_service: "http://bots.example/{id}", hosts: [bots.example]}
+engine: ray
+cluster: {shard: 10}
+"""
+
+
+async def test_settings_arrive_as_they_were_written(tmp_path: Path) -> None:
+    (tmp_path / "assay.yaml").write_text(RICH, encoding="utf-8")
+    written = load(tmp_path, {})
+    work = place(tmp_path)
+    async with await work.store() as store:
+        site, plan = await begun(work, options(tmp_path), store)
+    rich = Workplace.made(replace(written, database=str(tmp_path / "runs.db")), tmp_path, tmp_path)
+    arrived = Site.unpacked(Site.of(rich, plan, site.run, caches=True).packed())
+    assert arrived.settings == replace(written, service=ServiceSettings(hosts=("bots.example",)))
+    assert arrived.run == site.run
+    assert arrived.location == str(tmp_path / "runs.db")
