@@ -15,7 +15,7 @@ from assay.api.counters import PREFIX as PREFIX
 from assay.api.counters import Counters
 from assay.api.idempotency import HEADER
 from assay.api.paging import NEXT
-from assay.api.routes import admin, bots, datasets, documents, evaluations, health, runs, streams
+from assay.api.routes import admin, bots, bulk, datasets, documents, evaluations, health, runs, streams
 from assay.api.routes.documents import Shelf
 from assay.api.wire import datasets as datasets_wire
 from assay.api.wire import rubrics, test_sets
@@ -95,6 +95,6 @@ def _beside(api: ASGIApp, pages: ASGIApp) -> ASGIApp:
 def routers() -> Iterator[APIRouter]:
     for shelf in SHELVES:
         yield documents.shelf_router(shelf)
-    for module in (streams, runs, evaluations, datasets, bots, admin, health):
+    for module in (streams, runs, evaluations, datasets, bots, bulk, admin, health):
         yield module.router
     yield health.watched

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,7 +22,7 @@ from assay.model.document import Document, DocumentKind
 from assay.reports.inert import CONTROLS
 from assay.services.hosting.host import Host
 from assay.services.hosting.library import check, with_ids
-from assay.services.hosting.shapes import DEFAULTS, ID_FIELDS, MANAGED, whole
+from assay.services.hosting.shapes import DEFAULTS, ID_FIELDS, MANAGED, body_of
 from assay.services.hosting.text_lines import field_lines, line_of
 from assay.services.hosting.uploads import Upload, draft_of
 from assay.store.service.documents import Draft
@@ -61,8 +62,7 @@ def text_of(document: Document) -> str:
     """The document as somebody edits it; ids, versions and times are ours, and not in it."""
     if document.kind is DocumentKind.DATASET:
         return document.edition.body.decode("utf-8", "replace")
-    ours = (ID_FIELDS[document.kind], *MANAGED)
-    shown = {name: value for name, value in whole(document).items() if name not in ours}
+    shown = {"name": document.name, "agent_id": document.agent_id, **body_of(document)}
     return CONTROLS.sub(_escaped, json.dumps(shown, indent=2, ensure_ascii=False))
 
 
@@ -118,22 +118,36 @@ def _of_document(kit: Kit, kind: DocumentKind, body: Json) -> list[Problem]:
     draft = Draft(body=b"", name=name)
     nameless = [] if name.strip() else [Problem(code="no-name", field="name", message="it needs a name")]
     try:
-        check(kit, kind, NEW, draft, head)
+        return [*nameless, *LOOKS.get(kind, _checked)(kit, kind, draft, head)]
     except DatasetInvalid as error:
         return [*nameless, *error.problems]
     except (TypeError, AttributeError, LookupError):
         return [*nameless, Problem(code="wrong-type", message="a list or an object stands where another was expected")]
-    return [*nameless, *_warnings(kit, kind, head)]
 
 
-def _warnings(kit: Kit, kind: DocumentKind, body: Json) -> list[Problem]:
-    """What is odd, and kept: a name that nobody reads is most often a slip."""
+def _checked(kit: Kit, kind: DocumentKind, draft: Draft, body: Json) -> Sequence[Problem]:
+    check(kit, kind, NEW, draft, body)
+    return ()
+
+
+def _rubric(kit: Kit, kind: DocumentKind, draft: Draft, body: Json) -> Sequence[Problem]:
+    """What is odd, too: a name that nobody reads is most often a slip."""
     noticed: list[Problem] = []
     with TemporaryDirectory() as folder:
-        path = Path(folder) / "document.json"
-        path.write_bytes(msgspec.json.encode({ID_FIELDS[kind]: NEW, "name": NEW, "version": 1, **body}))
-        if kind is DocumentKind.RUBRIC:
-            read_rubric(path, noticed.append)
-        elif kind is DocumentKind.TEST_SET:
-            noticed += validate(path, kit.dialects["test-set"]).warnings
+        read_rubric(_written(Path(folder), kind, body), noticed.append)
     return noticed
+
+
+def _test_set(kit: Kit, kind: DocumentKind, draft: Draft, body: Json) -> Sequence[Problem]:
+    with TemporaryDirectory() as folder:
+        report = validate(_written(Path(folder), kind, body), kit.dialects["test-set"])
+    return (*report.problems, *report.warnings)
+
+
+def _written(folder: Path, kind: DocumentKind, body: Json) -> Path:
+    path = folder / "document.json"
+    path.write_bytes(msgspec.json.encode({ID_FIELDS[kind]: NEW, "name": NEW, "version": 1, **body}))
+    return path
+
+
+LOOKS = {DocumentKind.RUBRIC: _rubric, DocumentKind.TEST_SET: _test_set}

@@ -44,7 +44,7 @@ async def add(host: Host, kind: DocumentKind, change: Change, within: Within, ke
     """A new document, at version 1."""
     key = key or str(uuid4())
     draft = await _draft(host, kind, change, key)
-    _check_agent(draft, within)
+    check_agent(draft.agent_id, within)
     return await host.store.documents.create(kind, key, draft, within)
 
 
@@ -57,7 +57,7 @@ async def change(
         draft = replace(draft, agent_id=None)
     if not draft.name:
         draft = replace(draft, name=None)
-    _check_agent(draft, within)
+    check_agent(draft.agent_id, within)
     return await host.store.documents.revise(kind, key, draft, expected=expected, within=within)
 
 
@@ -69,8 +69,8 @@ async def restore(host: Host, kind: DocumentKind, key: str, version: int, change
     return await host.store.documents.revise(kind, key, draft, within=within)
 
 
-def _check_agent(draft: Draft, within: Within) -> None:
-    if within.agent_ids is not None and draft.agent_id is not None and draft.agent_id not in within.agent_ids:
+def check_agent(agent_id: str | None, within: Within) -> None:
+    if within.agent_ids is not None and agent_id is not None and agent_id not in within.agent_ids:
         raise PlanRefused(f"agent_id: this key may write for the agents {', '.join(within.agent_ids) or 'none'} only")
 
 

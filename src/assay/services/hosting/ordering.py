@@ -20,7 +20,9 @@ from assay.model.within import EVERYWHERE, Within
 from assay.policies.gate_reading import read_gates
 from assay.policies.gates import NoRegression
 from assay.services.hosting.addresses import allows
+from assay.services.hosting.bots import bot_context
 from assay.services.hosting.host import Host
+from assay.services.hosting.library import Change, add
 from assay.services.hosting.materials import reference_to
 from assay.services.options import RunOptions
 from assay.services.runs import EARLIER_RUN, prepare
@@ -166,7 +168,17 @@ async def _agent(host: Host, order: Order, within: Within) -> Document | None:
     try:
         return await host.store.documents.get(DocumentKind.AGENT, order.agent_id, within=within)
     except NotFound:
+        return await _fetched(host, order.agent_id, within) if host.rules.bot_service else None
+
+
+async def _fetched(host: Host, agent_id: str, within: Within) -> Document | None:
+    """What the bot service says of the agent now, kept, so that the run is pinned to it."""
+    try:
+        found = await bot_context(host, agent_id, within)
+    except NotFound:
         return None
+    change = Change(body=found, author="bot service", note="as the bot service described it")
+    return await add(host, DocumentKind.AGENT, change, within, agent_id)
 
 
 async def _conversations(host: Host, dataset_id: str, within: Within) -> str:
