@@ -22,6 +22,7 @@ from assay.services.hosting import library
 from assay.services.hosting.keys import KeyWanted, make_key
 from assay.services.hosting.text_lines import field_lines, line_of
 from assay.store.service.keys import Scope
+from assay.web.pages.editor import is_large
 from hostile import HOSTILE
 from store.making import NOON, a_result, a_run, numbered
 from web.pages_served import Served, serving
@@ -251,6 +252,28 @@ def graded(position: int, case: str, passed: bool | None) -> Result:
         grade = Unscored(name="rubric", why=Why.ERROR, reason="unreadable", part=part)
     verdict = {True: Verdict.PASSED, False: Verdict.FAILED, None: Verdict.ERRORED}[passed]
     return a_result(position, verdict, case=case, grades=(grade,))
+
+
+def test_a_dataset_is_edited_compared_and_restored_with_its_cases(served: Served, visitor: Visitor) -> None:
+    address = visitor.bring("/library/datasets/import?name=law.jsonl", LEGAL).json["address"]
+    second = LEGAL.replace(b"q1", b"q2")
+    form = {"text": (LEGAL + second).decode(), "name": "law.jsonl", "note": "one more", "expected": "1"}
+    assert visitor.post(address, form).leads_to == address
+    assert visitor.data(address)["answer"] == "Version 2, the newest: 2 cases."
+    changes = visitor.data(f"{address}/difference?from=1&to=2")["changes"]
+    assert [(change["kind"], change["after"]) for change in changes] == [("added", second.decode().strip())]
+    assert visitor.post(f"{address}/restore", {"version": "1"}).leads_to == address
+    (line,) = [line for line in visitor.data("/library/datasets")["lines"] if line["address"] == address]
+    assert (line["version"], line["holds"]) == (3, "1 case, legal")
+    stored = served.do(served.store.documents.get(DocumentKind.DATASET, address.rsplit("/", 1)[1]))
+    assert stored.edition.body == LEGAL
+
+
+@pytest.mark.parametrize(
+    ("text", "large"), [("x" * 900_000, False), ("x" * 950_001, True), ("ж" * 158_333, False), ("ж" * 158_334, True)]
+)
+def test_a_text_that_no_form_can_carry_is_not_edited(text: str, large: bool) -> None:
+    assert is_large(text) is large
 
 
 def test_where_rules_and_cases_pass_and_fail(served: Served, visitor: Visitor) -> None:

@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import PurePath
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.errors import NotFound, PlanRefused
 from assay.model.comparison import Bearing
@@ -33,13 +34,15 @@ LOOKED_AT = 5000
 
 
 class Asked(Struct, frozen=True, kw_only=True):
-    """Whose runs: an agent's id or the name that runs share; or those over a dataset. `among` the newest so many."""
+    """Whose runs: an agent's id or the name that runs share; or those over a dataset. `among` the newest so many.
+    `graders`: with a line for each, besides the pass rate."""
 
     whose: str = ""
     dataset: str = ""
     candidate: str | None = None
     limit: int = ENOUGH
     among: int = LOOKED_AT
+    graders: bool = True
 
 
 async def history(work: Workplace, asked: Asked) -> History:
@@ -61,7 +64,8 @@ async def history_in(store: Store, asked: Asked, within: Within = EVERYWHERE) ->
     clustered = [await clustered_rates(store, run, asked.candidate) for run in kept]
     _check_candidate(summaries, asked)
     left_out = len(found) - len(kept)
-    return told(asked.whose or asked.dataset, summaries, changes, asked.candidate, clustered, left_out=left_out)
+    shown = summaries if asked.graders else [replace(each, graders=()) for each in summaries]
+    return told(asked.whose or asked.dataset, shown, changes, asked.candidate, clustered, left_out=left_out)
 
 
 async def _runs(store: Store, asked: Asked, within: Within) -> list[Run]:

@@ -16,6 +16,10 @@ from assay.store.queries.browsing import AgentFace, Chosen, Elsewhere, Order, Ru
 from assay.store.summary import Failing, failing_now
 
 
+REMEMBERED = 500
+"""Runs whose tags are known from the last time."""
+
+
 class Browsing:
     """Reads for pages; `within` says how much the caller may see. A run is looked up, and allowed, before its results
     are."""
@@ -23,6 +27,8 @@ class Browsing:
     def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
         self._database = database
         self._clock = clock
+        self._tests: queries.Tests = {}
+        self._tags: dict[str, tuple[int, list[Tag]]] = {}
 
     async def positions(self, run_id: str, chosen: Chosen) -> list[int]:
         """Of all results that are like that, in the order wanted."""
@@ -32,9 +38,16 @@ class Browsing:
         """The results at these positions, in their order."""
         return await self._database.read(queries.at, run_id, positions)
 
-    async def tags(self, run_id: str) -> list[Tag]:
-        """The tags and labels of the cases, the commonest first, each with the number of cases that have it."""
-        return await self._database.read(queries.tags, run_id)
+    async def tags(self, run: Run) -> list[Tag]:
+        """The tags and labels of the cases, the commonest first, each with the number of cases that have it. Counted
+        anew when there are more results."""
+        counted = self._tags.get(run.id)
+        if counted is None or counted[0] != run.counts.completed:
+            if len(self._tags) >= REMEMBERED:
+                self._tags.pop(next(iter(self._tags)))
+            found = await self._database.read(queries.tags, run.id)
+            counted = self._tags[run.id] = (run.counts.completed, found)
+        return counted[1]
 
     async def flaky(self, run_id: str) -> int:
         """How many cases ended in different ways when they were tried again."""
@@ -46,7 +59,7 @@ class Browsing:
 
     async def runs(self, within: Within = EVERYWHERE) -> list[RunFace]:
         """What runs can be chosen by, newest first."""
-        return await self._database.read(queries.run_faces, within, self._clock())
+        return await self._database.read(queries.run_faces, within, self._clock(), self._tests)
 
     async def loaded(self, run_ids: Sequence[str]) -> list[Run]:
         """These runs, in this order; the caller may see them."""

@@ -117,6 +117,7 @@ async def _visited(request: Request, endpoint: Endpoint, session: Session | None
         is_admin=bool(asking and asking.may(Scope.ADMIN)),
         keys_needed=request.app.state.keys_needed,
         bar=BAR,
+        may_write=bool(asking and asking.may(Scope.WRITE)),
     )
     if request.method not in SAFE:
         await _check_form(request, session)

@@ -37,6 +37,7 @@ class Visit(Struct, frozen=True):
     is_admin: bool
     keys_needed: bool
     bar: tuple[tuple[str, str], ...] = ()
+    may_write: bool = False
 
     @property
     def token(self) -> str:

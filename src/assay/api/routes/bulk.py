@@ -18,7 +18,8 @@ router = APIRouter(tags=["bulk"], route_class=StrictRoute)
 KindName = Literal["rubric", "test_set", "question_set", "dataset", "agent", "graders"]
 TEXT: dict[str, Any] = {"schema": {"type": "string"}}
 LINES: dict[int | str, dict[str, Any]] = {200: {"content": {"application/x-ndjson": TEXT}}, **errors()}
-BODY: dict[str, Any] = {"requestBody": {"required": True, "content": {"application/x-ndjson": TEXT}}}
+FILE: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
+BODY: dict[str, Any] = {"requestBody": {"required": True, "content": {"application/x-ndjson": FILE}}}
 
 
 class ImportedShape(Shape):

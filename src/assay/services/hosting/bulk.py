@@ -82,9 +82,9 @@ async def _line(host: Host, number: int, line: bytes, author: str, within: Withi
     except Conflict:
         return Imported(**told, status="kept", detail="there is one by this id already; it was left as it is")
     except DatasetInvalid as error:
-        return Imported(
-            **told, status="refused", detail=str(len(error.problems)) + " problems", problems=error.problems
-        )
+        # Where it is in the line; the name of our own temporary file means nothing to anybody.
+        found = tuple(replace(problem, file="", line=None, column=None) for problem in error.problems)
+        return Imported(**told, status="refused", detail=f"{len(found)} problems", problems=found)
     except ConfigInvalid:
         raise
     except InputError as error:

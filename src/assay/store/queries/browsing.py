@@ -19,7 +19,7 @@ from assay.model.result import Result
 from assay.model.run import Run, RunState
 from assay.model.within import Within
 from assay.store.lease import stale
-from assay.store.queries.columns import faces
+from assay.store.queries.columns import faces, tuples
 from assay.store.queries.results import load, page
 from assay.store.queries.runs import load as load_runs
 from assay.store.queries.runs import newest_first
@@ -67,7 +67,7 @@ class RunFace(Struct, frozen=True, kw_only=True):
     name: str
     agent_id: str
     state: RunState
-    created_at: datetime
+    created_at: str
     tests: tuple[tuple[str, str], ...]
 
 
@@ -234,22 +234,47 @@ class _Pinned(Struct, frozen=True):
 _pinned = msgspec.json.Decoder(_Pinned).decode
 
 
-def run_faces(connection: Connection, within: Within, now: datetime) -> list[RunFace]:
+Tests = dict[str, tuple[tuple[str, str], ...]]
+"""The datasets of runs, by the runs' ids: pins never change, so they need be read but once."""
+
+
+def run_faces(connection: Connection, within: Within, now: datetime, known: Tests) -> list[RunFace]:
     columns = runs.c
-    beats = (columns.owner, columns.heartbeat_at)
-    wanted = select(columns.id, columns.name, columns.agent_id, columns.state, columns.created_at, columns.body, *beats)
-    found = connection.execute(_seen(wanted, within).order_by(*newest_first).limit(LOOKED_AT))
+    wanted = select(
+        columns.id,
+        columns.name,
+        columns.agent_id,
+        columns.state,
+        columns.created_at,
+        columns.owner,
+        columns.heartbeat_at,
+    )
+    found = tuples(connection, _seen(wanted, within).order_by(*newest_first).limit(LOOKED_AT))
+    _learn(connection, [each[0] for each in found if each[0] not in known], known)
     return [
         RunFace(
             id=id,
             name=name,
             agent_id=agent_id,
-            state=RunState.INTERRUPTED if stale(RunState(state), owner, beat, now) else RunState(state),
+            state=_state(state, owner, beat, now),
             created_at=created_at,
-            tests=tuple((pin.path, pin.name) for pin in _pinned(body).datasets),
+            tests=known.get(id, ()),
         )
-        for id, name, agent_id, state, created_at, body, owner, beat in found
+        for id, name, agent_id, state, created_at, owner, beat in found
     ]
+
+
+def _state(state: str, owner: str | None, beat: str | None, now: datetime) -> RunState:
+    stored = RunState(state)
+    at = datetime.fromisoformat(beat) if beat and stored is RunState.RUNNING else None
+    return RunState.INTERRUPTED if stale(stored, owner, at, now) else stored
+
+
+def _learn(connection: Connection, ids: Sequence[str], known: Tests) -> None:
+    for start in range(0, len(ids), CHUNK):
+        some = select(runs.c.id, runs.c.body).where(runs.c.id.in_(ids[start : start + CHUNK]))
+        for id, body in tuples(connection, some):
+            known[id] = tuple((pin.path, pin.name) for pin in _pinned(body).datasets)
 
 
 def several_runs(connection: Connection, run_ids: Sequence[str], now: datetime) -> list[Run]:

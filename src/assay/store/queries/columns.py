@@ -90,7 +90,7 @@ _face = msgspec.json.Decoder(Face).decode
 _asked = msgspec.json.Decoder(_Asked).decode
 
 
-def _tuples(connection: Connection, statement: Select[Any]) -> list[tuple[Any, ...]]:
+def tuples(connection: Connection, statement: Select[Any]) -> list[tuple[Any, ...]]:
     """As the driver gives them: for hundreds of thousands, making SQLAlchemy's own of them costs more than reading."""
     with connection.execute(statement) as found:
         assert found.cursor is not None
@@ -103,7 +103,7 @@ def attempts(connection: Connection, run_id: str) -> Attempts:
     wanted = select(
         columns.position, columns.case_id, columns.candidate, columns.repeat, columns.verdict, columns.duration_ms
     )
-    found = _tuples(connection, wanted.where(columns.run_id == run_id).order_by(columns.position))
+    found = tuples(connection, wanted.where(columns.run_id == run_id).order_by(columns.position))
     positions, cases, candidates, repeats, verdicts, durations = zip(*found, strict=True) if found else [()] * 6
     case_places = {case: place for place, case in enumerate(dict.fromkeys(cases))}
     candidate_places = {name: place for place, name in enumerate(dict.fromkeys(candidates))}
@@ -174,11 +174,11 @@ def _graders(connection: Connection, run_id: str) -> list[Measured]:
     scales = select(columns.scale_low, columns.scale_high, columns.direction).distinct()
     found: dict[tuple[str, str], _Column] = {}
     # With the scope, though it is the same for all: so they come in the order of the index, and nothing is sorted.
-    for candidate, name, outcome, _ in _tuples(connection, select(*alike, columns.scope).distinct().where(*whole)):
+    for candidate, name, outcome, _ in tuples(connection, select(*alike, columns.scope).distinct().where(*whole)):
         same = (columns.candidate == candidate, columns.name == name, columns.outcome == outcome)
-        for low, high, direction in _tuples(connection, scales.where(*whole, *same)):
+        for low, high, direction in tuples(connection, scales.where(*whole, *same)):
             found.setdefault((candidate, name), _Column(low, high)).widen(low, high, direction)
-        grades = _tuples(connection, select(columns.position, columns.value).where(*whole, *same))
+        grades = tuples(connection, select(columns.position, columns.value).where(*whole, *same))
         found[candidate, name].add(outcome, *zip(*grades, strict=True))
     return [column.done(*key, None, None) for key, column in sorted(found.items())]
 
@@ -188,7 +188,7 @@ def _rules(connection: Connection, run_id: str) -> list[Measured]:
     wanted = select(columns.candidate, columns.part_id, columns.scope, columns.position, columns.outcome, columns.value)
     wanted = wanted.where(columns.run_id == run_id, columns.name == RULES, columns.part_id.is_not(None))
     found: dict[tuple[str, str, str | None], _Column] = {}
-    for candidate, part_id, scope, position, outcome, value in _tuples(
+    for candidate, part_id, scope, position, outcome, value in tuples(
         connection, wanted.order_by(columns.position, columns.ordinal)
     ):
         key = (candidate, part_id, scope)
@@ -213,7 +213,7 @@ def part_outcomes(connection: Connection, run_id: str, positions: Sequence[int])
 def faces(connection: Connection, run_id: str) -> list[Face]:
     """The tags and labels of every case, in the order of the plan."""
     wanted = select(cases.c.body).where(cases.c.run_id == run_id).order_by(cases.c.position)
-    return [_face(body) for (body,) in _tuples(connection, wanted)]
+    return [_face(body) for (body,) in tuples(connection, wanted)]
 
 
 def changed_cases(connection: Connection, first: str, second: str) -> list[tuple[Case, Case]]:

@@ -28,7 +28,7 @@ from assay.web.pages.runs_line import Line, line_of
 from assay.web.rendering import respond
 from assay.web.sharing import Page, caller_of, gallery_of, host_of
 
-SHOWN = 25
+SHOWN = 20
 """So many runs are in the trend and in the list."""
 CURVES = 6
 
@@ -141,16 +141,20 @@ async def show(request: Request) -> Response:
     gallery = gallery_of(request)
     summaries = await gallery.these([run.id for run in runs])
     names = await gallery.names(summaries, asking.within)
-    history, refused = await _history(store, agent_id, request.query_params.get("candidate"), asking.within)
+    every = bool(request.query_params.get("graders"))
+    candidate = request.query_params.get("candidate")
+    history, refused = await _history(store, agent_id, candidate, asking.within, every=every)
     lines = [line_of(summary, names) for summary in summaries]
     return respond(request, "agent.html", agent_page(agent_id, lines, history, refused, context))
 
 
-async def _history(store: Store, agent_id: str, candidate: str | None, within: Within) -> tuple[History | None, str]:
+async def _history(
+    store: Store, agent_id: str, candidate: str | None, within: Within, *, every: bool
+) -> tuple[History | None, str]:
     """Loads numpy and scipy: whoever never looks at a trend never waits for them."""
     trending = await asyncio.to_thread(import_module, "assay.services.trending")
     try:
-        asked = trending.Asked(whose=agent_id, candidate=candidate, limit=SHOWN, among=2 * SHOWN)
+        asked = trending.Asked(whose=agent_id, candidate=candidate, limit=SHOWN, among=2 * SHOWN, graders=every)
         return await trending.history_in(store, asked, within), ""
     except InputError as refused:
         return None, str(refused)

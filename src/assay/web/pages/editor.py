@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from urllib.parse import quote_plus
 from uuid import uuid4
 
 from msgspec import Struct
@@ -24,10 +25,10 @@ from assay.web.noting import WRITES_NOTHING
 from assay.web.pages.library import Shelf, shelf_of
 from assay.web.pages.library_document import document_asked
 from assay.web.rendering import respond
-from assay.web.sharing import NotAllowed, Page, caller_of, form_of, host_of
+from assay.web.sharing import LARGEST_FORM, NotAllowed, Page, caller_of, form_of, host_of
 
-LARGEST = 300_000
-"""Characters beyond which a text is not edited on a page."""
+LARGEST = LARGEST_FORM - 50_000
+"""What a text may come to in a form: one beyond is not edited on a page."""
 MOST = 100
 
 
@@ -86,8 +87,13 @@ def editor_page(
         more=max(0, len(problems) - MOST),
         trouble=trouble,
         is_file=shelf.kind is DocumentKind.DATASET,
-        too_large=len(typed.text) > LARGEST,
+        too_large=is_large(typed.text),
     )
+
+
+def is_large(text: str) -> bool:
+    """Forms write most characters out, and text that is not Latin comes to several times its length."""
+    return len(text) > LARGEST or len(quote_plus(text)) > LARGEST
 
 
 def told(wrong: int, odd: int) -> str:
@@ -118,7 +124,7 @@ async def new(request: Request) -> Response:
 async def edit(request: Request) -> Response:
     shelf, document = await document_asked(request)
     typed = typed_of(document)
-    found = () if len(typed.text) > LARGEST else await _problems(host_of(request), shelf, typed)
+    found = () if is_large(typed.text) else await _problems(host_of(request), shelf, typed)
     page = editor_page(shelf, typed, found, key=document.id, title=document.name)
     return respond(request, "editor.html", page)
 

@@ -18,9 +18,12 @@ from assay.reports.figures import counted
 from assay.reports.inert import inert, one_line
 from assay.services.converting import Converted
 from assay.services.hosting import library
+from assay.services.hosting.callers import Caller
 from assay.services.hosting.differences import Difference, Kind, differences
 from assay.services.hosting.exchanging import SHAPES, Written, written_as
+from assay.services.hosting.host import Host
 from assay.services.hosting.shapes import body_of
+from assay.services.hosting.uploads import Upload, draft_of
 from assay.store.service.keys import Scope
 from assay.store.service.places import is_number
 from assay.web.pages.library import Shelf, shelf_of
@@ -125,10 +128,25 @@ async def restore(request: Request) -> Response:
     asking, shelf, form = caller_of(request), shelf_of(request), await form_of(request)
     if not is_number(form.get("version", "")):
         raise InputError("which version? Its number is missing")
-    change = library.Change(body={}, author=asking.name, note=form.get("note", ""))
-    key = request.path_params["key"]
-    await library.restore(host_of(request), shelf.kind, key, int(form["version"]), change, asking.within)
+    key, version, note = request.path_params["key"], int(form["version"]), form.get("note", "").strip()
+    if shelf.kind is DocumentKind.DATASET:
+        await _restore_file(host_of(request), key, version, note, asking)
+    else:
+        change = library.Change(body={}, author=asking.name, note=note)
+        await library.restore(host_of(request), shelf.kind, key, version, change, asking.within)
     return RedirectResponse(shelf.of(key), 303)
+
+
+async def _restore_file(host: Host, key: str, version: int, note: str, asking: Caller) -> None:
+    """Read again, so that its cases are found by their ids."""
+    old = await host.store.documents.get(DocumentKind.DATASET, key, version, within=asking.within)
+    upload = Upload(
+        content=old.edition.body,
+        dialect=old.edition.dialect,
+        author=asking.name,
+        note=note or f"version {version} restored",
+    )
+    await host.store.documents.revise(DocumentKind.DATASET, key, await draft_of(host, upload), within=asking.within)
 
 
 async def delete(request: Request) -> Response:

@@ -43,7 +43,7 @@ class Offered(Struct, frozen=True, kw_only=True):
 
 
 async def facets_of(store: Store, summary: Summary) -> Offered:
-    return Offered(summary=summary, tags=await store.browsing.tags(summary.run.id))
+    return Offered(summary=summary, tags=await store.browsing.tags(summary.run))
 
 
 def chips(run: Run, chosen: Filter, flaky: int) -> tuple[Facet, ...]:

@@ -18,7 +18,7 @@ from assay.store.store import Store
 from assay.web.filtering import ALL, Filter
 
 SHOWN = 10
-LOOKED_AT = 30
+LOOKED_AT = 14
 BROKEN_LOOKED_AT = 50
 LONGEST = 200
 KINDS = {"rubric": "RUBRIC", "criteria": "CRITERIA", "weighted_criteria": "CRITERIA"}

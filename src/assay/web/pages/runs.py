@@ -21,7 +21,7 @@ from assay.web.pages.runs_line import Line, line_of
 from assay.web.rendering import respond
 from assay.web.sharing import Page, caller_of, gallery_of, host_of, place_in, place_of
 
-LIMIT = 40
+LIMIT = 25
 OFFERED = 100
 """So many agents and test sets can be chosen from a list; others by what an address says."""
 LIVE = (RunState.RUNNING, RunState.PENDING)

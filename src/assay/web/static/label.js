@@ -6,6 +6,8 @@ document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") event.target.blur();
     return;
   }
+  // What another key began (`g`, then a letter) is not ours; and single keys can be switched off.
+  if (event.defaultPrevented || localStorage.getItem("assay-keys") === "false") return;
   if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
   const found = [...document.querySelectorAll("[data-key]")].find((each) => each.dataset.key === event.key);
   if (found) { event.preventDefault(); found.click(); }
