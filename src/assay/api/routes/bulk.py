@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response, StreamingResponse
 
 from assay.api.access import Hosted, Reader, Writer
-from assay.api.errors import Answer
+from assay.api.errors import Answer, Refused
 from assay.api.strict import StrictRoute
 from assay.api.wire.base import Shape, errors
 from assay.model.document import DocumentKind
@@ -44,4 +44,7 @@ async def export(asking: Reader, host: Hosted, kind: Annotated[list[KindName] | 
 async def import_lines(request: Request, asking: Writer, host: Hosted) -> Response:
     """Documents from lines such as `GET /export` gives. One that is there already is left as it is; a line that cannot
     be taken says why, and the others are taken."""
-    return Answer(await imported(host, await request.body(), asking.name, asking.within))
+    content = await request.body()
+    if not content.strip():
+        raise Refused(422, "invalid", "send documents, one a line, such as `GET /export` gives")
+    return Answer(await imported(host, content, asking.name, asking.within))
