@@ -1,5 +1,5 @@
 """The pages: how long the service takes for each on a store with the demo, and on one with 1,000 runs and 200,000
-results (one run has 20,000 of them), and how large they are. Each page is asked of many runs, each for the first time.
+results (one run has 20,000 of them), and how large they are. Each page is asked of many runs, CPU time of the whole process, each for the first time.
 `ASSAY_BENCH_STORE` names a folder where the large store is kept from one time to the next."""
 
 from __future__ import annotations

@@ -152,6 +152,9 @@ class World:
         if kind == "/datasets/upload":
             content = (DEMO / "golden" / "moss_support_golden.json").read_bytes()
             return [{"query": {"name": "moss.json"}, "body": content, "media_type": "application/octet-stream"}]
+        if kind == "/import":
+            line = json.dumps({"kind": "rubric", "id": "imported", "document": a_rubric()})
+            return [{"body": line.encode(), "media_type": "application/x-ndjson"}]
         if (method, kind) in (("POST", shelf), ("PUT", f"{shelf}/{{id}}")) and shelf in MADE:
             return [in_json(MADE[shelf][1]())]
         return [in_json(body) for body in self._bodies().get(f"{method} {kind}", ())] or [{}]

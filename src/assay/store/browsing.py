@@ -15,7 +15,6 @@ from assay.store.queries import browsing as queries
 from assay.store.queries.browsing import AgentFace, Chosen, Elsewhere, Order, RunFace, Tag, Try
 from assay.store.summary import Failing, failing_now
 
-
 REMEMBERED = 500
 """Runs whose tags are known from the last time."""
 

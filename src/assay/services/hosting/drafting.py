@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from typing import Any
 
 import msgspec
@@ -107,8 +107,16 @@ async def _of_dataset(host: Host, text: str, name: str, dialect: str) -> list[Pr
     except DatasetInvalid as error:
         return [replace(each, file="") for each in error.problems]
     except InputError as error:
-        return [Problem(code="unknown-shape", message=str(error).replace("\n", " "))]
+        return [Problem(code="unknown-shape", message=of_this_file(error))]
     return []
+
+
+_SPOOLED = re.compile(re.escape(gettempdir()) + r"/[^/\s]+/")
+
+
+def of_this_file(error: InputError) -> str:
+    """What went wrong, without the place where the text lay while it was looked at."""
+    return _SPOOLED.sub("", str(error)).replace("\n", " ")
 
 
 def _of_document(kit: Kit, kind: DocumentKind, body: Json) -> list[Problem]:

@@ -264,10 +264,14 @@ def run_faces(connection: Connection, within: Within, now: datetime, known: Test
     ]
 
 
+STATES = {state.value: state for state in RunState}
+
+
 def _state(state: str, owner: str | None, beat: str | None, now: datetime) -> RunState:
-    stored = RunState(state)
-    at = datetime.fromisoformat(beat) if beat and stored is RunState.RUNNING else None
-    return RunState.INTERRUPTED if stale(stored, owner, at, now) else stored
+    stored = STATES[state]
+    if stored is not RunState.RUNNING:
+        return stored
+    return RunState.INTERRUPTED if stale(stored, owner, datetime.fromisoformat(beat) if beat else None, now) else stored
 
 
 def _learn(connection: Connection, ids: Sequence[str], known: Tests) -> None:

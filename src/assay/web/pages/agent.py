@@ -28,7 +28,7 @@ from assay.web.pages.runs_line import Line, line_of
 from assay.web.rendering import respond
 from assay.web.sharing import Page, caller_of, gallery_of, host_of
 
-SHOWN = 20
+SHOWN = 15
 """So many runs are in the trend and in the list."""
 CURVES = 6
 

@@ -12,6 +12,7 @@ from assay.errors import DatasetInvalid, InputError
 from assay.model.document import Document, DocumentKind
 from assay.services.hosting import library
 from assay.services.hosting.callers import Caller
+from assay.services.hosting.drafting import of_this_file
 from assay.services.hosting.exchanging import brought_in
 from assay.services.hosting.host import Host
 from assay.services.hosting.uploads import Upload
@@ -40,7 +41,7 @@ async def bring(request: Request) -> Response:
         faults = tuple(fault(each) for each in error.problems[:MOST])
         return _json(Brought(answer=told(len(error.problems), 0), faults=faults), 422)
     except InputError as error:
-        return _json(Brought(answer=str(error)), 422)
+        return _json(Brought(answer=of_this_file(error)), 422)
     answer = f"{kept.name or kept.id} was kept, at version 1."
     return _json(Brought(answer=answer, address=shelf.of(kept.id), id=kept.id), 201)
 

@@ -21,7 +21,7 @@ from assay.web.pages.runs_line import Line, line_of
 from assay.web.rendering import respond
 from assay.web.sharing import Page, caller_of, gallery_of, host_of, place_in, place_of
 
-LIMIT = 25
+LIMIT = 20
 OFFERED = 100
 """So many agents and test sets can be chosen from a list; others by what an address says."""
 LIVE = (RunState.RUNNING, RunState.PENDING)
@@ -74,7 +74,7 @@ class RunsPage(Struct, frozen=True, kw_only=True):
         return any(line.is_live for line in self.lines)
 
 
-def test_names(face: RunFace) -> tuple[str, ...]:
+def tests_of(face: RunFace) -> tuple[str, ...]:
     """What its test sets are called in an address: a document's id, or a file's name."""
     return tuple(
         read_reference(path).id if is_reference(path) else name or path.rsplit("/", 1)[-1] for path, name in face.tests
@@ -89,10 +89,11 @@ def matching(faces: Sequence[RunFace], wanted: Wanted) -> list[RunFace]:
         for face in faces
         if (not wanted.status or face.state.value == wanted.status)
         and (not wanted.agent_id or face.agent_id == wanted.agent_id)
-        and (not wanted.test or wanted.test in test_names(face))
+        and (not wanted.test or wanted.test in tests_of(face))
         and (not text or text in f"{face.name} {face.id} {face.agent_id}".casefold())
     ]
-    return sorted(found, key=lambda face: face.state not in LIVE)
+    live = [face for face in found if face.state in LIVE]
+    return [*live, *(face for face in found if face.state not in LIVE)] if live else found
 
 
 def following(faces: Sequence[RunFace], after: str | None) -> Sequence[RunFace]:
@@ -118,7 +119,7 @@ def runs_page(
         wanted=wanted,
         states=choices(matching(faces, replace(wanted, status="")), lambda face: (face.state.value,), wanted.status),
         agents=choices(matching(faces, replace(wanted, agent_id="")), lambda face: (face.agent_id,), wanted.agent_id),
-        tests=choices(matching(faces, replace(wanted, test="")), test_names, wanted.test),
+        tests=choices(matching(faces, replace(wanted, test="")), tests_of, wanted.test),
         total=len(faces),
         matching=len(found),
         further=further,

@@ -1,0 +1,55 @@
+"""The demo goes into the queue once, however often and by however many it is asked for."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from assay.config import Settings
+from assay.kit.builtins import builtin_kit
+from assay.model.job import Wish
+from assay.model.run import RunState
+from assay.model.within import EVERYWHERE, Within
+from assay.policies.profiles import builtin_profiles
+from assay.services.hosting.host import Host
+from assay.services.hosting.steering import delete, stop
+from assay.services.hosting.trial import load_demo
+from assay.services.workplace import Workplace
+
+
+def a_workplace(folder: Path) -> Workplace:
+    return Workplace(Settings(database=str(folder / "assay.db")), builtin_kit(builtin_profiles()), folder)
+
+
+async def test_the_demo_is_queued_once_though_two_ask_at_the_same_time(tmp_path: Path) -> None:
+    work = a_workplace(tmp_path)
+    async with await work.store() as store:
+        host = Host(work, store)
+        first, second = await asyncio.gather(load_demo(host, EVERYWHERE), load_demo(host, EVERYWHERE))
+        assert first == second
+        runs = await store.runs()
+        assert sorted(run.id for run in runs) == sorted(first)
+        assert {run.state for run in runs} == {RunState.PENDING}
+        assert (await store.queue.lengths()).queued == 5
+
+
+async def test_each_organisation_has_a_demo_of_its_own(tmp_path: Path) -> None:
+    work = a_workplace(tmp_path)
+    async with await work.store() as store:
+        host = Host(work, store)
+        ours = await load_demo(host, Within(organization_id="us"))
+        theirs = await load_demo(host, Within(organization_id="them"))
+        assert set(ours).isdisjoint(theirs)
+        assert len(await store.runs(within=Within(organization_id="us"))) == 5
+
+
+async def test_what_was_deleted_of_the_demo_comes_back(tmp_path: Path) -> None:
+    work = a_workplace(tmp_path)
+    async with await work.store() as store:
+        host = Host(work, store)
+        ids = await load_demo(host, EVERYWHERE)
+        await stop(host, ids[0], Wish.CANCEL, EVERYWHERE)
+        await delete(host, ids[0], EVERYWHERE)
+        assert len(await store.runs()) == 4
+        await load_demo(host, EVERYWHERE)
+        assert len(await store.runs()) == 5
