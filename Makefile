@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Many tests wait for something: more of them at a time than there are cores.
 WORKERS ?= $(shell $(PYTHON) -c "import os; print(2 * (os.cpu_count() or 1))")
 .DEFAULT_GOAL := help
-.PHONY: help setup api-docs demo serve test test-web test-thorough test-frameworks check fix bench docs lock
+.PHONY: help setup api-docs demo serve test test-web test-thorough test-frameworks test-ray bench-ray check fix bench docs lock
 # Agents of other frameworks are tested in an environment each: their pins clash.
 FRAMEWORKS := adk langgraph openai-agents pydantic-ai
 
@@ -40,6 +40,12 @@ test-frameworks: $(FRAMEWORKS:%=.venv-frameworks/%/ready)  ## run real ADK, Lang
 		.venv-frameworks/$$name/bin/python -m pytest -q -c tests/frameworks/pytest.ini \
 			tests/frameworks/test_$$(echo $$name | tr - _)*.py; done
 
+test-ray: .venv-frameworks/ray/ready  ## a real Ray cluster: nodes and drivers killed, limits held
+	.venv-frameworks/ray/bin/python -m pytest -q -c tests/cluster/pytest.ini tests/cluster
+
+bench-ray: .venv-frameworks/ray/ready  ## measure both engines, local and Ray
+	.venv-frameworks/ray/bin/python -m bench clustering
+
 .venv-frameworks/%/ready: requirements/frameworks-%.lock pyproject.toml
 	test -x .venv-frameworks/$*/bin/python || $(PYTHON) -m venv .venv-frameworks/$*
 	.venv-frameworks/$*/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
@@ -70,6 +76,6 @@ lock:  ## write requirements.lock and those of the frameworks anew (needs uv)
 	uv lock --quiet
 	uv export --quiet --format requirements-txt --no-emit-project --all-groups --no-header > requirements.lock
 	rm -f uv.lock
-	for name in $(FRAMEWORKS); do uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	for name in $(FRAMEWORKS) ray; do uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 		--no-emit-index-url --extra $$name --output-file requirements/frameworks-$$name.lock \
 		pyproject.toml requirements/frameworks-$$name.in; done

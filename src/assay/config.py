@@ -75,8 +75,8 @@ class ClusterSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class ServiceSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`service:`, what `assay serve` and `assay worker` may do for those who ask. `target` is used where a request names
-    none, `bots` says which target reaches which agent; both are names under `targets:`. `judges` may be asked for
+    """`service:`, what `assay serve` and `assay worker` may do for those who ask. `target` is used where a request
+    names none, `bots` says which target reaches which agent; both are names under `targets:`. `judges` may be asked for
     besides the default; `hosts` are those that requests may send the service to (names, addresses or networks).
     `bot_service` is where descriptions of agents are fetched that nobody wrote here, with `{id}` in its place."""
 

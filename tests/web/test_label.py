@@ -258,7 +258,7 @@ def test_agreement_of_two_people_and_the_judge(served: Served, visitor: Visitor)
     # Of case 11 one person says pass and one fail: it is not compared. Of case 0 both say fail, and the judge pass.
     assert page["answer"] == "People and the judge agree on 90.9 % [62–98] of 11 verdicts; 2 disagreements below."
     assert page["people"] == [["ana", 12], ["bo", 12]]
-    assert page["among"].startswith("ana, bo labelled 12 grades together: Krippendorff's α 0.8")
+    assert page["among"] == ("ana, bo labelled 12 grades together and agree on 91.7 % [65–99], Krippendorff's α 0.83.")
     assert page["measures"][0]["confusion"] == [["pass", [7, 0, 0]], ["fail", [1, 3, 0]]]
     assert {each["case_id"] for each in page["disagreements"]} == {"case-0", "case-11"}
     lines = [json.loads(line) for line in visitor.get(f"{address}/labels.jsonl").text.splitlines()]

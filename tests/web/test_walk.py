@@ -53,7 +53,7 @@ def test_from_a_file_to_a_better_rubric(tmp_path: Path) -> None:
             page.keyboard.press("2")
         expect(page.locator(".answered")).to_contain_text("too few to say")
         page.click("text=agreement >> nth=0")
-        expect(page.locator("h1")).to_contain_text("label")
+        expect(page.locator("h1")).to_have_text("1 label, on nothing that the judge said pass or fail of.")
 
         page.goto(f"{rubric}/edit")
         text = json.loads(page.input_value("#text"))

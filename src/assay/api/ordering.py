@@ -27,5 +27,6 @@ def order_of(given: Wanted, **source: str | int | None) -> Order:
         budget=given.budget or "",
         gates=tuple(given.gates),
         name=given.name or "",
+        engine=given.engine or "",
         **named,  # type: ignore[arg-type]
     )

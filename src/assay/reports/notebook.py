@@ -25,7 +25,8 @@ def run_html(summary: Summary, results: Sequence[Result]) -> str:
     run = summary.run
     blocks = [
         f"<p><strong>{_text(run.name or 'run')}</strong> <code>{_text(run.id[:8])}</code>",
-        f"<br>{_text(sentence(summary))}<br><small>target {_text(run.pins.target)}, judge {_text(run.pins.judge or 'none')}</small></p>",
+        f"<br>{_text(sentence(summary))}<br><small>target {_text(run.pins.target)}, ",
+        f"judge {_text(run.pins.judge or 'none')}</small></p>",
         *_gates(summary.gates),
         *_graders(summary.graders),
         *_cases(results),

@@ -19,6 +19,7 @@ from assay.services.hosting.viewing import Gallery
 from assay.store.service.keys import Scope
 from assay.web.contents import BAR, pages
 from assay.web.noting import note
+from assay.web.remembering import Lately, Remembered
 from assay.web.rendering import HERE, Visit, respond, style
 from assay.web.sessions import FIELD, HEADER, Session, Sessions
 from assay.web.sharing import Endpoint, NotAllowed, Page, form_of
@@ -42,6 +43,8 @@ def create_pages(host: Host, *, keys_needed: bool, secure: bool = False) -> ASGI
     app.state.gallery = Gallery(host.store)
     app.state.sessions = Sessions(secure=secure)
     app.state.keys_needed = keys_needed
+    app.state.remembered = Remembered()
+    app.state.run_faces = Lately(host.store.browsing.runs)
     app.add_exception_handler(AssayError, _on_error)
     app.add_exception_handler(404, _on_missing)
     app.add_exception_handler(405, _on_missing)
@@ -122,6 +125,9 @@ async def _visited(request: Request, endpoint: Endpoint, session: Session | None
     if request.method not in SAFE:
         await _check_form(request, session)
     response = await endpoint(request)
+    if request.method not in SAFE:
+        # Whoever changed something sees it at once.
+        request.app.state.run_faces.forget()
     if request.method not in SAFE and asking is not None:
         await note(request, asking, response.status_code)
     if session is None and "set-cookie" not in response.headers:

@@ -16,6 +16,7 @@ from assay.services.hosting.callers import Caller
 from assay.services.hosting.host import Host
 from assay.services.hosting.viewing import Gallery
 from assay.store.service.keys import Scope
+from assay.web.remembering import Remembered
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 LARGEST_FORM = 1_000_000
@@ -46,6 +47,11 @@ def host_of(request: Request) -> Host:
 
 def gallery_of(request: Request) -> Gallery:
     found: Gallery = request.app.state.gallery
+    return found
+
+
+def remembered_of(request: Request) -> Remembered:
+    found: Remembered = request.app.state.remembered
     return found
 
 

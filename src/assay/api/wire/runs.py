@@ -162,6 +162,7 @@ class Wanted(Given):
     component_ids: list[Key] = Field(default_factory=list)
     gates: list[Name] = Field(default_factory=list, examples=[["pass_rate >= 0.9"]])
     name: Name | None = None
+    engine: Literal["local", "ray"] | None = Field(default=None, description="Where it runs; as the operator says")
 
 
 class RunGiven(Wanted):

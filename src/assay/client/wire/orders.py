@@ -27,6 +27,7 @@ class Wanted(TypedDict, total=False):
     component_ids: list[str]
     gates: list[str]
     name: str
+    engine: Literal["local", "ray"]
 
 
 class RunWanted(Wanted, total=False):

@@ -181,7 +181,8 @@ async def calibrated(host: Host, run: Run, labels: Sequence[HumanLabel]) -> Cali
     if not content:
         raise PlanRefused("nobody has said pass or fail of this run yet: label some of it first")
     path = await asyncio.to_thread(_written, host.work.data_folder / "labels", run.id, content)
-    return await calibrate(host.work, Wanted(labels=path, run=run.id), run.id)
+    # Seconds of work for a thousand labels: in a loop and a thread of its own, so that others are answered meanwhile.
+    return await asyncio.to_thread(lambda: asyncio.run(calibrate(host.work, Wanted(labels=path, run=run.id), run.id)))
 
 
 def _written(folder: Path, run_id: str, content: bytes) -> Path:

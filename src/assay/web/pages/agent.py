@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -25,8 +26,9 @@ from assay.services.hosting.shapes import whole
 from assay.store.store import Store
 from assay.web.charting import Stop, spread
 from assay.web.pages.runs_line import Line, line_of
+from assay.web.remembering import as_they_are
 from assay.web.rendering import respond
-from assay.web.sharing import Page, caller_of, gallery_of, host_of
+from assay.web.sharing import Page, caller_of, gallery_of, host_of, remembered_of
 
 SHOWN = 15
 """So many runs are in the trend and in the list."""
@@ -143,7 +145,9 @@ async def show(request: Request) -> Response:
     names = await gallery.names(summaries, asking.within)
     every = bool(request.query_params.get("graders"))
     candidate = request.query_params.get("candidate")
-    history, refused = await _history(store, agent_id, candidate, asking.within, every=every)
+    key = ("history", agent_id, candidate, every, asking.within, as_they_are(runs))
+    work_out = partial(_history, store, agent_id, candidate, asking.within, every=every)
+    history, refused = await remembered_of(request)(key, work_out)
     lines = [line_of(summary, names) for summary in summaries]
     return respond(request, "agent.html", agent_page(agent_id, lines, history, refused, context))
 

@@ -19,8 +19,9 @@ from assay.model.comparison import Comparison
 from assay.model.run import Run
 from assay.model.within import Within
 from assay.store.store import Store
+from assay.web.remembering import as_they_are
 from assay.web.rendering import respond
-from assay.web.sharing import Page, caller_of, host_of
+from assay.web.sharing import Page, caller_of, host_of, remembered_of
 
 MOST = 5
 
@@ -100,7 +101,9 @@ async def show(request: Request) -> Response:
     comparing = await asyncio.to_thread(import_module, "assay.services.comparing")
     told = import_module("assay.reports.html.comparing")
     try:
-        found = await comparing.compared(store, comparing.Wanted(runs=tuple(run.id for run in runs)))
+        wanted = comparing.Wanted(runs=tuple(run.id for run in runs))
+        key = ("compared", as_they_are(runs))
+        found = await remembered_of(request)(key, lambda: comparing.compared(store, wanted))
     except PlanRefused as refused:
         return respond(request, "compare.html", compare_page(runs, None, (), str(refused)))
     return respond(request, "compare.html", compare_page(runs, found, told.against(found), ""))

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,9 +13,9 @@ from starlette.responses import RedirectResponse, Response
 
 from assay.model.label import HumanLabel, Opinion
 from assay.model.run import Run
-from assay.model.trust import Figure, VerdictFigures
-from assay.reports.figures import NOTHING, counted, percent
+from assay.reports.figures import NOTHING, Rate, counted
 from assay.reports.inert import inert, one_line
+from assay.services.hosting.agreeing import Agreement, Together, agreement, together
 from assay.services.hosting.labelling import About, Question, as_lines, calibrated, grades_about, judge_word, things
 from assay.services.trust.pairing import Thing
 from assay.store.service.keys import Scope
@@ -27,7 +26,6 @@ from assay.web.sharing import Page, caller_of, host_of
 MOST = 1_000
 """Labels that figures are drawn from: beyond, the newest count."""
 LISTED = 200
-TRUST = "assay.services.trust.figures"
 
 
 class Measure(Struct, frozen=True, kw_only=True):
@@ -98,9 +96,9 @@ def agreement_page(
 def _answer(labels: Sequence[HumanLabel], figures: Figures, unlike: int) -> str:
     if not labels:
         return "Nobody has labelled this run yet."
-    if not figures.measures:
-        return f"{counted(len(labels), 'label')}, and nothing of it that the judge said pass or fail of."
-    whole = figures.measures[0]
+    whole = figures.measures[0] if figures.measures else None
+    if whole is None or not whole.n:
+        return f"{counted(len(labels), 'label')}, on nothing that the judge said pass or fail of."
     doubt = f", too few to say more (n {whole.n})" if whole.n < FEWEST else ""
     return f"People and the judge agree on {whole.agreement}{doubt}; {counted(unlike, 'disagreement')} below."
 
@@ -134,47 +132,51 @@ def _disagreement(run: Run, said: Sequence[HumanLabel], question: Question) -> D
 
 def figures_of(about: Sequence[Thing]) -> Figures:
     """With intervals drawn anew from whole cases: some tens of milliseconds of work, so not for the loop."""
-    trust = import_module(TRUST)
     graders = list(dict.fromkeys(thing.grader for thing in about))
     groups = [("all together", about)] if len(graders) != 1 else []
     groups += [(inert(name), [thing for thing in about if thing.grader == name]) for name in graders]
-    measured = [(name, trust.verdict_figures(some)) for name, some in groups if some]
-    raters = trust.rater_figures(about) if about else None
+    several = together(about)
     return Figures(
-        measures=tuple(_measure(name, found) for name, found in measured if found is not None),
-        among="" if raters is None else _among(raters.annotators, raters.things, raters.alpha["nominal"]),
+        measures=tuple(_measure(name, agreement(some)) for name, some in groups if some),
+        among=_among(several) if several else "",
     )
 
 
-def _measure(name: str, found: VerdictFigures) -> Measure:
+def _measure(name: str, found: Agreement) -> Measure:
+    both, only_people, only_judge, neither = found.table
     return Measure(
         name=name,
-        n=found.agreement.n,
-        agreement=_share(found.agreement),
-        kappa=_plain(found.kappa),
-        confusion=tuple((word, tuple(found.confusion[word].values())) for word in found.confusion),
+        n=found.n,
+        agreement=_share(Rate(found.agreed, found.n)),
+        kappa=_kappa(found),
+        confusion=(
+            ("pass", (both, only_people, found.silent[0])),
+            ("fail", (only_judge, neither, found.silent[1])),
+        ),
     )
 
 
-def _share(figure: Figure) -> str:
-    if figure.value is None:
+def _share(rate: Rate) -> str:
+    if not rate.judged:
         return NOTHING
-    bounds = f" [{100 * figure.interval[0]:.0f}–{100 * figure.interval[1]:.0f}]" if figure.interval else ""
-    return f"{percent(figure.value)}{bounds} of {counted(figure.n, 'verdict')}"
+    return f"{rate.percent} [{rate.bounds}] of {counted(rate.judged, 'verdict')}"
 
 
-def _plain(figure: Figure) -> str:
-    if figure.value is None:
+def _kappa(found: Agreement) -> str:
+    if found.kappa is None:
         return NOTHING
-    if figure.n < FEWEST:
-        return f"too few to say (n {figure.n})"
-    bounds = f" [{figure.interval[0]:.2f} to {figure.interval[1]:.2f}]" if figure.interval else ""
-    return f"{figure.value:.2f}{bounds}"
+    if found.n < FEWEST:
+        return f"too few to say (n {found.n})"
+    bounds = f" [{found.interval[0]:.2f} to {found.interval[1]:.2f}]" if found.interval else ""
+    return f"{found.kappa:.2f}{bounds}"
 
 
-def _among(names: Sequence[str], number: int, alpha: Figure) -> str:
-    who = ", ".join(inert(name) for name in names)
-    return f"{who} labelled {counted(number, 'grade')} together: Krippendorff's α {_plain(alpha)}."
+def _among(found: Together) -> str:
+    who, share = ", ".join(inert(name) for name in found.people), Rate(found.agreed, found.things)
+    told = f"{who} labelled {counted(found.things, 'grade')} together and agree on {share.percent} [{share.bounds}]"
+    if found.things < FEWEST:
+        return f"{told}: too few to say more."
+    return f"{told}, Krippendorff's α {NOTHING if found.alpha is None else format(found.alpha, '.2f')}."
 
 
 async def _found(request: Request) -> tuple[Run, list[HumanLabel]]:

@@ -19,7 +19,7 @@ from assay.store.browsing import RunFace
 from assay.store.service.keys import Scope
 from assay.web.pages.runs_line import Line, line_of
 from assay.web.rendering import respond
-from assay.web.sharing import Page, caller_of, gallery_of, host_of, place_in, place_of
+from assay.web.sharing import Page, caller_of, gallery_of, place_in, place_of
 
 LIMIT = 20
 OFFERED = 100
@@ -146,7 +146,7 @@ def answer(faces: Sequence[RunFace], found: Sequence[RunFace], wanted: Wanted) -
 
 async def show(request: Request) -> Response:
     asking, query, gallery = caller_of(request), request.query_params, gallery_of(request)
-    faces = await host_of(request).store.browsing.runs(asking.within)
+    faces: Sequence[RunFace] = await request.app.state.run_faces(asking.within)
     wanted = wanted_in(dict(query))
     rest = following(matching(faces, wanted), place_in(query.get("after", "")))
     shown = rest[:LIMIT]
