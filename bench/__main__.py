@@ -22,6 +22,8 @@ ALL = (
     "conversing",
     "offline_agreement",
     "comparing",
+    "reporting",
+    "triaging",
     "serving",
 )
 
