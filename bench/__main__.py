@@ -24,6 +24,7 @@ ALL = (
     "comparing",
     "reporting",
     "triaging",
+    "browsing",
     "serving",
 )
 

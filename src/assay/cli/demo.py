@@ -75,5 +75,6 @@ def _next(done: list[tuple[Demo, Summary, Path]]) -> None:
         (" ".join(commands(first)), "the same run, by hand"),
         ("assay validate YOUR-FILE", "is your own data readable? every problem at once"),
         ("assay run YOUR-FILE --output report.html", "and what does it say?"),
+        ("assay serve", "these runs as pages: then open http://127.0.0.1:8002"),
     ):
         click.echo(f"  {text}\n      {why}")

@@ -23,8 +23,8 @@ class Watched(Store):
 
     saved: list[int]
 
-    async def save(self, run_id: str, results: Sequence[Result]) -> None:
-        await super().save(run_id, results)
+    async def save(self, run_id: str, results: Sequence[Result], owner: str = "") -> None:
+        await super().save(run_id, results, owner)
         self.saved = [*getattr(self, "saved", []), len(results)]
 
 
