@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Many tests wait for something: more of them at a time than there are cores.
 WORKERS ?= $(shell $(PYTHON) -c "import os; print(2 * (os.cpu_count() or 1))")
 .DEFAULT_GOAL := help
-.PHONY: help setup api-docs demo serve test test-web test-thorough test-frameworks test-ray bench-ray check fix bench docs lock
+.PHONY: help setup api-docs demo serve test test-web test-service test-thorough test-frameworks test-ray bench-ray check fix bench docs lock
 # Agents of other frameworks are tested in an environment each: their pins clash.
 FRAMEWORKS := adk langgraph openai-agents pydantic-ai
 
@@ -31,6 +31,9 @@ test: setup  ## run the tests
 
 test-web: setup  ## look at reports and pages in a real Chromium (Debian: apt-get install chromium)
 	$(BIN)/python -m pytest -n 2 --dist loadfile -q tests/browser tests/web
+
+test-service: setup  ## kill the service and its workers, restart the database under them
+	$(BIN)/python -m pytest -n 2 -q tests/service
 
 test-thorough: setup  ## simulations that take minutes: do intervals hold what they promise?
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -m thorough
