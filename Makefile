@@ -30,7 +30,8 @@ test: setup  ## run the tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
 
 test-web: setup  ## look at reports and pages in a real Chromium (Debian: apt-get install chromium)
-	$(BIN)/python -m pytest -n 2 --dist loadfile -q tests/browser tests/web
+	@set -e; for file in tests/browser/test_*.py tests/web/test_*.py; do \
+		echo "== $$file"; $(BIN)/python -m pytest -q $$file; done
 
 test-service: setup  ## kill the service and its workers, restart the database under them
 	$(BIN)/python -m pytest -n 2 -q tests/service
