@@ -193,6 +193,8 @@ def test_with_the_keyboard_alone_from_the_list_to_a_reason_and_a_comparison(brow
         press("?")
         expect(page.locator("#help")).to_be_visible()
         press("Escape")
+        # Until it is gone, keys are its own.
+        expect(page.locator("#help")).to_be_hidden()
         press("/")
         expect(page.locator("[data-search]")).to_be_focused()
         press("Escape")
