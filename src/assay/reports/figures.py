@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from msgspec import Struct
 
 from assay.model.score import Scale
-from assay.stats.intervals import wilson
+from assay.stats.intervals import rate_interval
 
 NOTHING = "–"
 
@@ -26,7 +26,7 @@ class Rate(Struct, frozen=True):
     @property
     def interval(self) -> tuple[float, float] | None:
         """The 95 % Wilson interval; None when nothing was judged."""
-        return wilson(self.passed, self.judged) if self.judged else None
+        return rate_interval(self.passed, self.judged) if self.judged else None
 
     @property
     def percent(self) -> str:

@@ -11,6 +11,7 @@ from uuid import NAMESPACE_URL, uuid5
 from msgspec import to_builtins
 
 from assay.model.case import World
+from assay.model.rubric import Scope
 from assay.model.run import Counts, DatasetPin, Pins, Run, RunState, Spent
 from assay.model.summary import GraderSummary, Summary, Tally
 from assay.reports.figures import Rate, utc
@@ -94,14 +95,40 @@ def _named_by(content: str) -> str:
 
 
 def _checks(summary: Summary) -> dict[str, Any]:
-    criteria, rules = summary.criteria, summary.rules
+    criteria, rules = criteria_of(summary), rules_of(summary)
     return {
-        "component_scores": {name: _component(tally) for name, tally in summary.components.items()} or None,
+        "component_scores": {name: _component(tally) for name, tally in _components(summary).items()} or None,
         "criteria_passed": criteria.passed if criteria else None,
         "criteria_total": criteria.total if criteria else None,
         "rubric_rules_passed": rules.passed if rules else None,
         "rubric_rules_total": rules.total if rules else None,
     }
+
+
+def criteria_of(summary: Summary) -> Tally | None:
+    """Of a test set of which nothing could be graded, or nothing yet, nought of nought; None: there are none."""
+    pins = summary.run.pins
+    asked = any(pin.dialect == World.TEST_SET for pin in (*pins.datasets, *filter(None, (pins.criteria_from,))))
+    return summary.criteria or (Tally() if asked and _ungraded(summary, "criteria") else None)
+
+
+def rules_of(summary: Summary) -> Tally | None:
+    """The same of the rules of a rubric."""
+    rubric = summary.run.pins.rubric
+    return summary.rules or (Tally() if rubric and rubric.rules and _ungraded(summary, "rubric") else None)
+
+
+def _ungraded(summary: Summary, grader: str) -> bool:
+    """Whether nothing was decided of any result, so that nobody can say which checks there would have been."""
+    counts, wanted = summary.run.counts, summary.run.pins.graders
+    return not counts.passed and not counts.failed and (wanted is None or grader in wanted)
+
+
+def _components(summary: Summary) -> dict[str, Tally]:
+    rubric = summary.run.pins.rubric
+    if summary.components or rubric is None or rules_of(summary) is None:
+        return summary.components
+    return {scope: Tally() for scope in sorted({(rule.scope or Scope.GENERAL).value for rule in rubric.rules})}
 
 
 def _component(tally: Tally) -> dict[str, Any]:
@@ -138,8 +165,8 @@ def _added(summary: Summary) -> dict[str, Any]:
         "pass_rate_interval": _interval(rate),
         "candidates": {name: _totals(counts) for name, counts in summary.candidates.items()},
         "graders": [_grader(grader) for grader in summary.graders],
-        "criteria": _tally(summary.criteria),
-        "rubric_rules": _tally(summary.rules),
+        "criteria": _tally(criteria_of(summary)),
+        "rubric_rules": _tally(rules_of(summary)),
         "target": pins.target,
         "criteria_from": pins.criteria_from.path if pins.criteria_from else None,
         "simulator": pins.simulator or None,

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from assay.stats.intervals import Interval, wilson
+from assay.stats.intervals import Interval, rate_interval
 
 K = TypeVar("K", bound=Hashable)
 
@@ -29,7 +29,7 @@ class Agreed(Struct, frozen=True, kw_only=True):
     @property
     def interval(self) -> Interval | None:
         """Wilson's, for independent pairs; clusters need `bootstrap_interval`."""
-        return wilson(self.agreed, self.n, self.confidence)
+        return rate_interval(self.agreed, self.n, self.confidence)
 
 
 class Weights(Enum):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import exp, isfinite, lgamma, log, sqrt
+from functools import cache
+from math import exp, factorial, isfinite, lgamma, log, sqrt
 from statistics import NormalDist, fmean, stdev
 
 Interval = tuple[float, float]
@@ -12,6 +13,8 @@ Interval = tuple[float, float]
 STEPS = 300
 TINY = 1e-300
 PRECISE = 1e-15
+_FEW, _FEWER_TO = 2, 50
+"""Up to so many cases away from none or all the interval is modified; with more than fifty cases, one more."""
 
 
 def wilson(successes: int, n: int, confidence: float = 0.95) -> Interval | None:
@@ -27,6 +30,32 @@ def wilson(successes: int, n: int, confidence: float = 0.95) -> Interval | None:
     low = 0.0 if successes == 0 else (centre - spread) / weight
     high = 1.0 if successes == n else (centre + spread) / weight
     return low, high
+
+
+def rate_interval(successes: int, n: int, confidence: float = 0.95) -> Interval | None:
+    """Wilson's interval as Brown, Cai and DasGupta (2001) modify it: next to none and next to all, where Wilson's own
+    holds the rate too seldom, its outer end is that of a rare event (Poisson)."""
+    found = wilson(successes, n, confidence)
+    if found is None:
+        return None
+    low, high = found
+    few = min(_FEW if n <= _FEWER_TO else _FEW + 1, (n - 1) // 2)
+    if 1 <= successes <= few:
+        low = _rare(successes, confidence) / n
+    if 1 <= n - successes <= few:
+        high = 1 - _rare(n - successes, confidence) / n
+    return low, high
+
+
+@cache
+def _rare(seen: int, confidence: float) -> float:
+    """The largest expected number of events with which so many, or more, are seen no more often than is allowed."""
+    low, high = 0.0, float(seen)
+    for _ in range(60):
+        middle = (low + high) / 2
+        fewer = exp(-middle) * sum(middle**count / factorial(count) for count in range(seen))
+        low, high = (middle, high) if fewer > confidence else (low, middle)
+    return low
 
 
 def mean_interval(values: Sequence[float], confidence: float = 0.95) -> Interval | None:

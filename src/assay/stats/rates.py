@@ -8,7 +8,7 @@ from scipy.special import betaincinv
 
 from assay.stats.clusters import clustered_rate
 from assay.stats.estimates import Estimate, Form
-from assay.stats.intervals import Interval, wilson
+from assay.stats.intervals import Interval, rate_interval
 
 SMALL = 300
 """Below so many judged cases the exact interval is taken; from there on Wilson's is as good, and narrower."""
@@ -59,7 +59,7 @@ def for_rate(
 def _independent(passed: int, judged: int, confidence: float) -> Estimate | None:
     form, interval = Form.EXACT, exact(passed, judged, confidence)
     if judged >= SMALL:
-        form, interval = Form.WILSON, wilson(passed, judged, confidence)
+        form, interval = Form.WILSON, rate_interval(passed, judged, confidence)
     if interval is None:
         return None
     value = passed / judged

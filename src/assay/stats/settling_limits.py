@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from math import ceil
 
-from assay.stats.intervals import Interval, wilson
+from assay.stats.intervals import Interval, rate_interval
 from assay.stats.rates import SMALL, exact
 
 MOST = 10_000_000
@@ -44,5 +44,5 @@ def cases_for_value(value: float, interval: Interval, n: int, limit: float) -> i
 def _apart(rate: float, n: int, limit: float) -> bool:
     # A whole number of cases has to have passed.
     passed = round(rate * n)
-    found = exact(passed, n) if n < SMALL else wilson(passed, n)
+    found = exact(passed, n) if n < SMALL else rate_interval(passed, n)
     return found is not None and (found[0] > limit or found[1] < limit)

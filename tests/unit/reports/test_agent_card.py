@@ -67,7 +67,7 @@ def test_a_grader_a_run_did_not_have_is_a_dash() -> None:
     other = summary_of(support_results(), id="11111111-1111-4111-8111-111111111111")
     text = card_markdown(a_card(summary_of(refund_results()), other))
     assert "| grader | 3f2a9c1b | 11111111 |" in text
-    assert "| criteria | – | 66.7 % [21–94] n 3 |" in text
+    assert "| criteria | – | 66.7 % [21–98] n 3 |" in text
 
 
 def test_candidates_of_one_grader_are_named() -> None:

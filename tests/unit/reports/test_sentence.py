@@ -36,7 +36,7 @@ def summary(counts: Counts, candidates: dict[str, Counts] | None = None) -> Summ
         (Counts(total=3, skipped=3), "No case could be decided. 3 skipped: not counted as failures."),
         (
             Counts(total=20, passed=4, failed=1),
-            "4 of 5 passed (80.0 %, likely 38–96 %). Not finished: 15 of 20 still to do.",
+            "4 of 5 passed (80.0 %, likely 38–99 %). Not finished: 15 of 20 still to do.",
         ),
     ],
     ids=[
@@ -57,7 +57,7 @@ def test_the_sentence_says_what_came_of_the_run_and_how_sure_that_is(counts: Cou
 def test_several_candidates_are_named_apart_the_best_first() -> None:
     own = {"v1": Counts(total=4, passed=2, failed=2), "v2": Counts(total=4, passed=3, failed=1)}
     said = sentence(summary(Counts(total=8, passed=5, failed=3), own))
-    assert said == "v2 passed 3 of 4 (75.0 %, likely 30–95 %); v1 passed 2 of 4 (50.0 %, likely 15–85 %)."
+    assert said == "v2 passed 3 of 4 (75.0 %, likely 30–99 %); v1 passed 2 of 4 (50.0 %, likely 15–85 %)."
 
 
 def test_the_sentence_stays_short_with_many_candidates_and_says_how_many_are_left() -> None:

@@ -106,7 +106,7 @@ FAIR = a_talk(Simulation(user="offline", ending=Ending.GOAL_REACHED), fault=None
 def test_the_error_rate_of_the_simulator_has_its_interval_and_faults_are_counted() -> None:
     summary = a_summary(a_talk(), FAIR, FAIR, FAIR, faults={"agent": 1200, "simulator": 1})
     assert list(notes(summary)) == [
-        "The simulated user (offline) spoiled 1 of 4 conversations: 25.0 % [5–70] n 4.",
+        "The simulated user (offline) spoiled 1 of 4 conversations: 25.0 % [1–70] n 4.",
         "Answerable for the scenarios that did not pass: agent 1,200, simulator 1.",
     ]
 

@@ -12,7 +12,7 @@ from assay.model.triage import Finding, Group, GroupKind
 from assay.services.triage.facts import CRITERIA, RUBRIC, WEIGHTED, Facts
 from assay.services.triage.ruling import Tried
 from assay.services.triage.similarity import alike, spokesman
-from assay.stats.intervals import wilson
+from assay.stats.intervals import rate_interval
 
 GENERAL = "general"
 Key = tuple[GroupKind, str]
@@ -53,7 +53,7 @@ def groups(facts: Sequence[Facts], findings: Sequence[Finding], totals: Totals) 
 
 def _rank(group: Group) -> tuple[int, float, int, str]:
     """By kind; tags and candidates by how often they fail, as surely as their number allows; then the largest first."""
-    bounds = wilson(group.results, group.of) if group.kind in BY_SHARE and group.of else None
+    bounds = rate_interval(group.results, group.of) if group.kind in BY_SHARE and group.of else None
     often = bounds[0] if bounds else 0.0
     return KINDS.index(group.kind), -often, -group.results, group.name
 

@@ -25,7 +25,7 @@ from assay.services.trust.pairing import Outcome, Thing
 from assay.stats.agreement import Weights, cohen_kappa, fleiss_counts, fleiss_kappa
 from assay.stats.bootstrap import bootstrap_interval
 from assay.stats.correlation import kendall, mean_absolute_error, pearson, spearman
-from assay.stats.intervals import wilson
+from assay.stats.intervals import rate_interval
 from assay.stats.krippendorff import Level, krippendorff_alpha
 
 SEED = 20_240_229
@@ -69,7 +69,7 @@ def _plain(thing: Thing) -> Plain:
 
 def rate(held: int, n: int) -> Figure:
     """A share with Wilson's interval."""
-    return Figure(value=held / n if n else None, interval=wilson(held, n) if n else None, n=n)
+    return Figure(value=held / n if n else None, interval=rate_interval(held, n) if n else None, n=n)
 
 
 def drawn(things: Sequence[Thing], statistic: Statistic) -> Figure:

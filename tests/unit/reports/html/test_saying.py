@@ -60,11 +60,11 @@ def test_criteria_rules_and_components_have_their_rates() -> None:
     checks = said(summary_of(support_results(), pins=SUPPORT_PINS))["checks"]
     assert isinstance(checks, list)
     assert [(name, str(rate), scoped) for name, _, rate, scoped in checks] == [
-        ("each criterion", "75.0 % [30–95] n 4", False),
+        ("each criterion", "75.0 % [30–99] n 4", False),
         ("each rubric rule", "78.6 % [52–92] n 14", False),
-        ("about prompt", "75.0 % [30–95] n 4", True),
-        ("about knowledge base", "66.7 % [21–94] n 3", True),
-        ("about function", "66.7 % [21–94] n 3", True),
+        ("about prompt", "75.0 % [30–99] n 4", True),
+        ("about knowledge base", "66.7 % [21–98] n 3", True),
+        ("about function", "66.7 % [21–98] n 3", True),
         ("about general", "100.0 % [51–100] n 4", True),
     ]
 
