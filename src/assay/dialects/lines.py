@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from assay.dialects.ids import Ids as Ids
 from assay.dialects.json_places import Spot, head_keys
 from assay.dialects.strict_json import BOM, parse
 from assay.dialects.tables import header_of, read_table, write_table
@@ -25,30 +26,6 @@ Watch = Callable[[memoryview], object]
 
 CHUNK = 1 << 18
 ENDINGS = (".jsonl", ".ndjson", ".csv")
-
-
-class Ids:
-    """The ids met so far, and where: the only thing that grows while a line format is read."""
-
-    def __init__(self, field: str = "id") -> None:
-        self._first: dict[str, int] = {}
-        self._field = field
-
-    def is_new(self, id: str, line: int) -> bool:
-        """Asking again for the same line gives the same answer."""
-        return self._first.setdefault(id, line) == line
-
-    def all_new(self, ids: Sequence[str], line: int) -> bool:
-        """Whether none of these, on as many lines from `line` on, was met before. They are, from now on; but where one
-        was, none of them is."""
-        if len(set(ids)) != len(ids) or not self._first.keys().isdisjoint(ids):
-            return False
-        self._first.update(zip(ids, range(line, line + len(ids)), strict=True))
-        return True
-
-    def repeated(self, id: str, spot: Spot) -> Problem:
-        message = f"the id {shown(id)} stands on line {self._first[id]} already"
-        return spot.below(self._field).problem("duplicate-id", message, found=shown(id), hint="ids must be unique")
 
 
 class _Watched(io.RawIOBase):

@@ -73,6 +73,8 @@ SCHEMA: Json = {
 STANDARD = SCHEMA["properties"]
 _CALL_FIELDS = _CALL["properties"].keys()
 _NOWHERE = Spot("")
+INTERACTIONS = "/reference_data/reference_tool_interactions"
+"""Where reference calls stand in a golden question and in a simulation row, as a JSON Pointer."""
 _MATCHED = {"tool_match": "reference_tool_interactions", "trajectory_match": "reference_trajectory"}
 TOOL_DEFAULT = Matching()
 TRAJECTORY_DEFAULT = Matching(mode=MatchMode.IN_ORDER)
@@ -147,11 +149,13 @@ def _arguments(given: Any, spot: Spot) -> tuple[Json, list[Problem]]:
 
 
 def read_reference(data: Json, agents: Iterable[str] = ()) -> Reference:
-    """`data` fulfils SCHEMA and has no faults. `agents` should take part. Unknown fields are taken out of `data`."""
+    """`data` fulfils SCHEMA and has no faults. `agents` should take part."""
     expectations: list[Expectation] = []
     calls = data.get("reference_tool_interactions")
-    odd = any(not call.keys() <= _CALL_FIELDS for call in calls or ())
-    apart = set_apart(calls, {"items": _CALL}, _NOWHERE).kept if odd else {}
+    apart: Json = {}
+    if calls is not None and any(not call.keys() <= _CALL_FIELDS for call in calls):
+        calls = [{**call} for call in calls]
+        apart = set_apart(calls, {"items": _CALL}, _NOWHERE).kept
     if calls is not None:
         match = _matching(data.get("tool_match"), TOOL_DEFAULT)
         expectations.append(ToolCalls(expected=tuple(map(_expected_call, calls)), match=match))
@@ -163,7 +167,7 @@ def read_reference(data: Json, agents: Iterable[str] = ()) -> Reference:
     if involved := tuple(agents):
         expectations.append(AgentsInvolved(names=involved))
     custom = {key: value for key, value in data.items() if key not in STANDARD or _MATCHED.get(key, key) not in data}
-    unknown = {f"/reference_data/reference_tool_interactions{pointer}": value for pointer, value in apart.items()}
+    unknown = {f"{INTERACTIONS}{pointer}": value for pointer, value in apart.items()}
     return Reference(expectations=tuple(expectations), custom=custom, unknown=unknown)
 
 

@@ -53,7 +53,7 @@ _NAMES: Json = {"type": "array", "items": TEXT, "uniqueItems": True}
 
 
 def _inputs(**needed: Json) -> Json:
-    fields = {"message": LOOSE, "persona": LOOSE, **FIELDS, "state": STATE}
+    fields = {"message": LOOSE, "persona": LOOSE, **FIELDS, "state": STATE, "tau2": STATE}
     return {"type": "object", "required": list(needed), "properties": fields | needed}
 
 

@@ -274,6 +274,21 @@ def test_what_no_column_says_of_a_golden_question_is_kept_with_the_whole_of_it(t
     assert cases(tmp_path / "b.json", "golden") == cases(tmp_path / "a_golden.json", "golden")
 
 
+@pytest.mark.parametrize("ending", [".jsonl", ".csv"])
+def test_fields_of_calls_that_nobody_knows_go_all_the_way(ending: str, tmp_path: Path) -> None:
+    """Looking whether a row says everything once took them out of the row that was then written."""
+    source = logs(tmp_path, "a", expected_tool_use=[{"tool_name": "look", "mock_output": {"b": [1]}}])
+    straight, rows, around = tmp_path / "1_golden.json", tmp_path / f"x{ending}", tmp_path / "2_golden.json"
+    assert converted(source, "golden", straight).lost == ()
+    assert converted(straight, "simulation", rows).lost == ()
+    assert converted(rows, "golden", around).lost == ()
+    for path in (straight, around):
+        (question,) = json.loads(path.read_text())["golden_questions"]
+        assert question["reference_data"]["reference_tool_interactions"] == [
+            {"tool_name": "look", "input_arguments": {}, "mock_output": {"b": [1]}}
+        ]
+
+
 def test_the_same_id_for_two_cases_of_datasets_is_a_problem(tmp_path: Path) -> None:
     one = write_rows(tmp_path / "1.jsonl", [mcq("x")])
     two = write_rows(tmp_path / "2.jsonl", [mcq("x", prompt="Another?")])

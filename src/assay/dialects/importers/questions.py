@@ -8,11 +8,13 @@ from typing import Any
 from msgspec import Struct, field
 
 from assay.dialects.documents import Json
+from assay.dialects.extras import KEY as UNKNOWN
+from assay.dialects.extras import set_apart
 from assay.dialects.golden_schema import labels
 from assay.dialects.importers.base import HashIds, Options
 from assay.dialects.json_places import Spot
 from assay.dialects.problems import unknown_fields
-from assay.dialects.reference_data import TEXT
+from assay.dialects.reference_data import INTERACTIONS, TEXT
 from assay.dialects.schema_fit import Shape
 from assay.dialects.simulation_talk import arguments_of
 from assay.errors import Problem
@@ -38,17 +40,20 @@ TURN: Json = {
     },
 }
 TURN_SHAPE = Shape(TURN)
-_FIELDS = TURN["properties"]
+_FIELDS, _CALL_FIELDS = TURN["properties"], _CALL["properties"]
+_NOWHERE = Spot("")
 
 
 class Turn(Struct, frozen=True, kw_only=True):
-    """What a user says, and what is expected then. `calls` None: not said. `more`: fields that we do not know."""
+    """What a user says, and what is expected then. `calls` None: not said. `more`: fields that we do not know;
+    `beside`: such fields of its calls, by JSON Pointer."""
 
     query: str
     calls: tuple[ExpectedCall, ...] | None = None
     reference: str = ""
     others: list[Any] = field(default_factory=list)
     more: Json = field(default_factory=dict)
+    beside: Json = field(default_factory=dict)
 
 
 class Source(Struct, frozen=True, kw_only=True):
@@ -70,7 +75,16 @@ def turn_of(element: Json) -> Turn:
         reference=element.get("reference") or "",
         others=element.get("expected_intermediate_agent_responses") or [],
         more={key: value for key, value in element.items() if key not in _FIELDS},
+        beside={
+            f"/{place}{pointer}": value
+            for place, call in enumerate(calls or ())
+            for pointer, value in _beside(call).items()
+        },
     )
+
+
+def _beside(call: Json) -> Json:
+    return {} if call.keys() <= _CALL_FIELDS.keys() else set_apart({**call}, _CALL, _NOWHERE).kept
 
 
 def _call(call: Json) -> ExpectedCall:
@@ -83,6 +97,11 @@ def turn_problems(element: Any, spot: Spot) -> Iterator[Problem]:
         yield from TURN_SHAPE.problems(element, spot)
     if isinstance(element, dict) and not element.keys() <= _FIELDS.keys():
         yield from unknown_fields(element, list(_FIELDS), file=spot.file, line=spot.line, prefix=spot.prefix)
+    calls = element.get("expected_tool_use") if isinstance(element, dict) else None
+    for place, call in enumerate(calls if isinstance(calls, list) else ()):
+        if isinstance(call, dict) and not call.keys() <= _CALL_FIELDS.keys():
+            at = spot.below("expected_tool_use", place)
+            yield from unknown_fields(call, list(_CALL_FIELDS), file=at.file, line=at.line, prefix=at.prefix)
 
 
 def question(id: str, turns: Sequence[Turn], source: Source, options: Options, given: Input | None = None) -> Case:
@@ -92,13 +111,18 @@ def question(id: str, turns: Sequence[Turn], source: Source, options: Options, g
     if source.file:
         metadata = {"source_file": source.file, **metadata}
     reference = _reference(turns)
+    unknown = _unknown(turns)
     return Case(
         id=id,
         input=given or Script(turns=tuple(turn.query for turn in turns)),
         expectations=tuple(_expectations(turns, source, agent if options.agent else "", agent)),
         world=World.GOLDEN,
         labels=labels(metadata, agent=agent),
-        metadata={"metadata": metadata} | ({"reference_data": reference} if reference else {}),
+        metadata={
+            "metadata": metadata,
+            **({"reference_data": reference} if reference else {}),
+            **({UNKNOWN: unknown} if unknown else {}),
+        },
         state=source.state,
     )
 
@@ -133,6 +157,18 @@ def _more(turns: Sequence[Turn]) -> Json:
     if len(turns) == 1:
         return turns[0].more
     return {"turns": [turn.more for turn in turns]} if any(turn.more for turn in turns) else {}
+
+
+def _unknown(turns: Sequence[Turn]) -> Json:
+    """Fields of calls that we do not know, where the golden format has them."""
+    found: Json = {}
+    before = 0
+    for turn in turns:
+        for pointer, value in turn.beside.items():
+            _, place, inner = pointer.split("/", 2)
+            found[f"{INTERACTIONS}/{before + int(place)}/{inner}"] = value
+        before += len(turn.calls or ())
+    return found
 
 
 def hashed(ids: HashIds, turns: Sequence[Turn]) -> str:

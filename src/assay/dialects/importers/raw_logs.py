@@ -120,7 +120,7 @@ class _Reading:
 
     def question(self, turns: list[Turn]) -> Case:
         id, turn = hashed(self._ids, turns), turns[0]
-        if len(turns) > 1 or turn.more or turn.others:
+        if len(turns) > 1 or turn.more or turn.others or turn.beside:
             return question(id, turns, self._source, self._options)
         return self._made(id, turn)
 

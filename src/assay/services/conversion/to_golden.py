@@ -9,7 +9,9 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
+from assay.dialects.extras import KEY as UNKNOWN
 from assay.dialects.golden_schema import FILE_FIELDS, labels
+from assay.dialects.reference_data import INTERACTIONS
 from assay.model.case import Case, World
 from assay.model.expectation import AgentsInvolved, Expectation, FinalState, ToolCalls, Trajectory
 from assay.services.conversion.inputs import as_turns, with_options
@@ -27,8 +29,9 @@ def to_golden(case: Case) -> Fitted:
     told = case.metadata.get("reference_data", {})
     expectations, reference = _expectations(plain.expectations, dict(given.reference), told.keys(), pad)
     metadata = _metadata(given, pad)
-    rest = {key: given.rest[key] for key in ("updated_datetime",) if key in given.rest}
-    lose_rest(given.rest, pad, ("updated_datetime",))
+    stays = ("updated_datetime", UNKNOWN) if _is_of_calls(given.rest.get(UNKNOWN)) else ("updated_datetime",)
+    rest = {key: given.rest[key] for key in stays if key in given.rest}
+    lose_rest(given.rest, pad, stays)
     if plain.recorded is not None:
         pad.lost("recorded", "golden files hold questions, not what was answered; a simulation file holds both")
     kept: Json = {**({"metadata": metadata} if metadata else {}), **rest}
@@ -52,6 +55,11 @@ def to_golden(case: Case) -> Fitted:
             metadata=kept,
         )
     )
+
+
+def _is_of_calls(unknown: Any) -> bool:
+    """Whether fields that nobody knows stand in reference calls: golden questions have those in the same place."""
+    return isinstance(unknown, dict) and all(pointer.startswith(f"{INTERACTIONS}/") for pointer in unknown)
 
 
 def _expectations(

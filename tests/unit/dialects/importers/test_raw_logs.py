@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ def test_a_file_is_one_conversation(lines: bool, tmp_path: Path) -> None:
     (case,) = read(
         logs(tmp_path, HELLO, ORDER, lines=lines), agent="shop", prefix="billing", metadata={"topic": "orders"}
     )
-    assert case.id == "billing_1f4b0a40baf4" or case.id.startswith("billing_")
+    assert re.fullmatch("billing_[0-9a-f]{12}", case.id)
     assert case.input == Script(turns=("Hi", "Where is A1?"))
     assert case.expectations == (
         ToolCalls(expected=(ExpectedCall(name="lookup", arguments={"order": "A1"}),)),
@@ -91,6 +92,35 @@ def test_fields_that_nobody_knows_are_kept_and_warned_about(tmp_path: Path) -> N
     (case,) = read(path)
     assert case.metadata["metadata"]["channel"] == "web"
     assert [warning.code for warning in validate(path, RawLogs()).warnings] == ["unknown-field"]
+
+
+ODD = {
+    "query": "Where is A1?",
+    "expected_tool_use": [{"tool_name": "look", "mock/output": "x"}, {"tool_name": "ask", "tool_input": {"id": 1}}],
+}
+
+
+@pytest.mark.parametrize("lines", [False, True])
+def test_fields_of_calls_that_nobody_knows_are_kept_where_golden_questions_have_them(
+    lines: bool, tmp_path: Path
+) -> None:
+    path = logs(tmp_path, HELLO, ODD, {**ODD, "query": "And A2?"}, lines=lines)
+    (case,) = read(path)
+    calls = "/reference_data/reference_tool_interactions"
+    assert case.metadata["unknown_fields"] == {
+        f"{calls}/0/mock~1output": "x",
+        f"{calls}/2/mock~1output": "x",
+    }
+    warned = [warning.field for warning in validate(path, RawLogs()).warnings]
+    place = "" if lines else "[1]."
+    assert warned[0] == f'{place}expected_tool_use[0]["mock/output"]'
+    assert len(warned) == 2
+    turns = read(path, per_turn=True)
+    assert [each.metadata.get("unknown_fields") for each in turns] == [
+        None,
+        {f"{calls}/0/mock~1output": "x"},
+        {f"{calls}/0/mock~1output": "x"},
+    ]
 
 
 @pytest.mark.parametrize(
