@@ -11,7 +11,7 @@ from assay.dialects.json_places import Spot
 from assay.dialects.wording import shown
 from assay.errors import Problem
 
-FEW = 20_000
+FEW = 10_000
 """So many are kept as they are, which is quicker and takes some 150 bytes each."""
 BITS = 0xFFFF_FFFF_FFFF_FFFF
 

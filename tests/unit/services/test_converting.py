@@ -275,6 +275,24 @@ def test_what_no_column_says_of_a_golden_question_is_kept_with_the_whole_of_it(t
 
 
 @pytest.mark.parametrize("ending", [".jsonl", ".csv"])
+def test_fields_that_nobody_knows_in_the_inputs_of_a_test_set_survive_a_simulation_file(
+    ending: str, tmp_path: Path
+) -> None:
+    element = {
+        "item_id": "a",
+        "type": "single_turn",
+        "inputs": {"message": "Hi", "mood": {"level": 3}},
+        "expected": {"success_criteria": ["Greets back"]},
+    }
+    source, rows, back = tmp_path / "a.json", tmp_path / f"a{ending}", tmp_path / "b.json"
+    source.write_text(json.dumps({"test_set_id": "t", "name": "T", "items": [element]}))
+    converted(source, "simulation", rows)
+    converted(rows, "test-set", back)
+    (written,) = json.loads(back.read_text())["items"]
+    assert written["inputs"] == {"message": "Hi", "mood": {"level": 3}}
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".csv"])
 def test_fields_of_calls_that_nobody_knows_go_all_the_way(ending: str, tmp_path: Path) -> None:
     """Looking whether a row says everything once took them out of the row that was then written."""
     source = logs(tmp_path, "a", expected_tool_use=[{"tool_name": "look", "mock_output": {"b": [1]}}])

@@ -118,8 +118,9 @@ def _message(value: Json, role: str) -> Iterator[Said]:
         if _declaration(held) is None:
             yield Said(TOOL, answers=(_answer(value, {"content": held}),))
         return
-    extra = value.get("additional_kwargs")
-    listed = objects_in(value.get("tool_calls")) or objects_in((extra or {}).get("tool_calls") if extra else None)
+    beside = value.get("additional_kwargs")
+    listed = objects_in(value.get("tool_calls"))
+    listed = listed or objects_in(beside.get("tool_calls") if isinstance(beside, dict) else None)
     calls = (*(_call(part) for part in parts if _is_call(part)), *(_call(one) for one in listed))
     answers = tuple(_answer({**value, **part}, part) for part in parts if _type(part) in _RESULTS or _response(part))
     yield Said(who, _text(held), calls if who == ASSISTANT else (), answers)

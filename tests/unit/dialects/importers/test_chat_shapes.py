@@ -22,6 +22,7 @@ RESULT = Said("tool", answers=(Answer("c1", "", "there"),))
         ("Hi?", [HI]),
         ('"Hi?"', [HI]),
         ([{"role": "user", "content": "Hi?"}], [HI]),
+        ([{"role": "user", "content": "Hi?", "additional_kwargs": 5, "tool_calls": "none"}], [HI]),
         ([{"role": "user", "content": [{"type": "text", "text": "Hi?"}]}], [HI]),
         ([{"role": "user", "content": [{"type": "input_text", "text": "Hi?"}]}], [HI]),
         ([{"role": "user", "parts": [{"type": "text", "content": "Hi?"}]}], [HI]),
