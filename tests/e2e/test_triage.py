@@ -82,7 +82,7 @@ def test_it_is_written_as_markdown(demo: Assay, tmp_path: Path) -> None:
     ("words", "message"),
     [
         ((*RUN, "-o", "triage.html"), "the ending must be .md"),
-        ((*RUN, "-o", "nowhere/triage.md"), "cannot be written"),
+        ((*RUN, "-o", "nowhere/triage.md"), "there is no folder nowhere"),
         (("triage", "no such run"), "no such run"),
         ((*RUN, "--judge", "panel"), "a panel cannot write one report"),
         ((*RUN, "--judge", "recorded:none.jsonl"), "no such recording"),

@@ -58,8 +58,7 @@ def command(
 
     Exit code: 0, or 3 when a judge was asked and no report came of it.
     """
-    if output and Path(output).suffix.lower() not in ENDINGS:
-        raise ConfigInvalid(f"--output {output}: the ending must be .md")
+    _check(output)
     chosen = (work.settings.judge or OFFLINE) if judge is None else judge
     writer = Writer(judge=chosen, budget=budget, cache=cache, record=record)
     found = asyncio.run(triage_in_words(work, run, writer))
@@ -70,6 +69,14 @@ def command(
     if output:
         _write(found, Path(output))
     return CASES_ERRORED if found.written.judge and found.written.note else DONE
+
+
+def _check(output: str) -> None:
+    """Before a judge is asked and paid for."""
+    if output and Path(output).suffix.lower() not in ENDINGS:
+        raise ConfigInvalid(f"--output {output}: the ending must be .md")
+    if output and not Path(output).parent.is_dir():
+        raise ConfigInvalid(f"--output {output}: there is no folder {Path(output).parent}")
 
 
 def _write(found: Triage, path: Path) -> None:

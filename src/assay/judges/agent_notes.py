@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -17,7 +18,8 @@ NOTHING_USED = "(no tool and no knowledge base was used)"
 
 # How tools that search call the list of what they found.
 _FOUND = ("documents", "results", "chunks", "sources", "passages", "articles", "hits", "matches", "snippets")
-_SEARCHING = ("retriev", "knowledge", "search", "faq", "rag")
+# `rag` stands in storage and average, too.
+_SEARCHING = re.compile(r"retriev|knowledge|search|faq|(?<![a-z])rag(?![a-z])")
 
 
 def agent_notes(agent: Agent | None) -> str:
@@ -68,7 +70,7 @@ def _tool(name: str, description: str, parameters: Mapping[str, Any] | None) -> 
 
 
 def _source(name: str, kind: str, calls: list[ToolCall]) -> str:
-    searched = any(word in f"{kind} {name}".lower() for word in _SEARCHING)
+    searched = _SEARCHING.search(f"{kind} {name}".lower())
     what = "knowledge base searched with" if searched else "tool called:"
     times = "once" if len(calls) == 1 else f"{len(calls)} times"
     notes = [f"{what} {name_of(name)}, {times}"]

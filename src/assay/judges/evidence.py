@@ -13,7 +13,9 @@ from assay.judges.turns import Turn, compact, turns
 from assay.model.case import Case, SingleTurn
 from assay.model.transcript import Transcript
 
-_TURNS = re.compile(r"\[?turns?\s*#?\s*(?P<first>\d+)(?:\s*(?:-|–|to|and|,)\s*(?P<last>\d+))?\]?", re.IGNORECASE)
+_TURNS = re.compile(
+    r"\[?turns?\s*#?\s*(?P<first>\d{1,6})(?:\s*(?:-|–|to|and|,)\s*(?P<last>\d{1,6}))?\]?", re.IGNORECASE
+)
 _TURN_THEN_QUOTE = re.compile(
     rf"{_TURNS.pattern}\s*(?:\([^()]*\)|[\w\s]{{0,20}})\s*[:,–-]?\s*(?P<quote>.*)", re.DOTALL | re.I
 )

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import Enum
+from uuid import UUID, uuid5
 
-from msgspec import Struct
+from msgspec import Struct, json
+
+from assay.model.result import result_id
 
 
 class Opinion(Enum):
@@ -19,7 +22,7 @@ class Opinion(Enum):
     @property
     def passed(self) -> bool | None:
         """None: neither."""
-        return {Opinion.PASS: True, Opinion.FAIL: False}.get(self)
+        return True if self is Opinion.PASS else False if self is Opinion.FAIL else None
 
 
 class HumanLabel(Struct, frozen=True, kw_only=True):
@@ -40,6 +43,15 @@ class HumanLabel(Struct, frozen=True, kw_only=True):
     agent_id: str = ""
     why: str = ""
     blind: bool = True
+
+    @property
+    def id(self) -> str:
+        """The same for whatever the same person says of the same grade."""
+        return str(uuid5(UUID(self.run_id), json.encode((*self.about, self.labeler)).decode()))
+
+    @property
+    def result_id(self) -> str:
+        return str(result_id(UUID(self.run_id), self.case_id, self.candidate, self.repeat))
 
     @property
     def about(self) -> tuple[int, str, str]:

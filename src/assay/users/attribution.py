@@ -21,8 +21,9 @@ MISLEADING = 2.0
 """On its scale from 0 to 5: a slip that may have misled the agent, or worse."""
 _UNREACHABLE = re.compile(
     r"cannot (?:reach|connect)|unreachable|connection (?:refused|reset|closed|aborted|error)|connect(?:ion)?error|"
-    r"name or service not known|name resolution|getaddrinfo|dns|no route to host|network is|ssl|certificate|"
-    r"\b50[234]\b|\b429\b|bad gateway|service unavailable|gateway time-?out|no such (?:file|program|command)|proxy",
+    r"name or service not known|name resolution|getaddrinfo|\bdns|dnserror|no route to host|network is|\bssl|sslerror|"
+    r"\bcertificate (?:is|has|verif|error)|certificate_verify|certificateerror|\b50[234]\b|\b429\b|bad gateway|"
+    r"service unavailable|gateway time-?out|no such (?:file|program|command)|\bproxy|proxyerror",
     re.IGNORECASE,
 )
 _BROKEN_TOOL = re.compile(

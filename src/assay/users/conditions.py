@@ -38,9 +38,13 @@ _NOT = either(
     r"never", r"fails? to", r"nicht", r"kein\w*", r"ne", r"no", r"non", r"nao", r"niet",
 )  # fmt: skip
 _BOUND = re.compile(
-    r"(?P<more>above|over|more than|higher than|exceeds?|at least|greater than|uber|mehr als|plus de|mas de|piu di)"
-    r"|(?P<less>below|under|less than|lower than|at most|cheaper than|unter|weniger als|moins de|menos de|meno di)"
+    r"(?<!\w)(?:(?P<more>above|over|more than|higher than|exceeds?|at least|greater than|uber|mehr als|plus de|mas de|"
+    r"piu di)|(?P<less>below|under|less than|lower than|at most|cheaper than|unter|weniger als|moins de|menos de|"
+    r"meno di))(?!\w)"
 )
+_EVEN = ("at least", "at most")
+"""Bounds that the figure itself meets."""
+_CLAUSE = re.compile(r".*(?:[,;:]|(?<!\w)(?:and|but|or)(?!\w))")
 _FIGURE = re.compile(r"\d+(?:[.,]\d{3})*(?:[.,]\d{1,2})?")
 _SUBJECTS = word_set(
     "agent assistant bot support chatbot representative system user customer caller company they operator side it "
@@ -113,14 +117,14 @@ def holds(when: str, exchange: Exchange) -> Holds:
     if not condition:
         return Holds.YES
     if named := _TOOL.search(when):
-        tool = named["tool"]
+        tool = named["tool"].rstrip(".-")
         if tool in exchange.calls or "_" in tool:
-            return Holds.YES if tool in exchange.calls else Holds.NO
+            denied = bool(_NOT.search(_clause(plain(when[: named.start()]))))
+            return Holds.NO if (tool in exchange.calls) is denied else Holds.YES
     if (bound := _BOUND.search(condition)) and (compared := _compared(condition, bound, exchange.text)):
         return compared
-    denied = _NOT.search(condition)
     positive = _positive(condition, exchange)
-    if denied and not _ACTS[0].verbs.search(condition):
+    if _NOT.search(condition) and not _ACTS[0].verbs.search(condition):
         return {Holds.YES: Holds.NO, Holds.NO: Holds.YES}.get(positive, Holds.MAYBE)
     return positive
 
@@ -166,19 +170,35 @@ def _share(about: tuple[str, ...], text: str) -> float:
     return len(found) / len(about)
 
 
+def _clause(before: str) -> str:
+    """Of what stands before something, the clause that it belongs to: a denial in another one is not its own."""
+    return _CLAUSE.sub("", before)
+
+
 def _compared(condition: str, bound: re.Match[str], text: str) -> Holds | None:
-    """`above 600 euros`: some figure in the reply is. None: the condition names no figure."""
+    """`above 600 euros`: some figure in the reply is; `not above`: none of them is. None: the condition names no
+    figure."""
     figure = _FIGURE.search(condition, bound.end())
     if not figure:
         return None
     limit = _value(figure[0])
     there = [_value(found) for found in _FIGURE.findall(text)]
-    met = any(value > limit if bound["more"] else value < limit for value in there)
+    denied = bool(_NOT.search(_clause(condition[: bound.start()])))
+    if denied and not there:
+        return Holds.MAYBE
+    if any(_meets(value, limit, bound) for value in there) is denied:
+        return Holds.NO
     about = [word for word in content(condition[: bound.start()]) if word not in _SUBJECTS and not is_number(word)]
     spoken = any(among(root(word), frozenset(map(root, tokens(text)))) for word in about) or bool(
         _CURRENCY.search(plain(text))
     )
-    return Holds.YES if met and (spoken or not about) else Holds.MAYBE if met else Holds.NO
+    return Holds.YES if spoken or not about else Holds.MAYBE
+
+
+def _meets(value: float, limit: float, bound: re.Match[str]) -> bool:
+    if value == limit:
+        return bound[0] in _EVEN
+    return value > limit if bound["more"] else value < limit
 
 
 def _value(figure: str) -> float:

@@ -18,7 +18,6 @@ class Phrases(Struct, frozen=True, kw_only=True):
     go_on: tuple[str, ...]
     press: tuple[str, ...]
     tell: tuple[str, ...]
-    joined: str = " and "
 
 
 _PHRASES: Mapping[str, Phrases] = {
@@ -39,7 +38,6 @@ _PHRASES: Mapping[str, Phrases] = {
         go_on=("In Ordnung.", "Gut."),
         press=("Gibt es wirklich keine Möglichkeit?",),
         tell=("{name}: {value}.",),
-        joined=" und ",
     ),
     "fr": Phrases(
         unknown=("Je ne sais pas.", "Je n'ai pas cette information."),
@@ -49,7 +47,6 @@ _PHRASES: Mapping[str, Phrases] = {
         go_on=("D'accord.",),
         press=("N'y a-t-il vraiment aucune solution ?",),
         tell=("{name} : {value}.",),
-        joined=" et ",
     ),
     "es": Phrases(
         unknown=("No lo sé.", "No tengo ese dato."),
@@ -59,7 +56,6 @@ _PHRASES: Mapping[str, Phrases] = {
         go_on=("De acuerdo.",),
         press=("¿De verdad no hay ninguna manera?",),
         tell=("{name}: {value}.",),
-        joined=" y ",
     ),
 }
 

@@ -117,9 +117,11 @@ THANKS = either(
     r"vielen dank", r"merci", r"gracias", r"grazie", r"obrigad[oa]", r"bedankt", r"dank (?:u|je)(?: wel)?", r"tack",
 )  # fmt: skip
 GOODBYE = either(
-    r"(?:good ?)?bye(?:-?bye)?", r"see (?:you|ya)(?: \w+)?", r"take care", r"farewell",
+    r"(?:good ?)?bye(?:-?bye)?", r"see (?:you|ya) (?:later|soon|then|tomorrow|around|again|there|next \w+)",
+    r"see (?:you|ya)(?= ?(?:[.!,;)]|\Z))", r"take care(?! of)", r"farewell",
     r"have a (?:nice|good|great|lovely|wonderful|pleasant) \w+",
-    r"that(?:'s| is|'ll be| will be| was)(?: really)? (?:all|it|everything)(?! \w+ (?:do|have|get|offer)\b)",
+    r"that(?:'s| is|'ll be| will be| was)(?: really)? (?:all|it|everything)"
+    r"(?! \w+ (?:can |could |will |would )?(?:do|have|get|offer)\b)",
     r"(?:all|everything) i (?:need|needed|wanted)(?: to know)?", r"nothing else", r"no (?:more|further) questions",
     r"tschuss", r"auf wiedersehen", r"(?:einen )?schonen (?:tag|abend)(?: noch)?",
     r"das (?:war's|ware? alles|ist alles)",

@@ -99,3 +99,8 @@ async def test_a_score_keeps_the_evidence_and_says_which_of_it_is_missing() -> N
     assert score.evidence == ("Hello there", "Good morning")
     assert score.details == {"evidence_missing": ["Good morning"]}
     assert score.reason == "It does. [a quote of the judge's cannot be found in the conversation]"
+
+
+@pytest.mark.parametrize("cited", ["turn " + "9" * 5000, "turns 1-" + "9" * 5000, "9" * 5000, "turn 1000000"])
+def test_a_turn_beyond_all_counting_is_not_there(cited: str) -> None:
+    assert missing([cited], TEST_SET_CASE, TRANSCRIPT) == [cited]

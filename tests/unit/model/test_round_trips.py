@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cache
+from pkgutil import iter_modules
 from random import Random
 from types import ModuleType
 from typing import Any, get_args
@@ -16,24 +17,37 @@ from hypothesis import strategies as st
 from msgspec import Struct
 from msgspec import inspect as shape
 
-from assay import errors
+from assay import errors, model
 from assay.model import (
     agent,
+    calls,
     case,
+    comparison,
+    document,
     expectation,
+    gate,
+    history,
+    job,
+    label,
+    noise,
     profile,
     result,
     rubric,
     run,
     score,
+    simulation,
+    sizing,
     summary,
     transcript,
+    triage,
     trust,
     verdict,
+    within,
 )
 
 MODULES: tuple[ModuleType, ...] = (
-    agent, case, errors, expectation, profile, result, rubric, run, score, summary, transcript, trust, verdict,
+    agent, calls, case, comparison, document, errors, expectation, gate, history, job, label, noise, profile, result,
+    rubric, run, score, simulation, sizing, summary, transcript, triage, trust, verdict, within,
 )  # fmt: skip
 WORDS: list[type[Struct]] = [
     word
@@ -60,6 +74,7 @@ PLAIN: dict[type[shape.Type], Sequence[Any]] = {
     shape.FloatType: NUMBERS,
     shape.BoolType: (True, False),
     shape.NoneType: (None,),
+    shape.BytesType: (b"", b"\x00\xff", b"{}"),
     shape.DateTimeType: (datetime(2024, 2, 29, 23, 59, 59, 999999, UTC), datetime(1, 1, 1, tzinfo=UTC)),
 }
 
@@ -96,6 +111,8 @@ def a_word(cls: type[Struct], random: Random) -> Any:
     if cls is score.Score:
         scale = random.choice(SCALES)
         fields |= {"scale": scale, "value": random.choice((scale.low, scale.high or scale.low + 1))}
+    if cls is calls.Rates:
+        fields = {name: abs(rate) or 1.0 if rate is not None else None for name, rate in fields.items()}
     return cls(**fields)
 
 
@@ -153,7 +170,14 @@ def test_the_walk_found_the_whole_vocabulary() -> None:
     names = {word.__name__ for word in WORDS}
     assert names >= {"Agent", "Case", "Problem", "Profile", "Result", "Rubric", "Run", "Score", "Summary"}
     assert names >= {"Transcript", "Calibration", "JudgeTest", "Migration", "Decision", "Unscored", "Mishap"}
-    assert len(WORDS) >= 60
+    assert names >= {"CallSettings", "Compared", "Document", "GateRuling", "History", "HumanLabel", "Job", "Noise"}
+    assert names >= {"Simulation", "Sizing", "Triage", "Within"}
+    assert len(WORDS) >= 100
+
+
+def test_no_word_of_the_model_is_left_out() -> None:
+    there = {module.name for module in iter_modules(model.__path__)}
+    assert {module.__name__.rpartition(".")[2] for module in MODULES} - {"errors"} == there
 
 
 @pytest.mark.parametrize(

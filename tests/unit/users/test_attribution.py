@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.model.result import Failure
-from assay.model.score import FREE, ZERO_TO_FIVE, Grade, Score, Unscored, Why
+from assay.model.score import FREE, ZERO_TO_FIVE, Grade, Part, Score, Unscored, Why
 from assay.model.simulation import Ending, Fault, Party, Simulation, Slip, SlipKind
 from assay.model.transcript import Message, Role, ToolCall, ToolResult, Transcript
 from assay.model.verdict import Verdict
@@ -47,6 +47,18 @@ def test_nobody_is_at_fault_for_what_passed_or_was_left_out(verdict: Verdict) ->
         ("TargetFailed", "target 'http': HTTP 503 Service Unavailable", Party.ENVIRONMENT),
         ("TargetFailed", "target 'http': HTTP 500: division by zero", Party.AGENT),
         ("TargetFailed", "target 'function': ValueError: nothing", Party.AGENT),
+        ("TargetFailed", "target 'http': SSLError: handshake", Party.ENVIRONMENT),
+        ("TargetFailed", "target 'function': ClientConnectorDNSError: shop.example", Party.ENVIRONMENT),
+        ("TargetFailed", "cannot reach https://x: its certificate is not trusted", Party.ENVIRONMENT),
+        ("TargetFailed", "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed", Party.ENVIRONMENT),
+        ("TargetFailed", "target 'function': ProxyError: 10.0.0.1", Party.ENVIRONMENT),
+        ("TargetFailed", "target 'http': HTTP 429 Too Many Requests", Party.ENVIRONMENT),
+        ("TargetFailed", "target 'command': no such file: bot.py", Party.ENVIRONMENT),
+        ("TargetFailed", "target 'function': ModuleNotFoundError: No module named 'passlib'", Party.AGENT),
+        ("TargetFailed", "target 'function': KeyError: 'lossless'", Party.AGENT),
+        ("TargetFailed", "target 'function': ValueError: gift certificate GC-1 is unknown", Party.AGENT),
+        ("ModelRefused", "openai: refused", Party.ENVIRONMENT),
+        ("ModelTimedOut", "openai: 60 s", Party.ENVIRONMENT),
         ("TargetTimedOut", "target 'http': no answer in 30 s", Party.AGENT),
         ("ModelFailed", "openai: no answer", Party.ENVIRONMENT),
         ("JudgeFailed", "judge 'x': unreadable", Party.JUDGE),
@@ -135,3 +147,84 @@ def test_a_failed_case_without_grades_is_still_attributed() -> None:
 def test_a_user_whom_the_judge_finds_misleading_is_answerable(value: float, answerable: Party) -> None:
     judged = Score(name="simulator_fidelity_judged", value=value, scale=ZERO_TO_FIVE, reason="it made up a refund")
     assert party(fault(FAILED, talk(), [LOW, judged])) is answerable
+
+
+@pytest.mark.parametrize(
+    ("kinds", "expected"),
+    [
+        (("JudgeFailed", "GraderFailed"), Party.JUDGE),
+        (("GraderFailed", "TargetTimedOut"), Party.AGENT),
+        (("TargetTimedOut", "ModelFailed"), Party.ENVIRONMENT),
+        (("Unheard", "JudgeFailed"), Party.JUDGE),
+        (("Unheard", "Odd"), Party.EVALUATION),
+    ],
+)
+def test_of_several_failures_the_earliest_in_the_conversation_counts(kinds: tuple[str, ...], expected: Party) -> None:
+    failures = [Failure(kind=kind, message=kind) for kind in kinds]
+    assert party(fault(ERRORED, talk(), (), failures)) is expected
+    assert party(fault(ERRORED, talk(), (), failures[::-1])) is expected
+
+
+def test_what_nobody_knows_is_shown_in_its_own_words() -> None:
+    found = fault(ERRORED, None, (), [Failure(kind="Unheard", message="first"), Failure(kind="Odd", message="second")])
+    assert found == Fault(party=Party.EVALUATION, reason="the evaluation broke", evidence="first")
+    silent = Unscored(name="x", why=Why.NO_JUDGE, reason="no judge was asked")
+    assert fault(ERRORED, None, [LOW, silent]) == Fault(
+        party=Party.EVALUATION, reason="the evaluation broke", evidence="no judge was asked"
+    )
+    assert fault(ERRORED, None) == Fault(party=Party.EVALUATION, reason="the evaluation broke")
+
+
+@pytest.mark.parametrize("why", [Why.NOT_APPLICABLE, Why.NO_JUDGE])
+def test_a_grade_that_is_left_out_for_good_reason_is_no_fault(why: Why) -> None:
+    left_out = Unscored(name="x", why=why, reason="r")
+    broken = Unscored(name="y", why=Why.ERROR, reason="bad path")
+    found = fault(ERRORED, None, [left_out, broken])
+    assert found is not None
+    assert found.reason == "`y` has no value"
+
+
+def test_a_spoiled_conversation_that_errored_for_nothing_else_is_the_simulators() -> None:
+    assert party(fault(ERRORED, talk(slips=(slip(),)))) is Party.SIMULATOR
+    failed = [Failure(kind="TargetTimedOut", message="m")]
+    assert party(fault(ERRORED, talk(slips=(slip(),)), (), failed)) is Party.AGENT
+
+
+def test_the_first_slip_that_spoils_is_the_one_that_is_named() -> None:
+    harmless, later = slip(spoils=False), Slip(kind=SlipKind.WENT_ON, turn=5, reason="goes on", evidence="Hi")
+    found = fault(FAILED, talk(slips=(harmless, later)), [LOW])
+    assert found is not None
+    assert found.reason == "the simulated user spoiled the conversation in turn 5: goes on"
+
+
+def test_a_whole_grade_is_named_before_its_parts() -> None:
+    part = Score(name="criteria", value=0, pass_mark=1, reason="part", part=Part(id="c", text="t"))
+    whole = Score(name="safety", value=0, pass_mark=1, evidence=("seen", "later"))
+    assert fault(FAILED, talk(), [part, whole]) == Fault(
+        party=Party.AGENT, reason="`safety` is below its mark", evidence="seen"
+    )
+    assert fault(FAILED, talk(), [part]) == Fault(
+        party=Party.AGENT, reason="`criteria` is below its mark", evidence="part"
+    )
+    measured = Score(name="cost", value=0)
+    assert fault(FAILED, talk(), [measured]) == Fault(party=Party.AGENT, reason="the case failed")
+
+
+def test_a_tool_that_broke_shows_what_it_answered() -> None:
+    found = fault(FAILED, talk(call("refund", {"error": "Zeitüberschreitung: timeout", "code": 1})), [LOW])
+    assert found == Fault(
+        party=Party.ENVIRONMENT,
+        reason="the tool 'refund' did not work",
+        evidence='{"error": "Zeitüberschreitung: timeout", "code": 1}',
+    )
+
+
+def test_a_call_without_a_result_broke_nothing() -> None:
+    assert party(fault(FAILED, talk(ToolCall(name="refund")), [LOW])) is Party.AGENT
+
+
+@pytest.mark.parametrize("text", ["x" * 200, "é" * 200])
+def test_evidence_of_exactly_the_limit_is_whole(text: str) -> None:
+    found = fault(ERRORED, None, (), [Failure(kind="JudgeFailed", message=text)])
+    assert found is not None
+    assert found.evidence == text

@@ -62,16 +62,76 @@ def test_a_condition_is_read_against_what_the_agent_said(when: str, said: str, e
         ("the agent calls issue_refund", ("lookup_order",), NO),
         ("the agent called the tool `pay`", ("pay",), YES),
         ("the agent uses search_kb", (), NO),
+        ("once the agent calls issue_refund.", ("issue_refund",), YES),
+        ("the agent calls the function 'issue_refund'", ("issue_refund",), YES),
+        ("the agent does not call issue_refund", (), YES),
+        ("the agent does not call issue_refund", ("issue_refund",), NO),
+        ("the agent never calls issue_refund", (), YES),
+        ("the agent calls issue_refund without asking", ("issue_refund",), YES),
+        ("the customer does not wait, and the agent calls issue_refund", ("issue_refund",), YES),
+        ("the agent calls lookup", ("lookup",), YES),
     ],
 )
 def test_a_condition_may_name_a_tool(when: str, calls: tuple[str, ...], expected: Holds) -> None:
     assert holds(when, reply("Here you are.", *calls)) is expected
 
 
+@pytest.mark.parametrize(
+    ("when", "said", "expected"),
+    [
+        ("the price is at least 600 euros", "It costs 600 euros.", YES),
+        ("the price is at least 600 euros", "It costs 599 euros.", NO),
+        ("the price is at most 600 euros", "It costs 600 euros.", YES),
+        ("the price is at most 600 euros", "It costs 601 euros.", NO),
+        ("the price is above 600 euros", "It costs 600 euros.", NO),
+        ("the price is below 600 euros", "It costs 600 euros.", NO),
+        ("the price is not above 600 euros", "It costs 560 euros.", YES),
+        ("the price is not above 600 euros", "It costs 600 euros.", YES),
+        ("the price is not above 600 euros", "It costs 740 euros.", NO),
+        ("the price is not above 600 euros", "What is your name?", MAYBE),
+        ("the price is no more than 600 euros", "It costs 600 euros.", YES),
+        ("the agent does not help, and the price is above 600 euros", "It costs 740 euros.", YES),
+        ("the fee exceeds 1.000 euros", "The fee is 1.200 euros.", YES),
+        ("the fee exceeds 1.000 euros", "The fee is 1,2 euros.", NO),
+        ("the delay is more than 3 hours", "The delay is 5 hours.", YES),
+        ("the delay is more than 3 hours", "You are number 5 in the queue.", MAYBE),
+        ("the delay is more than 3 hours", "Good morning.", NO),
+        ("der Preis ist über 600 Euro", "Der Preis ist 740 Euro.", YES),
+        ("le prix est plus de 600 euros", "Le prix est de 560 euros.", NO),
+        ("the agent says that the refund covers 50 euros", "The refund covers 50 euros.", YES),
+        ("the agent understands that 2 bags are lost", "I understand that 2 bags are lost.", YES),
+        ("the agent says it takes more than a week", "It takes more than a week.", YES),
+    ],
+)
+def test_a_condition_may_compare_figures(when: str, said: str, expected: Holds) -> None:
+    assert holds(when, reply(said)) is expected
+
+
+@pytest.mark.parametrize("when", ["the agent offers a voucher", "the agent asks for the receipt", "the agent refuses"])
+@pytest.mark.parametrize(
+    "said",
+    ["I can offer you a voucher.", "Do you have the receipt?", "I cannot do that.", "Hello.", "It has been sent.", ""],
+)
+def test_a_denied_condition_holds_where_the_other_does_not(when: str, said: str) -> None:
+    turned = {YES: NO, NO: YES, MAYBE: MAYBE}
+    denied = when.replace("offers", "does not offer").replace("asks", "does not ask")
+    expected = holds(when, reply(said))
+    assert holds(denied, reply(said)) is (expected if denied == when else turned[expected])
+
+
+def test_a_condition_is_read_in_any_case_and_with_any_apostrophe() -> None:
+    said = reply("I can offer you a voucher.")
+    assert holds("THE AGENT OFFERS A VOUCHER", said) is YES
+    assert holds("the agent doesn’t offer a voucher", said) is NO
+    assert holds("   ", said) is YES
+
+
 def test_over_several_replies_the_best_answer_counts() -> None:
     talk = [reply("Hello!"), reply("I can offer you a voucher."), reply("Goodbye.")]
     assert any_holds("the agent offers a voucher", talk) is YES
     assert any_holds("the agent offers a discount", talk[:1]) is NO
+    assert any_holds("the agent offers a voucher", [reply("Vouchers cannot be combined."), reply("Bye.")]) is MAYBE
+    assert any_holds("the agent offers a voucher", []) is NO
 
 
 ORDER = Fact(name="order_number", value="1", asked_by=("purchase",))

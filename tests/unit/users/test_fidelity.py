@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from assay.model.case import Case, Fact, PlanStep, Scenario
 from assay.model.simulation import Ending, SlipKind
@@ -318,3 +320,72 @@ async def test_the_offline_user_makes_no_slip() -> None:
     assert move.ending is Ending.GOAL_REACHED
     assert len(said) == 8
     assert slips(scenario, said, move.ending) == ()
+
+
+PIECES = (
+    "1'234.50", "24/7", "31/2/2024", "½", "9:99", "A-17", "a@b.example", "http://x.example", "May", "32 June",
+    "my name is Ruth", "i am an ai", "*sighs*", "[x]", "thanks", "bye", "no", "yes", "the code", "how many?",
+    "three weeks ago", "$5", "\n", "?", "…", "٣", "ß", "\x00", "my wife", "never more than five words", "hand you over",
+)  # fmt: skip
+TEXTS = st.lists(st.sampled_from(PIECES), max_size=5).map(" ".join)
+
+
+@given(
+    st.lists(TEXTS, max_size=5),
+    TEXTS,
+    TEXTS,
+    st.sampled_from([None, *Ending]),
+    st.lists(st.tuples(TEXTS, TEXTS), max_size=2),
+)
+@settings(max_examples=40, deadline=None)
+def test_whatever_is_said_every_slip_names_a_turn_and_quotes_it(
+    said: list[str], persona: str, goal: str, ending: Ending | None, facts: list[tuple[str, str]]
+) -> None:
+    roles = (Role.USER, Role.ASSISTANT)
+    messages = [Message(role=roles[place % 2], content=text) for place, text in enumerate(said)]
+    known = tuple(Fact(name=name, value=value) for name, value in facts)
+    scenario = Scenario(persona=persona, initial_message=said[0] if said else "m", goal=goal, facts=known)
+    found = slips(scenario, messages, ending)
+    turns = len(said[::2])
+    assert [slip.turn for slip in found] == sorted(slip.turn for slip in found)
+    assert all(1 <= slip.turn <= turns and slip.reason and len(slip.evidence) <= 161 for slip in found)
+    assert all(slip.spoils is (slip.kind is not UNASKED) for slip in found)
+    assert len({(slip.turn, slip.kind) for slip in found if slip.kind is not UNASKED}) == len(
+        [slip for slip in found if slip.kind is not UNASKED]
+    )
+    assert found == slips(scenario, messages, ending)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("You promised support 24/7!", set()),
+        ("It cost me CHF 1'234.50.", {INVENTED}),
+        ("I would give it 10/10.", set()),
+    ],
+)
+def test_idioms_and_swiss_amounts_are_read_as_what_they_are(text: str, expected: set[SlipKind]) -> None:
+    assert kinds("Hello there", "I see.", text) == expected
+
+
+def test_swiss_amounts_are_known_in_any_writing() -> None:
+    fact = (Fact(name="rent", value="CHF 1'234.50"),)
+    for text in ("1234.50", "1'234.50 francs", "1,234.50"):
+        assert kinds("Hello there", "What is your rent?", text, facts=fact) == set(), text
+    assert kinds("Hello there", "What is your rent?", "1'334.50", facts=fact) == {WRONG}
+
+
+@pytest.mark.parametrize(
+    ("persona", "expected"),
+    [("A calm man.", {PERSONA}), ("Rude, calms down later.", set()), ("Polite, but loses patience.", set())],
+)
+def test_a_calm_persona_insults_nobody(persona: str, expected: set[SlipKind]) -> None:
+    assert kinds("Hello there", "I see.", "You are an idiot!", persona=persona) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [("I see you charged me twice.", "Please give it back."), ("Please take care of it.", "It is the blue lamp.")],
+)
+def test_words_that_only_sound_like_a_goodbye_end_nothing(text: str, after: str) -> None:
+    assert kinds("Hello there", "I see.", text, "All right.", after) == set()

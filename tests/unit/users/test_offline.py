@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from random import Random
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from assay.model.case import Case, Fact, PlanStep, Scenario, Script
 from assay.model.simulation import Ending
 from assay.model.transcript import Message, Role, ToolCall
 from assay.users.base import Leave, Say
 from assay.users.offline import OfflineUsers
+from assay.users.offline_words import phrases, told
 from assay.users.stops import Stops
 
 ORDER = Fact(name="order number", value="A-1", asked_by=("purchase",))
@@ -228,3 +232,102 @@ async def test_its_own_words_are_in_the_language_of_the_opening(
 async def test_the_tools_that_hand_off_can_be_named() -> None:
     stops = Stops(handoff_tools=frozenset({"ring"}))
     assert (await play(scenario(), [("One moment.", "ring")], stops=stops))[1:] == [Ending.HANDED_OFF]
+
+
+AGENT_LINES = (
+    "What is your order number?", "Your e-mail, please?", "What is your shoe size?", "I can offer you a voucher.",
+    "I'm afraid I cannot do that.", "One moment, please.", "Could you give me some details?", "Is that correct?",
+    "Would you like to speak to a human?", "Hello there.", "Your refund has been issued.", "", "I see.",
+    "I am transferring you to a human colleague.", "Please tell me more about it.", "Anything else?",
+)  # fmt: skip
+PLAN = (PlanStep(say="No voucher, please.", when="the agent offers a voucher"), PlanStep(say="How long does it take?"))
+
+
+@given(st.lists(st.sampled_from(AGENT_LINES), max_size=9), st.integers(0, 5))
+@settings(max_examples=60)
+async def test_whatever_the_agent_says_nothing_is_said_that_the_scenario_does_not_hold(
+    agent: list[str], seed: int
+) -> None:
+    given_scenario = scenario(goal="Get a refund", facts=(ORDER, MAIL), plan=PLAN, max_turns=6)
+    words = phrases("en")
+    own = {*words.unknown, *words.yes, *words.no_person, *words.what, *words.go_on, *words.press}
+    fixed = {given_scenario.initial_message, *(step.say for step in PLAN)}
+    heard = await play(given_scenario, agent, seed)
+    said = [one for one in heard if isinstance(one, str)]
+    assert all(text in own | fixed or "A-1" in text or "a@b.example" in text for text in said)
+    assert len(said) <= 6
+    assert all(said.count(step.say) <= 1 for step in PLAN)
+    assert sum(isinstance(one, Ending) for one in heard) <= 1
+
+
+@given(st.lists(st.sampled_from(AGENT_LINES), max_size=6), st.integers(0, 99))
+@settings(max_examples=30)
+async def test_the_same_seed_plays_the_same_conversation(agent: list[str], seed: int) -> None:
+    given_scenario = scenario(goal="Get a refund", facts=(ORDER, MAIL), plan=PLAN)
+    assert await play(given_scenario, agent, seed) == await play(given_scenario, agent, seed)
+
+
+async def test_another_attempt_at_the_same_case_may_use_other_words() -> None:
+    case = Case(id="c", input=scenario(goal="Get a refund"))
+    talk = [
+        Message(role=Role.USER, content="My parcel is late, I want my money back."),
+        Message(role=Role.ASSISTANT, content="What is your customer number?"),
+    ]
+    words = [await OfflineUsers(1).open(case, attempt).next(talk) for attempt in (1, 1, 2, 3, 4, 5, 6)]
+    assert words[0] == words[1]
+    assert len(set(words)) > 1
+
+
+@pytest.mark.parametrize(
+    ("facts", "language", "expected"),
+    [
+        ({"order_number": "A-1"}, "de", "order number: A-1."),
+        ({"order": "A-1", "email": "a@b.example"}, "de", "order: A-1. email: a@b.example."),
+        ({"commande": "17"}, "fr", "commande : 17."),
+        ({"odd": "{value} {0} %s"}, "es", "odd: {value} {0} %s."),
+        ({"{name}": "x"}, "es", "{name}: x."),
+    ],
+    ids=["an underscore", "two", "French", "braces in a value", "braces in a name"],
+)
+def test_facts_are_told_word_for_word(facts: dict[str, str], language: str, expected: str) -> None:
+    assert told(facts, phrases(language), Random(0)) == expected
+
+
+@pytest.mark.parametrize("language", ["en", "de", "fr", "es"])
+def test_every_language_has_words_for_everything(language: str) -> None:
+    words = phrases(language)
+    ways = (words.unknown, words.yes, words.no_person, words.what, words.go_on, words.press, words.tell)
+    assert all(way and all(way) for way in ways)
+    assert all("{name}" in way and "{value}" in way for way in words.tell)
+
+
+def test_a_language_without_words_speaks_english() -> None:
+    assert phrases("it") is phrases(None) is phrases("en")
+
+
+async def test_a_fact_told_twice_brings_nothing_the_second_time() -> None:
+    agent = ["What is your order number?", "What is your order number again?", "And your shoe size?"]
+    heard = await play(scenario(goal="Get a refund", facts=(ORDER,)), agent)
+    assert ["A-1" in str(one) for one in heard[1:3]] == [True, True]
+    assert heard[3] is Ending.GAVE_UP
+
+
+async def test_the_reason_for_giving_up_quotes_the_last_reply_cut_short() -> None:
+    user = OfflineUsers().open(Case(id="c", input=scenario(goal="Get a refund")))
+    said: list[Message] = []
+    for reply in ("I cannot do that.", "I cannot do that either: " + "x" * 200):
+        move = await user.next(said)
+        assert isinstance(move, Say)
+        said += [Message(role=Role.USER, content=move.text), Message(role=Role.ASSISTANT, content=reply)]
+    move = await user.next(said)
+    assert isinstance(move, Leave)
+    assert move.ending is Ending.GAVE_UP
+    assert move.reason.startswith("2 replies in a row brought nothing: I cannot do that either: xxx")
+    assert move.reason.endswith("…")
+    assert len(move.reason) < 200
+
+
+async def test_a_step_that_is_due_outlasts_the_turn_limit() -> None:
+    plan = (PlanStep(say="One more thing."),)
+    heard = await play(scenario(goal="Get the money back", max_turns=1, plan=plan), ["Your money has been refunded."])
+    assert heard[1:] == [Ending.TURN_LIMIT]

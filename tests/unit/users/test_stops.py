@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from assay.model.agent import AgentTool
 from assay.model.simulation import Ending
 from assay.model.transcript import Message, Role, ToolCall, ToolResult
 from assay.users.base import Leave
 from assay.users.handoff import handoff_tools, handoff_words, hands_off, is_handoff_tool
-from assay.users.stops import Stops, exchanges
+from assay.users.speech import sentences
+from assay.users.stops import Exchange, Stops, exchanges
 
 
 def user(text: str) -> Message:
@@ -183,3 +186,74 @@ def test_an_exchange_is_one_user_message_and_all_that_follows() -> None:
     first, second = exchanges(messages)
     assert (first.user, first.text, first.calls) == ("Hi", "Found it.", ("find",))
     assert (second.user, second.text) == ("Thanks", "")
+
+
+def test_silence_may_be_broken_by_a_call_between() -> None:
+    stops = Stops(silent_replies=2)
+    messages = [user("Hi"), agent(""), user("Hello?"), agent("", "lookup"), user("And?"), agent("")]
+    assert stops.stop(messages) is None
+
+
+def test_a_rule_that_counts_nothing_is_switched_off() -> None:
+    assert Stops(silent_replies=0).stop(talk(("Hi", ""))) is None
+    assert Stops(same_replies=0).stop(talk(("a", "x"), ("b", "x"), ("c", "x"), ("d", "x"))) is None
+
+
+def test_a_loop_of_the_agent_may_be_cut_off_sooner() -> None:
+    pairs = [("a", "Say it again, please."), ("b", "Say it again, please.")]
+    assert ending(Stops(same_replies=2).stop(talk(*pairs))) is Ending.LOOP
+    assert Stops(same_replies=3).stop(talk(*pairs)) is None
+
+
+def test_a_longer_circle_than_three_is_no_loop_yet() -> None:
+    circle = [(f"question {letter}", f"Answer number {letter}.") for letter in "wxyz"]
+    assert Stops().stop(talk(*circle, *circle)) is None
+
+
+def test_silence_is_not_the_same_said_again() -> None:
+    stops = Stops(silent_replies=9)
+    assert stops.stop(talk(("a", ""), ("b", ""), ("c", ""), ("d", ""))) is None
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ((agent("thinking", "t"),), "thinking"),
+        ((agent("thinking", "t"), agent("Found it.")), "Found it."),
+        ((agent("one"), agent("two")), "one\ntwo"),
+        ((agent("  "), agent("two")), "two"),
+        ((agent("a", "t"), agent("b", "u")), "a\nb"),
+        ((agent(" "),), ""),
+        ((), ""),
+    ],
+    ids=["only thinking", "an answer", "two answers", "a blank one", "thinking twice", "blank", "nothing"],
+)
+def test_what_the_agent_said_is_what_stands_beside_no_call(reply: tuple[Message, ...], expected: str) -> None:
+    assert Exchange.of("Hi", reply).text == expected
+
+
+def test_words_of_a_system_are_nobodys() -> None:
+    note = Message(role=Role.SYSTEM, content="I am transferring you to a human colleague.")
+    assert Stops().stop([user("Hi"), agent("Hello."), note]) is None
+    assert [one.text for one in exchanges([note, user("Hi"), agent("Hello."), note])] == ["Hello."]
+
+
+def test_only_the_last_reply_hands_off() -> None:
+    messages = [user("Hi"), agent("", "live_handoff"), user("Still there?"), agent("Yes, how can I help?")]
+    assert Stops().stop(messages) is None
+
+
+@given(st.lists(st.tuples(st.sampled_from(["a", "b c"]), st.sampled_from(["", "x", "y z", "One moment."])), max_size=7))
+def test_a_conversation_stops_at_the_limit_at_the_latest(pairs: list[tuple[str, str]]) -> None:
+    messages = talk(*pairs)
+    assert Stops().stop(messages) == Stops().over(exchanges(messages))
+    stopped = Stops().stop(messages, max_turns=3)
+    assert (stopped is not None) or len(pairs) < 3
+    assert len(exchanges(messages)) == len(pairs)
+
+
+@given(st.text(max_size=40))
+def test_no_name_and_no_text_breaks_the_rules(text: str) -> None:
+    assert is_handoff_tool(text) in (True, False)
+    assert handoff_words(text) in ("", *sentences(text))
+    assert is_handoff_tool(f"{text}_transfer_to_human")

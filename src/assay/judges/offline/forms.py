@@ -49,7 +49,8 @@ _FORMS = (
     _form("thanks", r"\bthanks?\b (?:the )?(?:user|customer|caller|them)", _THANKS),
     _form("greeting", r"\bgreets?\b|\b(?:begins?|opens?|starts?) with a greeting", _GREETING),
 )
-_DENIED = re.compile(r"\b(?:not|no|never|avoids?|without|n['’]t)\b", re.IGNORECASE)
+_DENIED = re.compile(r"\b(?:not|no|never|cannot|avoids?|without)\b|n['’]t\b", re.IGNORECASE)
+_CLAUSES = re.compile(r"[,;:]|\b(?:and|but)\b", re.IGNORECASE)
 SHORT_STATEMENT = 9
 """A statement of more words than this says more than its form."""
 
@@ -57,7 +58,9 @@ SHORT_STATEMENT = 9
 def form_view(statement: str, text: str) -> Opinion | None:
     """What counting says about the statement; None: it is about something else, or about more than that."""
     if limit := _LIMIT.search(statement):
-        return _length(limit, text)
+        # `never uses more than five words`: a denial in the same clause turns the bound around.
+        clause = _CLAUSES.split(statement[: limit.start()])[-1]
+        return _length(limit, text, denied=bool(_DENIED.search(clause)))
     if len(statement.split()) > SHORT_STATEMENT:
         return None
     form = next((form for form in _FORMS if form.wanted.search(statement)), None)
@@ -68,7 +71,7 @@ def form_view(statement: str, text: str) -> Opinion | None:
     return Opinion(value=float(there != denied), confidence=form.confidence, reason=reason)
 
 
-def _length(limit: re.Match[str], text: str) -> Opinion | None:
+def _length(limit: re.Match[str], text: str, *, denied: bool) -> Opinion | None:
     number = tokens(limit["number"])
     if len(number) != 1 or not number[0].isdigit():
         return None
@@ -84,7 +87,9 @@ def _length(limit: re.Match[str], text: str) -> Opinion | None:
     else:
         met = counted < allowed if bound in ("fewer than", "less than", "under") else counted <= allowed
     return Opinion(
-        value=float(met), confidence=0.9, reason=f"The answer has {counted} {unit}{'' if counted == 1 else 's'}."
+        value=float(met != denied),
+        confidence=0.9,
+        reason=f"The answer has {counted} {unit}{'' if counted == 1 else 's'}.",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import isfinite
 
 _UNITS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
 _UNITS += "seventeen eighteen nineteen"
@@ -31,7 +32,7 @@ def _replaced(words: Sequence[str]) -> Iterator[str]:
             place += 1
             continue
         value, length = _number_at(words, place)
-        if length:
+        if length and isfinite(value):
             yield _figures(value)
             place += length
         else:

@@ -14,7 +14,7 @@ _USING = re.compile(
     r"\b(?:calls?|calling|uses?|using|invokes?|invoking|runs?|running|executes?|triggers?)\b", re.IGNORECASE
 )
 _IDENTIFIER = re.compile(r"`(\w[\w.-]*)`|\b(\w+_\w+)\b|\b(\w+)\(\)|\bthe (\w+) (?:tool|function|api)\b")
-_DENIED = re.compile(r"\b(?:not|never|no|without|avoids?|n['’]t|refrains? from)\b", re.IGNORECASE)
+_DENIED = re.compile(r"\b(?:not|never|no|cannot|without|avoids?|refrains? from)\b|n['’]t\b", re.IGNORECASE)
 _SEARCHING = re.compile(
     r"\b(?:search(?:es)?|looks? up|quer(?:y|ies)|consults?|checks?|retrieves? from)\b[^.]{0,30}"
     r"\b(?:knowledge[ -]?base|kb|help cent(?:re|er)|documents?|database|catalog(?:ue)?|system|tool|index|docs)\b",

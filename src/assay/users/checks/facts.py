@@ -57,6 +57,8 @@ _NOT_COUNTED = word_set(
 )
 COUNTED = 100
 """What is counted is few: `$500 certificate` is no number of certificates."""
+LONG = 4
+"""Letters and digits of a value that do not stand in a text by chance."""
 CLOSE = 2
 """Signs by which a wrong number may differ from the held one and still be meant for it."""
 
@@ -117,15 +119,16 @@ def _same_kind(fact: Fact, odd: Odd) -> bool:
 
 def _differs_little(value: str, said: str) -> bool:
     one, other = stream(value), stream(said)
-    if len(one) != len(other) or len(one) < 4:
+    if len(one) != len(other) or len(one) < LONG:
         return False
     return sorted(one) == sorted(other) or sum(a != b for a, b in zip(one, other, strict=True)) <= CLOSE
 
 
 def is_told(value: str, text: str) -> bool:
-    """Whether a fact's value stands in a text in some form."""
-    key = stream(value)
-    if key and key in stream(text):
+    """Whether a fact's value stands in a text in some form. Of an e-mail address every sign counts."""
+    if address := EMAIL.search(value):
+        return address[0].casefold() in map(str.casefold, EMAIL.findall(text))
+    if _stands_in(value, text):
         return True
     if held := days(value):
         return any(same_day(day, said) for day in held for said in days(text))
@@ -135,6 +138,14 @@ def is_told(value: str, text: str) -> bool:
         return all(is_known(figure, text) for figure in inside)
     words = frozenset(root(word) for word in content(value))
     return bool(words) and share(words, all_roots(text)) == 1.0
+
+
+def _stands_in(value: str, text: str) -> bool:
+    """As it is written; where it is long, with anything between its letters and digits: `no` is not in `I know`."""
+    key = stream(value)
+    if len(key) >= LONG:
+        return key in stream(text)
+    return bool(key) and bool(re.search(rf"(?<!\w){re.escape(plain(value.strip()))}(?!\w)", plain(text)))
 
 
 def _answered_otherwise(talk: Talk, turn: Turn) -> Iterator[Slip]:

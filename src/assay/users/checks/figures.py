@@ -15,6 +15,7 @@ from assay.judges.offline.folding import is_number, tokens
 from assay.users.words import by_line
 
 _RUN = re.compile(r"(?:[^\W\d_]+[-_/])*[^\W_]*\d[^\W_]*(?:[-_./:,'’][^\W_]*[^\W_](?=\W|\Z|_))*(?:[-_][^\W_]+)*")
+_GROUPING = r"[.,'’]"
 EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 URL = re.compile(r"(?:https?://|www\.)\S+")
 # `9.30` is a time or a price and `3-5` a range: without a year only a slash makes a date.
@@ -100,11 +101,11 @@ def values_of(run: str) -> tuple[float, ...]:
     bare = re.sub(r"(?<=\d)(?:st|nd|rd|th|am|pm|h|%|k|kg|km|gb|mb|€|eur)\Z", "", run.casefold().strip("$€£# "))
     if not re.fullmatch(r"[\d.,'’]+", bare) or not any(map(str.isdigit, bare)):
         return ()
-    made = {re.sub(r"[.,'’]", "", bare)}
+    made = {re.sub(_GROUPING, "", bare)}
     if match := re.fullmatch(r"([\d.,'’]*?)[.,](\d{1,2}|\d{3})", bare):
-        made.add(f"{re.sub(r'[.,’]', '', match[1]) or '0'}.{match[2]}")
+        made.add(f"{re.sub(_GROUPING, '', match[1]) or '0'}.{match[2]}")
         if len(match[2]) < 3:
-            made.discard(re.sub(r"[.,'’]", "", bare))
+            made.discard(re.sub(_GROUPING, "", bare))
     return tuple(sorted(float(one) for one in made))
 
 

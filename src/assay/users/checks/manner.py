@@ -70,7 +70,8 @@ _MIXED = either(
     r"at first",
     r"later",
     r"sometimes",
-    r"calms?",
+    r"calms",
+    r"calm(?:ing)? down",
 )
 _INSULT = either(
     r"idiots?", r"idiotic", r"stupid", r"morons?", r"moronic", r"dumb(?:ass)?", r"useless", r"shut up", r"screw you",

@@ -39,6 +39,8 @@ _MONEY_AFTER = re.compile(
 _IDIOM = re.compile(
     r"(?:100\s*%|24/7|50/50|1000 times|100 times|a? ?million times|101\b|\b9 to 5\b|\b10/10\b|\b1st\b)", re.IGNORECASE
 )
+_NO_DATE = re.compile(r"(?<!on )(?<!by )(?<!since )\b(?:24/7|10/10)\b(?![/.-]\d)", re.IGNORECASE)
+"""Said of round the clock and of full marks."""
 _TIME = re.compile(r"(\d{1,2})[:.h](\d{2})")
 HOW_MANY = either(
     r"how (?:many|much|long|old|often|far|big|large|high|tall)", r"number of", r"wie ?viele?",
@@ -113,7 +115,7 @@ def _addresses(sentence: str, known: str) -> Iterator[Odd]:
 def _dates(sentence: str, known: str) -> Iterator[Odd]:
     """A date in figures has two readings: it is odd when neither is known."""
     held = days(known)
-    said = days(sentence)
+    said = days(_NO_DATE.sub(" ", sentence))
     if said and not any(_is_known_day(day, held, known) for day in said):
         yield Odd("date", _as_said(said[0], sentence), sentence)
 

@@ -70,6 +70,23 @@ def test_statements_about_more_than_saying(statement: str) -> None:
         ("Uses a numbered list", "1. one", 0.0),
         ("Does not contain links", "see www.example.org", 0.0),
         ("Does not contain links", "see the help page", 1.0),
+        ("Doesn't contain links", "see the help page", 1.0),
+        ("Doesn’t contain links", "see www.example.org", 0.0),
+        ("Never uses more than five words", "word " * 5, 1.0),
+        ("Never uses more than five words", "word " * 6, 0.0),
+        ("Does not have fewer than 5 words", "word " * 4, 0.0),
+        ("Doesn't have fewer than 5 words", "word " * 5, 1.0),
+        ("Is not rude, and has at most 5 words", "word " * 5, 1.0),
+        ("Is not rude but has at most 5 words", "word " * 6, 0.0),
+        ("Exactly one sentence", "Yes.", 1.0),
+        ("Exactly one sentence", "Yes. No.", 0.0),
+        ("Uses no emojis", "Fine 🙂", 0.0),
+        ("Can't use emojis", "Fine", 1.0),
+        ("Greets the user", "Good morning! How are you?", 1.0),
+        ("Doesn't apologise", "I am sorry.", 0.0),
+        ("Thanks the customer", "Thank you for waiting.", 1.0),
+        ("Asks a clarifying question", "Which order do you mean?", 1.0),
+        ("Cannot ask questions", "It is late.", 1.0),
     ],
 )
 def test_what_can_be_counted(statement: str, text: str, value: float) -> None:
@@ -105,6 +122,11 @@ CALLS = (ToolCall(name="get_weather"), ToolCall(name="refund"))
         ("Uses the refund function", 1.0),
         ("Calls get_weather and refund", 1.0),
         ("Avoids calling send_mail", 1.0),
+        ("Doesn't call send_mail", 1.0),
+        ("The agent doesn’t call get_weather", 0.0),
+        ("The agent didn't invoke `refund`", 0.0),
+        ("Cannot call send_mail", 1.0),
+        ("Won't use the refund tool", 0.0),
     ],
 )
 def test_named_tools(statement: str, value: float) -> None:
@@ -136,3 +158,42 @@ def test_what_the_list_of_calls_does_not_show(statement: str) -> None:
 @pytest.mark.parametrize("statement", ["Explains the refund", "Is polite about get_weather", "Says hello"])
 def test_what_is_not_about_calls(statement: str) -> None:
     assert tool_view(statement, CALLS) is None
+
+
+@pytest.mark.parametrize(
+    ("statement", "calls", "value"),
+    [
+        ("Searches the knowledge base", (), 0.0),
+        ("Doesn't search the knowledge base", (), 1.0),
+        ("Searches the knowledge base", (ToolCall(name="search_help"),), 1.0),
+        ("Consults the documents", (ToolCall(name="lookup"), ToolCall(name="refund")), 1.0),
+    ],
+)
+def test_searches_are_seen_in_the_names_of_tools(statement: str, calls: tuple[ToolCall, ...], value: float) -> None:
+    view = tool_view(statement, calls)
+    assert isinstance(view, Opinion)
+    assert view.value == value
+
+
+@pytest.mark.parametrize(
+    ("statement", "calls"),
+    [
+        ("Searches the knowledge base", CALLS[1:]),
+        ("Doesn't search the knowledge base", (ToolCall(name="search_help"),)),
+        ("Searches the knowledge base before it answers", (ToolCall(name="search_help"),)),
+        ("Calls get_weather and send_mail", CALLS),
+        ("Calls get_weather only once", CALLS),
+    ],
+    ids=["another tool", "it may have searched elsewhere", "when", "half of them", "how often"],
+)
+def test_what_names_alone_do_not_show(statement: str, calls: tuple[ToolCall, ...]) -> None:
+    assert isinstance(tool_view(statement, calls), CannotTell)
+
+
+@pytest.mark.parametrize("denial", ["does not call", "doesn't call", "doesn’t call", "never calls", "cannot call"])
+@pytest.mark.parametrize("name", ["get_weather", "send_mail"])
+def test_a_denied_call_is_the_opposite_of_the_call(denial: str, name: str) -> None:
+    plain, denied = tool_view(f"The agent calls {name}", CALLS), tool_view(f"The agent {denial} {name}", CALLS)
+    assert isinstance(plain, Opinion)
+    assert isinstance(denied, Opinion)
+    assert plain.value + denied.value == 1.0

@@ -1,0 +1,210 @@
+"""What a user tells against what it holds: told, told otherwise, made up, given away; and what an agent asks for."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.model.case import Fact, Scenario
+from assay.model.simulation import Slip, SlipKind
+from assay.model.transcript import Message, Role
+from assay.users.asked import asks_beyond, facts_asked, is_asked, is_touched, is_yes_or_no, phrasings, wants_details
+from assay.users.checks.facts import fact_slips, is_told
+from assay.users.checks.talk import Talk
+
+WRONG, INVENTED, UNASKED = SlipKind.WRONG_FACT, SlipKind.INVENTED_FACT, SlipKind.UNASKED_FACT
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "expected"),
+    [
+        ("77120", "It's 77 120.", True),
+        ("77120", "It's 77-120.", True),
+        ("77120", "It's 77121.", False),
+        ("A-17", "a17", True),
+        ("A-17", "A-171", False),
+        ("4 June 1987", "06/04/1987", True),
+        ("4 June 1987", "on June 4th", True),
+        ("4 June 1987", "4 July 1987", False),
+        ("a.b@example.com", "It's A.B@example.com.", True),
+        ("a.b@example.com", "ab@example.com", False),
+        ("b@example.com", "ab@example.com", False),
+        ("a.b@example.com (private)", "a.b@example.com", True),
+        ("two adults", "2 adults", True),
+        ("two adults", "3 adults", False),
+        ("blue window seat", "The seat at the window, blue", True),
+        ("1,150 euros", "1150", True),
+        ("3", "three of them", True),
+        ("3", "33", False),
+        ("no", "No, thanks.", True),
+        ("no", "I know", False),
+        ("yes", "Yes!", True),
+        ("yes", "yesterday", False),
+        ("XL", "in xl, please", True),
+        ("XL", "in xxl, please", False),
+        ("München", "in Munchen", True),
+        ("", "anything", False),
+        ("…", "…", False),
+    ],
+)
+def test_a_value_is_told_in_many_forms_and_never_by_chance(value: str, text: str, expected: bool) -> None:
+    assert is_told(value, text) is expected
+
+
+@given(st.from_regex(r"\A[A-Z]{1,3}-[0-9]{3,6}\Z"))
+def test_a_code_is_told_however_it_is_set_apart(code: str) -> None:
+    for said in (code, code.lower(), code.replace("-", ""), code.replace("-", " "), f"it's {code}!"):
+        assert is_told(code, said), said
+
+
+def found(asked: str, text: str, *facts: Fact, opening: str = "Hello there") -> list[Slip]:
+    said = ((Role.USER, opening), (Role.ASSISTANT, asked), (Role.USER, text))
+    scenario = Scenario(persona="a customer", initial_message=opening, facts=facts)
+    return [*fact_slips(Talk(scenario, [Message(role=role, content=content) for role, content in said], None))]
+
+
+def reasons(asked: str, text: str, *facts: Fact) -> list[tuple[SlipKind, str]]:
+    return [(slip.kind, slip.reason) for slip in found(asked, text, *facts)]
+
+
+def a_fact(name: str, value: str, *asked_by: str) -> Fact:
+    return Fact(name=name, value=value, asked_by=asked_by)
+
+
+@pytest.mark.parametrize(
+    ("fact", "asked", "text", "reason"),
+    [
+        (a_fact("order number", "77120"), "Your order number?", "77121",
+         "tells '77121' for `order number`; the user holds '77120'"),
+        (a_fact("email", "a.b@example.com"), "Your e-mail?", "ab@example.com",
+         "tells 'ab@example.com' for `email`; the user holds 'a.b@example.com'"),
+        (a_fact("arrival date", "3 May"), "When do you arrive?", "On 9 May.",
+         "tells 'On 9 May' for `arrival date`; the user holds '3 May'"),
+        (a_fact("name", "Ruth Fielding"), "What is your name?", "I'm Anna Berger",
+         "tells 'Anna Berger' for `name`; the user holds 'Ruth Fielding'"),
+        (a_fact("seat", "window"), "Which seat would you like?", "The aisle, please.",
+         "tells 'aisle' for `seat`; the user holds 'window'"),
+        (a_fact("pets", "no"), "Do you have pets?", "Yes, you know, a dog",
+         "tells 'Yes' for `pets`; the user holds 'no'"),
+        (a_fact("insured", "yes"), "Are you insured?", "No, I'm not.",
+         "tells 'No' for `insured`; the user holds 'yes'"),
+        (a_fact("bags", "two bags"), "How many bags do you have?", "I have three bags.",
+         "tells '3 bags' for `bags`; the user holds 'two bags'"),
+    ],
+    ids=["a number", "an address", "a date", "a name", "another option", "yes for no", "no for yes", "a count"],
+)  # fmt: skip
+def test_a_wrong_fact_says_what_was_told_and_what_is_held(fact: Fact, asked: str, text: str, reason: str) -> None:
+    assert (WRONG, reason) in reasons(asked, text, fact)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("It's AB-12.", "states the code 'AB-12', which neither the scenario nor the agent gave"),
+        ("I paid $45.", "states the amount '45', which neither the scenario nor the agent gave"),
+        ("Write to x@y.example",
+         "states the e-mail address 'x@y.example', which neither the scenario nor the agent gave"),
+        ("I'm Ruth.", "states the name 'Ruth', which neither the scenario nor the agent gave"),
+    ],
+)  # fmt: skip
+def test_an_invented_fact_says_its_kind(text: str, reason: str) -> None:
+    assert reasons("I see.", text) == [(INVENTED, reason)]
+
+
+def test_a_turn_has_one_slip_of_a_kind() -> None:
+    slips = found("I see.", "I'm Ruth Fielding, I paid $45 on 3 April, see x@y.example, code AB-12.")
+    assert [slip.kind for slip in slips] == [INVENTED]
+    assert slips[0].turn == 2
+
+
+@pytest.mark.parametrize(
+    ("asked", "is_slip"),
+    [
+        ("What is it about?", True),
+        ("What is your phone number?", False),
+        ("How can I call you?", True),
+        ("Could you give me your details?", False),
+        ("Your mobile, please?", False),
+    ],
+)
+def test_a_fact_is_given_away_unless_something_was_about_it(asked: str, is_slip: bool) -> None:
+    slips = found(asked, "My phone number is 555 0199.", a_fact("phone number", "555 0199"))
+    assert [slip.kind for slip in slips] == ([UNASKED] if is_slip else [])
+    assert not any(slip.spoils for slip in slips)
+
+
+def test_what_the_opening_gave_away_is_free() -> None:
+    fact = a_fact("order number", "77120")
+    assert found("I see.", "As I said: 77120.", fact, opening="My order 77120 is late") == []
+
+
+def test_what_the_plan_has_the_user_know_may_be_said() -> None:
+    assert reasons("I see.", "It was in Hall 14.", a_fact("hall", "Hall 14")) == [
+        (UNASKED, "tells `hall` though nobody asked for it")
+    ]
+
+
+ORDER, CODE, NAME = a_fact("order number", "1", "purchase"), a_fact("game code", "x"), a_fact("name", "Ruth")
+
+
+@pytest.mark.parametrize(
+    ("fact", "text", "asked", "touched"),
+    [
+        (ORDER, "What is your order number?", True, True),
+        (ORDER, "Which purchase is it?", True, True),
+        (ORDER, "I have your order here.", False, True),
+        (ORDER, "Thank you.", False, False),
+        (ORDER, "What is your shoe size?", False, False),
+        (ORDER, "Please tell me the number again.", True, True),
+        (CODE, "Could you send me the code?", True, True),
+        (CODE, "Could you send me the order code?", False, False),
+        (NAME, "Who am I speaking to?", True, True),
+        (NAME, "Anything else?", False, False),
+        (ORDER, "", False, False),
+    ],
+)
+def test_what_is_asked_for_is_touched_on_and_not_the_other_way_round(
+    fact: Fact, text: str, asked: bool, touched: bool
+) -> None:
+    assert is_asked(fact, text) is asked
+    assert is_touched(fact, text) is touched
+
+
+def test_a_fact_is_asked_for_by_the_words_of_its_name_and_by_others() -> None:
+    assert phrasings(ORDER) == (("order", "number"), ("purchase",))
+    assert phrasings(a_fact("the", "x")) == (("the",),)
+    assert phrasings(a_fact("", "x", "", "size")) == (("size",),)
+
+
+def test_facts_are_told_in_the_order_of_the_scenario() -> None:
+    facts = (ORDER, NAME)
+    assert facts_asked(facts, "Your name and your order number, please?") == (ORDER, NAME)
+    assert facts_asked((), "Your name?") == ()
+
+
+def test_what_nobody_can_answer_is_beyond() -> None:
+    text = "What is your name? What is your shoe size? Anything else?"
+    assert asks_beyond((NAME,), text) == ("what is your shoe size?",)
+    assert asks_beyond((), "Hello.") == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "details", "yes_or_no"),
+    [
+        ("Could you verify your identity?", True, True),
+        ("I need some more information.", True, False),
+        ("Bitte nennen Sie mir Ihre Daten.", True, False),
+        ("Here are the details.", False, False),
+        ("Is it red or blue?", False, False),
+        ("Do you agree (yes/no)?", False, True),
+        ('"Is that right?"', False, True),
+        ("Is it? Which one?", False, False),
+        ("Which one? Is it the red one?", False, True),
+        ("Really?", False, False),
+        ("", False, False),
+    ],
+)
+def test_requests_for_nothing_in_particular_and_for_a_yes(text: str, details: bool, yes_or_no: bool) -> None:
+    assert wants_details(text) is details
+    assert is_yes_or_no(text) is yes_or_no
