@@ -99,6 +99,7 @@ class World:
                 assert self.ask("PUT", f"{kind}/{key}", body()).status == 200
             return key
         known = {"/runs": self._run, "/others": self._run, "/results": self._result, "/bots": self._bot}
+        known["/labels"] = self._label
         return {**known, "/test-cases": self._case}[kind]()
 
     def _run(self) -> str:
@@ -107,6 +108,10 @@ class World:
 
     def _result(self) -> str:
         return str(self.ask("GET", f"/runs/{self.one('/runs')}/results").body[0]["result_id"])
+
+    def _label(self) -> str:
+        """Of the run that stays; taken back, it is given again."""
+        return str(self.ask.made(f"/runs/{self.one('/runs')}/labels", LABEL)["label_id"])
 
     def _bot(self) -> str:
         assert self.ask("PUT", f"/bots/{AGENT}/context", a_bot()).status == 200
@@ -119,14 +124,15 @@ class World:
     def path_parameters(self, method: str, path: str) -> dict[str, Any]:
         """Those of an operation, so that it finds something."""
         kind = "/" + path.removeprefix(f"{PREFIX}/").partition("/")[0]
-        find = self.new if method == "DELETE" else self.one
+        find = self.new if method == "DELETE" and "{label_id}" not in path else self.one
         found: dict[str, Callable[[], Any]] = {
             "{id}": lambda: find(kind),
             "{run_id}": lambda: find(kind),
             "{result_id}": lambda: self.one("/results"),
+            "{label_id}": lambda: self.new("/labels"),
             "{version}": lambda: 1,
             "{a}": lambda: 1,
-            "{b}": lambda: 1 if kind == "/datasets" else 2,
+            "{b}": lambda: 1 if kind in ("/datasets", "/bots") else 2,
             "{first}": lambda: self.one("/runs"),
             "{second}": lambda: self.one("/others"),
         }
@@ -165,9 +171,13 @@ class World:
             "POST /runs/{run_id}/regrade": [{"rubric_id": ""}],
             "POST /evaluations": [{"bot_id": "", "test_set_id": "", "rubric_id": ""}],
             "POST /evaluate-transcript": [FINISHED],
+            "POST /runs/{run_id}/labels": [LABEL],
             "PUT /bots/{id}/context": [a_bot()],
             "POST /datasets/{id}/test-cases": [{"case": a_case()}],
         }
+
+
+LABEL: Json = {"result_id": "i1", "grader": "criteria", "criterion_id": "The answer says hello 1", "opinion": "pass"}
 
 
 def in_json(body: Json) -> Json:

@@ -79,7 +79,9 @@ async def serving(
     async with await work.store() as store:
         host = Host(work, store)
         app = service(host, access or Access())
-        server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, lifespan="off", server_header=False))
+        # Kept open longer than whoever asks keeps it: a request must not go into a connection that is being closed.
+        around = {"log_config": None, "lifespan": "off", "server_header": False, "timeout_keep_alive": 300}
+        server = uvicorn.Server(uvicorn.Config(app, port=0, **around))  # type: ignore[arg-type]
         stop = asyncio.Event()
         tasks = [asyncio.create_task(server.serve()), asyncio.create_task(Worker(host, pace).run(stop))]
         try:

@@ -34,7 +34,7 @@ def scope_of(method: str, path: str) -> str:
     if method == "GET":
         return "read"
     running = kind.startswith(("/evaluations", "/evaluate-transcript")) or (
-        kind.startswith("/runs") and method == "POST"
+        kind.startswith("/runs") and method == "POST" and not kind.endswith("/labels")
     )
     return "run" if running else "write"
 
@@ -127,11 +127,11 @@ def leaks(home: Homes, reply: Reply) -> None:
         assert set(reply.body) <= {"error", "detail", "problems"}
         return
     told = json.dumps(reply.body)
-    for kind in ("/rubrics", "/test-sets", "/datasets", "/runs", "/results", "/keys"):
+    for kind in ("/rubrics", "/test-sets", "/datasets", "/runs", "/results", "/labels", "/keys"):
         assert home.world.one(kind) not in told, kind
 
 
-@pytest.mark.parametrize("kind", [*MADE, "/runs", "/results", "/audit"])
+@pytest.mark.parametrize("kind", [*MADE, "/runs", "/results", "/labels", "/audit"])
 def test_lists_hold_ones_own_alone(home: Homes, kind: str) -> None:
     home.world.one("/rubrics" if kind == "/audit" else kind)
     assert home.owner("GET", kind).body

@@ -173,6 +173,7 @@ def test_zero_is_not_absent(ask: Asker) -> None:
     run = ask.finished(ask.made("/evaluations", {"bot_id": AGENT, "test_set_id": key}, 202)["run_id"])
     assert [run[name] for name in ("total", "completed", "passed", "failed", "errored")] == [1, 1, 0, 0, 1]
     assert run["pass_rate"] is None
+    assert (run["criteria_passed"], run["criteria_total"]) == (0, 0), "none could be judged; null: there are none"
     result = ask("GET", f"/runs/{run['run_id']}/results").body[0]
     assert (result["passed"], result["criteria_passed"]) == (None, None)
     assert "the bot broke" in result["error"]
@@ -216,7 +217,9 @@ def test_put_makes_the_next_version_and_all_are_kept(ask: Asker, path: str, body
     assert [each["version"] for each in listed] == [2, 1]
     assert listed[0]["note"] == "the name"
     old = ask("GET", f"{path}/{key}/versions/1").body
-    assert {**old, "latest_version": 1, "name": first["name"]} == first
+    told = [(each["version"], each["author"], each["note"]) for each in old["changelog"]]
+    assert told == [(2, "tester", "the name"), (1, "tester", "")]
+    assert {**old, "latest_version": 1, "name": first["name"], "changelog": first["changelog"]} == first
     assert ask("GET", f"{path}/{key}/versions/3").status == 404
     restored = ask("POST", f"{path}/{key}/versions/1/restore")
     assert (restored.status, restored.body["version"], restored.body["note"]) == (201, 3, "version 1 restored")
@@ -246,6 +249,8 @@ GET POST /datasets; GET PUT DELETE /datasets/{}; GET POST /datasets/{}/test-case
 GET PUT /bots/{}/context; GET POST /evaluator-configs; GET PUT DELETE /evaluator-configs/{}; GET /evaluators/types
 POST /runs/{}/cancel; POST /runs/{}/pause; POST /runs/{}/resume; POST /runs/{}/retry; POST /runs/{}/regrade
 GET /rubrics/{}/versions/{}/diff/{}; GET /runs/{}/events; GET /results; GET /compare/{}/{}
+GET POST /runs/{}/labels; DELETE /runs/{}/labels/{}; GET /runs/{}/agreement; GET /labels
+GET /org-evaluations; GET /export; POST /import; GET /runs/{}/results.ndjson; GET /runs/{}/labels.ndjson
 """
 
 

@@ -3,47 +3,20 @@ was resumed or taken over."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
-from aiohttp import web
 from msgspec.structs import replace
 
+from api.operations import a_test_set, entry
 from api.served import Caller, serving
 from assay.services.runs import ground
+from listening import a_chat_bot
 
 WHY = "this host leads to an address that the service may not call"
 
 
-@asynccontextmanager
-async def a_bot() -> AsyncIterator[tuple[int, list[str]]]:
-    came: list[str] = []
-
-    async def chat(request: web.Request) -> web.Response:
-        came.append(request.host)
-        return web.json_response({"answer": "hello there"})
-
-    app = web.Application()
-    app.router.add_post("/chat", chat)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    try:
-        yield runner.addresses[0][1], came
-    finally:
-        await runner.cleanup()
-
-
 async def a_run(ask: Caller, target: str) -> str:
-    entry = {
-        "item_id": "i1",
-        "type": "single_turn",
-        "name": "Greeting",
-        "inputs": {"message": "hello"},
-        "expected": {"success_criteria": ["The answer says hello"]},
-    }
-    made = await ask("POST", "/test-sets", {"name": "Greetings", "items": [entry]})
+    made = await ask("POST", "/test-sets", a_test_set(entry(1), agent_id=None))
     asked = await ask("POST", "/runs", {"test_set_id": made.body["test_set_id"], "target": target})
     assert asked.status == 202, asked.body
     run_id: str = asked.body["run_id"]
@@ -51,7 +24,7 @@ async def a_run(ask: Caller, target: str) -> str:
 
 
 async def test_a_listed_address_is_called(tmp_path: Path) -> None:
-    async with a_bot() as (port, came), serving(tmp_path, hosts=(f"127.0.0.1:{port}", "localhost")) as ask:
+    async with a_chat_bot() as (port, came), serving(tmp_path, hosts=(f"127.0.0.1:{port}", "localhost")) as ask:
         run = await ask.finished(await a_run(ask, f"http://127.0.0.1:{port}/chat"))
         assert (run["state"], run["errored"]) == ("completed", 0)
         # A name that leads to an address that is listed as itself.
@@ -61,7 +34,7 @@ async def test_a_listed_address_is_called(tmp_path: Path) -> None:
 
 
 async def test_a_listed_name_that_leads_home_is_not_called(tmp_path: Path) -> None:
-    async with a_bot() as (port, came), serving(tmp_path, hosts=("localhost", "10.0.0.0/8")) as ask:
+    async with a_chat_bot() as (port, came), serving(tmp_path, hosts=("localhost", "10.0.0.0/8")) as ask:
         run_id = await a_run(ask, f"http://localhost:{port}/chat")
         run = await ask.finished(run_id)
         assert (run["status"], came) == ("failed", [])
@@ -86,7 +59,7 @@ async def test_a_host_that_is_not_listed_cannot_even_be_asked_for(tmp_path: Path
 
 
 async def test_only_what_a_request_named_is_guarded(tmp_path: Path) -> None:
-    async with a_bot() as (port, came), serving(tmp_path) as ask:
+    async with a_chat_bot() as (port, came), serving(tmp_path) as ask:
         block = {"own": {"kind": "http", "url": f"http://localhost:{port}/chat"}}
         work = ask.host.work
         work.settings = replace(work.settings, targets={**work.settings.targets, **block})

@@ -94,6 +94,42 @@ def test_results_that_failed_a_rule_are_found_page_by_page(ask: Asker) -> None:
             assert [each["test_case_id"] for page in pages for each in page] == expected, (limit, query)
 
 
+def test_every_agent_stands_by_its_newest_run_that_is_complete(ask: Asker) -> None:
+    hard = {**entry(1), "expected": {"success_criteria": ["The answer names seven purple elephants"]}}
+    easy, broken = ask.made("/test-sets", a_test_set(entry(1))), ask.made("/test-sets", a_test_set(hard, entry(2)))
+    for agent, sets in (("a1", (broken, easy)), ("a2", (easy, broken)), ("a3", (easy,))):
+        for each in sets:
+            run = ask.made("/runs", {"test_set_id": each["test_set_id"], "agent_id": agent}, 202)
+            ask.finished(run["run_id"])
+    assert ask("PUT", "/bots/a1/context", {"bot_name": "Moss"}).status == 200
+    found = [each for page in ask.pages("/org-evaluations", 2) for each in page]
+    assert [(each["agent_id"], each["agent_name"], each["runs"]) for each in found] == [
+        ("a1", "Moss", 2),
+        ("a2", None, 2),
+        ("a3", None, 1),
+    ]
+    assert [each["run"]["test_set_id"] for each in found] == [each["test_set_id"] for each in (easy, broken, easy)]
+    assert [each["rubric_score"] for each in found] == [None] * 3
+    for each in found:
+        told = each["run"]["criteria"]
+        judged = told["passed"] + told["failed"]
+        assert each["criteria_score"] == (told["passed"] / judged if judged else None)
+        assert each["run"] == ask("GET", f"/runs/{each['run']['run_id']}").body
+
+
+def test_an_agent_without_a_complete_run_stands_nowhere(service: Service) -> None:
+    owner, other = service.asker(), service.asker()
+    key = owner.made("/test-sets", a_test_set(entry(1)))["test_set_id"]
+    run = owner.made("/runs", {"test_set_id": key, "agent_id": "a1"}, 202)["run_id"]
+    if owner("POST", f"/runs/{run}/cancel").status == 200:
+        (standing,) = owner("GET", "/org-evaluations").body
+        complete = owner("GET", f"/runs/{run}").body["status"] == "completed"
+        assert (standing["runs"], standing["run"] is None) == (1, not complete)
+    assert other("GET", "/org-evaluations").body == []
+    elsewhere = service.asker(organization_id=owner.organization_id, agent_ids=["a2"])
+    assert elsewhere("GET", "/org-evaluations").body == []
+
+
 def test_results_since_a_time(ask: Asker) -> None:
     key = ask.made("/test-sets", a_test_set(entry(1)))["test_set_id"]
     ask.finished(ask.made("/runs", {"test_set_id": key}, 202)["run_id"])

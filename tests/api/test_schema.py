@@ -20,6 +20,7 @@ from schemathesis.specs.openapi.checks import ignored_auth
 from api.operations import OPERATIONS, World
 from api.shared import Service
 from assay.api.app import PREFIX
+from assay.api.idempotency import HEADER
 
 TRIES = int(os.environ.get("API_TRIES", "50"))
 DRAWN = max(4, TRIES // 10)
@@ -115,10 +116,17 @@ class Trial:
 
     def on_both(self, case: Any, *, real: bool) -> None:
         self.number += 1
+        if case.meta is not None:
+            self._named(case)
         for bench in self._benches:
             if real:
                 self._filled(case, bench.world)
             self.statuses.add(bench.check(case, unasked=self.number <= UNASKED))
+
+    def _named(self, case: Any) -> None:
+        """Sent under the name of another request, it would be refused for that alone."""
+        if case.headers and HEADER in case.headers and case.meta.generation.mode is GenerationMode.POSITIVE:
+            case.headers[HEADER] = f"{self._path} {self.number}"
 
     def _filled(self, case: Any, world: World) -> None:
         self._fresh -= 1

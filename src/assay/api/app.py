@@ -14,8 +14,9 @@ from assay.api.around import BODY_SECONDS, CHUNK_SECONDS, Around, Limits
 from assay.api.counters import PREFIX as PREFIX
 from assay.api.counters import Counters
 from assay.api.idempotency import HEADER
+from assay.api.openapi import Described
 from assay.api.paging import NEXT
-from assay.api.routes import admin, bots, bulk, datasets, documents, evaluations, health, runs, streams
+from assay.api.routes import admin, bots, bulk, datasets, documents, evaluations, health, labels, runs, streams
 from assay.api.routes.documents import Shelf
 from assay.api.wire import datasets as datasets_wire
 from assay.api.wire import rubrics, test_sets
@@ -43,7 +44,7 @@ class Access(Struct, frozen=True, kw_only=True):
 
 
 def create_app(host: Host, access: Access) -> FastAPI:
-    app = FastAPI(
+    app = Described(
         title="Assay",
         version=__version__,
         description="Tells whether an AI agent, bot or model does its job, and how sure it is.",
@@ -95,6 +96,6 @@ def _beside(api: ASGIApp, pages: ASGIApp) -> ASGIApp:
 def routers() -> Iterator[APIRouter]:
     for shelf in SHELVES:
         yield documents.shelf_router(shelf)
-    for module in (streams, runs, evaluations, datasets, bots, bulk, admin, health):
+    for module in (streams, runs, labels, evaluations, datasets, bots, bulk, admin, health):
         yield module.router
     yield health.watched

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from assay.api.app import PREFIX, Access, create_app
+from assay.api.idempotency import HEADER
 from assay.config import Settings
 from assay.kit.builtins import builtin_kit
 from assay.policies.profiles import builtin_profiles
@@ -52,7 +53,7 @@ def _operation(method: str, path: str, said: Json) -> str:
 
 
 def _asked(said: Json) -> str:
-    given = [each for each in said.get("parameters", ()) if each["in"] != "path"]
+    given = [each for each in said.get("parameters", ()) if each["in"] != "path" and each["name"] != HEADER]
     named = [f"`{each['name']}`{'' if not each['required'] else ' (needed)'}" for each in given]
     paged = [f"`{name}`" for name in PAGING]
     if [name for name in named if name in paged] == paged:

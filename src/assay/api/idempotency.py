@@ -27,8 +27,8 @@ Do = Callable[[Request], Coroutine[Any, Any, Response]]
 def key_of(request: Request) -> str:
     """The key that a POST names; "" where it names none."""
     key = request.headers.get(HEADER, "") if request.method == "POST" else ""
-    if len(key) > LONGEST or not key.isprintable():
-        raise Refused(422, "invalid", f"{HEADER}: expected at most {LONGEST} printable characters")
+    if len(key) > LONGEST or not key.isprintable() or not key.isascii():
+        raise Refused(422, "invalid", f"{HEADER}: expected at most {LONGEST} printable ASCII characters")
     return key
 
 

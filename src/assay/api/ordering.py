@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.api.wire.runs import Wanted
+from assay.api.wire.orders import Wanted
 from assay.services.hosting.ordering import Order
 
 

@@ -6,8 +6,10 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Self, Unpack
 
+from assay.client.bulk import AsyncBulk
 from assay.client.connection import Connection, Request, Retries
 from assay.client.documents import AsyncBots, AsyncDatasets, AsyncShelf, place
+from assay.client.labels import AsyncLabels
 from assay.client.pages import Pages, paged, read_answer, read_list
 from assay.client.runs import AsyncResults, AsyncRuns
 from assay.client.wire.admin import Deed, Health, Key, NewKey
@@ -85,6 +87,8 @@ class AsyncClient:
         self.bots = AsyncBots(connection)
         self.runs = AsyncRuns(connection)
         self.results = AsyncResults(connection)
+        self.labels = AsyncLabels(connection)
+        self.bulk = AsyncBulk(connection)
         self.keys = AsyncKeys(connection)
 
     def __repr__(self) -> str:

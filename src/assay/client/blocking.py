@@ -10,8 +10,10 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 from weakref import finalize
 
 from assay.client.asking import RETRIES, SECONDS, URL, AsyncClient, AsyncKeys
+from assay.client.bulk import AsyncBulk
 from assay.client.connection import Retries
 from assay.client.documents import AsyncBots, AsyncDatasets, AsyncShelf, D
+from assay.client.labels import AsyncLabels
 from assay.client.pages import Pages
 from assay.client.runs import LOOK_SECONDS, PATIENCE_SECONDS, AsyncResults, AsyncRuns, Progress
 from assay.client.thread import LoopThread
@@ -82,6 +84,9 @@ class Datasets(Blocking[AsyncDatasets]):
     upload = waited(AsyncDatasets.upload)
     get = waited(AsyncDatasets.get)
     content = waited(AsyncDatasets.content)
+    versions = walked(AsyncDatasets.versions)
+    diff = waited(AsyncDatasets.diff)
+    restore = waited(AsyncDatasets.restore)
     change = waited(AsyncDatasets.change)
     delete = waited(AsyncDatasets.delete)
     cases = walked(AsyncDatasets.cases)
@@ -95,6 +100,9 @@ class Bots(Blocking[AsyncBots]):
 
     get = waited(AsyncBots.get)
     describe = waited(AsyncBots.describe)
+    versions = walked(AsyncBots.versions)
+    diff = waited(AsyncBots.diff)
+    restore = waited(AsyncBots.restore)
 
 
 class Runs(Blocking[AsyncRuns]):
@@ -105,6 +113,7 @@ class Runs(Blocking[AsyncRuns]):
     get = waited(AsyncRuns.get)
     watch = walked(AsyncRuns.watch)
     results = walked(AsyncRuns.results)
+    export = walked(AsyncRuns.export)
     result = waited(AsyncRuns.result)
     cancel = waited(AsyncRuns.cancel)
     pause = waited(AsyncRuns.pause)
@@ -131,9 +140,28 @@ class Runs(Blocking[AsyncRuns]):
 
 
 class Results(Blocking[AsyncResults]):
-    """Results of every run."""
+    """Results of every run, and how every agent stands."""
 
     each = walked(AsyncResults.each)
+    by_agent = walked(AsyncResults.by_agent)
+
+
+class Labels(Blocking[AsyncLabels]):
+    """People's labels."""
+
+    each = walked(AsyncLabels.each)
+    of_run = walked(AsyncLabels.of_run)
+    give = waited(AsyncLabels.give)
+    take_back = waited(AsyncLabels.take_back)
+    agreement = waited(AsyncLabels.agreement)
+    file = waited(AsyncLabels.file)
+
+
+class Bulk(Blocking[AsyncBulk]):
+    """Documents as entries, out and in."""
+
+    export = walked(AsyncBulk.export)
+    load = waited(AsyncBulk.load)
 
 
 class Keys(Blocking[AsyncKeys]):
@@ -169,6 +197,8 @@ class Client(Blocking[AsyncClient]):
         self.bots = Bots(twin.bots, thread)
         self.runs = Runs(twin.runs, thread)
         self.results = Results(twin.results, thread)
+        self.labels = Labels(twin.labels, thread)
+        self.bulk = Bulk(twin.bulk, thread)
         self.keys = Keys(twin.keys, thread)
         # Also when nobody closes it: a notebook's cells have no end.
         self._closing = finalize(self, _close, twin, thread)

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -37,6 +38,11 @@ KEEP_ALIVE_SECONDS = 4.0
 """Shorter than the service keeps an idle connection: a change is never sent into one that is closing."""
 BEING_ANSWERED = 409
 """What a request gets that is sent again while its first sending is still at work."""
+
+
+FAILURES = (ClientError, OSError, ValueError)
+"""What a connection that fails raises, timeouts among it."""
+T = TypeVar("T")
 
 
 class Retries(Struct, frozen=True, kw_only=True):
@@ -100,11 +106,27 @@ class Connection:
     async def ask(self, request: Request) -> Answered:
         """The answer, or the error that it says."""
         headers = self._headers(request)
+        return await self._trying(request, lambda: self._once(request, headers))
+
+    async def lines(self, request: Request) -> AsyncIterator[bytes]:
+        """The lines of an answer, as they come; blank ones are passed by. Once one has come, nothing is tried again."""
+        async with AsyncExitStack() as opened:
+            response = await self._trying(request, lambda: self._begun(request, opened))
+            try:
+                async for line in _whole_lines(response):
+                    yield line
+                return
+            except FAILURES as error:
+                said = f"{self._place(request)} broke off ({type(error).__name__}): what came of it is not all"
+            raise Unavailable(said, kind="unreachable")
+
+    async def _trying(self, request: Request, do: Callable[[], Awaitable[T]]) -> T:
+        """What it comes to; done again where that does no harm and may help."""
         tries = self._retries.tries if request.may_repeat else 1
         attempt, lost = 1, False
         while True:
             try:
-                return await self._once(request, headers)
+                return await do()
             except ServiceError as error:
                 away = isinstance(error, Unavailable)
                 lost = lost or away
@@ -125,26 +147,51 @@ class Connection:
         return headers
 
     async def _once(self, request: Request, headers: Mapping[str, str]) -> Answered:
-        place = f"{request.method} {self.base}{request.path}"
-        body = request.body if request.body is None or isinstance(request.body, bytes) else encoded(request.body)
         try:
-            async with self._opened().request(
-                request.method,
-                self.base + request.path,
-                params=query_of(request.query),
-                data=body,
-                headers=headers,
-                allow_redirects=False,
-            ) as response:
-                return await _read(response, place)
-        except TimeoutError:
-            failed = Unavailable(f"{place}: no answer in {self._seconds:g} s", kind="timeout")
-        except (ClientError, OSError, ValueError) as error:
-            why = str(error) if isinstance(error, _Lost) else type(error).__name__
-            said = f"{place} cannot be reached ({why}): is `assay serve` running there?"
-            failed = Unavailable(said, kind="unreachable")
+            async with self._sent(request, headers) as response:
+                return await _read(response, self._place(request))
+        except FAILURES as error:
+            failed = self._failure(request, error)
         # Raised out here, so that aiohttp's errors, which hold the request's headers, are not in its context.
         raise failed
+
+    async def _begun(self, request: Request, opened: AsyncExitStack) -> ClientResponse:
+        """An answer of which nothing was read yet. It may take as long as it likes, but must not fall silent."""
+        silent = ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=self._seconds)
+        try:
+            sending = self._sent(request, self._headers(request), timeout=silent)
+            response = await opened.enter_async_context(sending)
+            if response.status >= 300:
+                await _read(response, self._place(request))
+            return response
+        except FAILURES as error:
+            failed = self._failure(request, error)
+        raise failed
+
+    def _sent(
+        self, request: Request, headers: Mapping[str, str], **settings: Any
+    ) -> AbstractAsyncContextManager[ClientResponse]:
+        body = request.body if request.body is None or isinstance(request.body, bytes) else encoded(request.body)
+        return self._opened().request(
+            request.method,
+            self.base + request.path,
+            params=query_of(request.query),
+            data=body,
+            headers=headers,
+            allow_redirects=False,
+            **settings,
+        )
+
+    def _place(self, request: Request) -> str:
+        return f"{request.method} {self.base}{request.path}"
+
+    def _failure(self, request: Request, error: Exception) -> Unavailable:
+        place = self._place(request)
+        if isinstance(error, TimeoutError):
+            return Unavailable(f"{place}: no answer in {self._seconds:g} s", kind="timeout")
+        why = str(error) if isinstance(error, _Lost) else type(error).__name__
+        said = f"{place} cannot be reached ({why}): is `assay serve` running there?"
+        return Unavailable(said, kind="unreachable")
 
     def _opened(self) -> ClientSession:
         if self._session is None:
@@ -170,6 +217,20 @@ async def _never_again(request: ClientRequest, send: ClientHandlerType) -> Clien
         return await send(request)
     except ClientConnectionError as error:
         raise _Lost(type(error).__name__) from None
+
+
+async def _whole_lines(response: ClientResponse) -> AsyncIterator[bytes]:
+    """Lines of any length, however they were cut on the way."""
+    begun: list[bytes] = []
+    async for piece in response.content.iter_any():
+        first, *others = piece.split(b"\n")
+        begun.append(first)
+        for other in others:
+            if line := b"".join(begun):
+                yield line
+            begun = [other]
+    if line := b"".join(begun):
+        yield line
 
 
 async def _read(response: ClientResponse, place: str) -> Answered:
@@ -206,6 +267,11 @@ def encoded(body: Any) -> bytes:
         raise ConfigInvalid(f"the body cannot be sent as JSON: {error}") from None
 
 
-def query_of(given: Mapping[str, Any]) -> dict[str, str]:
+def query_of(given: Mapping[str, Any]) -> dict[str, str | list[str]]:
+    """What is None is not said; a name with several values is said several times."""
     said = {name: value for name, value in given.items() if value is not None}
-    return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in said.items()}
+    return {name: [*map(_word, value)] if isinstance(value, tuple) else _word(value) for name, value in said.items()}
+
+
+def _word(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -9,10 +9,10 @@ from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
 from assay.client.connection import Connection, Request
+from assay.client.files import content_of
 from assay.client.pages import Pages, paged, read_answer, read_list
 from assay.client.wire.base import Json, sendable
-from assay.client.wire.documents import Bot, Dataset, DatasetCase, Difference, Document
-from assay.errors import NotFound
+from assay.client.wire.documents import Bot, BotEdition, Dataset, DatasetCase, Difference, Document
 
 D = TypeVar("D", bound=Document)
 Body = Mapping[str, Any]
@@ -94,14 +94,28 @@ class AsyncDatasets:
         dialect: str | None = None,
     ) -> Dataset:
         """A file, by its path or its bytes. Where it has problems, `Invalid` lists them all and nothing is stored."""
-        content = file if isinstance(file, bytes) else await asyncio.to_thread(_content, Path(file))
+        content = await asyncio.to_thread(content_of, file)
         called = name or ("dataset" if isinstance(file, bytes) else Path(file).name)
         query = {"name": called, "agent_id": agent_id, "dialect": dialect}
         return await self._one(Request(method="POST", path="/datasets/upload", query=query, body=content))
 
-    async def get(self, id: str) -> Dataset:
-        """Its newest version, without the content."""
-        return await self._one(Request(method="GET", path=place("datasets", id)))
+    async def get(self, id: str, version: int | None = None) -> Dataset:
+        """Its newest version, or the one that is named, without the content."""
+        path = place("datasets", id) if version is None else place("datasets", id, "versions", version)
+        return await self._one(Request(method="GET", path=path))
+
+    def versions(self, id: str, *, most: int | None = None) -> Pages[Dataset]:
+        """Every version, newest first."""
+        return paged(self._connection, Dataset, place("datasets", id, "versions"), most)
+
+    async def diff(self, id: str, a: int, b: int) -> list[Difference]:
+        """What changed between two versions, case by case."""
+        request = Request(method="GET", path=place("datasets", id, "versions", a, "diff", b))
+        return read_list(Difference, await self._connection.ask(request))
+
+    async def restore(self, id: str, version: int) -> Dataset:
+        """An old version again, as the newest."""
+        return await self._one(Request(method="POST", path=place("datasets", id, "versions", version, "restore")))
 
     async def content(self, id: str, version: int) -> bytes:
         """The file, byte for byte."""
@@ -147,14 +161,22 @@ class AsyncBots:
     async def get(self, id: str) -> Bot:
         return read_answer(Bot, await self._connection.ask(Request(method="GET", path=place("bots", id, "context"))))
 
-    async def describe(self, id: str, body: Body | Bot) -> Bot:
+    async def describe(self, id: str, body: Body | Bot, *, version: int | None = None) -> Bot:
         """Describe an agent, or describe it anew. Runs keep the description that they started with."""
-        request = Request(method="PUT", path=place("bots", id, "context"), body=sendable(body))
+        path = place("bots", id, "context")
+        request = Request(method="PUT", path=path, body=sendable(body), headers=if_match(version))
         return read_answer(Bot, await self._connection.ask(request))
 
+    def versions(self, id: str, *, most: int | None = None) -> Pages[BotEdition]:
+        """Every description that was written here, newest first."""
+        return paged(self._connection, BotEdition, place("bots", id, "context", "versions"), most)
 
-def _content(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise NotFound(f"{path} cannot be read: {error.strerror}") from None
+    async def diff(self, id: str, a: int, b: int) -> list[Difference]:
+        """What changed between two versions."""
+        request = Request(method="GET", path=place("bots", id, "context", "versions", a, "diff", b))
+        return read_list(Difference, await self._connection.ask(request))
+
+    async def restore(self, id: str, version: int) -> BotEdition:
+        """An old version again, as the newest."""
+        path = place("bots", id, "context", "versions", version, "restore")
+        return read_answer(BotEdition, await self._connection.ask(Request(method="POST", path=path)))

@@ -11,8 +11,9 @@ from assay.client.connection import Connection, Request
 from assay.client.documents import place
 from assay.client.errors import Unavailable, WaitedTooLong
 from assay.client.pages import Pages, paged, read_answer
+from assay.client.streams import streamed
 from assay.client.wire.orders import RegradeWanted, ResultsWanted, RunWanted
-from assay.client.wire.runs import Result, Run
+from assay.client.wire.runs import Result, Run, Standing
 
 FIRST_LOOK = 0.1
 LOOK_SECONDS = 1.0
@@ -105,6 +106,11 @@ class AsyncRuns:
         path = place("runs", run_id, "results")
         return paged(self._connection, Result, path, most, verdict=verdict, candidate=candidate)
 
+    def export(self, run_id: str) -> Pages[Result]:
+        """The same, in one answer that is read as it comes: for very many."""
+        request = Request(method="GET", path=place("runs", run_id, "results.ndjson"))
+        return streamed(self._connection, Result, request)
+
     async def result(self, run_id: str, result_id: str) -> Result:
         """By its id, or by its case's where that names only one."""
         request = Request(method="GET", path=place("runs", run_id, "results", result_id))
@@ -139,7 +145,7 @@ class AsyncRuns:
 
 
 class AsyncResults:
-    """Results of every run."""
+    """Results of every run, and how every agent stands."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -147,6 +153,10 @@ class AsyncResults:
     def each(self, *, most: int | None = None, **wanted: Unpack[ResultsWanted]) -> Pages[Result]:
         """Newest run first."""
         return paged(self._connection, Result, "/results", most, **wanted)
+
+    def by_agent(self, *, most: int | None = None) -> Pages[Standing]:
+        """Every agent that was tried, by id, with its newest run that is complete."""
+        return paged(self._connection, Standing, "/org-evaluations", most)
 
 
 def waited_too_long(run: Run, seconds: float) -> WaitedTooLong:

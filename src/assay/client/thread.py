@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
+from concurrent.futures import CancelledError
 from threading import Lock, Thread, current_thread
 from typing import Any, TypeVar
 
@@ -12,6 +13,7 @@ from assay.errors import InputError
 
 T = TypeVar("T")
 STOP_SECONDS = 5.0
+CLOSED = "this client is closed: make another"
 
 
 class LoopThread:
@@ -33,6 +35,8 @@ class LoopThread:
         future = asyncio.run_coroutine_threadsafe(doing, loop)
         try:
             return future.result()
+        except CancelledError:
+            raise InputError(CLOSED) from None
         finally:
             future.cancel()
 
@@ -53,7 +57,7 @@ class LoopThread:
     def _running(self) -> asyncio.AbstractEventLoop:
         with self._lock:
             if self._stopped:
-                raise InputError("this client is closed: make another")
+                raise InputError(CLOSED)
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
                 self._thread = Thread(target=_carry, args=(self._loop,), name="assay-client", daemon=True)
@@ -64,9 +68,18 @@ class LoopThread:
 def _carry(loop: asyncio.AbstractEventLoop) -> None:
     try:
         loop.run_forever()
+        loop.run_until_complete(_let_go())
         loop.run_until_complete(loop.shutdown_asyncgens())
     finally:
         loop.close()
+
+
+async def _let_go() -> None:
+    """Others may still wait for something: nobody else would ever tell them."""
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for each in left:
+        each.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
 
 
 async def _last(doing: Coroutine[Any, Any, object]) -> None:

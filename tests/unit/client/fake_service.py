@@ -8,6 +8,8 @@ from typing import Any
 
 from aiohttp import web
 
+from listening import listening
+
 
 class Fake:
     """A service that answers what it is told, one after the other, and remembers what it was asked."""
@@ -35,14 +37,6 @@ class Fake:
 @asynccontextmanager
 async def faking(*answers: Any) -> AsyncIterator[Fake]:
     fake = Fake(*answers)
-    app = web.Application()
-    app.router.add_route("*", "/{path:.*}", fake.answer)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    fake.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    try:
+    async with listening("*", "/{path:.*}", fake.answer) as port:
+        fake.url = f"http://127.0.0.1:{port}"
         yield fake
-    finally:
-        await runner.cleanup()

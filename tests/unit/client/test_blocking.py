@@ -17,8 +17,10 @@ import assay
 from assay.client import blocking
 from assay.client.asking import AsyncClient, AsyncKeys
 from assay.client.blocking import Blocking, Client
+from assay.client.bulk import AsyncBulk
 from assay.client.documents import AsyncBots, AsyncDatasets, AsyncShelf
 from assay.client.errors import Missing, WaitedTooLong
+from assay.client.labels import AsyncLabels
 from assay.client.runs import AsyncResults, AsyncRuns
 from assay.client.wire.runs import Run
 from assay.errors import InputError
@@ -116,6 +118,8 @@ TWINS: dict[type[Any], type[Any]] = {
     blocking.Bots: AsyncBots,
     blocking.Runs: AsyncRuns,
     blocking.Results: AsyncResults,
+    blocking.Labels: AsyncLabels,
+    blocking.Bulk: AsyncBulk,
     blocking.Keys: AsyncKeys,
     Client: AsyncClient,
 }

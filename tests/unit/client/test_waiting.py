@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import assay
+from assay.api.illustrated_answers import ANSWERED
 from assay.client.asking import AsyncClient
 from assay.client.connection import Retries
 from assay.client.errors import Missing, Unavailable
@@ -22,15 +23,12 @@ from unit.client.fake_service import faking
 
 AWAY = (503, {"error": "unavailable", "detail": "not now"})
 GONE = (404, {"error": "not_found", "detail": "there is no run r"})
-NUMBERS = dict.fromkeys(("completed", "passed", "failed", "concurrency", "errored", "skipped"), 0)
 ONCE = Retries(tries=1)
 
 
 def a_run(state: str, completed: int = 0) -> tuple[int, dict[str, Any]]:
-    fixed = {"run_id": "r", "dataset_id": "d", "component_ids_filter": [], "name": "n", "sentence": "s"}
-    moment = {"created_at": "2026-11-15T09:30:00Z", "status": state, "state": state}
     done = {"total": 2, "completed": completed, "pending": 2 - completed}
-    return 200, {**dict.fromkeys(set(Run.__struct_fields__) - {"more"}), **NUMBERS, **fixed, **moment, **done}
+    return 200, {**ANSWERED["RunShape"], "run_id": "r", "status": state, "state": state, **done}
 
 
 async def waited(*answers: Any, patience: float = 30.0) -> list[tuple[str, int]]:

@@ -9,10 +9,16 @@ import msgspec
 import pytest
 
 from assay.api.app import SHELVES
+from assay.api.illustrated_answers import ANSWERED
 from assay.api.routes.admin import DeedShape, KeyShape, NewKeyShape
+from assay.api.routes.bulk import ImportedShape
 from assay.api.routes.health import HealthShape
-from assay.api.wire import datasets, rubrics, runs, test_sets
+from assay.api.wire import datasets, labels, rubrics, runs, test_sets
+from assay.api.wire import orders as asked
+from assay.api.wire.base import ChangeShape
 from assay.client.wire import admin, documents, orders
+from assay.client.wire import bulk as own_bulk
+from assay.client.wire import labels as own_labels
 from assay.client.wire import runs as own_runs
 from assay.client.wire.base import Shape, read, sendable
 
@@ -22,7 +28,12 @@ PAIRS: list[tuple[type[msgspec.Struct], Any]] = [
     (own_runs.CriterionScore, runs.CriterionScore),
     (own_runs.RuleScore, runs.RuleScore),
     (own_runs.ComponentScore, runs.ComponentScore),
+    (own_runs.Tally, runs.TallyShape),
+    (own_runs.Totals, runs.TotalsShape),
+    (own_runs.Spent, runs.SpentShape),
+    (own_runs.Pin, runs.PinShape),
     (own_runs.Evaluation, runs.EvaluationShape),
+    (own_runs.Standing, runs.StandingShape),
     (documents.Rubric, rubrics.RubricShape),
     (documents.TestSet, test_sets.TestSetShape),
     (documents.QuestionSet, test_sets.QuestionSetShape),
@@ -30,18 +41,27 @@ PAIRS: list[tuple[type[msgspec.Struct], Any]] = [
     (documents.Dataset, datasets.DatasetShape),
     (documents.DatasetCase, datasets.CaseShape),
     (documents.Bot, datasets.BotShape),
+    (documents.BotEdition, datasets.BotEditionShape),
+    (documents.Change, ChangeShape),
     (documents.EvaluatorType, datasets.TypeShape),
     (documents.Difference, test_sets.DifferenceShape),
+    (own_labels.Label, labels.LabelShape),
+    (own_labels.Concord, labels.ConcordShape),
+    (own_labels.Agreement, labels.AgreementShape),
+    (own_labels.Confusion, labels.ConfusionShape),
+    (own_labels.Together, labels.TogetherShape),
+    (own_bulk.Imported, ImportedShape),
     (admin.Key, KeyShape),
     (admin.NewKey, NewKeyShape),
     (admin.Deed, DeedShape),
     (admin.Health, HealthShape),
 ]
 ASKED: list[tuple[Any, Any, set[str]]] = [
-    (orders.RunWanted, runs.RunGiven, set()),
-    (orders.EvaluationWanted, runs.EvaluationGiven, {"bot_id", "test_set_id"}),
-    (orders.RegradeWanted, runs.RegradeGiven, set()),
-    (orders.TranscriptWanted, runs.TranscriptGiven, {"messages"}),
+    (orders.RunWanted, asked.RunGiven, set()),
+    (orders.EvaluationWanted, asked.EvaluationGiven, {"bot_id", "test_set_id"}),
+    (orders.RegradeWanted, asked.RegradeGiven, set()),
+    (orders.TranscriptWanted, asked.TranscriptGiven, {"messages"}),
+    (orders.LabelWanted, labels.LabelGiven, {"result_id", "grader", "opinion"}),
 ]
 
 
@@ -96,11 +116,5 @@ def test_what_is_no_shape_is_refused(given: Any) -> None:
      ("completed", "completed", False), ("cancelled", "failed", False), ("", "running", True)],
 )  # fmt: skip
 def test_a_run_lives_while_somebody_will_work_on_it(state: str, status: str, live: bool) -> None:
-    given = dict.fromkeys(own_runs.Run.__struct_fields__)
-    numbers = dict.fromkeys(
-        ("total", "completed", "passed", "failed", "concurrency", "errored", "skipped", "pending"), 0
-    )
-    fixed = {"run_id": "r", "dataset_id": "d", "component_ids_filter": [], "name": "", "sentence": ""}
-    moment = {"created_at": "2026-11-15T09:30:00Z"}
-    run = read(own_runs.Run, {**given, **numbers, **fixed, **moment, "state": state, "status": status})
+    run = read(own_runs.Run, {**ANSWERED["RunShape"], "state": state, "status": status})
     assert run.is_live is live

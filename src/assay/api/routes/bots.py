@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
 from starlette.responses import Response
@@ -10,25 +11,32 @@ from starlette.responses import Response
 from assay.api.access import Hosted, Reader, Writer
 from assay.api.errors import Answer, Refused
 from assay.api.routes.documents import IfMatch, expected_version, require
+from assay.api.routes.versions import ETAG, Editions, version_routes
 from assay.api.strict import StrictRoute
 from assay.api.wire.base import Key, errors
-from assay.api.wire.datasets import BotGiven, BotShape, TypeShape
+from assay.api.wire.datasets import BotEditionShape, BotGiven, BotShape, TypeShape
 from assay.errors import NotFound
-from assay.model.document import DocumentKind
+from assay.model.document import Document, DocumentKind
+from assay.model.within import Within
+from assay.reports.figures import utc
 from assay.services.hosting import library
-from assay.services.hosting.bots import bot_context
+from assay.services.hosting.bots import bot_context, described_version
+from assay.services.hosting.callers import Caller
+from assay.services.hosting.host import Host
+from assay.services.hosting.library import with_distinct_tools
+from assay.services.hosting.shapes import body_of, whole
 
 router = APIRouter(tags=["bots"], route_class=StrictRoute)
 BotId = Annotated[Key, Path(description="The agent's id", examples=["64f0c2a1e4b0a1b2c3d4e5f6"])]
 
 
-@router.get("/bots/{id}/context", responses={200: {"model": BotShape}, **errors(404)})
+@router.get("/bots/{id}/context", responses={200: {"model": BotShape, "headers": ETAG}, **errors(404)})
 async def context(id: BotId, asking: Reader, host: Hosted) -> Response:
     """What is known of an agent: prompt, tools, knowledge bases, model, harness."""
-    return Answer(await bot_context(host, id, asking.within))
+    return await _answer(host, id, asking.within)
 
 
-@router.put("/bots/{id}/context", responses={200: {"model": BotShape}, **errors(404, 409, 412)})
+@router.put("/bots/{id}/context", responses={200: {"model": BotShape, "headers": ETAG}, **errors(404, 409, 412)})
 async def describe(id: BotId, asking: Writer, host: Hosted, body: BotGiven, if_match: IfMatch = None) -> Response:
     """Describe an agent, or describe it anew. Runs keep the description that they started with."""
     agents = asking.within.agent_ids
@@ -41,7 +49,50 @@ async def describe(id: BotId, asking: Writer, host: Hosted, body: BotGiven, if_m
         await library.change(host, DocumentKind.AGENT, id, change, asking.within, expected)
     except NotFound:
         await library.add(host, DocumentKind.AGENT, change, asking.within, id)
-    return Answer(await bot_context(host, id, asking.within))
+    return await _answer(host, id, asking.within)
+
+
+async def _answer(host: Host, id: str, within: Within) -> Answer:
+    """One that the bot service described has no version here."""
+    found = await bot_context(host, id, within)
+    version = await described_version(host, id, within)
+    return Answer(found, headers={} if version is None else {"ETag": f'"{version}"'})
+
+
+async def _shown(_: Host, found: Sequence[Document]) -> list[dict[str, Any]]:
+    return [_edition(each) for each in found]
+
+
+def _edition(document: Document) -> dict[str, Any]:
+    edition = document.edition
+    return {
+        **with_distinct_tools(whole(document)),
+        "version": edition.version,
+        "updated_at": utc(edition.created_at),
+        "author": edition.author or None,
+        "note": edition.note or None,
+        "latest_version": document.latest,
+    }
+
+
+async def _content(_: Host, document: Document) -> Any:
+    return body_of(document)
+
+
+async def _restored(host: Host, id: str, version: int, asking: Caller) -> Document:
+    change = library.Change(body={}, author=asking.name)
+    return await library.restore(host, DocumentKind.AGENT, id, version, change, asking.within)
+
+
+EDITIONS = Editions(
+    kind=DocumentKind.AGENT,
+    path="/bots/{id}/context",
+    shape=BotEditionShape,
+    shown=_shown,
+    content=_content,
+    restored=_restored,
+)
+version_routes(router, EDITIONS)
 
 
 @router.get("/evaluators/types", responses={200: {"model": list[TypeShape]}, **errors()}, tags=["evaluator-configs"])

@@ -33,14 +33,14 @@ class ImportedShape(Shape):
     problems: list[dict[str, Any]]
 
 
-@router.get("/export", responses=LINES)
+@router.get("/export", response_class=Response, responses=LINES)
 async def export(asking: Reader, host: Hosted, kind: Annotated[list[KindName] | None, Query()] = None) -> Response:
     """Every document that you may see at its newest version, one a line: kind, id and the document itself."""
     kinds = [DocumentKind(each) for each in kind] if kind else list(DocumentKind)
     return StreamingResponse(exported(host, kinds, asking.within), media_type="application/x-ndjson")
 
 
-@router.post("/import", responses={200: {"model": list[ImportedShape]}, **errors()}, openapi_extra=BODY)
+@router.post("/import", responses={200: {"model": list[ImportedShape]}, **errors(409)}, openapi_extra=BODY)
 async def import_lines(request: Request, asking: Writer, host: Hosted) -> Response:
     """Documents from lines such as `GET /export` gives. One that is there already is left as it is; a line that cannot
     be taken says why, and the others are taken."""

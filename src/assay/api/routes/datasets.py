@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from asyncio import to_thread
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request
@@ -12,7 +14,8 @@ from assay.api.access import Hosted, Reader, Writer
 from assay.api.errors import Answer, Refused
 from assay.api.idempotency import new_id
 from assay.api.paging import PAGE_HEADERS, Cursor, Limit, number_in, page, place_in
-from assay.api.routes.documents import ETAG, Id, IfMatch, Version, expected_version, require
+from assay.api.routes.documents import IfMatch, expected_version, require
+from assay.api.routes.versions import ETAG, Editions, Id, Version, version_routes
 from assay.api.strict import StrictRoute
 from assay.api.wire.base import Key, Name, errors
 from assay.api.wire.datasets import CaseGiven, CaseShape, DatasetGiven, DatasetShape, DialectName
@@ -22,12 +25,13 @@ from assay.reports.figures import utc
 from assay.reports.result_wire import input_kind, input_shape
 from assay.services.hosting.callers import Caller
 from assay.services.hosting.host import Host
-from assay.services.hosting.uploads import Upload, cases_of, draft_of, with_case, without_case
+from assay.services.hosting.uploads import Upload, cases_of, draft_of, restore_upload, with_case, without_case
 from assay.store.service.cases import address
 from assay.store.service.documents import Listing, cursor
 
 router = APIRouter(tags=["datasets"], route_class=StrictRoute)
 DATASET = DocumentKind.DATASET
+EVERY_CASE = 10_000_000
 MADE: dict[str, Any] = {"model": DatasetShape, "headers": ETAG}
 FILE: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
 UPLOAD: dict[str, Any] = {
@@ -85,6 +89,7 @@ async def one_dataset(id: Id, asking: Reader, host: Hosted) -> Response:
 
 @router.get(
     "/datasets/{id}/versions/{version}/content",
+    response_class=Response,
     responses={200: {"content": {"application/octet-stream": FILE}}, **errors(404)},
 )
 async def content(id: Id, version: Version, asking: Reader, host: Hosted) -> Response:
@@ -183,11 +188,29 @@ async def _create(request: Request, asking: Caller, host: Host, upload: Upload) 
 
 
 async def _answer(host: Host, document: Document, status: int = 200) -> Answer:
-    counts = await host.store.dataset_cases.count([document])
-    headers = {"ETag": f'"{document.edition.version}"'}
-    return Answer(
-        shape_of(document, counts.get((document.organization_id, document.id), 0)), status_code=status, headers=headers
-    )
+    return await EDITIONS.answer(host, document, status)
+
+
+async def _shown(host: Host, found: Sequence[Document]) -> list[dict[str, Any]]:
+    """Versions of one dataset; how many cases there are is known of the newest."""
+    counts = await host.store.dataset_cases.count(found[:1])
+    return [shape_of(each, counts.get((each.organization_id, each.id), 0)) for each in found]
+
+
+async def _content(host: Host, document: Document) -> Any:
+    """Case by case, under the ids of the file."""
+    cases = await cases_of(host, document, 0, EVERY_CASE)
+    return await to_thread(lambda: {"cases": [{**case_shape(document.id, case), "id": case.id} for case in cases]})
+
+
+async def _restored(host: Host, id: str, version: int, asking: Caller) -> Document:
+    return await restore_upload(host, id, version, asking.name, asking.within)
+
+
+EDITIONS = Editions(
+    kind=DATASET, path="/datasets/{id}", shape=DatasetShape, shown=_shown, content=_content, restored=_restored
+)
+version_routes(router, EDITIONS)
 
 
 def shape_of(document: Document, cases: int) -> dict[str, Any]:

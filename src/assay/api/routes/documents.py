@@ -1,37 +1,35 @@
 """The paths that every versioned document has: list, create, read, change, delete, versions, differences, restoring."""
 
 # No postponed annotations here: what a body looks like is known only when the routes of a kind are made.
+from collections.abc import Sequence
 from typing import Annotated, Any, TypeVar
 
-from fastapi import APIRouter, Header, Path, Query, Request
+from fastapi import APIRouter, Header, Query, Request
 from msgspec import Struct
 from pydantic import BaseModel
 from starlette.responses import Response
 
 from assay.api.access import Hosted, Reader, Writer
-from assay.api.errors import Answer, Refused
+from assay.api.errors import Refused
 from assay.api.idempotency import new_id
-from assay.api.paging import PAGE_HEADERS, Cursor, Limit, number_in, page, place_in
+from assay.api.paging import PAGE_HEADERS, Cursor, Limit, page, place_in
+from assay.api.routes.versions import ETAG, Editions, Id, version_routes
 from assay.api.strict import StrictRoute
 from assay.api.wire.base import Key, Name, errors
-from assay.api.wire.test_sets import DifferenceShape
 from assay.model.document import Document, DocumentKind
 from assay.services.hosting import library
 from assay.services.hosting.callers import Caller
-from assay.services.hosting.differences import differences
+from assay.services.hosting.host import Host
 from assay.services.hosting.shapes import body_of, whole
 from assay.store.service.documents import Listing, cursor
 
 Given = TypeVar("Given", bound=BaseModel)
 
 Responses = dict[int | str, dict[str, Any]]
-ETAG: dict[str, Any] = {"ETag": {"description": "The version, for If-Match", "schema": {"type": "string"}}}
 IfMatch = Annotated[
     str | None,
     Header(alias="If-Match", description='The ETag that was read, such as `"3"`: 412 where it is older than that'),
 ]
-Id = Annotated[Key, Path()]
-Version = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
 
 class Shelf(Struct, frozen=True):
@@ -55,10 +53,6 @@ def shape_of(document: Document) -> dict[str, Any]:
     }
 
 
-def answer(document: Document, status: int = 200) -> Answer:
-    return Answer(shape_of(document), status_code=status, headers={"ETag": f'"{document.edition.version}"'})
-
-
 def expected_version(if_match: str | None) -> int | None:
     """The version in an If-Match; None where none was sent, or any will do."""
     if if_match is None or if_match.strip() == "*":
@@ -76,13 +70,14 @@ def change_of(given: BaseModel, asking: Caller) -> library.Change:
 
 def shelf_router(shelf: Shelf) -> APIRouter:
     router = APIRouter(prefix=shelf.path, tags=[shelf.path.strip("/")], route_class=StrictRoute)
-    _reading(router, shelf)
-    _versions(router, shelf)
-    _writing(router, shelf, shelf.given)
+    editions = editions_of(shelf)
+    _reading(router, shelf, editions)
+    version_routes(router, editions)
+    _writing(router, shelf, shelf.given, editions)
     return router
 
 
-def _reading(router: APIRouter, shelf: Shelf) -> None:
+def _reading(router: APIRouter, shelf: Shelf, editions: Editions) -> None:
     shape: Any = shelf.shape
     listed: Responses = {200: {"model": list[shape], "headers": PAGE_HEADERS}}
 
@@ -104,43 +99,28 @@ def _reading(router: APIRouter, shelf: Shelf) -> None:
         "/{id}", responses={200: {"model": shape, "headers": ETAG}, **errors(404)}, summary="The newest version"
     )
     async def newest(id: Id, asking: Reader, host: Hosted) -> Response:
-        return answer(await host.store.documents.get(shelf.kind, id, within=asking.within))
+        return await editions.answer(host, await host.store.documents.get(shelf.kind, id, within=asking.within))
 
 
 def _further(found: list[Document], limit: int) -> str | None:
     return cursor(found[-1]) if len(found) == limit else None
 
 
-def _versions(router: APIRouter, shelf: Shelf) -> None:
-    shape: Any = shelf.shape
-    listed: Responses = {200: {"model": list[shape], "headers": PAGE_HEADERS}}
+def editions_of(shelf: Shelf) -> Editions:
+    async def shown(_: Host, found: Sequence[Document]) -> list[dict[str, Any]]:
+        return [shape_of(each) for each in found]
 
-    @router.get("/{id}/versions", responses={**listed, **errors(404)}, summary="Every version, newest first")
-    async def versions(
-        request: Request, id: Id, asking: Reader, host: Hosted, limit: Limit = 50, cursor: Cursor = None
-    ) -> Response:
-        last = number_in(cursor)
-        found = await host.store.documents.versions(shelf.kind, id, limit=limit, before=last, within=asking.within)
-        further = str(found[-1].edition.version) if len(found) == limit else None
-        return page(request, [shape_of(each) for each in found], further)
+    async def content(_: Host, document: Document) -> Any:
+        return body_of(document)
 
-    @router.get("/{id}/versions/{version}", responses={200: {"model": shape}, **errors(404)}, summary="One version")
-    async def one(id: Id, version: Version, asking: Reader, host: Hosted) -> Response:
-        found = await host.store.documents.get(shelf.kind, id, version, within=asking.within, deleted=True)
-        return answer(found)
+    async def restored(host: Host, id: str, version: int, asking: Caller) -> Document:
+        change = library.Change(body={}, author=asking.name)
+        return await library.restore(host, shelf.kind, id, version, change, asking.within)
 
-    differing: Responses = {200: {"model": list[DifferenceShape]}, **errors(404)}
-
-    @router.get("/{id}/versions/{a}/diff/{b}", responses=differing, summary="What changed between two versions")
-    async def diff(id: Id, a: Version, b: Version, asking: Reader, host: Hosted) -> Response:
-        old, new = [
-            await host.store.documents.get(shelf.kind, id, version, within=asking.within, deleted=True)
-            for version in (a, b)
-        ]
-        return Answer(list(differences(body_of(old), body_of(new))))
+    return Editions(kind=shelf.kind, path="/{id}", shape=shelf.shape, shown=shown, content=content, restored=restored)
 
 
-def _writing(router: APIRouter, shelf: Shelf, given: type[Given]) -> None:
+def _writing(router: APIRouter, shelf: Shelf, given: type[Given], editions: Editions) -> None:
     shape: Any = shelf.shape
     made = {"model": shape, "headers": ETAG}
 
@@ -152,7 +132,7 @@ def _writing(router: APIRouter, shelf: Shelf, given: type[Given]) -> None:
         body: given,  # type: ignore[valid-type]
     ) -> Response:
         created = await library.add(host, shelf.kind, change_of(body, asking), asking.within, new_id(request))
-        return answer(created, 201)
+        return await editions.answer(host, created, 201)
 
     @router.put("/{id}", responses={200: made, **errors(404, 409, 412)}, summary="Change: makes the next version")
     async def change(
@@ -164,17 +144,8 @@ def _writing(router: APIRouter, shelf: Shelf, given: type[Given]) -> None:
     ) -> Response:
         expected = expected_version(if_match)
         await require(host, shelf.kind, id, asking, expected)
-        return answer(await library.change(host, shelf.kind, id, change_of(body, asking), asking.within, expected))
-
-    @router.post(
-        "/{id}/versions/{version}/restore",
-        status_code=201,
-        responses={201: made, **errors(404, 409)},
-        summary="An old version again, as the newest",
-    )
-    async def restore(id: Id, version: Version, asking: Writer, host: Hosted) -> Response:
-        change = library.Change(body={}, author=asking.name)
-        return answer(await library.restore(host, shelf.kind, id, version, change, asking.within), 201)
+        changed = await library.change(host, shelf.kind, id, change_of(body, asking), asking.within, expected)
+        return await editions.answer(host, changed)
 
     @router.delete("/{id}", status_code=204, responses={204: {}, **errors(404, 409, 412)}, summary="Delete")
     async def delete(id: Id, asking: Writer, host: Hosted, if_match: IfMatch = None) -> Response:

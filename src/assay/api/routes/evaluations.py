@@ -13,7 +13,8 @@ from assay.api.idempotency import new_id
 from assay.api.ordering import order_of
 from assay.api.strict import StrictRoute
 from assay.api.wire.base import errors
-from assay.api.wire.runs import EvaluationGiven, EvaluationShape, ResultShape, TranscriptGiven
+from assay.api.wire.orders import EvaluationGiven, TranscriptGiven
+from assay.api.wire.runs import EvaluationShape, ResultShape
 from assay.model.run import Run
 from assay.reports.run_wire import dataset_id_of
 from assay.services.hosting.conversations import gathered

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi import APIRouter, Request
 from pydantic import Field
 from starlette.responses import PlainTextResponse, Response
@@ -40,7 +42,13 @@ async def ready(host: Hosted) -> Response:
     return Answer({"status": "ready", "version": __version__})
 
 
-@watched.get("/metrics", responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}, **errors()})
+COUNTED: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"text/plain": {"schema": {"type": "string"}}}},
+    **errors(),
+}
+
+
+@watched.get("/metrics", response_class=Response, responses=COUNTED)
 async def counters(request: Request, asking: Operator, host: Hosted) -> Response:
     """Requests, latencies and the queue, for Prometheus."""
     return PlainTextResponse(request.app.state.counters.text(await host.store.queue.lengths()))

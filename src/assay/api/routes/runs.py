@@ -14,7 +14,8 @@ from assay.api.ordering import order_of
 from assay.api.paging import PAGE_HEADERS, Cursor, Limit, number_in, page, place_in
 from assay.api.strict import StrictRoute
 from assay.api.wire.base import Key, errors
-from assay.api.wire.runs import RegradeGiven, ResultShape, RunGiven, RunShape, Status
+from assay.api.wire.orders import RegradeGiven, RunGiven
+from assay.api.wire.runs import ResultShape, RunShape, Status
 from assay.model.job import Wish
 from assay.model.verdict import Verdict
 from assay.reports.wire import evaluation_result

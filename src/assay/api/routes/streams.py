@@ -19,12 +19,13 @@ from assay.api.paging import PAGE_HEADERS, Cursor, Limit, page, place_in
 from assay.api.routes.runs import RunId, gallery_of
 from assay.api.strict import StrictRoute
 from assay.api.wire.base import Json, Key, Name, Shape, errors
-from assay.api.wire.runs import ResultShape
+from assay.api.wire.runs import ResultShape, StandingShape
 from assay.errors import NotFound
 from assay.reports.wire import evaluation_result
 from assay.services.hosting.across import Filter, results_across
 from assay.services.hosting.callers import Caller
 from assay.services.hosting.host import Host
+from assay.services.hosting.standing import Standing, standings
 from assay.services.hosting.viewing import Gallery
 
 router = APIRouter(tags=["runs"], route_class=StrictRoute)
@@ -53,7 +54,7 @@ class ResultFilter(Shape):
     model_config = ConfigDict(extra="ignore")
 
 
-@router.get("/runs/{run_id}/events", responses={**EVENTS, **errors(404)})
+@router.get("/runs/{run_id}/events", response_class=Response, responses={**EVENTS, **errors(404)})
 async def events(request: Request, run_id: RunId, asking: Reader) -> Response:
     """Progress as it happens: an event `progress` with the run whenever it changes, and `end` when it has ended."""
     gallery = gallery_of(request)
@@ -87,7 +88,7 @@ def _event(name: str, content: Json) -> bytes:
     return b"event: " + name.encode() + b"\ndata: " + msgspec.json.encode(content) + b"\n\n"
 
 
-@router.get("/runs/{run_id}/results.ndjson", responses={**LINES, **errors(404)})
+@router.get("/runs/{run_id}/results.ndjson", response_class=Response, responses={**LINES, **errors(404)})
 async def export(run_id: RunId, asking: Reader, host: Hosted) -> Response:
     """Every result of a run, one a line."""
     run = await host.store.run(run_id, asking.within)
@@ -114,6 +115,31 @@ async def across(
     chosen = Filter(**wanted.model_dump())
     found, further = await results_across(host.store, chosen, place_in(cursor), limit, asking.within)
     return page(request, [evaluation_result(run, result) for run, result in found], further)
+
+
+@router.get(
+    "/org-evaluations",
+    responses={200: {"model": list[StandingShape], "headers": PAGE_HEADERS}, **errors()},
+    tags=["results"],
+)
+async def org_evaluations(
+    request: Request, asking: Reader, host: Hosted, limit: Limit = 50, cursor: Cursor = None
+) -> Response:
+    """Every agent that was tried, by id, with its newest run that is complete."""
+    found = await standings(host.store, gallery_of(request), place_in(cursor) or "", limit, asking.within)
+    further = found[-1].agent_id if len(found) == limit else None
+    return page(request, [_standing(each) for each in found], further)
+
+
+def _standing(found: Standing) -> Json:
+    return {
+        "agent_id": found.agent_id,
+        "agent_name": found.name or None,
+        "runs": found.runs,
+        "criteria_score": found.criteria_score,
+        "rubric_score": found.rubric_score,
+        "run": found.run,
+    }
 
 
 @router.get("/compare/{first}/{second}", responses={200: {"model": dict[str, Any]}, **errors(404)}, tags=["compare"])

@@ -34,6 +34,20 @@ class Given(BaseModel):
     model_config = ConfigDict(extra="forbid", protected_namespaces=())
 
 
+class ChangeShape(Shape):
+    """Who wrote a version, when and why."""
+
+    version: int
+    created_at: Moment
+    author: str = Field(examples=["ana"])
+    note: str = Field(examples=["The tone was too strict"])
+
+
+Changelog = Annotated[
+    list[ChangeShape] | None, Field(description="The newest versions, newest first; lists leave it out")
+]
+
+
 class ProblemShape(Shape):
     """One thing that is wrong with what was sent."""
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, StringConstraints
 
-from assay.api.wire.base import SAID, Given, Json, Key, Label, Moment, Name, Shape, Text
+from assay.api.wire.base import SAID, Changelog, Given, Json, Key, Label, Moment, Name, Shape, Text
 
 Content = Annotated[str, StringConstraints(min_length=1, pattern=SAID)]
 DialectName = Annotated[
@@ -41,6 +41,7 @@ class DatasetShape(Shape):
     note: str | None
     latest_version: int
     deleted: bool
+    changelog: Changelog = None
 
 
 class CaseGiven(Given):
@@ -138,6 +139,17 @@ class BotShape(Shape):
     harness_context: HarnessShape | None
 
 
+class BotEditionShape(BotShape):
+    """The description of an agent, in one of its versions."""
+
+    version: int
+    updated_at: Moment
+    author: str | None
+    note: str | None
+    latest_version: int
+    changelog: Changelog = None
+
+
 class EvaluatorShape(Shape):
     """One grader of a list."""
 
@@ -170,6 +182,7 @@ class ConfigShape(Shape):
     note: str | None = None
     latest_version: int
     deleted: bool
+    changelog: Changelog = None
 
 
 class TypeShape(Shape):

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from assay.api.wire.base import Given, Key, Label, Moment, Name, Said, Shape, Text
+from assay.api.wire.base import Changelog, Given, Key, Label, Moment, Name, Said, Shape, Text
 
 
 class EvaluationCriteria(Shape):
@@ -69,3 +69,4 @@ class RubricShape(Shape):
     note: str | None = None
     latest_version: int
     deleted: bool
+    changelog: Changelog = None

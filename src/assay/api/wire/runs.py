@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
-from assay.api.wire.base import Given, Json, Key, Moment, Name, Shape, Text
+from assay.api.wire.base import Json, Moment, Shape
 
 Status = Literal["pending", "running", "completed", "failed"]
-Scope = Literal["prompt", "knowledge_base", "function", "general"]
-Payload = Annotated[dict[Name, Any], Field(description="Variables that every conversation starts with")]
-Repeats = Annotated[int, Field(ge=1, le=100)]
-Many = Annotated[int, Field(ge=1, le=10_000_000)]
-Concurrency = Annotated[int, Field(ge=1, le=1000)]
 
 
 class ComponentScore(Shape):
@@ -22,6 +17,50 @@ class ComponentScore(Shape):
     score: float | None
     total: int
     passed: int
+    failed: int
+    errored: int
+    skipped: int
+
+
+class TallyShape(Shape):
+    """Checks of one kind: `total = passed + failed + errored + skipped`."""
+
+    total: int
+    passed: int
+    failed: int
+    errored: int
+    skipped: int
+
+
+class TotalsShape(TallyShape):
+    """The results of one candidate; `total` counts those that are pending, too."""
+
+    completed: int
+    pending: int
+    pass_rate: float | None
+    pass_rate_interval: list[float] | None
+
+
+class SpentShape(Shape):
+    """What was spent on models; `usd` is null where calls were made and none has a price."""
+
+    usd: float | None
+    tokens: int
+    calls: int
+    cached: int
+    unpriced: int
+
+
+class PinShape(Shape):
+    """The cases, as they were when the run was planned."""
+
+    path: str
+    name: str = Field(description='What they are called now; "… (deleted)" where that is gone')
+    dialect: str
+    cases: int
+    sha256: str
+    id: str | None
+    version: int | None
 
 
 class RunShape(Shape):
@@ -45,11 +84,15 @@ class RunShape(Shape):
     test_set_version: int | None
     component_scope_filter: str | None
     component_ids_filter: list[str]
-    component_scores: dict[str, ComponentScore] | None
-    criteria_passed: int | None
-    criteria_total: int | None
-    rubric_rules_passed: int | None
-    rubric_rules_total: int | None
+    component_scores: dict[str, ComponentScore] | None = Field(description="By component; null: there is no rubric")
+    criteria_passed: int | None = Field(description="Of `criteria_total`; 0 while none is graded, null: there are none")
+    criteria_total: int | None = Field(
+        description="Criteria of all results that could be graded; 0 while, or because, none could; null: no criteria"
+    )
+    rubric_rules_passed: int | None = Field(description="Of `rubric_rules_total`; null: there is no rubric")
+    rubric_rules_total: int | None = Field(
+        description="Rules, over every result that could be graded; 0 while, or because, none could; null: no rubric"
+    )
     bot_llm_provider: str | None
     bot_llm_model: str | None
     created_at: Moment
@@ -61,15 +104,35 @@ class RunShape(Shape):
     pending: int
     pass_rate: float | None
     pass_rate_interval: list[float] | None
+    candidates: dict[str, TotalsShape] = Field(description="By candidate; one without a name where there is only one")
+    graders: list[Json] = Field(description="What each grader gave: counts, mean, scale, pass mark")
+    criteria: TallyShape | None
+    rubric_rules: TallyShape | None
+    target: str
+    criteria_from: str | None
+    simulator: str | None
+    faults: dict[str, int] = Field(description="Simulated conversations that did not pass, by who is answerable")
+    judge: str | None
+    gates: list[Json] = Field(description="What came of each gate")
+    spent: SpentShape | None
+    profile: str | None
+    repeat: int
+    limit: int | None
+    datasets: list[PinShape]
+    assay_version: str | None
+    test_set_name: str | None = Field(description='"… (deleted)" where it is gone')
+    rubric_name: str | None
 
 
 class CriterionScore(Shape):
-    """One criterion of a result; `passed` and `score` are null where it could not be judged."""
+    """One criterion of a result; `passed` and `score` are null where it could not be judged, and `status` says why."""
 
     criterion: str
     passed: bool | None
     score: float | None
     reasoning: str | None
+    status: str = Field(examples=["scored", "error", "not_applicable", "no_judge"])
+    criterion_id: str = Field(description="Names it in labels", examples=["8f14e45fceea"])
 
 
 class RuleScore(Shape):
@@ -81,6 +144,7 @@ class RuleScore(Shape):
     passed: bool | None
     score: float | None
     reasoning: str | None
+    status: str = Field(examples=["scored", "error", "not_applicable", "no_judge"])
 
 
 class InputShape(Shape):
@@ -140,49 +204,24 @@ class ResultShape(Shape):
     repeat: int
     verdict: Literal["passed", "failed", "errored", "skipped"]
     error: str | None
+    reasons: list[str] = Field(description="Why the verdict is what it is")
+    failures: list[Json] = Field(description="What broke: `kind` and `message`")
+    input_kind: str = Field(examples=["single_turn", "scenario", "script"])
+    simulation: Json | None
+    fault: Json | None = Field(description="Who is answerable for a simulated conversation that did not pass")
+    tags: list[str]
+    labels: dict[str, str]
 
 
-class Wanted(Given):
-    """What may be asked of any run."""
+class StandingShape(Shape):
+    """How an agent stands, by its newest run that is complete; `run` is null where none is."""
 
-    rubric_id: Key | None = None
-    rubric_version: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
-    config_id: Key | None = Field(default=None, description="Which graders: an evaluator config")
-    concurrency: Concurrency | None = None
-    eval_model: Name | None = Field(default=None, description="The judge; it must be one that the service offers")
-    target: Name | None = Field(default=None, description="How the agent is reached; one that the service offers")
-    simulator: Name | None = Field(default=None, description="Who plays the users of scenarios")
-    profile: Name | None = None
-    limit: Many | None = None
-    item_ids: list[Key] = Field(default_factory=list, description="Only these cases")
-    repeat: Repeats = 1
-    budget: Name | None = Field(default=None, examples=["2USD", "500ktok", "10m"])
-    initial_payload: Payload = Field(default_factory=dict)
-    component_scope: Scope | None = None
-    component_ids: list[Key] = Field(default_factory=list)
-    gates: list[Name] = Field(default_factory=list, examples=[["pass_rate >= 0.9"]])
-    name: Name | None = None
-    engine: Literal["local", "ray"] | None = Field(default=None, description="Where it runs; as the operator says")
-
-
-class RunGiven(Wanted):
-    """A run over a dataset or a question set (the older scores), or over a test set."""
-
-    dataset_id: Key | None = None
-    question_set_id: Key | None = None
-    test_set_id: Key | None = None
-    agent_id: Key | None = None
-
-
-class EvaluationGiven(Wanted):
-    """A run over a test set. `mode: transcript` grades finished conversations instead of calling the bot."""
-
-    bot_id: Key
-    test_set_id: Key
-    test_set_version: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
-    keep: bool = Field(default=True, description="Keep the cases as a dataset of their own")
-    mode: Literal["transcript"] | None = None
-    conversation_ids: list[Key] = Field(default_factory=list, description="Results whose conversations are graded")
+    agent_id: str
+    agent_name: str | None = Field(description="Null: nobody has described it")
+    runs: int = Field(description="How many there are of it, in whatever state")
+    criteria_score: float | None = Field(description="The share of criteria that hold, of those that could be judged")
+    rubric_score: float | None = Field(description="The same of rules; null: no rubric, or nothing could be judged")
+    run: RunShape | None
 
 
 class EvaluationShape(Shape):
@@ -198,34 +237,3 @@ class EvaluationShape(Shape):
     component_scope_filter: str | None
     component_ids_filter: list[str]
     warnings: list[str]
-
-
-class RegradeGiven(Given):
-    """The answers of a run, graded again: by the same rubric or another, by the same judge or another."""
-
-    rubric_id: Key | None = None
-    rubric_version: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
-    eval_model: Name | None = None
-    profile: Name | None = None
-    name: Name | None = None
-
-
-class TranscriptMessage(Shape):
-    """One thing that was said."""
-
-    role: Literal["user", "assistant", "system"]
-    content: Text
-
-
-class TranscriptGiven(Given):
-    """A finished conversation, and what to hold it against: criteria, those of a test set, a rubric."""
-
-    messages: Annotated[list[TranscriptMessage], Field(min_length=1)]
-    tool_calls: list[Json] = Field(default_factory=list)
-    success_criteria: list[Text] = Field(default_factory=list)
-    test_set_id: Key | None = None
-    rubric_id: Key | None = None
-    bot_id: Key | None = None
-    eval_model: Name | None = None
-    component_scope: Scope | None = None
-    component_ids: list[Key] = Field(default_factory=list)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from assay.api.wire.base import DISTINCT, SAID, Given, Key, Label, Moment, Name, Said, Shape, Text
+from assay.api.wire.base import DISTINCT, SAID, Changelog, Given, Key, Label, Moment, Name, Said, Shape, Text
 
 
 class Inputs(Shape):
@@ -88,6 +88,7 @@ class TestSetShape(Shape):
     note: str | None = None
     latest_version: int
     deleted: bool
+    changelog: Changelog = None
 
 
 class QuestionShape(Shape):
@@ -142,6 +143,7 @@ class QuestionSetShape(Shape):
     note: str | None = None
     latest_version: int
     deleted: bool
+    changelog: Changelog = None
 
 
 class DifferenceShape(Shape):

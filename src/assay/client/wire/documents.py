@@ -5,9 +5,18 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from msgspec import field
+from msgspec import Struct, field
 
 from assay.client.wire.base import Json, Shape
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """Who wrote a version, when and why."""
+
+    version: int
+    created_at: datetime
+    author: str
+    note: str
 
 
 class Document(Shape, frozen=True, kw_only=True):
@@ -22,6 +31,7 @@ class Document(Shape, frozen=True, kw_only=True):
     note: str | None = None
     latest_version: int = 0
     deleted: bool = False
+    changelog: list[Change] | None = None
 
 
 class Rubric(Document, frozen=True, kw_only=True):
@@ -94,6 +104,17 @@ class Bot(Shape, frozen=True, kw_only=True):
     tools: list[Json]
     knowledge_bases: list[Json]
     harness_context: Json | None
+
+
+class BotEdition(Bot, frozen=True, kw_only=True):
+    """The description of an agent, in one of its versions."""
+
+    version: int
+    updated_at: datetime
+    author: str | None
+    note: str | None
+    latest_version: int
+    changelog: list[Change] | None = None
 
 
 class EvaluatorType(Shape, frozen=True, kw_only=True):

@@ -71,6 +71,16 @@ class TranscriptWanted(TypedDict, total=False):
     component_ids: list[str]
 
 
+class LabelWanted(TypedDict, total=False):
+    """What a label may say besides. `criterion_id`: of a criterion or a rule, or its exact text; `blind`: whoever gave
+    it had not seen the judge's word; `labeler`: whose word it is, where it is not one's own."""
+
+    criterion_id: str
+    why: str
+    blind: bool
+    labeler: str
+
+
 class ResultsWanted(TypedDict, total=False):
     """Which results, of all runs. `since` is a time: only of runs that were created after it."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from assay.client.wire.base import Json, Shape
+from assay.client.wire.base import Json, Shape, read
 
 
 class ComponentScore(Struct, frozen=True, kw_only=True):
@@ -19,6 +19,47 @@ class ComponentScore(Struct, frozen=True, kw_only=True):
     failed: int = 0
     errored: int = 0
     skipped: int = 0
+
+
+class Tally(Struct, frozen=True, kw_only=True):
+    """Checks of one kind: `total = passed + failed + errored + skipped`."""
+
+    total: int
+    passed: int
+    failed: int
+    errored: int
+    skipped: int
+
+
+class Totals(Tally, frozen=True, kw_only=True):
+    """The results of one candidate; `total` counts those that are pending, too."""
+
+    completed: int
+    pending: int
+    pass_rate: float | None
+    pass_rate_interval: tuple[float, float] | None
+
+
+class Spent(Struct, frozen=True, kw_only=True):
+    """What was spent on models; `usd` is None where calls were made and none has a price."""
+
+    usd: float | None
+    tokens: int
+    calls: int
+    cached: int
+    unpriced: int
+
+
+class Pin(Struct, frozen=True, kw_only=True):
+    """The cases, as they were when the run was planned."""
+
+    path: str
+    name: str
+    dialect: str
+    cases: int
+    sha256: str
+    id: str | None
+    version: int | None
 
 
 class Run(Shape, frozen=True, kw_only=True):
@@ -58,6 +99,24 @@ class Run(Shape, frozen=True, kw_only=True):
     pending: int = 0
     pass_rate: float | None = None
     pass_rate_interval: tuple[float, float] | None = None
+    candidates: dict[str, Totals] = field(default_factory=dict)
+    graders: list[Json] = field(default_factory=list)
+    criteria: Tally | None = None
+    rubric_rules: Tally | None = None
+    target: str = ""
+    criteria_from: str | None = None
+    simulator: str | None = None
+    faults: dict[str, int] = field(default_factory=dict)
+    judge: str | None = None
+    gates: list[Json] = field(default_factory=list)
+    spent: Spent | None = None
+    profile: str | None = None
+    repeat: int = 1
+    limit: int | None = None
+    datasets: list[Pin] = field(default_factory=list)
+    assay_version: str | None = None
+    test_set_name: str | None = None
+    rubric_name: str | None = None
 
     @property
     def is_live(self) -> bool:
@@ -73,6 +132,7 @@ class CriterionScore(Struct, frozen=True, kw_only=True):
     score: float | None
     reasoning: str | None = None
     status: str = ""
+    criterion_id: str = ""
 
 
 class RuleScore(Struct, frozen=True, kw_only=True):
@@ -110,6 +170,29 @@ class Result(Shape, frozen=True, kw_only=True):
     repeat: int = 1
     verdict: str = ""
     error: str | None = None
+    reasons: list[str] = field(default_factory=list)
+    failures: list[Json] = field(default_factory=list)
+    input_kind: str = ""
+    simulation: Json | None = None
+    fault: Json | None = None
+    tags: list[str] = field(default_factory=list)
+    labels: dict[str, str] = field(default_factory=dict)
+
+
+class Standing(Shape, frozen=True, kw_only=True):
+    """How an agent stands, by its newest run that is complete; `run` is None where none is."""
+
+    agent_id: str
+    agent_name: str | None
+    runs: int
+    criteria_score: float | None
+    rubric_score: float | None
+    run: Json | None
+
+    @property
+    def newest(self) -> Run | None:
+        """The run, typed."""
+        return None if self.run is None else read(Run, self.run)
 
 
 class Evaluation(Shape, frozen=True, kw_only=True):

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import msgspec
 import pytest
-from aiohttp import web
 
 from assay.config import ServiceSettings, Settings
 from assay.errors import PlanRefused
@@ -23,33 +20,10 @@ from assay.services.running import Progress
 from assay.services.runs import Started, go_on, start
 from assay.services.workplace import Workplace
 from assay.store.service.documents import Draft
+from listening import a_chat_bot
+from unit.services.hosting.test_library import GOOD
 
-ENTRY = {
-    "item_id": "i1",
-    "type": "single_turn",
-    "name": "Greeting",
-    "inputs": {"message": "hello"},
-    "expected": {"success_criteria": ["The answer says hello"]},
-}
-
-
-@asynccontextmanager
-async def a_bot() -> AsyncIterator[tuple[str, list[str]]]:
-    came: list[str] = []
-
-    async def chat(request: web.Request) -> web.Response:
-        came.append(request.host)
-        return web.json_response({"answer": "hello there"})
-
-    app = web.Application()
-    app.router.add_post("/chat", chat)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    try:
-        yield f"http://localhost:{runner.addresses[0][1]}/chat", came
-    finally:
-        await runner.cleanup()
+ENTRY = GOOD[DocumentKind.TEST_SET]["items"][0]
 
 
 def workplace(folder: Path) -> Workplace:
@@ -71,8 +45,8 @@ async def ordered(work: Workplace, target: str) -> str:
 
 async def test_a_run_of_the_service_is_guarded_when_it_is_resumed_by_hand(tmp_path: Path) -> None:
     work = workplace(tmp_path)
-    async with a_bot() as (url, came):
-        run_id = await ordered(work, url)
+    async with a_chat_bot() as (port, came):
+        run_id = await ordered(work, f"http://localhost:{port}/chat")
         with pytest.raises(PlanRefused, match="this host leads to an address that the service may not call"):
             await go_on(work, run_id, unwatched)
         assert came == []
@@ -83,7 +57,7 @@ async def test_a_run_that_is_started_by_hand_goes_where_it_is_sent(tmp_path: Pat
     (tmp_path / "set.json").write_bytes(
         msgspec.json.encode({"test_set_id": "t", "name": "Greetings", "version": 1, "items": [ENTRY]})
     )
-    async with a_bot() as (url, came):
-        options = RunOptions(datasets=(str(tmp_path / "set.json"),), target=url)
+    async with a_chat_bot() as (port, came):
+        options = RunOptions(datasets=(str(tmp_path / "set.json"),), target=f"http://localhost:{port}/chat")
         summary = await start(work, options, unwatched)
         assert (summary.run.counts.total, len(came)) == (1, 1)

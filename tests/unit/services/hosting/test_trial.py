@@ -7,11 +7,14 @@ from pathlib import Path
 
 from assay.config import Settings
 from assay.kit.builtins import builtin_kit
+from assay.model.document import DocumentKind
 from assay.model.job import Wish
 from assay.model.run import RunState
 from assay.model.within import EVERYWHERE, Within
 from assay.policies.profiles import builtin_profiles
+from assay.services.hosting import library
 from assay.services.hosting.host import Host
+from assay.services.hosting.library import Change
 from assay.services.hosting.steering import delete, stop
 from assay.services.hosting.trial import load_demo
 from assay.services.workplace import Workplace
@@ -53,3 +56,40 @@ async def test_what_was_deleted_of_the_demo_comes_back(tmp_path: Path) -> None:
         assert len(await store.runs()) == 4
         await load_demo(host, EVERYWHERE)
         assert len(await store.runs()) == 5
+
+
+async def test_its_documents_are_in_the_library_and_runs_are_made_of_them(tmp_path: Path) -> None:
+    work = a_workplace(tmp_path)
+    async with await work.store() as store:
+        host, ours = Host(work, store), Within(organization_id="us")
+        await load_demo(host, ours)
+        await load_demo(host, Within(organization_id="them"))
+        kinds = (DocumentKind.TEST_SET, DocumentKind.RUBRIC, DocumentKind.AGENT, DocumentKind.DATASET)
+        found = {kind: await store.catalog.cards(kind, within=ours) for kind in kinds}
+        assert {kind: len(cards) for kind, cards in found.items()} == dict(zip(kinds, (1, 1, 1, 2), strict=True))
+        assert {card.name for card in found[DocumentKind.DATASET]} == {
+            "moss_support_golden.json",
+            "support-simulation.csv",
+        }
+        paths = {run.name: run.pins.datasets[0].path for run in await store.runs(within=ours)}
+        assert paths["demo test-set"].startswith("document:test_set/")
+        assert paths["demo golden"].startswith("document:dataset/")
+        # Something lies beside these that they need.
+        assert paths["demo legal"].endswith("/legal/compliance.jsonl")
+        assert paths["demo explain"].endswith(".explain.jsonl")
+
+
+async def test_what_somebody_made_of_a_document_stays(tmp_path: Path) -> None:
+    work = a_workplace(tmp_path)
+    async with await work.store() as store:
+        host = Host(work, store)
+        ids = await load_demo(host, EVERYWHERE)
+        (rubric,) = await store.catalog.cards(DocumentKind.RUBRIC)
+        change = Change(body={"name": "Mine", "rules": [{"id": "A", "name": "Be brief", "severity": "low"}]})
+        await library.change(host, DocumentKind.RUBRIC, rubric.id, change, EVERYWHERE)
+        await stop(host, ids[3], Wish.CANCEL, EVERYWHERE)
+        await delete(host, ids[3], EVERYWHERE)
+        await load_demo(host, EVERYWHERE)
+        assert (await store.documents.get(DocumentKind.RUBRIC, rubric.id)).name == "Mine"
+        run = await store.run(ids[3])
+        assert run.pins.rubric is not None and len(run.pins.rubric.rules) == 5

@@ -1,0 +1,173 @@
+"""OpenAPI, whole: something to look at for every body, answer and error, each true; and headers that are ours."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from api.operations import OPERATIONS, World
+from api.shared import AGENT, Asker, Service
+from assay.api.app import PREFIX
+from assay.api.errors import KINDS
+from assay.api.idempotency import HEADER, LONGEST
+from assay.api.illustrated_answers import ANSWERED
+from assay.api.illustrations import GIVEN
+from assay.api.wire.base import ERRORS
+
+Json = dict[str, Any]
+SHOWN = {**GIVEN, **ANSWERED}
+
+
+@pytest.fixture(scope="module")
+def described(services: Any) -> Json:
+    service: Service = services("sqlite")
+    found: Json = service.nobody()("GET", "/openapi.json").body
+    return found
+
+
+def operations(described: Json) -> list[tuple[str, str, Json]]:
+    return [(method, path, each) for path, own in described["paths"].items() for method, each in own.items()]
+
+
+def shapes_in(schema: Json) -> list[str]:
+    """The shapes that a body or an answer is made of."""
+    if "$ref" in schema:
+        return [schema["$ref"].rpartition("/")[2]]
+    return shapes_in(schema["items"]) if schema.get("type") == "array" else []
+
+
+def test_every_body_and_answer_has_something_to_look_at(described: Json) -> None:
+    schemas = described["components"]["schemas"]
+    bare: list[str] = []
+    for method, path, operation in operations(described):
+        holders = [
+            operation.get("requestBody", {}),
+            *(operation["responses"].get(each, {}) for each in ("200", "201", "202")),
+        ]
+        for content in (holder.get("content", {}) for holder in holders):
+            for kind, media in content.items():
+                names = shapes_in(media.get("schema", {}))
+                bare += [f"{method} {path}: {name}" for name in names if not schemas[name].get("examples")]
+                if kind == "application/x-ndjson" and "example" not in media:
+                    bare.append(f"{method} {path}: {kind}")
+    assert bare == []
+
+
+@pytest.mark.parametrize("name", sorted(SHOWN))
+def test_what_is_shown_is_of_its_shape(described: Json, name: str) -> None:
+    schema = {"$ref": f"#/components/schemas/{name}", "components": described["components"]}
+    assert [fault.message for fault in Draft202012Validator(schema).iter_errors(SHOWN[name])] == []
+    assert described["components"]["schemas"][name]["examples"] == [SHOWN[name]]
+
+
+@pytest.mark.parametrize("name", sorted(ANSWERED))
+def test_an_answer_is_shown_with_all_its_fields(described: Json, name: str) -> None:
+    fields = set(described["components"]["schemas"][name]["properties"])
+    assert fields - set(ANSWERED[name]) == set()
+
+
+SENT = [
+    ("POST", "/rubrics", "RubricGiven", 201),
+    ("POST", "/test-sets", "TestSetGiven", 201),
+    ("POST", "/question-sets", "QuestionSetGiven", 201),
+    ("POST", "/evaluator-configs", "ConfigGiven", 201),
+    ("POST", "/datasets", "DatasetGiven", 201),
+    ("PUT", f"/bots/{AGENT}/context", "BotGiven", 200),
+    ("POST", "/evaluate-transcript", "TranscriptGiven", 200),
+    ("POST", "/keys", "KeyGiven", 201),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "name", "status"), SENT, ids=[each[2] for each in SENT])
+def test_what_is_shown_can_be_sent(ask: Asker, method: str, path: str, name: str, status: int) -> None:
+    reply = ask(method, path, GIVEN[name])
+    assert reply.status == status, reply.body
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [("/runs", "RunGiven"), ("/evaluations", "EvaluationGiven"), ("/runs/{run}/regrade", "RegradeGiven")],
+)
+def test_what_names_others_can_be_sent_with_real_ones(ask: Asker, path: str, name: str) -> None:
+    world = World(ask)
+    ask("PUT", f"/bots/{AGENT}/context", GIVEN["BotGiven"])
+    body = {**GIVEN[name], **world.body_fields(set(GIVEN[name]))}
+    reply = ask("POST", path.format(run=world.one("/runs") if "{" in path else ""), body)
+    assert reply.status == 202, reply.body
+
+
+def test_a_case_is_added_as_it_is_shown(ask: Asker) -> None:
+    made = ask.made("/datasets", {**GIVEN["DatasetGiven"], "name": "first.jsonl"})
+    path = f"/datasets/{made['dataset_id']}/test-cases"
+    more = {"case": {**GIVEN["CaseGiven"]["case"], "id": "notice-2"}}
+    assert ask.made(path, more)["cases"] == 2
+
+
+def test_lines_are_brought_in_as_they_are_shown(ask: Asker, described: Json) -> None:
+    paths = described["paths"]
+    shown = paths[f"{PREFIX}/import"]["post"]["requestBody"]["content"]["application/x-ndjson"]["example"]
+    (told,) = ask("POST", "/import", shown.encode(), Content_Type="application/x-ndjson").body
+    assert told["status"] == "created", told
+    shown = paths[f"{PREFIX}/datasets/upload"]["post"]["requestBody"]["content"]["application/x-ndjson"]["example"]
+    reply = ask("POST", "/datasets/upload?name=x.jsonl", shown.encode(), Content_Type="application/x-ndjson")
+    assert (reply.status, reply.body["cases"]) == (201, 1)
+    for name in ("results.ndjson", "labels.ndjson"):
+        content = paths[f"{PREFIX}/runs/{{run_id}}/{name}"]["get"]["responses"]["200"]["content"]
+        assert json.loads(content["application/x-ndjson"]["example"])
+
+
+def test_every_error_is_shown_as_it_looks(described: Json) -> None:
+    for method, path, operation in operations(described):
+        for status, answer in operation["responses"].items():
+            if status[0] in "45":
+                shown = answer["content"]["application/json"]["example"]
+                assert shown["error"] == KINDS[int(status)], (method, path, status)
+                assert shown["detail"]
+    assert set(ERRORS) <= set(KINDS)
+
+
+def test_every_post_may_be_named_and_says_what_comes_of_a_name_used_twice(described: Json) -> None:
+    for method, path, operation in operations(described):
+        names = [each["name"] for each in operation.get("parameters", ()) if each["in"] == "header"]
+        assert (HEADER in names) == (method == "post"), (method, path)
+        if method == "post":
+            assert "409" in operation["responses"], path
+
+
+@pytest.mark.parametrize(
+    ("name", "status"), [("a" * LONGEST, 201), ("a b~!", 201), ("a" * (LONGEST + 1), 422), ("\u00e9", 422)]
+)
+def test_a_name_is_what_the_description_says(ask: Asker, name: str, status: int) -> None:
+    reply = ask("POST", "/rubrics", GIVEN["RubricGiven"], Idempotency_Key=name)
+    assert reply.status == status, reply.body
+
+
+def test_every_change_may_be_held_to_what_was_read(described: Json) -> None:
+    for method, path, operation in operations(described):
+        names = [each["name"] for each in operation.get("parameters", ()) if each["in"] == "header"]
+        if method == "put":
+            assert "If-Match" in names, path
+            assert "ETag" in operation["responses"]["200"]["headers"], path
+            assert "412" in operation["responses"], path
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/export", "application/x-ndjson"),
+        ("/runs/{run_id}/results.ndjson", "application/x-ndjson"),
+        ("/runs/{run_id}/labels.ndjson", "application/x-ndjson"),
+        ("/runs/{run_id}/events", "text/event-stream"),
+        ("/datasets/{id}/versions/{version}/content", "application/octet-stream"),
+        ("/metrics", "text/plain"),
+    ],
+)
+def test_what_is_no_json_is_not_said_to_be(described: Json, path: str, kind: str) -> None:
+    assert list(described["paths"][PREFIX + path]["get"]["responses"]["200"]["content"]) == [kind]
+
+
+def test_the_description_is_of_what_is_there(described: Json) -> None:
+    assert sorted((method.upper(), path) for method, path, _ in operations(described)) == OPERATIONS

@@ -1,0 +1,65 @@
+"""Where a run is made, as a request says it; what it does not say, the operator's settings do."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from api.served import serving
+from api.test_runs import AGENT, a_test_set, entry
+from assay.config import Engine
+from assay.model.within import EVERYWHERE
+from assay.services.hosting.host import Host
+from assay.services.hosting.ordering import Order, order_run
+from assay.services.options import options_of
+from assay.services.workplace import Workplace
+
+WITHOUT_RAY = pytest.mark.skipif(find_spec("ray") is not None, reason="Ray is installed here")
+
+
+async def test_a_run_is_made_here_where_that_is_asked_for(tmp_path: Path) -> None:
+    async with serving(tmp_path) as ask:
+        key = await a_test_set(ask, entry(1))
+        asked = await ask("POST", "/runs", {"test_set_id": key, "agent_id": AGENT, "engine": "local"})
+        assert asked.status == 202, asked.body
+        assert (await ask.finished(asked.body["run_id"]))["status"] == "completed"
+        assert (await ask.host.store.run(asked.body["run_id"])).pins.engine == ""
+
+
+@WITHOUT_RAY
+@pytest.mark.parametrize("path", ["/runs", "/evaluations"])
+async def test_a_run_that_is_asked_for_on_a_cluster_is_not_made_elsewhere(tmp_path: Path, path: str) -> None:
+    """Here Ray is not installed: the run fails with what to do, and nothing was tried."""
+    async with serving(tmp_path) as ask:
+        key = await a_test_set(ask, entry(1))
+        whose = {"bot_id": AGENT} if path == "/evaluations" else {"agent_id": AGENT}
+        asked = await ask("POST", path, {"test_set_id": key, "engine": "ray", **whose})
+        assert asked.status == 202, asked.body
+        run = await ask.finished(asked.body["run_id"])
+        assert (run["status"], run["completed"], run["pending"]) == ("failed", 0, 1)
+        kept = await ask.host.store.run(asked.body["run_id"])
+        assert kept.error == "--engine ray needs Ray, on every machine: pip install 'assay[ray]'"
+        assert (kept.pins.engine, options_of(kept.pins, "").engine) == ("ray", "ray"), "resumed where it was begun"
+
+
+async def test_an_engine_that_there_is_not_is_refused(tmp_path: Path) -> None:
+    async with serving(tmp_path) as ask:
+        key = await a_test_set(ask, entry(1))
+        asked = await ask("POST", "/runs", {"test_set_id": key, "agent_id": AGENT, "engine": "spark"})
+        assert asked.status == 422
+        assert "engine" in str(asked.body)
+        assert (await ask("GET", "/runs")).body == []
+
+
+@pytest.mark.parametrize(("said", "engine"), [("", "ray"), ("local", ""), ("ray", "ray")])
+async def test_what_a_request_does_not_say_the_operator_does(tmp_path: Path, said: str, engine: str) -> None:
+    async with serving(tmp_path, runs=1) as ask:
+        key = await a_test_set(ask, entry(1))
+        work = ask.host.work
+        clustered = Workplace(replace(work.settings, engine=Engine.RAY), work.kit, work.folder)
+        order = Order(test_set_id=key, agent_id=AGENT, engine=said)
+        ordered = await order_run(Host(clustered, ask.host.store), order, EVERYWHERE)
+        assert ordered.run.pins.engine == engine

@@ -1,0 +1,102 @@
+"""Errors on the wire: the status that fits, one shape, and nothing of our insides."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.api.errors import BROKEN, KINDS, UNAVAILABLE, _place, answer_to, error_answer
+from assay.errors import (
+    AssayError,
+    ConfigInvalid,
+    Conflict,
+    DatasetInvalid,
+    InputError,
+    JudgeFailed,
+    NotFound,
+    PlanRefused,
+    Problem,
+    Unreachable,
+)
+
+OURS = (Path("/srv/assay/.assay"), Path("/tmp"))
+
+
+def told(error: AssayError) -> tuple[int, dict[str, Any]]:
+    answer = answer_to(error, OURS)
+    body: dict[str, Any] = json.loads(bytes(answer.body))
+    assert body["error"] == KINDS[answer.status_code]
+    return answer.status_code, body
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "detail"),
+    [
+        (NotFound("there is no rubric x"), 404, "there is no rubric x"),
+        (Conflict("somebody was faster"), 409, "somebody was faster"),
+        (PlanRefused("a run needs cases"), 422, "a run needs cases"),
+        (InputError("odd"), 422, "odd"),
+        (ConfigInvalid("assay.yaml: the password is hunter2"), 503, UNAVAILABLE),
+        (Unreachable("postgresql://me:secret@db cannot be reached"), 503, UNAVAILABLE),
+        (JudgeFailed("Traceback in /home/x"), 500, BROKEN),
+    ],
+    ids=["missing", "conflict", "refused", "odd", "settings", "database", "ours"],
+)
+def test_every_error_has_its_status(error: AssayError, status: int, detail: str) -> None:
+    assert told(error) == (status, {"error": KINDS[status], "detail": detail})
+
+
+def test_whoever_may_try_again_is_told_when() -> None:
+    assert answer_to(Unreachable("away")).headers["retry-after"] == "5"
+    assert "retry-after" not in answer_to(NotFound("x")).headers
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("/tmp/tmpa1/dataset.csv: not recognised", "dataset.csv: not recognised"),
+        ("/srv/assay/.assay/documents/ab12/cases.jsonl line 3", "cases.jsonl line 3"),
+        ("/etc/passwd", "/etc/passwd"),
+        ("see /tmp/a/b.json and /tmp/c.json", "see b.json and c.json"),
+    ],
+)
+def test_our_own_files_are_called_by_their_names_alone(message: str, shown: str) -> None:
+    assert told(PlanRefused(message))[1]["detail"] == shown
+
+
+def test_every_problem_is_told_without_the_name_of_our_file() -> None:
+    problems = [
+        Problem(code="bad-id", message="/tmp/x/dataset.jsonl is odd", file="/tmp/x/dataset.jsonl", line=3, field="id"),
+        Problem(code="empty-file", message="nothing", file="/tmp/x/dataset.jsonl", hint="send something"),
+    ]
+    status, body = told(DatasetInvalid("/tmp/x/dataset.jsonl", problems))
+    assert (status, body["detail"]) == (422, "2 problems: see `problems`; nothing was stored")
+    assert body["problems"] == [
+        {"code": "bad-id", "message": "dataset.jsonl is odd", "line": 3, "field": "id"},
+        {"code": "empty-file", "message": "nothing", "field": "", "hint": "send something"},
+    ]
+    one = json.loads(bytes(answer_to(DatasetInvalid("x", problems[:1])).body))
+    assert one["detail"].startswith("1 problem: ")
+
+
+@pytest.mark.parametrize(
+    ("parts", "place"),
+    [
+        (("body",), "body"),
+        (("body", "items", 2, "name"), "items[2].name"),
+        (("query", "limit"), "limit"),
+        (("body", 0), "[0]"),
+        (("body", "rules", 1, "examples", "correct"), "rules[1].examples.correct"),
+    ],
+)
+def test_a_field_is_named_as_people_write_it(parts: tuple[Any, ...], place: str) -> None:
+    assert _place(parts) == place
+
+
+def test_problems_are_there_only_where_there_are_some() -> None:
+    assert json.loads(bytes(error_answer(404, "x").body)) == {"error": "not_found", "detail": "x"}
+    assert json.loads(bytes(error_answer(422, "x", problems=[]).body))["problems"] == []
+    assert json.loads(bytes(error_answer(418, "x").body))["error"] == "error"

@@ -1,0 +1,139 @@
+"""Answers of runs that nobody ordered from the service are graded again as their pins say: with the judge and the
+rubric they had, or with others; and their rubric comes into the library."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from assay.config import ServiceSettings, Settings
+from assay.errors import Conflict, NotFound, PlanRefused
+from assay.kit.builtins import builtin_kit
+from assay.model.document import DocumentKind
+from assay.model.run import DatasetPin, Run, RunState
+from assay.model.within import EVERYWHERE, Within
+from assay.policies.profiles import builtin_profiles
+from assay.services.demo import DEMOS, options
+from assay.services.hosting import library
+from assay.services.hosting.host import Host
+from assay.services.hosting.ordering import Order
+from assay.services.hosting.regrading import keep_rubric, rubric_key
+from assay.services.hosting.steering import regrade
+from assay.services.hosting.worker import Pace, Worker
+from assay.services.runs import start
+from assay.services.workplace import Workplace
+
+TEST_SET = next(demo for demo in DEMOS if demo.dialect == "test-set")
+LEGAL = next(demo for demo in DEMOS if demo.dialect == "legal")
+
+
+@pytest.fixture
+async def host(tmp_path: Path) -> AsyncIterator[Host]:
+    settings = Settings(database=str(tmp_path / "assay.db"), service=ServiceSettings(judges=("openai:gpt-9",)))
+    work = Workplace(settings, builtin_kit(builtin_profiles()), tmp_path)
+    async with await work.store() as store:
+        yield Host(work, store)
+
+
+async def by_command(host: Host, demo: Any = TEST_SET) -> Run:
+    """A run that `assay run` made, on the same database."""
+    return (await start(host.work, options(demo), lambda _: lambda _: None)).run
+
+
+async def worked(host: Host, run_id: str) -> Run:
+    stop = asyncio.Event()
+    working = asyncio.create_task(Worker(host, Pace(look=0.02, beat=0.02)).run(stop))
+    while (await host.store.run(run_id)).state in (RunState.PENDING, RunState.RUNNING):
+        await asyncio.sleep(0.02)
+    stop.set()
+    await working
+    return await host.store.run(run_id)
+
+
+async def test_graded_again_as_it_was_it_comes_out_the_same(host: Host) -> None:
+    first = await by_command(host)
+    ordered = await regrade(host, first.id, Order(), EVERYWHERE)
+    second = await worked(host, ordered.run.id)
+    assert (second.state, second.counts, second.name) == (RunState.COMPLETED, first.counts, first.name)
+    assert second.pins.judge == first.pins.judge
+    assert second.pins.rubric == first.pins.rubric
+    assert second.pins.agent == first.pins.agent
+    assert [pin.path for pin in second.pins.responses] == [f"run:{first.id}"]
+
+
+async def test_a_milder_rule_lets_a_case_pass(host: Host) -> None:
+    first = await by_command(host)
+    kept = await keep_rubric(host, first, "ana", EVERYWHERE)
+    body = library.Change(body=_milder(kept.edition.body), note="milder")
+    await library.change(host, DocumentKind.RUBRIC, kept.id, body, EVERYWHERE)
+    again = await regrade(host, first.id, Order(name="milder"), EVERYWHERE)
+    second = await worked(host, again.run.id)
+    assert (first.counts.passed, second.counts.passed) == (8, 9)
+    assert second.name == "milder"
+    assert second.pins.rubric is not None and second.pins.rubric.version == 2
+    third = await worked(host, (await regrade(host, second.id, Order(), EVERYWHERE)).run.id)
+    assert third.counts == second.counts
+
+
+def _milder(body: bytes) -> dict[str, Any]:
+    decoded: dict[str, Any] = msgspec.json.decode(body)
+    rules = [{**rule, "severity": "low"} for rule in decoded["rules"]]
+    return {**decoded, "name": "Moss", "rules": rules}
+
+
+async def test_the_rubric_comes_into_the_library_once(host: Host) -> None:
+    first = await by_command(host)
+    kept = await keep_rubric(host, first, "ana", EVERYWHERE)
+    again = await keep_rubric(host, first, "bo", EVERYWHERE)
+    assert (kept.id, again.id, again.edition.author) == (rubric_key(first.pins), kept.id, "ana")
+    assert kept.edition.note == "as the run demo test-set used it (its version 3)"
+    without = await by_command(host, LEGAL)
+    with pytest.raises(Conflict, match="without a rubric"):
+        await keep_rubric(host, without, "ana", EVERYWHERE)
+
+
+async def test_another_judge_may_be_one_that_is_offered(host: Host) -> None:
+    first = await by_command(host)
+    assert (await regrade(host, first.id, Order(judge="offline"), EVERYWHERE)).run.pins.judge == "offline"
+    for judge in ("openai:gpt-1000", "recorded:/etc/passwd"):
+        with pytest.raises(PlanRefused, match="is not one this service offers"):
+            await regrade(host, first.id, Order(judge=judge), EVERYWHERE)
+
+
+async def test_a_judge_that_costs_money_must_be_offered_though_the_run_had_it(host: Host) -> None:
+    first = await by_command(host)
+    dear = replace(first, id="11111111-1111-4111-8111-111111111111", pins=replace(first.pins, judge="openai:gpt-5"))
+    await host.store.create_run(dear)
+    with pytest.raises(PlanRefused, match="'openai:gpt-5' is not one this service offers"):
+        await regrade(host, dear.id, Order(), EVERYWHERE)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"datasets": (DatasetPin(path="/nowhere/cases.jsonl", sha256="0"),)}, "not on the service's machine.*cases"),
+        ({"judge": "recorded:/nowhere/replies.jsonl"}, "the recording that judged this run is not here any more"),
+    ],
+)
+async def test_what_is_gone_is_named_without_its_folder(host: Host, change: dict[str, Any], said: str) -> None:
+    first = await by_command(host)
+    moved = replace(first, id="22222222-2222-4222-8222-222222222222", pins=replace(first.pins, **change))
+    await host.store.create_run(moved)
+    with pytest.raises(Conflict, match=said) as refused:
+        await regrade(host, moved.id, Order(), EVERYWHERE)
+    assert "/nowhere" not in str(refused.value)
+
+
+async def test_nobody_grades_what_they_may_not_see(host: Host) -> None:
+    first = await by_command(host)
+    for within in (Within(organization_id="others"), Within(agent_ids=("another",))):
+        with pytest.raises(NotFound):
+            await regrade(host, first.id, Order(), within)
+    with pytest.raises(NotFound, match="there is no rubric nothing"):
+        await regrade(host, first.id, Order(rubric_id="nothing"), EVERYWHERE)
