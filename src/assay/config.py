@@ -78,7 +78,8 @@ class ServiceSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """`service:`, what `assay serve` and `assay worker` may do for those who ask. `target` is used where a request
     names none, `bots` says which target reaches which agent; both are names under `targets:`. `judges` may be asked for
     besides the default; `hosts` are those that requests may send the service to (names, addresses or networks).
-    `bot_service` is where descriptions of agents are fetched that nobody wrote here, with `{id}` in its place."""
+    `bot_service` is where descriptions of agents are fetched that nobody wrote here, with `{id}` in its place. `https`:
+    people reach the pages over TLS alone, so that their cookies travel no other way."""
 
     target: str = ""
     bots: dict[str, str] = field(default_factory=dict)
@@ -91,6 +92,7 @@ class ServiceSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     largest_body: int = 64 * 1024 * 1024
     origins: tuple[str, ...] = ()
     host_names: tuple[str, ...] = ()
+    https: bool = False
 
 
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -127,14 +129,24 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 def load(folder: Path, environ: Mapping[str, str], file: Path | None = None) -> Settings:
     """The settings that hold in `folder`. An explicit `file` must exist; `assay.yaml` need not."""
     path = file or folder / FILE
-    if file is not None and not path.is_file():
+    there = _is_there(path)
+    if file is not None and not there:
         raise ConfigInvalid(f"{path}: no such configuration file")
-    settings = _checked(_read(path), path) if path.is_file() else Settings()
+    settings = _checked(_read(path), path) if there else Settings()
     if url := environ.get("ASSAY_DATABASE_URL"):
         settings = replace(settings, database=url)
     if judge := environ.get("ASSAY_JUDGE"):
         settings = replace(settings, judge=judge)
     return settings
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError as error:
+        raise ConfigInvalid(
+            f"{path.parent} cannot be looked into ({error.strerror}): work in a folder that you may read and enter"
+        ) from error
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -98,12 +98,14 @@ class Program:
     def run(self, *words: str | Path) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "assay", *map(str, words)]
         return subprocess.run(
-            command, cwd=self._folder, env=self._environ, capture_output=True, text=True, check=False, timeout=600
+            command, cwd=self._folder, env=self._environ, capture_output=True, text=True, check=False, timeout=1_200
         )
 
     def json(self, *words: str | Path) -> Any:
         done = self.run(*words, "--json")
-        assert done.returncode in (0, 3), done.stderr[-3000:]
+        said = f"exit code {done.returncode}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+        assert done.returncode in (0, 3), said
+        assert done.stdout.startswith("{"), said
         return msgspec.json.decode(done.stdout)
 
     def said(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +11,8 @@ import pytest
 from assay.config import ClusterSettings
 from assay.engine.plan import Lane
 from assay.errors import ConfigInvalid
-from assay.services.cluster.joining import Node, environ_for, needs_of, options_for
+from assay.services.cluster.joining import Node, environ_for, joined, needs_of, options_for, ray
+from cluster.clusters import cluster
 
 
 class Part:
@@ -68,6 +70,39 @@ def test_workers_get_the_variables_that_are_named_and_no_others() -> None:
     found = environ_for(ClusterSettings(env=("KEY",)), "postgresql://db/assay", environ)
     assert found == {"ASSAY_DATABASE_URL": "postgresql://db/assay", "KEY": "k"}
     assert environ_for(ClusterSettings(), "", environ) == {}
+
+
+@pytest.mark.slow
+def test_what_ray_says_goes_where_results_do_not(capsys: pytest.CaptureFixture[str]) -> None:
+    """It tells of dead nodes on stdout, which `--json` must have for itself."""
+    with cluster(num_cpus=1) as nodes:
+        settings = ClusterSettings(address=nodes.address)
+        with joined(settings), joined(settings):
+            print("(raylet) a node died")
+        capture = capsys.readouterr()
+        assert "a node died" not in capture.out
+        assert "a node died" in capture.err
+        assert not ray.is_initialized(), "the last to leave shuts the door"
+        print("results")
+        assert "results" in capsys.readouterr().out
+        ray.init(address=nodes.address, log_to_driver=False)
+        with joined(settings):
+            print("mine")
+        assert "mine" in capsys.readouterr().out
+        assert ray.is_initialized(), "who was a driver before stays one"
+        ray.shutdown()
+
+
+def test_where_there_is_no_cluster_it_is_said_how_to_start_one(capsys: pytest.CaptureFixture[str]) -> None:
+    began = time.monotonic()
+    with (
+        pytest.raises(ConfigInvalid, match=r"no Ray cluster at 127\.0\.0\.1:1: .*`ray start --head` starts one"),
+        joined(ClusterSettings(address="127.0.0.1:1")),
+    ):
+        raise AssertionError("there is none")
+    assert time.monotonic() - began < 15, "Ray itself would have looked for it for minutes"
+    print("results")
+    assert "results" in capsys.readouterr().out
 
 
 def test_a_variable_that_is_not_set_here_is_named() -> None:

@@ -75,9 +75,37 @@ async def test_every_python_example_works(tmp_path: Path, number: int) -> None:
     assert ["13 of 13\n", "rules"][number] in done.stdout
 
 
-def test_the_readme_shows_lines_of_this_page() -> None:
+def of_the_readme(language: str, word: str) -> str:
+    """The one block of the README that has this word in it."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    shown = [line.strip() for line in readme.splitlines() if "curl " in line]
+    (block,) = (each for each in re.findall(rf"```{language}\n(.+?)```", readme, re.DOTALL) if word in each)
+    return str(block)
+
+
+async def test_three_lines_of_the_readme_lead_to_a_finished_run_with_its_results(tmp_path: Path) -> None:
+    script = of_the_readme("sh", "curl ")
+    assert len(re.findall(r"curl ", script)) == 3
+    async with serving(tmp_path, target="") as ask:
+        done = await asyncio.to_thread(ran, ["bash", "-euo", "pipefail"], script.replace(DEFAULT, ask.base))
+        (run,) = (await ask("GET", "/runs")).body
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (run["status"], run["total"], done.stdout.count("event: end")) == ("completed", 13, 1)
+    assert done.stdout.count('"result_id"') == 13
+
+
+async def test_the_client_of_the_readme_prints_what_failed(tmp_path: Path) -> None:
+    script = of_the_readme("python", "assay.Client")
+    async with serving(tmp_path, target="") as ask:
+        script = script.replace("assay.Client()", f"assay.Client({ask.base!r})")
+        done = await asyncio.to_thread(ran, [sys.executable, "-"], script)
+        (run,) = (await ask("GET", "/runs")).body
+    assert (done.returncode, done.stderr) == (0, "")
+    sentence, *failed = done.stdout.splitlines()
+    assert (sentence, len(failed)) == (run["sentence"], run["failed"])
+
+
+def test_the_readme_shows_lines_of_this_page() -> None:
+    shown = [line.strip() for line in of_the_readme("sh", "curl ").splitlines() if "curl " in line]
     assert [line for line in shown if line not in OWN] == []
 
 
@@ -95,7 +123,7 @@ def test_every_method_and_error_of_the_client_is_named() -> None:
 
     client = Client()
     parts = [type(part) for part in vars(client).values() if isinstance(part, Blocking)]
-    assert len(parts) == 9
+    assert len(parts) == 11
     methods = {name for part in (*parts, Client) for name in named(part)} - {"close"}
     assert [name for name in sorted(methods) if f"`{name}" not in OWN] == []
     kinds = {kind.__name__ for kind in errors.KINDS.values()} | {"WaitedTooLong"}

@@ -171,3 +171,13 @@ async def test_runs_come_in_the_order_that_was_asked_for(store: Store) -> None:
     await store.create_run(a_run())
     await store.create_run(a_run(OTHER))
     assert [run.id for run in await store.browsing.loaded([OTHER, RUN, "none"])] == [OTHER, RUN]
+
+
+async def test_runs_come_with_what_was_counted_of_those_that_ended(store: Store) -> None:
+    for run_id in (RUN, OTHER):
+        await store.create_run(a_run(run_id))
+        await store.save(run_id, [a_result(0)])
+    await store.set_state(OTHER, RunState.COMPLETED)
+    runs, counted = await store.browsing.counted([OTHER, "none", RUN])
+    assert runs == await store.browsing.loaded([OTHER, RUN])
+    assert counted == {OTHER: await store.count(OTHER)}

@@ -13,8 +13,8 @@ from assay.model.summary import GraderSummary, Tally
 from assay.model.verdict import Verdict
 from assay.store.queries.results import page
 from assay.store.store import Store
-from assay.store.summary import faults, grouped, verdicts
-from store.making import RUN, a_result, a_run, asked
+from assay.store.summary import brief_summary, faults, grouped, summary_from, verdicts
+from store.making import OTHER, RUN, a_result, a_run, asked
 
 
 def scored(
@@ -274,3 +274,25 @@ async def test_a_server_has_an_index_for_it_and_sorts_nothing(
     said = await server_store._database.read(explained_by_a_server, statement)
     assert index in said
     assert "Sort" not in said
+
+
+async def test_several_summaries_are_those_of_each(store: Store) -> None:
+    for run_id, state in ((RUN, RunState.COMPLETED), (OTHER, RunState.RUNNING)):
+        await store.create_run(a_run(run_id))
+        await store.save(run_id, [a_result(0), a_result(1, Verdict.FAILED)])
+        if state is RunState.COMPLETED:
+            await store.set_state(run_id, state)
+    runs = [await store.run(OTHER), await store.run(RUN)]
+    assert await store.summaries(runs) == [await store.summary(OTHER), await store.summary(RUN)]
+
+
+async def test_a_brief_summary_has_the_criteria_and_rules_of_the_whole(store: Store) -> None:
+    await store.create_run(a_run())
+    named = (("rubric", 1.0), ("criteria", 0.0), ("criteria", 1.0))
+    grades = tuple(scored(name, value, part=part(f"p{place}")) for place, (name, value) in enumerate(named))
+    await store.save(RUN, [a_result(0, grades=grades)])
+    run, counted = await store.run(RUN), await store.count(RUN)
+    whole, brief = summary_from(run, counted), brief_summary(run, counted)
+    assert (brief.run, brief.criteria, brief.rules) == (run, whole.criteria, whole.rules)
+    assert brief.criteria == Tally(passed=1, failed=1)
+    assert (brief.graders, brief.components, brief.candidates) == ((), {}, {})

@@ -30,10 +30,12 @@ T = TypeVar("T")
 class Served:
     """A service that is up: where it is, and a way into its store."""
 
-    def __init__(self, base: str, host: Host, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, base: str, host: Host, loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> None:
         self.base = base
         self.host = host
         self._loop = loop
+        self._ended = ended
+        self.working: list[asyncio.Task[None]] = []
 
     @property
     def store(self) -> Store:
@@ -46,6 +48,14 @@ class Served:
             return await work
 
         return asyncio.run_coroutine_threadsafe(done(), self._loop).result(60)
+
+    def work(self) -> None:
+        """From now on, what is queued is carried out."""
+
+        async def begin() -> None:
+            self.working.append(asyncio.create_task(Worker(self.host, QUICK).run(self._ended)))
+
+        self.do(begin())
 
 
 @contextmanager
@@ -77,8 +87,6 @@ async def _serve(
         server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, lifespan="off"))
         server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
         tasks = [asyncio.create_task(server.serve())]
-        if working:
-            tasks.append(asyncio.create_task(Worker(host, QUICK).run(ended)))
         while not server.started:
             await asyncio.sleep(0.01)
         port, loop = server.servers[0].sockets[0].getsockname()[1], asyncio.get_running_loop()
@@ -87,5 +95,9 @@ async def _serve(
             server.should_exit = True
             loop.call_soon_threadsafe(ended.set)
 
-        up.set_result((Served(f"http://127.0.0.1:{port}", host, loop), stop))
+        served = Served(f"http://127.0.0.1:{port}", host, loop, ended)
+        if working:
+            served.working.append(asyncio.create_task(Worker(host, QUICK).run(ended)))
+        up.set_result((served, stop))
         await asyncio.gather(*tasks)
+        await asyncio.gather(*served.working)

@@ -27,7 +27,8 @@ from assay.services.hosting.keys import KeyWanted, make_key
 from assay.services.trust.calibrations import keep
 from assay.services.trust.judge_tests import KeptTest, keep_test
 from assay.store.service.keys import Scope
-from assay.web.pages.judges import judges_page
+from assay.web.pages.judges import SHOWN, judges_page
+from assay.web.pages.judges_kept import kept_of
 from hostile import HOSTILE
 from store.making import NOON, a_run, numbered
 from web.pages_served import serving
@@ -62,11 +63,11 @@ def judged_by(pin: JudgePin, number: int = 1, **fields: Any) -> Run:
 
 
 def test_without_judges_the_page_says_so() -> None:
-    assert judges_page([], [], []).answer == "No judge has judged anything yet."
+    assert judges_page(kept_of([]), []).answer == "No judge has judged anything yet."
 
 
 def test_a_judge_that_nobody_measured_is_named_as_such() -> None:
-    page = judges_page([], [], [judged_by(PIN), judged_by(PIN, 2)])
+    page = judges_page(kept_of([]), [judged_by(PIN), judged_by(PIN, 2)])
     (judge,) = page.judges
     assert page.answer == "1 judge, and nobody has measured whether to believe them."
     assert judge.sentence.startswith("Not calibrated")
@@ -77,7 +78,7 @@ def test_where_it_agrees_least_comes_first() -> None:
     found = calibration(
         group("rubric", 0.9), group("criteria", 0.6), group("criteria", 0.1, criterion="c1", text="Rare")
     )
-    (judge,) = judges_page([calibration(group("rubric", 0.2)), found], [], []).judges
+    (judge,) = judges_page(kept_of([calibration(group("rubric", 0.2)), found]), []).judges
     assert (
         judge.sentence == "Agrees with people on 60.0 % [50–90] n 40 of verdicts for criteria, where it agrees least."
     )
@@ -91,13 +92,13 @@ def test_where_it_agrees_least_comes_first() -> None:
 
 def test_every_version_of_a_judge_is_a_judge_of_its_own() -> None:
     newer = replace(PIN, sha256="cd" * 32)
-    page = judges_page([calibration(group("rubric", 0.9))], [], [judged_by(newer)])
+    page = judges_page(kept_of([calibration(group("rubric", 0.9))]), [judged_by(newer)])
     assert [(judge.version, judge.is_measured) for judge in page.judges] == [("cdcdcdcd", False), ("abababab", True)]
     assert page.answer == "1 of 2 judges measured against people."
 
 
 def test_a_recording_is_called_by_its_file() -> None:
-    (judge,) = judges_page([], [], [judged_by(JudgePin(spec="recorded:/home/ana/judge.jsonl"))]).judges
+    (judge,) = judges_page(kept_of([]), [judged_by(JudgePin(spec="recorded:/home/ana/judge.jsonl"))]).judges
     assert judge.spec == "recorded:judge.jsonl"
 
 
@@ -117,7 +118,7 @@ def a_test(pin: JudgePin = PIN, name: str = "padding") -> KeptTest:
 
 
 def test_the_least_steady_and_the_worst_attack_come_first() -> None:
-    (judge,) = judges_page([], [a_test()], []).judges
+    (judge,) = judges_page(kept_of([], [a_test()]), []).judges
     assert [line.name for line in judge.stability] == ["padding", "capitals"]
     assert [(line.name, line.figure, line.flips) for line in judge.attacks] == [
         ("padding", "25.0 % n 9", 1),
@@ -127,8 +128,21 @@ def test_the_least_steady_and_the_worst_attack_come_first() -> None:
 
 
 def test_the_offline_judge_brings_what_its_makers_measured() -> None:
-    (judge,) = judges_page([], [], [judged_by(JudgePin(spec="offline"))]).judges
+    (judge,) = judges_page(kept_of([]), [judged_by(JudgePin(spec="offline"))]).judges
     assert len(judge.by_makers) > 5
+
+
+def test_a_few_judges_are_on_a_page_and_all_are_counted() -> None:
+    pins = [replace(PIN, sha256=f"{number}" * 64) for number in range(7)]
+    kept = kept_of([calibration(group("rubric", 0.9), pin=pin) for pin in (*pins, pins[0])])
+    first, rest = judges_page(kept, []), judges_page(kept, [], start=5)
+    assert first.answer == rest.answer == "7 of 7 judges measured against people."
+    # The one that was measured last comes first, and its earlier calibration is counted.
+    assert [(judge.version[0], judge.earlier) for judge in first.judges] == [
+        *zip("06543", (1, 0, 0, 0, 0), strict=True)
+    ]
+    assert [judge.version[0] for judge in rest.judges] == ["2", "1"]
+    assert (first.further, rest.further) == ("/judges?start=5", "")
 
 
 def test_who_sees_which_calibration(tmp_path: Path) -> None:
@@ -163,7 +177,10 @@ def hostile_page(tmp_path_factory: pytest.TempPathFactory) -> str:
             pin = JudgePin(spec=text, sha256="ab" * 32)
             keep(served.host.work, calibration(group(text, 0.9), group("x", 0.5, criterion=text, text=text), pin=pin))
             keep_test(served.host.work, a_test(pin, text).test)
-        return Visitor(served.base).get("/judges").text
+        visitor = Visitor(served.base)
+        pages = [visitor.get(f"/judges?start={start}").text for start in range(0, len(HOSTILE), SHOWN)]
+        assert ["More judges" in page for page in pages] == [*[True] * (len(pages) - 1), False]
+        return "".join(pages)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ agree, where not, and what becomes of it."""
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from msgspec.structs import replace
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, expect
 
 from assay.model.label import Opinion
 from assay.model.result import Result
@@ -30,10 +29,10 @@ from assay.web.pages.label_home import label_home
 from assay.web.pages.label_words import asked, kappa_words
 from hostile import HOSTILE, hostile_result
 from store.making import NOON, a_result, a_run, numbered
+from web.looking import needs_chromium
 from web.pages_served import Served, serving
 from web.visiting import Visitor
 
-CHROMIUM = shutil.which("chromium")
 RULE = Rule(
     id="KIND",
     name="Is kind",
@@ -78,16 +77,6 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 @pytest.fixture
 def visitor(served: Served) -> Visitor:
     return Visitor(served.base)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    if CHROMIUM is None:
-        pytest.skip("no chromium on PATH")
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 def say(visitor: Visitor, address: str, opinion: str, **fields: str) -> str:
@@ -256,16 +245,35 @@ def test_agreement_of_two_people_and_the_judge(served: Served, visitor: Visitor)
             visitor.post(address, {"key": shown["key"], "opinion": "pass" if passed else "fail", "who": who})
     page = visitor.data(f"{address}/agreement")
     # Of case 11 one person says pass and one fail: it is not compared. Of case 0 both say fail, and the judge pass.
-    assert page["answer"] == "People and the judge agree on 90.9 % [62–98] of 11 verdicts; 2 disagreements below."
+    assert page["answer"] == "People and the judge agree on 90.9 % [62–100] of 11 verdicts; 2 disagreements below."
     assert page["people"] == [["ana", 12], ["bo", 12]]
-    assert page["among"] == ("ana, bo labelled 12 grades together and agree on 91.7 % [65–99], Krippendorff's α 0.83.")
+    assert page["among"] == ("ana, bo labelled 12 grades together and agree on 91.7 % [65–100], Krippendorff's α 0.83.")
     assert page["measures"][0]["confusion"] == [["pass", [7, 0, 0]], ["fail", [1, 3, 0]]]
     assert {each["case_id"] for each in page["disagreements"]} == {"case-0", "case-11"}
     lines = [json.loads(line) for line in visitor.get(f"{address}/labels.jsonl").text.splitlines()]
     assert len(lines) == 24
     assert visitor.post(f"{address}/calibrate").leads_to == "/judges"
     judge = next(each for each in visitor.data("/judges")["judges"] if each["version"] == "cdcdcdcd")
-    assert judge["sentence"].startswith("Agrees with people on 90.9 % [62–98] n 11 of verdicts for rubric")
+    assert judge["sentence"].startswith("Agrees with people on 90.9 % [62–100] n 11 of verdicts for rubric")
+
+
+def test_of_many_labels_the_newest_count_and_the_page_says_so(
+    served: Served, visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assay.web.pages.label_agreement.MOST", 8)
+    monkeypatch.setattr("assay.web.pages.label_agreement.LISTED", 3)
+    address = stored(served, 45)
+    for _ in range(12):
+        shown = visitor.data(address)["shown"]
+        visitor.post(address, {"key": shown["key"], "opinion": "fail" if shown["case_id"] < "case-8" else "pass"})
+    page = visitor.data(f"{address}/agreement")
+    assert (page["people"], page["left_out"]) == ([["local", 12]], 4)
+    assert sum(sum(numbers) for _, numbers in page["measures"][0]["confusion"]) == 8
+    assert (len(page["disagreements"]), page["first"], page["unlike"]) == (3, 1, 7)
+    rest = visitor.data(page["further"])
+    assert (len(rest["disagreements"]), rest["first"], rest["further"]) == (3, 4, f"{address}/agreement?start=6")
+    assert "4 older ones are in the file" in visitor.get(f"{address}/agreement").text
+    assert len(visitor.get(f"{address}/labels.jsonl").text.splitlines()) == 12
 
 
 def test_a_run_that_nobody_labelled_cannot_be_calibrated_with(served: Served, visitor: Visitor) -> None:
@@ -326,6 +334,7 @@ def test_hostile_text_is_inert_while_labelling(served: Served, visitor: Visitor,
     served.do(served.store.delete_run(run.id))
 
 
+@needs_chromium
 def test_by_keys_alone_in_a_browser(served: Served, browser: Browser) -> None:
     address = stored(served, 70)
     context = browser.new_context()
@@ -354,6 +363,7 @@ def test_by_keys_alone_in_a_browser(served: Served, browser: Browser) -> None:
     context.close()
 
 
+@needs_chromium
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1440, 390])
 def test_labelling_can_be_used_by_everybody(served: Served, browser: Browser, scheme: Any, width: int) -> None:
@@ -370,6 +380,7 @@ def test_labelling_can_be_used_by_everybody(served: Served, browser: Browser, sc
     context.close()
 
 
+@needs_chromium
 def test_without_scripts_it_can_be_read_and_answered(served: Served, browser: Browser) -> None:
     address = stored(served, 90)
     context = browser.new_context(java_script_enabled=False)

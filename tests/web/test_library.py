@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from assay.model.document import DocumentKind
 from assay.model.result import Result
 from assay.model.rubric import Rubric, Rule, Severity
+from assay.model.run import RunState
 from assay.model.score import Grade, Part, Score, Unscored, Why
 from assay.model.verdict import Verdict
 from assay.model.within import EVERYWHERE
@@ -270,10 +271,110 @@ def test_a_dataset_is_edited_compared_and_restored_with_its_cases(served: Served
 
 
 @pytest.mark.parametrize(
-    ("text", "large"), [("x" * 900_000, False), ("x" * 950_001, True), ("ж" * 158_333, False), ("ж" * 158_334, True)]
+    ("text", "large"),
+    [
+        ("x" * 280_000, False),
+        ("x" * 280_001, True),
+        ("ж" * 140_000, False),
+        ("ж" * 140_001, True),
+        ('"' * 56_000, False),
+        ('"' * 56_001, True),
+    ],
+    ids=["Latin", "one more", "not Latin", "one more of those", "written out", "one more written out"],
 )
-def test_a_text_that_no_form_can_carry_is_not_edited(text: str, large: bool) -> None:
+def test_a_text_that_would_make_a_page_too_large_is_not_edited(text: str, large: bool) -> None:
     assert is_large(text) is large
+
+
+def many_rules(number: int) -> dict[str, Any]:
+    return {**RUBRIC, "rules": [{**RULE, "id": f"R{place}", "name": f"Rule {place}"} for place in range(number)]}
+
+
+def test_a_large_document_is_edited_a_part_at_a_time(visitor: Visitor) -> None:
+    address = written(visitor, "rubrics", many_rules(60))
+    first = visitor.data(f"{address}/edit")
+    assert first["part"] == "Rules 1 to 25 of 60; the others stay as they are."
+    assert (first["earlier"], first["later"]) == ("", f"{address}/edit?version=1&start=25")
+    page = visitor.data(first["later"])
+    typed = json.loads(page["typed"]["text"])
+    assert [rule["id"] for rule in typed["rules"]] == [f"R{place}" for place in range(25, 50)]
+    # One is changed, one taken out, two are added: the others keep their places.
+    typed["rules"][0]["severity"] = "low"
+    typed["rules"][1:2] = [{**RULE, "id": "NEW1"}, {**RULE, "id": "NEW2"}]
+    place = page["typed"]["part"]
+    form = {"text": json.dumps(typed), "expected": "1", "base": "1", **{name: str(place[name]) for name in place}}
+    assert visitor.post(f"{address}/check?format=json", form).json["answer"] == "Nothing is wrong with it."
+    assert visitor.post(address, form).leads_to == address
+    exported = json.loads(visitor.get(f"{address}/export").text)
+    ids = [rule["id"] for rule in exported["rules"]]
+    assert ids == [*(f"R{n}" for n in range(26)), "NEW1", "NEW2", *(f"R{n}" for n in range(27, 60))]
+    assert [rule["severity"] for rule in exported["rules"]].count("low") == 1
+    assert visitor.data(f"{address}/edit?start=50")["part"] == "Rules 51 to 61 of 61; the others stay as they are."
+
+
+def test_a_part_that_repeats_an_id_of_another_is_not_kept(visitor: Visitor) -> None:
+    address = written(visitor, "rubrics", many_rules(30))
+    page = visitor.data(f"{address}/edit?start=25")
+    typed = json.loads(page["typed"]["text"])
+    typed["rules"][0]["id"] = "R3"
+    place = page["typed"]["part"]
+    form = {"text": json.dumps(typed), "expected": "1", "base": "1", **{name: str(place[name]) for name in place}}
+    reply = visitor.post(address, form)
+    assert reply.status == 422
+    assert "R3" in reply.text
+    assert visitor.data(address)["latest"] == 1
+
+
+def test_a_small_document_is_edited_whole(visitor: Visitor) -> None:
+    page = visitor.data(f"{written(visitor, 'rubrics', many_rules(25))}/edit")
+    assert (page["part"], page["typed"]["part"]) == ("", None)
+    assert len(json.loads(page["typed"]["text"])["rules"]) == 25
+
+
+def test_rules_and_cases_come_a_page_at_a_time(visitor: Visitor) -> None:
+    rubric = written(visitor, "rubrics", many_rules(35))
+    page = visitor.data(rubric)
+    assert (page["answer"], len(page["entries"])) == ("Version 1, the newest: 35 rules.", 25)
+    assert [each["id"] for each in visitor.data(f"{rubric}{page['further']}")["entries"]] == [
+        f"R{n}" for n in range(25, 35)
+    ]
+    (case,) = TEST_SET["items"]
+    cases = written(visitor, "test-sets", {**TEST_SET, "items": [{**case, "item_id": f"c{n}"} for n in range(45)]})
+    page = visitor.data(cases)
+    assert (page["answer"], len(page["entries"])) == ("Version 1, the newest: 45 cases.", 20)
+    last = visitor.data(f"{cases}?start=40")
+    assert ([each["id"] for each in last["entries"]], last["further"]) == ([f"c{n}" for n in range(40, 45)], "")
+
+
+def test_what_a_shape_cannot_hold_is_looked_up_in_the_first_cases_unless_all_are_asked_for(visitor: Visitor) -> None:
+    (case,) = TEST_SET["items"]
+    address = written(visitor, "test-sets", {**TEST_SET, "items": [{**case, "item_id": f"c{n}"} for n in range(45)]})
+    page = visitor.data(f"{address}/export?to=golden")
+    assert page["answer"].startswith("The first 30 of 45 cases can be written as golden")
+    assert page["looked_at"] == 30
+    every = visitor.data(page["every"])
+    assert every["answer"].startswith("All 45 cases can be written as golden")
+    assert (every["looked_at"], every["every"]) == (45, "")
+    whole = json.loads(visitor.get(f"{address}/export?to=golden&file=1").text)
+    assert len(whole["golden_questions"]) == 45
+
+
+def test_a_large_run_that_goes_on_is_said_not_to_be_counted(
+    served: Served, visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rubric = written(visitor, "rubrics", {**RUBRIC, "agent_id": "large"})
+    rules = Rubric(name="x", id=rubric.rsplit("/", 1)[1], rules=(Rule(id="KIND", name="x", severity=Severity.HIGH),))
+    made = a_run(numbered(77), agent="large", name="huge", total=3, created_at=NOON)
+    served.do(served.store.create_run(replace(made, pins=replace(made.pins, rubric=rules))))
+    served.do(served.store.save(made.id, [graded(place, f"c{place}", place > 0) for place in range(3)]))
+    monkeypatch.setattr("assay.web.pages.library_content.LARGEST", 2)
+    page = visitor.data(rubric)
+    assert page["across"].endswith("Not counted before they end: huge.")
+    assert page["entries"][0]["runs"] == []
+    served.do(served.store.set_state(made.id, RunState.COMPLETED))
+    page = visitor.data(rubric)
+    assert page["across"] == "Each rule over the last 1 run that used it, newest first."
+    assert (page["entries"][0]["rate"]["passed"], page["entries"][0]["rate"]["judged"]) == (2, 3)
 
 
 def test_where_rules_and_cases_pass_and_fail(served: Served, visitor: Visitor) -> None:
@@ -291,6 +392,8 @@ def test_where_rules_and_cases_pass_and_fail(served: Served, visitor: Visitor) -
         await served.store.save(made.id, results)
 
     served.do(run(1, True, True, False))
+    # What is kept of a run when it ends counts as what is counted of one that goes on.
+    served.do(served.store.set_state(numbered(1), RunState.COMPLETED))
     served.do(run(2, False, None))
     (rule,) = visitor.data(rubric)["entries"]
     assert (rule["rate"]["passed"], rule["rate"]["judged"]) == (2, 4)

@@ -4,23 +4,20 @@ can be read without scripts, in the dark, on a telephone and by a machine that r
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, expect
 
 from assay.model.document import DocumentKind
 from assay.model.within import EVERYWHERE
 from assay.services.hosting import library
 from assay.services.hosting.keys import KeyWanted, make_key
 from assay.store.service.keys import Scope
+from web.looking import Watched, needs_chromium
 from web.pages_served import Served, serving
 
-CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH")
+pytestmark = needs_chromium
 RULE = {"id": "KIND", "name": "Is kind", "severity": "high", "description": "It stays friendly."}
 CASE = {"item_id": "hello", "type": "single_turn", "name": "Hello", "inputs": {"message": "hello"}}
 LONG = "An-agent-whose-name-is-much-longer-than-any-telephone-is-wide-and-has-no-spaces-in-it"
@@ -68,48 +65,20 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
         yield Shop(served, *served.do(_filled(served)))
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield started
-        started.close()
-
-
-class Watched:
-    """A page, everything that it asked for, and everything that went wrong in it."""
-
-    def __init__(self, browser: Browser, **how: Any) -> None:
-        self.context = browser.new_context(**how)
-        self.page: Page = self.context.new_page()
-        self.asked: list[str] = []
-        self.trouble: list[str] = []
-        self.page.on("request", lambda request: self.asked.append(request.url))
-        self.page.on("console", lambda message: self.trouble.append(message.text))
-        self.page.on("pageerror", lambda error: self.trouble.append(str(error)))
-
-    def __enter__(self) -> Watched:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.context.close()
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1440, 390])
 def test_every_page_can_be_used_by_everybody(shop: Shop, browser: Browser, scheme: str, width: int) -> None:
-    with Watched(browser, viewport={"width": width, "height": 800}, color_scheme=scheme) as watched:
+    with Watched(browser, shop.served.base, viewport={"width": width, "height": 800}, color_scheme=scheme) as watched:
         for address in shop.addresses:
             watched.page.goto(shop.served.base + address)
             assert watched.page.evaluate("document.documentElement.scrollWidth") == width, address
-            found = Axe().run(watched.page).response["violations"]
-            assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == [], address
+            assert watched.findings() == [], address
         assert watched.trouble == []
-        assert [url for url in watched.asked if not url.startswith((shop.served.base, "data:"))] == []
+        assert watched.strangers == []
 
 
 def test_problems_appear_beside_the_line_while_typing(shop: Shop, browser: Browser) -> None:
-    with Watched(browser) as watched:
+    with Watched(browser, shop.served.base) as watched:
         page = watched.page
         page.goto(f"{shop.served.base}{shop.rubric}/edit")
         expect(page.locator(".gutter .at")).to_have_count(1)
@@ -128,7 +97,7 @@ def test_problems_appear_beside_the_line_while_typing(shop: Shop, browser: Brows
 
 
 def test_a_new_version_is_written_compared_and_restored(shop: Shop, browser: Browser) -> None:
-    with Watched(browser) as watched:
+    with Watched(browser, shop.served.base) as watched:
         page = watched.page
         page.goto(f"{shop.served.base}/library/rubrics/new")
         page.fill("#text", json.dumps({"name": "Made here", "rules": [RULE]}, indent=2))
@@ -145,14 +114,14 @@ def test_a_new_version_is_written_compared_and_restored(shop: Shop, browser: Bro
         expect(page.locator("ins")).to_have_text("Is very kind")
         page.click("text=Make version 1 the newest again")
         expect(page.locator(".answer")).to_contain_text("Version 3, the newest: 1 rule")
-        page.once("dialog", lambda dialog: dialog.accept())
+        watched.answers = [""]
         page.click("button:has-text('Delete')")
         page.wait_for_url("**/library/rubrics")
         assert watched.trouble == []
 
 
 def test_without_scripts_everything_can_be_read_and_written(shop: Shop, browser: Browser) -> None:
-    with Watched(browser, java_script_enabled=False) as watched:
+    with Watched(browser, shop.served.base, java_script_enabled=False) as watched:
         page = watched.page
         for address in shop.addresses:
             page.goto(shop.served.base + address)

@@ -16,7 +16,8 @@ from assay.services.hosting.callers import OWNER, Caller
 from assay.services.hosting.keys import KeyWanted, make_key
 from assay.store.service.keys import ApiKey, Scope
 from assay.store.service.logs import Deed
-from assay.web.pages.settings import Kept, key_from, settings_page
+from assay.web.pages.settings import Kept, settings_page
+from assay.web.pages.settings_form import key_from
 from hostile import HOSTILE
 from store.making import NOON
 from web.pages_served import Served, serving

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from time import monotonic, sleep
@@ -10,7 +9,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import Browser, expect
 
 from assay.errors import PlanRefused
 from assay.model.document import DocumentKind
@@ -21,12 +20,12 @@ from assay.store.service.keys import Scope
 from assay.web.pages.starting import Offered, order_from, start_page
 from hostile import HOSTILE
 from store.making import NOON
+from web.looking import Watched, needs_chromium
 from web.pages_served import Served, serving
 from web.visiting import Visitor
 
 DEMO = Path(__file__).parents[2] / "src" / "assay" / "demo"
 SIMULATION = DEMO / "simulation" / "support-simulation.csv"
-CHROMIUM = shutil.which("chromium")
 
 
 @pytest.fixture(scope="module")
@@ -188,15 +187,10 @@ def test_hostile_words_in_the_form_come_back_inert(visitor: Visitor, hostile: st
         assert bad not in page
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH")
-def test_in_a_browser_a_file_is_brought_in_and_run(served: Served) -> None:
-    trouble: list[str] = []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        page = browser.new_page()
-        page.on("console", lambda message: trouble.append(message.text))
-        page.on("pageerror", lambda error: trouble.append(str(error)))
-        page.goto(f"{served.base}/start")
+@needs_chromium
+def test_in_a_browser_a_file_is_brought_in_and_run(browser: Browser, served: Served) -> None:
+    with Watched(browser, served.base) as watched:
+        page = watched.open("/start")
         page.set_input_files("input[type=file]", SIMULATION)
         page.click("text=Bring it in")
         page.wait_for_url("**/start?cases=dataset:*")
@@ -206,5 +200,4 @@ def test_in_a_browser_a_file_is_brought_in_and_run(served: Served) -> None:
         page.click("text=Start the run")
         page.wait_for_url("**/runs/*")
         expect(page.locator("#live")).to_contain_text("= 2", timeout=30_000)
-        browser.close()
-    assert trouble == []
+        assert watched.trouble == []

@@ -49,7 +49,7 @@ def test_a_run_is_watched_while_it_goes_on(browser: Browser, own: Served) -> Non
         own.do(own.store.save(GOING, refund_results()))
         expect(page.locator(".counts")).to_contain_text("0 pending = 12")
         own.do(own.store.set_state(GOING, RunState.COMPLETED))
-        expect(page.locator("#live")).not_to_have_attribute("hx-get", f"/runs/{GOING}")
+        expect(page.locator("[sse-connect]")).to_have_count(0)
         assert watched.trouble == []
 
 

@@ -13,7 +13,14 @@ from assay.store.replies import ReplyCache
 
 @assay_command("cache")
 @click.option("--clear", is_flag=True, help="Forget replies.")
-@click.option("--older-than", "days", default=0.0, metavar="DAYS", help="With --clear: only those older than DAYS.")
+@click.option(
+    "--older-than",
+    "days",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    metavar="DAYS",
+    help="With --clear: only those older than DAYS.",
+)
 def command(work: Workplace, clear: bool, days: float, as_json: bool) -> None:
     """Show what the cache of model replies holds, or clear it. All runs of this folder share it."""
     path = work.replies

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime
 
 import click
 from msgspec import to_builtins
 
 from assay.cli.output import assay_command, print_json
+from assay.cli.parsing import days, read, text, texts
+from assay.reports.inert import one_line
 from assay.services.hosting.keys import KeyWanted, make_key
+from assay.services.hosting.passwords import make_password
 from assay.services.workplace import Workplace
 from assay.store.service.keys import ApiKey, Scope
 
 
 @click.group("keys")
 def command() -> None:
-    """The API keys of the service: make, list and revoke them."""
+    """The API keys and passwords of the service: make, list and revoke them."""
 
 
 @assay_command("create")
-@click.option("--name", required=True, help="Whose it is: shown in the log of writes.")
+@click.option("--name", required=True, callback=read(text), help="Whose it is: shown in the log of writes.")
 @click.option("--scope", "scopes", multiple=True, required=True, type=click.Choice([each.value for each in Scope]))
-@click.option("--organization", help="Only what belongs to this organisation [every one].")
-@click.option("--agent", "agents", multiple=True, help="Only these agents [every one].")
-@click.option("--days", type=click.FloatRange(min=0, min_open=True), help="How long it opens anything [for ever].")
+@click.option("--organization", callback=read(text), help="Only what belongs to this organisation [every one].")
+@click.option("--agent", "agents", multiple=True, callback=read(texts), help="Only these agents [every one].")
+@click.option("--days", type=float, callback=read(days), help="How long it opens anything [for ever].")
 def create(
     work: Workplace,
     name: str,
@@ -53,6 +57,45 @@ async def _create(work: Workplace, wanted: KeyWanted) -> tuple[ApiKey, str]:
         return await make_key(store, wanted)
 
 
+@assay_command("password")
+@click.argument("name", callback=read(text))
+@click.option("--scope", "scopes", multiple=True, required=True, type=click.Choice([each.value for each in Scope]))
+@click.option("--organization", callback=read(text), help="Only what belongs to this organisation [every one].")
+@click.option("--agent", "agents", multiple=True, callback=read(texts), help="Only these agents [every one].")
+@click.option("--days", type=float, callback=read(days), help="How long it opens anything [for ever].")
+def password(
+    work: Workplace,
+    name: str,
+    scopes: tuple[str, ...],
+    organization: str | None,
+    agents: tuple[str, ...],
+    days: float | None,
+    as_json: bool,
+) -> None:
+    """Give NAME a password for the pages. It is asked for twice and not shown; an earlier one opens nothing any more.
+
+    It opens the pages, and never the API.
+    """
+    given = click.prompt(f"Password of {name}", hide_input=True, confirmation_prompt=True, err=True)
+    wanted = KeyWanted(
+        name=name,
+        scopes=[Scope(each) for each in scopes],
+        organization_id=organization,
+        agent_ids=agents or None,
+        days=days,
+    )
+    key = asyncio.run(_password(work, wanted, given))
+    if as_json:
+        print_json(_shown(key))
+    else:
+        click.echo(f"{name} can sign in now. The id of this password is {key.id}: `assay keys revoke` takes it.")
+
+
+async def _password(work: Workplace, wanted: KeyWanted, given: str) -> ApiKey:
+    async with await work.store() as store:
+        return await make_password(store, wanted, given)
+
+
 @assay_command("list")
 def several(work: Workplace, as_json: bool) -> None:
     """Every key, newest first; no secret is kept."""
@@ -60,10 +103,13 @@ def several(work: Workplace, as_json: bool) -> None:
     if as_json:
         print_json([_shown(key) for key in keys])
         return
+    now = datetime.now(UTC)
     for key in keys:
-        state = "revoked" if key.revoked_at else "open"
+        state = "revoked" if key.revoked_at else "open" if key.is_open(now) else "expired"
         scopes = ",".join(scope.value for scope in key.scopes)
-        click.echo(f"{key.id}  {state:7}  {scopes:20}  {key.organization_id or '(every organisation)'}  {key.name}")
+        kind = "password" if key.is_password else "key"
+        home = key.organization_id or "(every organisation)"
+        click.echo(f"{key.id}  {kind:8}  {state:7}  {scopes:20}  {home}  {one_line(key.name)}")
     if not keys:
         click.echo("No keys yet: `assay keys create --name me --scope admin`.")
 
@@ -94,5 +140,5 @@ def _shown(key: ApiKey) -> dict[str, object]:
     return shown
 
 
-for each in (create, several, revoke):
+for each in (create, password, several, revoke):
     command.add_command(each)

@@ -89,6 +89,11 @@ def ended_properly(*, as_json: bool) -> Iterator[None]:
     except InputError as error:
         refuse(error, (), as_json=as_json)
         raise SystemExit(USER_MUST_ACT) from error
+    except PermissionError as error:
+        # Whatever was to be read or written: it is the user's to open, or to name another.
+        told = InputError(f"{error.filename or 'a file'}: {error.strerror}: you may not read it, or write to it")
+        refuse(told, (), as_json=as_json)
+        raise SystemExit(USER_MUST_ACT) from error
     except KeyboardInterrupt as error:
         say("Interrupted. Nothing that was finished is lost; `assay resume latest` goes on.")
         raise SystemExit(INTERRUPTED) from error

@@ -13,6 +13,13 @@ from assay.model.profile import Normalization
 from assay.policies.gate_reading import read_gates
 from assay.services.paths import lasting
 
+LONGEST = 36_500
+"""Days."""
+MOST = 1_000_000_000
+"""What can be asked for at once: a larger number is no number of a database."""
+MOST_REPEATS = 100_000
+"""Tries of one case. A plan of more would not fit into memory before anybody is told."""
+
 
 def read(reader: Callable[[Any, str], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
     """A click callback that reads an option's text with `reader`; what it refuses is a usage error."""
@@ -59,6 +66,13 @@ def share(text: str | None, option: str) -> float | None:
         return float(number) / (100 if text.strip().endswith("%") else 1)
     except ValueError:
         raise ConfigInvalid(f"{option} expects a share such as 5% or 0.05, not {text!r}") from None
+
+
+def days(given: float | None, option: str) -> float | None:
+    """How long something holds; None: for ever. What ends after the last day that a calendar has is refused."""
+    if given is not None and not 0 < given <= LONGEST:
+        raise ConfigInvalid(f"{option} expects a number of days, more than 0 and up to {LONGEST}, not {given:g}")
+    return given
 
 
 def whole_numbers(text: str, option: str) -> tuple[int, ...]:

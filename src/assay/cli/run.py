@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from assay.cli.output import assay_command
-from assay.cli.parsing import names, normalization, pairs, read, text, texts, values_by_key
+from assay.cli.parsing import MOST_REPEATS, names, normalization, pairs, read, text, texts, values_by_key
 from assay.cli.running import engine_option, finish, gate_option, judge_options, output_options, watching
 from assay.cli.watching import watch as watch_files
 from assay.cli.watching import watch_options
@@ -89,7 +89,14 @@ from assay.services.workplace import Workplace
     metavar="TESTSET",
     help="Hold finished conversations (a file, or run:RUN as DATASET) against all success criteria of this test set.",
 )
-@click.option("--repeat", default=1, show_default=True, metavar="N", help="Independent conversations for each case.")
+@click.option(
+    "--repeat",
+    type=click.IntRange(max=MOST_REPEATS),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Independent conversations for each case.",
+)
 @click.option("--limit", type=int, default=None, metavar="N", help="Only the first N cases.")
 @click.option(
     "--filter",

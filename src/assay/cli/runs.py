@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.cli.output import assay_command, print_json
+from assay.cli.parsing import MOST
 from assay.cli.summary import console
 from assay.errors import NotFound
 from assay.model.run import Run, RunState
@@ -23,7 +24,7 @@ from assay.services.workplace import Workplace
 
 
 @assay_command("runs")
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, metavar="N", help="The newest N.")
+@click.option("--limit", type=click.IntRange(1, MOST), default=20, show_default=True, metavar="N", help="The newest N.")
 @click.option("--agent-id", default=None, metavar="ID", help="Only runs of this agent.")
 @click.option("--state", type=click.Choice([each.value for each in RunState]), help="Only runs in this state.")
 def command(

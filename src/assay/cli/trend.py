@@ -7,6 +7,7 @@ import asyncio
 import click
 
 from assay.cli.output import assay_command, print_json
+from assay.cli.parsing import MOST
 from assay.cli.summary import console
 from assay.reports.history_text import HistoryReport, history_shape
 from assay.services.trending import ENOUGH, Asked, history
@@ -18,7 +19,7 @@ from assay.services.workplace import Workplace
 @click.option("--dataset", default="", metavar="NAME", help="The runs over this dataset (file or test set name).")
 @click.option("--candidate", default=None, metavar="NAME", help="Only this candidate.")
 @click.option(
-    "--limit", type=click.IntRange(min=1), default=ENOUGH, show_default=True, metavar="N", help="The newest N."
+    "--limit", type=click.IntRange(1, MOST), default=ENOUGH, show_default=True, metavar="N", help="The newest N."
 )
 def command(work: Workplace, agent: str, dataset: str, candidate: str | None, limit: int, as_json: bool) -> None:
     """The completed runs of AGENT (its id, or a name that runs share) over time: pass rate and graders.

@@ -48,8 +48,8 @@ def _tell(report: FileReport) -> None:
         click.echo(inert(str(problem)))
     for warning in report.warnings:
         click.echo(inert(f"warning: {warning}"))
-    kind = f" ({report.dialect})" if report.dialect else ""
+    named = inert(report.path) + (f" ({report.dialect})" if report.dialect else "")
     if report.problems:
-        click.echo(f"{report.path}{kind}: {len(report.problems)} problems, not usable")
+        click.echo(f"{named}: {len(report.problems)} problems, not usable")
     else:
-        click.echo(f"{report.path}{kind}: {report.cases:,} cases, valid")
+        click.echo(f"{named}: {report.cases:,} cases, valid")

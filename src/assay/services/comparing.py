@@ -28,6 +28,10 @@ from assay.store.store import Store
 SCENARIO = "scenario_id"
 """Explain cases of one scenario resemble one another: they are one cluster unless something else is said."""
 
+LARGE = 2000
+MANY_TIMES = 4
+"""A run that is larger than this, and so many times as large as the other, is read as far as the other goes."""
+
 __all__ = ["Wanted", "compare", "compared"]
 
 
@@ -44,7 +48,7 @@ async def compared(store: Store, wanted: Wanted) -> Comparison:
     found = [await store.find_run(name) for name in wanted.runs]
     _refuse_twice(found, wanted)
     # The cases are the first run's: only that one's tags and labels are read.
-    runs = await asyncio.gather(*(_columns(store, run, faced=not place) for place, run in enumerate(found)))
+    runs = await asyncio.gather(*(_columns(store, found, place, wanted) for place in range(len(found))))
     chosen = sides(runs, wanted)
     label = _cluster(found, wanted)
     return Comparison(
@@ -67,10 +71,25 @@ def _refuse_twice(found: Sequence[Run], wanted: Wanted) -> None:
             raise PlanRefused(f"run {run.name!r} ({run.id[:8]}) has no results yet: `assay resume {run.id[:8]}`")
 
 
-async def _columns(store: Store, run: Run, *, faced: bool) -> RunColumns:
+async def _columns(store: Store, found: Sequence[Run], place: int, wanted: Wanted) -> RunColumns:
+    run, faced = found[place], not place
+    smaller = _much_smaller(found, place, wanted)
+    if smaller is not None:
+        own = await store.shared(run.id, smaller.id)
+        known = {face.id: face for face in own.faces} if faced else {}
+        return RunColumns(run=run, attempts=own.attempts, measured=own.measured, faces=known, unread=own.others)
     attempts, measured = await store.columns(run.id)
     known = {face.id: face for face in await store.faces(run.id)} if faced else {}
     return RunColumns(run=run, attempts=attempts, measured=measured, faces=known)
+
+
+def _much_smaller(found: Sequence[Run], place: int, wanted: Wanted) -> Run | None:
+    """The other of two runs, where it is so much smaller that only its cases need be read. Of repeats all are: which
+    cases are flaky is told of every one."""
+    if len(found) != 2 or wanted.grouped or any(run.pins.repeat > 1 for run in found):
+        return None
+    other = found[1 - place]
+    return other if found[place].counts.total > max(LARGE, MANY_TIMES * other.counts.total) else None
 
 
 def _cluster(found: Sequence[Run], wanted: Wanted) -> str:

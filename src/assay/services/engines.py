@@ -10,7 +10,7 @@ from typing import Protocol, Self
 
 from msgspec import Struct
 
-from assay.errors import ConfigInvalid, PlanRefused
+from assay.errors import ConfigInvalid
 from assay.model.run import Run
 from assay.services.planning import RAY, Plan
 from assay.services.readying import ready
@@ -35,16 +35,17 @@ class _Said(Protocol):
 
 
 class Manner(Struct, frozen=True, kw_only=True):
-    """How the attempts are made: by which engine, with or without the cache of replies, and what is written down."""
+    """How the attempts are made: by which engine, with or without the cache of replies, and where calls and the judges'
+    replies are written down."""
 
     engine: str
     cache: bool = True
-    written: tuple[str, ...] = ()
+    trace: Path | None = None
+    record: Path | None = None
 
     @classmethod
     def of(cls, said: _Said, engine: str) -> Self:
-        files = {"--trace": said.trace, "--record-judge": said.record_judge}
-        return cls(engine=engine, cache=said.cache, written=tuple(name for name, file in files.items() if file))
+        return cls(engine=engine, cache=said.cache, trace=said.trace, record=said.record_judge)
 
 
 @asynccontextmanager
@@ -54,8 +55,6 @@ async def hands(work: Workplace, plan: Plan, run: Run, manner: Manner) -> AsyncI
         async with ready(plan.lanes):
             yield execute
         return
-    if manner.written:
-        raise PlanRefused(f"{' and '.join(manner.written)} cannot go with --engine ray: many machines, one file")
     try:
         driving = import_module("assay.services.cluster.driving")
     except ModuleNotFoundError as missing:

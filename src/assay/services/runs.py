@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from assay.errors import Conflict, PlanRefused
 from assay.llm.guard import Guard
-from assay.model.run import Run, RunState, Spent
+from assay.model.run import Pins, Run, RunState, Spent
 from assay.model.summary import Summary
 from assay.model.within import EVERYWHERE, Within
 from assay.services.aiming import Ground, aim_of, chat_models, simulator_model
@@ -66,11 +66,14 @@ async def start(work: Workplace, options: RunOptions, watch: Watching, before: P
         return await gated(store, await store.summary(run.id))
 
 
-async def prepare(work: Workplace, store: Store, options: RunOptions, within: Within = EVERYWHERE) -> Started:
-    """Plan a run that somebody else will carry out. Nothing is stored, and nobody was asked anything."""
+async def prepare(
+    work: Workplace, store: Store, options: RunOptions, within: Within = EVERYWHERE, like: Pins | None = None
+) -> Started:
+    """Plan a run that somebody else will carry out. Nothing is stored, and nobody was asked anything. A rubric and an
+    agent that the options do not name are those that `like` has pinned."""
     async with AsyncExitStack() as stack:
         began = utc_now()
-        made, _, name = await planned(work, store, options, began, stack, within)
+        made, _, name = await planned(work, store, options, began, stack, within, like)
         return Started(new_run(made, name, began), 0, made.warnings)
 
 
@@ -81,6 +84,7 @@ async def planned(
     began: datetime,
     stack: AsyncExitStack,
     within: Within = EVERYWHERE,
+    like: Pins | None = None,
 ) -> tuple[Plan, Judging, str]:
     """The plan, its judge, which is open as long as `stack` is, and the name of the run. Documents of the service are
     those that can be seen `within`."""
@@ -90,6 +94,8 @@ async def planned(
     answers = await _answers(work, store, lasting)
     given = replace(read_given(lasting, answers), judging=judge, record=record, now=lambda: began)
     given = replace(given, ground=ground(work), pool=_pool(work, lasting))
+    if like is not None:
+        given = replace(given, rubric=given.rubric or like.rubric, agent=given.agent or like.agent)
     made = await asyncio.to_thread(plan, lasting, work.kit, given)
     return replace(made, pins=materials.referred(made.pins)), judge, lasting.name
 
@@ -222,7 +228,8 @@ async def replanned(
     budget = pinned.budget if again.budget is None else again.budget
     options = replace(pinned, budget=budget, cache=again.cache, trace=again.trace)
     whose = Within(organization_id=run.organization_id or None)
-    options, materials = await written_down(store, options, work.data_folder / "documents", whose)
+    documents = work.data_folder / "documents"
+    options, materials = await written_down(store, options, documents, whose, fetch=elsewhere is None)
     asked = replace(wanted(work, options, run.spent), among=elsewhere.among if elsewhere else None)
     judge = await stack.enter_async_context(judging(asked))
     given = Given(

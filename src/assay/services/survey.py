@@ -11,6 +11,7 @@ from msgspec import Struct, field
 
 from assay.dialects.base import Importer
 from assay.dialects.finding import detect, expand
+from assay.dialects.ids import Ids
 from assay.dialects.reading import FileReport, read_cases, validate
 from assay.dialects.test_set_writing import HEADER
 from assay.errors import DatasetInvalid, PlanRefused, Problem
@@ -97,22 +98,23 @@ class _Seen:
         self._look = look
         self._filters = filters
         self._limit = limit
-        self._file_of: dict[str, str] = {}
-        self.file = ""
+        self._ids = Ids()
+        self._files: list[str] = []
         self.header: Mapping[str, Any] = {}
         self.read = 0
         self.total = 0
         self.clashes: list[Problem] = []
 
     def begin(self, file: str) -> None:
-        self.file, self.header = file, {}
+        self._files.append(file)
+        self.header = {}
 
     def __call__(self, case: Case) -> None:
         self.read += 1
         self.header = self.header or case.metadata.get(HEADER, {})
-        first = self._file_of.setdefault(case.id, self.file)
-        if first != self.file:
-            self.clashes.append(_clash(case.id, first, self.file))
+        if not self._ids.is_new(case.id, len(self._files)):
+            first = self._files[self._ids.line_of(case.id) - 1]
+            self.clashes.append(_clash(case.id, first, self._files[-1]))
         if (self._limit is None or self.total < self._limit) and matches(case, self._filters):
             self.total += 1
             self._look(case)

@@ -59,7 +59,7 @@ async def history_in(store: Store, asked: Asked, within: Within = EVERYWHERE) ->
     if not done:
         raise NotFound(f"no run of {asked.whose or asked.dataset!r} is completed yet")
     kept = done[-asked.limit :]
-    summaries = [await store.summary(run.id) for run in kept]
+    summaries = await store.summaries(kept)
     changes = await _unlike(store, kept)
     clustered = [await clustered_rates(store, run, asked.candidate) for run in kept]
     _check_candidate(summaries, asked)

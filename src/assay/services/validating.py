@@ -6,12 +6,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from msgspec.structs import replace
+
 from assay.dialects.agent_file import is_agent, read_agent
 from assay.dialects.finding import HEAD, detect, expand, readable, spool
 from assay.dialects.reading import FileReport, validate
 from assay.dialects.rubric_file import is_rubric, read_rubric
 from assay.errors import DatasetInvalid, InputError, Problem
 from assay.kit import Kit
+from assay.services.remote import Far, fetched, is_address
 
 Warn = Callable[[Problem], None]
 
@@ -22,11 +25,23 @@ COMPANIONS: tuple[tuple[str, Callable[[Path, bytes], bool], Callable[[Path, Warn
 
 
 def validate_files(paths: Sequence[str], kit: Kit, dialect: str = "") -> list[FileReport]:
-    """A report for each file; folders stand for the data files in them, `-` for standard input."""
+    """A report for each file; folders stand for the data files in them, `-` for standard input. Those at addresses come
+    last."""
     known = list(kit.dialects)
     with TemporaryDirectory() as passing:
-        files = [spool(path, Path(passing)) for path in expand([Path(path) for path in paths], known)]
-        return [_validated(path, kit, dialect) for path in files]
+        near = expand([Path(path) for path in paths if not is_address(path)], known)
+        files = [spool(path, Path(passing)) for path in near]
+        far = [each for path in paths if is_address(path) for each in fetched(path, Path(passing))]
+        return [_validated(path, kit, dialect) for path in files] + [_far(each, kit, dialect) for each in far]
+
+
+def _far(file: Far, kit: Kit, dialect: str) -> FileReport:
+    """Of its copy, which nobody need know of."""
+    report = _validated(file.path, kit, dialect)
+    problems, warnings = (
+        tuple(replace(each, file=file.address) for each in found) for found in (report.problems, report.warnings)
+    )
+    return replace(report, path=file.address, problems=problems, warnings=warnings)
 
 
 def _validated(path: Path, kit: Kit, dialect: str) -> FileReport:

@@ -45,7 +45,7 @@ class Workplace:
         environ: Mapping[str, str] = os.environ,
     ) -> Workplace:
         """The workplace of the current folder; what is passed in wins over environment and file."""
-        folder = Path.cwd()
+        folder = current_folder()
         settings = load(folder, environ, Path(config) if config else None)
         # What the settings name lies beside them; what is typed, where it is typed.
         beside = Path(config).parent if config else folder
@@ -85,6 +85,14 @@ class Workplace:
 
     async def store(self, *, read_only: bool = False) -> Store:
         return await Store.open(self.location, read_only=read_only)
+
+
+def current_folder() -> Path:
+    try:
+        return Path.cwd()
+    except OSError as error:
+        told = f"the current folder cannot be found ({error.strerror}): go to one that is there"
+        raise ConfigInvalid(told) from error
 
 
 def _contracts(settings: Settings, folder: Path) -> dict[str, dict[str, Any]]:

@@ -4,14 +4,18 @@ For two runs on the same cases (paired) or on different ones, for pass rates and
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from math import ceil, floor, sqrt
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import nctdtr
 from scipy.stats import binom, norm
 from scipy.stats import t as student
+
+from assay.stats.clusters import Floats
 
 MOST = 10_000_000
 """Nobody runs more cases than that."""
@@ -19,6 +23,8 @@ SURE = 0.80
 LEVEL = 0.05
 NORMAL = 100_000
 """From so many degrees of freedom on, Student's t is the normal distribution."""
+TABLED = 4096
+"""Up to so many discordant cases what rejects is looked up."""
 FAR = 5.0
 """A difference of so many standard errors is never found in the wrong direction."""
 
@@ -106,6 +112,12 @@ def needed(design: Design, difference: float, sure: float = SURE, level: float =
     million."""
     if difference == 0 or not 0 < sure < 1:
         raise ValueError(f"nobody can plan to see a difference of {difference} with a chance of {sure}")
+    return _needed(design, difference, sure, level)
+
+
+@lru_cache(maxsize=4096)
+def _needed(design: Design, difference: float, sure: float, level: float) -> int | None:
+    """A comparison asks for many graders and slices, and mostly the same of each."""
     low, high = 1, 2
     while power(design, high, difference, level) < sure:
         low, high = high, high * 2
@@ -160,11 +172,24 @@ def _mcnemar_power(discordant: float, cases: int, difference: float, level: floa
         raise ValueError(f"a difference of {difference} needs more than {discordant} discordant cases")
     middle, reach = cases * discordant, 10 * sqrt(cases * discordant * (1 - discordant)) + 10
     counts = np.arange(max(0, floor(middle - reach)), min(cases, ceil(middle + reach)) + 1)
-    fewest = binom.ppf(level / 2, counts, 0.5)
-    fewest = np.where(binom.cdf(fewest, counts, 0.5) > level / 2, fewest - 1, fewest)
+    fewest = _table(level)[counts] if counts[-1] < TABLED else _rejecting(level, counts)
     share = (discordant + difference) / (2 * discordant)
     rejected = binom.cdf(fewest, counts, share) + binom.sf(counts - fewest - 1, counts, share)
     return float((binom.pmf(counts, cases, discordant) * np.where(fewest >= 0, rejected, 0.0)).sum())
+
+
+@lru_cache(maxsize=16)
+def _table(level: float) -> Floats:
+    """Of few cases: asked for again and again while a number is looked for."""
+    return _rejecting(level, np.arange(TABLED))
+
+
+def _rejecting(level: float, counts: NDArray[np.int64]) -> Floats:
+    """For each number of discordant cases: McNemar's test rejects where the rarer way has no more than this; -1:
+    never."""
+    fewest = binom.ppf(level / 2, counts, 0.5)
+    rejecting: Floats = np.where(binom.cdf(fewest, counts, 0.5) > level / 2, fewest - 1, fewest)
+    return rejecting
 
 
 def _t_power(error: float, freedom: float, difference: float, level: float) -> float:

@@ -20,6 +20,8 @@ Runs = Sequence[tuple[int, int]]
 """Of each run, oldest first: (passed, judged)."""
 
 DRAWS = 9999
+AT_ONCE = 500
+"""Drawn, and looked at, together."""
 LEVEL = 0.05
 NEAR = 1e-9
 
@@ -54,8 +56,10 @@ def trend(runs: Runs, *, level: float = LEVEL, draws: int = DRAWS, seed: int = 0
     """Every change that chance makes in fewer than `level` of equal series. The same counts give the same answer."""
     if strange := [run for run in runs if not 0 <= run[0] <= run[1]]:
         raise ValueError(f"{strange[0][0]} of {strange[0][1]} is not a rate")
-    random = np.random.default_rng(seed)
-    cuts = dict(sorted(_cuts(np.array(runs, dtype=np.int64).reshape(-1, 2), 0, level, draws, random)))
+    counted, random = np.array(runs, dtype=np.int64).reshape(-1, 2), np.random.default_rng(seed)
+    # Where the whole series has no change, nothing more is drawn: that can be told before all draws are made.
+    whole = _best_cut(counted, draws, random, give_up=level)
+    cuts = dict(sorted(_cuts(counted, 0, level, draws, random, whole)))
     ends = [0, *cuts, len(runs)] if runs else []
     levels = [_level(runs, start, end, confidence) for start, end in pairwise(ends)]
     changes = [_change(runs, before, after, cuts[after.start], confidence) for before, after in pairwise(levels)]
@@ -69,27 +73,34 @@ def best_cut(runs: Runs, *, draws: int = DRAWS, seed: int = 0) -> tuple[int, flo
 
 
 def _cuts(runs: np.ndarray[tuple[int, int], np.dtype[np.int64]], start: int, level: float, draws: int,
-          random: np.random.Generator) -> list[tuple[int, float]]:  # fmt: skip
-    found = _best_cut(runs, draws, random)
+          random: np.random.Generator, found: tuple[int, float] | None) -> list[tuple[int, float]]:  # fmt: skip
+    """`found` is the best cut of these runs."""
     if found is None or found[1] > level:
         return []
     place, p_value = found
-    left = _cuts(runs[:place], start, level, draws, random)
-    right = _cuts(runs[place:], start + place, level, draws, random)
+    before, after = runs[:place], runs[place:]
+    left = _cuts(before, start, level, draws, random, _best_cut(before, draws, random))
+    right = _cuts(after, start + place, level, draws, random, _best_cut(after, draws, random))
     return [*left, (start + place, p_value), *right]
 
 
 def _best_cut(runs: np.ndarray[tuple[int, int], np.dtype[np.int64]], draws: int,
-              random: np.random.Generator) -> tuple[int, float] | None:  # fmt: skip
+              random: np.random.Generator, give_up: float = 1.0) -> tuple[int, float] | None:  # fmt: skip
     """Were there no change, the passes would be spread over the runs like balls drawn without looking: they are drawn
-    again, with as many passes in all and as many cases in each run."""
+    again, with as many passes in all and as many cases in each run. None as soon as chance makes as good a cut more
+    often than in the share `give_up` of all draws."""
     passed, judged = runs[:, 0], runs[:, 1]
     if np.count_nonzero(judged) < 2:
         return None
     seen = _gains(passed[None, :], judged)[0]
-    again = random.multivariate_hypergeometric(judged, int(passed.sum()), size=draws, method="marginals")
-    as_good = np.count_nonzero(_gains(again, judged).max(axis=1) >= seen.max() - NEAR)
-    return int(seen.argmax()) + 1, (int(as_good) + 1) / (draws + 1)
+    as_good = 0
+    for start in range(0, draws, AT_ONCE):
+        size = min(AT_ONCE, draws - start)
+        again = random.multivariate_hypergeometric(judged, int(passed.sum()), size=size, method="marginals")
+        as_good += int(np.count_nonzero(_gains(again, judged).max(axis=1) >= seen.max() - NEAR))
+        if as_good + 1 > give_up * (draws + 1):
+            return None
+    return int(seen.argmax()) + 1, (as_good + 1) / (draws + 1)
 
 
 def _gains(passed: np.ndarray[tuple[int, int], np.dtype[np.int64]],

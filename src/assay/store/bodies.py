@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from assay.errors import InputError
 from assay.model.case import Case
@@ -55,9 +55,60 @@ def result_body(result: Result) -> bytes:
     )
 
 
+class Marks(Struct, frozen=True):
+    """What a case can be chosen by, apart from its body."""
+
+    tags: tuple[str, ...] = ()
+    labels: dict[str, str] = field(default_factory=dict)
+
+
+NO_MARKS = Marks()
+_tags = msgspec.json.Decoder(tuple[str, ...]).decode
+_labels = msgspec.json.Decoder(dict[str, str]).decode
+
+
+def face_body(case: Case) -> bytes:
+    """Its tags and labels, each on a line of its own, so that a database finds one by looking for that line. Nothing
+    where it has none."""
+    if not case.tags and not case.labels:
+        return b""
+    labels = [_label(name, value) for name, value in case.labels.items()]
+    return b"\n%b\n" % b"\n".join([*map(encode, case.tags), *labels])
+
+
+def _label(name: str, value: str) -> bytes:
+    return b"=%b:%b" % (encode(name), encode(value))
+
+
+def lines_saying(text: str) -> list[bytes]:
+    """The lines that a tag, or a label as `name: value`, may stand on, with the breaks around them."""
+    cuts = [place for place in range(len(text)) if text.startswith(": ", place)]
+    return [b"\n%b\n" % line for line in (encode(text), *(_label(text[:cut], text[cut + 2 :]) for cut in cuts))]
+
+
+def read_marks(body: bytes) -> Marks:
+    lines = body[1:-1].split(b"\n") if body else []
+    tags = [line for line in lines if not line.startswith(b"=")]
+    labels = [line[1:] for line in lines if line.startswith(b"=")]
+    return Marks(_tags(b"[%b]" % b",".join(tags)), _labels(b"{%b}" % b",".join(labels))) if lines else NO_MARKS
+
+
 def read_result(version: int, body: bytes) -> StoredResult:
     _check(version, "result")
     return _result(body)
+
+
+class _Grades(Struct, frozen=True):
+    grades: tuple[Grade, ...] = ()
+
+
+_grades = msgspec.json.Decoder(_Grades).decode
+
+
+def read_grades(version: int, body: bytes) -> tuple[Grade, ...]:
+    """Of a result its grades alone: the talk is most of it."""
+    _check(version, "result")
+    return _grades(body).grades
 
 
 def read_case(version: int, body: bytes) -> Case:

@@ -12,8 +12,11 @@ from assay.model.run import Run
 from assay.model.within import EVERYWHERE, Within
 from assay.store.database import Database
 from assay.store.queries import browsing as queries
-from assay.store.queries.browsing import AgentFace, Chosen, Elsewhere, Order, RunFace, Tag, Try
-from assay.store.summary import Failing, failing_now
+from assay.store.queries import searching
+from assay.store.queries.browsing import AgentFace, Elsewhere, RunFace, Tag, Try
+from assay.store.queries.choosing import Chosen, Order
+from assay.store.queries.searching import Beside, Listed
+from assay.store.summary import Counted, Failing, failing_now
 
 REMEMBERED = 500
 """Runs whose tags are known from the last time."""
@@ -30,8 +33,17 @@ class Browsing:
         self._tags: dict[str, tuple[int, list[Tag]]] = {}
 
     async def positions(self, run_id: str, chosen: Chosen) -> list[int]:
-        """Of all results that are like that, in the order wanted."""
-        return await self._database.read(queries.positions, run_id, chosen)
+        """Of all results that are like that, in the order wanted, however many must be looked through for it."""
+        return await self._database.read(searching.every_position, run_id, chosen)
+
+    async def listed(self, run_id: str, chosen: Chosen, after: int | None, limit: int) -> Listed:
+        """A page of the results that are like that, behind the one at this position. Of a large run some are looked
+        through for words at a time, and it says which."""
+        return await self._database.read(searching.listed, run_id, chosen, after, limit)
+
+    async def beside(self, run_id: str, chosen: Chosen, position: int) -> Beside:
+        """What comes before and after a result among those that are like that."""
+        return await self._database.read(searching.beside, run_id, chosen, position)
 
     async def at(self, run_id: str, positions: Sequence[int]) -> list[Result]:
         """The results at these positions, in their order."""
@@ -50,7 +62,7 @@ class Browsing:
 
     async def flaky(self, run_id: str) -> int:
         """How many cases ended in different ways when they were tried again."""
-        return len(await self._database.read(queries.flaky, run_id))
+        return await self._database.read(queries.flaky_cases, run_id)
 
     async def failing(self, run_id: str) -> list[Failing]:
         """What failed or broke, by grader and part, the commonest first; counted now."""
@@ -63,6 +75,10 @@ class Browsing:
     async def loaded(self, run_ids: Sequence[str]) -> list[Run]:
         """These runs, in this order; the caller may see them."""
         return await self._database.read(queries.several_runs, run_ids, self._clock())
+
+    async def counted(self, run_ids: Sequence[str]) -> tuple[list[Run], dict[str, Counted]]:
+        """The same, with what was counted of those that have ended."""
+        return await self._database.read(queries.runs_and_counts, run_ids, self._clock())
 
     async def tries(self, run_id: str, case_ids: Sequence[str]) -> dict[tuple[str, str], list[Try]]:
         """Every attempt at these cases, by case and candidate."""
@@ -81,4 +97,16 @@ class Browsing:
         return await self._database.read(queries.elsewhere, run, case_id, within)
 
 
-__all__ = ["AgentFace", "Browsing", "Chosen", "Elsewhere", "Failing", "Order", "RunFace", "Tag", "Try"]
+__all__ = [
+    "AgentFace",
+    "Beside",
+    "Browsing",
+    "Chosen",
+    "Elsewhere",
+    "Failing",
+    "Listed",
+    "Order",
+    "RunFace",
+    "Tag",
+    "Try",
+]

@@ -22,7 +22,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.compiler import compiles
 
-HEAD = "0004"
+HEAD = "0005"
 """The newest revision in migrations/versions; revisions are numbers, so older and newer can be told apart."""
 
 VERDICTS = ("passed", "failed", "errored", "skipped")
@@ -105,7 +105,14 @@ cases = Table(
     Column("position", Integer, nullable=False),
     Column("format", Integer, nullable=False),
     Column("body", LargeBinary, nullable=False),
-    Index(None, "run_id", "position"),
+    # Tags and labels, so that cases are chosen by them without their bodies; null in what older versions wrote.
+    Column("face", LargeBinary),
+    # SQLite reads cases by their tags from the index alone. PostgreSQL keeps long bodies elsewhere, and has a limit on
+    # how long an entry of an index may be.
+    Index("ix_cases_run_id_position", "run_id", "position").ddl_if(dialect="postgresql"),
+    Index("ix_cases_faces", "run_id", "position", "case_id", "face").ddl_if(dialect="sqlite"),
+    # Those that older versions wrote: whether a run has any is asked whenever cases are chosen by a tag.
+    Index("ix_cases_older", "run_id", "face", sqlite_where=text("face IS NULL"), postgresql_where=text("face IS NULL")),
 )
 
 results = Table(
@@ -125,7 +132,8 @@ results = Table(
     Column("fault", Words),
     Index(None, "run_id", "position", unique=True),
     Index(None, "run_id", "verdict", "position", "candidate"),
-    Index(None, "run_id", "case_id"),
+    # Whole runs are compared, and the tries of a case counted, from this alone.
+    Index("ix_results_attempts", *("run_id", "case_id", "position", "candidate", "repeat", "verdict", "duration_ms")),
     Index(None, "run_id", "fault", sqlite_where=text("fault IS NOT NULL"), postgresql_where=text("fault IS NOT NULL")),
 )
 

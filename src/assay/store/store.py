@@ -25,6 +25,9 @@ from assay.store.queries import runs as run_queries
 from assay.store.queries import tolls as toll_queries
 from assay.store.queries.columns import Attempts, Face, Measured, PartOutcome
 from assay.store.queries.earlier import earlier
+from assay.store.queries.faces import faces
+from assay.store.queries.results import Graded
+from assay.store.queries.shared import Shared, shared
 from assay.store.queries.tolls import PartGrade, Toll
 from assay.store.service.cases import DatasetCases
 from assay.store.service.catalog import Catalog
@@ -33,7 +36,7 @@ from assay.store.service.keys import Keys
 from assay.store.service.labels import LabelBook
 from assay.store.service.logs import Answers, AuditLog
 from assay.store.service.queue import ENDED, Queue, end
-from assay.store.summary import Counted, counted, kept_counts, settle, summarise
+from assay.store.summary import Counted, counted, kept_counts, settle, summarise, summary_from
 from assay.store.writing import Batch, write
 
 LIVE = (RunState.PENDING, RunState.RUNNING)
@@ -207,6 +210,11 @@ class Store:
     async def summary(self, run_id: str) -> Summary:
         return await self._database.read(summarise, run_id, self._clock())
 
+    async def summaries(self, runs: Sequence[Run]) -> list[Summary]:
+        """Of several runs, in their order: what was counted when they ended is read at once."""
+        kept = await self.counted([run.id for run in runs])
+        return [summary_from(run, kept.get(run.id) or await self.count(run.id)) for run in runs]
+
     async def counted(self, run_ids: Sequence[str]) -> dict[str, Counted]:
         """What was counted of runs that have ended; the others are missing."""
         return await self._database.read(kept_counts, run_ids)
@@ -219,13 +227,21 @@ class Store:
         """Results by their ids alone, each with its run; what is not there is missing."""
         return await self._database.read(result_queries.by_ids, result_ids)
 
+    async def graded(self, run_id: str, positions: Sequence[int]) -> list[Graded]:
+        """The grades of some results; what was said is not read."""
+        return await self._database.read(result_queries.graded, run_id, positions)
+
     async def columns(self, run_id: str) -> tuple[Attempts, list[Measured]]:
         """Every result of a run, and every grader's and rule's grades, in columns; no body is read."""
         return await self._database.read(_columns, run_id)
 
+    async def shared(self, run_id: str, other_id: str) -> Shared:
+        """The same, with tags and labels, of the cases that another run has too; of the others, how many there are."""
+        return await self._database.read(shared, run_id, other_id)
+
     async def faces(self, run_id: str) -> list[Face]:
         """The tags and labels of every case of a run."""
-        return await self._database.read(column_queries.faces, run_id)
+        return await self._database.read(faces, run_id)
 
     async def part_outcomes(self, run_id: str, positions: Sequence[int]) -> list[PartOutcome]:
         """How the criteria and rules of some results ended."""
@@ -235,9 +251,9 @@ class Store:
         """The cases that two runs share by id and that ask or expect something else in the second."""
         return await self._database.read(column_queries.changed_cases, first, second)
 
-    async def tolls(self, run_id: str, limit: int | None = None) -> list[Toll]:
-        """What each answer took (of the first so many): seconds, dollars, tokens."""
-        return await self._database.read(toll_queries.tolls, run_id, limit)
+    async def tolls(self, run_id: str, among: Sequence[int] | None = None) -> list[Toll]:
+        """What each answer took (of those at these positions): seconds, dollars, tokens."""
+        return await self._database.read(toll_queries.tolls, run_id, among)
 
     async def part_ids(self, run_id: str) -> list[str]:
         """The ids of every rule and criterion that was asked about."""

@@ -114,13 +114,14 @@ def failing_now(connection: Connection, run_id: str) -> list[Failing]:
 
 
 class Counted(Struct, frozen=True):
-    """What a summary is made of: verdicts by candidate, scores in groups, and who was answerable; and what failed most
-    (None: counted before that was looked at)."""
+    """What a summary is made of: verdicts by candidate, scores in groups, and who was answerable; what failed most; and
+    how each rule ended, by its id (None: counted before that was looked at)."""
 
     numbers: dict[str, dict[Verdict, int]]
     groups: list[Group]
     faults: dict[str, int]
     failing: list[Failing] | None = None
+    rules: dict[str, dict[str, int]] | None = None
 
 
 def counted(connection: Connection, run_id: str) -> Counted:
@@ -130,7 +131,18 @@ def counted(connection: Connection, run_id: str) -> Counted:
         numbers.setdefault(candidate, {})[Verdict(verdict)] = number
     groups = [Group(*found) for found in connection.execute(grouped(run_id))]
     blamed = {str(party): int(number) for party, number in connection.execute(faults(run_id))}
-    return Counted(numbers, groups, blamed, failing_now(connection, run_id))
+    ruled = any(group.name == RULES and group.scope is not None for group in groups)
+    return Counted(numbers, groups, blamed, failing_now(connection, run_id), rules(connection, run_id) if ruled else {})
+
+
+def rules(connection: Connection, run_id: str) -> dict[str, dict[str, int]]:
+    """How often each rule ended how."""
+    alike = (scores.c.part_id, scores.c.outcome)
+    own = (scores.c.run_id == run_id, scores.c.name == RULES, scores.c.part_id.is_not(None))
+    found: dict[str, dict[str, int]] = {}
+    for part_id, outcome, number in connection.execute(select(*alike, func.count()).where(*own).group_by(*alike)):
+        found.setdefault(part_id, {})[outcome] = number
+    return found
 
 
 def settle(connection: Connection, run_id: str) -> None:
@@ -148,6 +160,18 @@ def summarise(connection: Connection, run_id: str, now: datetime) -> Summary:
 
 def summary_from(run: Run, found: Counted) -> Summary:
     return replace(summary_of(run, found.numbers, found.groups), faults=found.faults)
+
+
+def brief_summary(run: Run, found: Counted) -> Summary:
+    """With criteria and rules, without candidates, graders and components: what a list of runs needs."""
+    parts = [group for group in found.groups if group.scope is not None]
+    return Summary(
+        run=run,
+        candidates={},
+        graders=(),
+        criteria=_tally([group for group in parts if group.name in CRITERIA]),
+        rules=_tally([group for group in parts if group.name == RULES]),
+    )
 
 
 def kept_counts(connection: Connection, run_ids: Sequence[str]) -> dict[str, Counted]:

@@ -19,7 +19,7 @@ from assay.errors import Conflict, InputError
 from assay.model.result import FORMAT, Result, attempt_name
 from assay.model.score import Grade, Score
 from assay.model.verdict import Verdict
-from assay.store.bodies import encode, result_body
+from assay.store.bodies import encode, face_body, result_body
 from assay.store.database import insert
 from assay.store.queries.runs import change
 from assay.store.schema import as_text, cases, results, runs, scores
@@ -59,7 +59,8 @@ class Batch:
         case, candidate, position = result.case, result.candidate, result.position
         known = self.cases.get(case.id)
         if known is None or position < known[2]:
-            self.cases[case.id] = (run_id, case.id, position, FORMAT, encode(case) if known is None else known[4])
+            content = (encode(case), face_body(case)) if known is None else known[4:]
+            self.cases[case.id] = (run_id, case.id, position, FORMAT, *content)
         self.results.append(
             (
                 result_key(namespace, case.id, candidate, result.repeat),

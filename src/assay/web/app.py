@@ -23,6 +23,7 @@ from assay.web.remembering import Lately, Remembered
 from assay.web.rendering import HERE, Visit, respond, style
 from assay.web.sessions import FIELD, HEADER, Session, Sessions
 from assay.web.sharing import Endpoint, NotAllowed, Page, form_of
+from assay.web.throttling import Throttle
 
 log = logging.getLogger("assay.web")
 SIGN_IN = "/sign-in"
@@ -37,11 +38,12 @@ class Trouble(Struct, frozen=True):
     detail: str
 
 
-def create_pages(host: Host, *, keys_needed: bool, secure: bool = False) -> ASGIApp:
+def create_pages(host: Host, *, keys_needed: bool) -> ASGIApp:
     app = Starlette(routes=[*map(_route, pages()), *_files()])
     app.state.host = host
     app.state.gallery = Gallery(host.store)
-    app.state.sessions = Sessions(secure=secure)
+    app.state.sessions = Sessions(secure=host.rules.https)
+    app.state.throttle = Throttle()
     app.state.keys_needed = keys_needed
     app.state.remembered = Remembered()
     app.state.run_faces = Lately(host.store.browsing.runs)
@@ -69,7 +71,15 @@ def _files() -> list[Route]:
             raise NotFound(f"there is no file {name}")
         return Response(known[name].read_bytes(), media_type="text/javascript", headers=LASTING)
 
-    return [Route("/static/style.css", stylesheet), Route("/static/{name}", script)]
+    async def icon(_: Request) -> Response:
+        """Browsers ask for one where a file, which cannot say that there is none, is shown by itself."""
+        return Response(status_code=204, headers=LASTING)
+
+    return [
+        Route("/static/style.css", stylesheet),
+        Route("/static/{name}", script),
+        Route("/favicon.ico", icon),
+    ]
 
 
 LASTING = {"Cache-Control": "public, max-age=31536000, immutable"}

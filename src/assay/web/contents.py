@@ -6,8 +6,10 @@ from __future__ import annotations
 from typing import Protocol
 
 from assay.web.pages import (
+    again,
     agent,
     agents,
+    attachments,
     case,
     charts,
     compare,
@@ -15,6 +17,7 @@ from assay.web.pages import (
     demo,
     editor,
     editor_files,
+    events,
     judges,
     label,
     label_agreement,
@@ -44,8 +47,11 @@ CHAPTERS: tuple[Chapter, ...] = (
     run,
     charts,
     triage,
+    events,
+    again,
     steering,
     case,
+    attachments,
     compare,
     compare_case,
     agents,
@@ -65,15 +71,15 @@ CHAPTERS: tuple[Chapter, ...] = (
     judges,
 )
 
-BAR: tuple[tuple[str, str], ...] = (
-    ("Runs", "/"),
-    ("Agents", "/agents"),
-    ("Test sets", "/library/test-sets"),
-    ("Rubrics", "/library/rubrics"),
-    ("Label", "/label"),
-    ("Judges", "/judges"),
+BAR: tuple[tuple[str, str, str], ...] = (
+    ("Runs", "/", "r"),
+    ("Agents", "/agents", "a"),
+    ("Test sets", "/library/test-sets", "t"),
+    ("Rubrics", "/library/rubrics", "b"),
+    ("Label", "/label", "l"),
+    ("Judges", "/judges", "j"),
 )
-"""Word and address."""
+"""Word, address, and the letter that goes there after `g`."""
 
 
 def pages() -> list[Page]:

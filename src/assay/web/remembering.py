@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 from assay.model.run import Run, RunState
 
 MOST = 64
-LASTING_SECONDS = 1.0
+LASTING_SECONDS = 2.0
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
 
@@ -34,7 +34,7 @@ class Remembered:
 
 
 class Lately(Generic[K, T]):
-    """Read at most once a second, however many are looking; anew after `forget`."""
+    """Read at most every two seconds, however many are looking; anew after `forget`."""
 
     def __init__(self, read: Callable[[K], Awaitable[T]], clock: Callable[[], float] = monotonic) -> None:
         self._read = read

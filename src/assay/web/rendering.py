@@ -3,7 +3,7 @@ users and judges said is escaped, and what would be invisible in it is shown."""
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from assay.model.run import Counts
 from assay.reports.figures import number
 from assay.reports.inert import inert
 from assay.web.sessions import FIELD, Session, Sessions
@@ -21,6 +22,8 @@ from assay.web.sessions import FIELD, Session, Sessions
 HERE = Path(__file__).parent
 REPORTS = HERE.parent / "reports" / "html" / "templates"
 STYLES = ("base.css", "summary.css", "cases.css", "matrix.css", "narrow.css")
+DRAWN = 4096
+"""So many different ones are remembered."""
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -36,7 +39,7 @@ class Visit(Struct, frozen=True):
     path: str
     is_admin: bool
     keys_needed: bool
-    bar: tuple[tuple[str, str], ...] = ()
+    bar: tuple[tuple[str, str, str], ...] = ()
     may_write: bool = False
 
     @property
@@ -80,15 +83,21 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(inert=inert, number=number, thousands=_thousands, slug=_slug)
-    # For blocks that are rendered by themselves: what a template imports is not there for them.
+    made.filters.update(inert=inert, number=number, thousands=_thousands, slug=_slug, verdicts=_verdicts)
+    # For blocks that are rendered by themselves: what a template imports is not there for them. The same marks and
+    # rates stand on many lines of many pages, and each is drawn once.
     shared = made.get_template("macros.html").module
-    made.globals.update({name: getattr(shared, name) for name in ("mark", "rated", "strip", "apart")})
+    made.globals.update({name: lru_cache(DRAWN)(getattr(shared, name)) for name in ("mark", "rated", "strip", "apart")})
     return made
 
 
 def _thousands(count: int) -> str:
     return f"{count:,}"
+
+
+def _verdicts(counts: Counts) -> list[tuple[str, int]]:
+    """In words, and how many of each."""
+    return [(word, getattr(counts, word)) for word in ("passed", "failed", "errored", "skipped", "pending")]
 
 
 def _slug(word: str) -> str:

@@ -59,7 +59,7 @@ class Sessions:
         )
 
     def forget(self, response: Response) -> None:
-        response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+        response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict", secure=self._secure)
 
     def token(self, session: Session) -> str:
         """What forms of this session carry."""

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from assay.errors import InputError
-from assay.services.hosting.callers import Caller
+from assay.services.hosting.callers import Caller, holder_of
 from assay.services.hosting.host import Host
 from assay.services.hosting.viewing import Gallery
 from assay.store.service.keys import Scope
@@ -43,6 +43,13 @@ def caller_of(request: Request) -> Caller:
 def host_of(request: Request) -> Host:
     found: Host = request.app.state.host
     return found
+
+
+async def is_still_known(request: Request) -> bool:
+    """Whether whoever asked, some time ago, may still ask: their key may have been revoked since."""
+    if not request.app.state.keys_needed:
+        return True
+    return await holder_of(host_of(request).store, request.state.session.key_id) is not None
 
 
 def gallery_of(request: Request) -> Gallery:

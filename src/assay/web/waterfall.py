@@ -28,6 +28,7 @@ class Waterfall(Struct, frozen=True, kw_only=True):
 
     falls: tuple[Fall, ...]
     whole: str
+    half: str
     untimed: int
     left_out: int
     invented: bool
@@ -46,6 +47,7 @@ def waterfall(transcript: Transcript | None) -> Waterfall | None:
     return Waterfall(
         falls=tuple(_fall(each, begin, max(end - begin, 1), known) for each in ordered[:SHOWN]),
         whole=milliseconds(end - begin),
+        half=milliseconds((end - begin) // 2),
         untimed=len(spans) - len(timed),
         left_out=max(len(timed) - SHOWN, 0),
         invented=transcript.invented_times,

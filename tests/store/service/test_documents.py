@@ -183,3 +183,25 @@ async def test_many_cases_are_noted_down(kept: Store) -> None:
     assert await kept.dataset_cases.count([made]) == {("", "d1"): 2_500}
     await kept.documents.revise(DATASET, "d1", Draft(body=b"2", case_ids=ids[:7]))
     assert await kept.dataset_cases.count([made]) == {("", "d1"): 7}
+
+
+async def test_who_wrote_the_newest_versions_is_known_without_their_bodies(store: Store) -> None:
+    documents = store.documents
+    await documents.create(
+        DocumentKind.RUBRIC, "r", Draft(body=b"1", author="ana", note="first"), Within(organization_id="a")
+    )
+    await documents.create(DocumentKind.RUBRIC, "r", Draft(body=b"1", author="zoe"), Within(organization_id="b"))
+    for number in range(2, 6):
+        draft = Draft(body=b"x", author="bo", note=f"n{number}")
+        await documents.revise(DocumentKind.RUBRIC, "r", draft, within=Within(organization_id="a"))
+    newest = await documents.get(DocumentKind.RUBRIC, "r", within=Within(organization_id="a"))
+    told = await documents.changes(newest)
+    assert [(each.version, each.author, each.note) for each in told] == [
+        (5, "bo", "n5"),
+        (4, "bo", "n4"),
+        (3, "bo", "n3"),
+        (2, "bo", "n2"),
+        (1, "ana", "first"),
+    ]
+    assert told[0].created_at == newest.edition.created_at
+    assert [each.version for each in await documents.changes(newest, 2)] == [5, 4]

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from assay.errors import InputError, NotFound
 from assay.model.label import HumanLabel, Opinion
 from assay.model.within import EVERYWHERE, Within
-from assay.store.service.labels import Labelled
+from assay.store.service.labels import Labelled, LabelListing, cursor
 from assay.store.store import Store
 from store.making import NOON, OTHER, RUN, a_result, a_run
 
@@ -97,3 +98,95 @@ async def test_a_label_outlives_its_run(store: Store) -> None:
 )
 def test_only_pass_and_fail_are_verdicts(opinion: Opinion, passed: bool | None) -> None:
     assert opinion.passed is passed
+
+
+async def walked(store: Store, limit: int, within: Within = EVERYWHERE, **wanted: Any) -> list[HumanLabel]:
+    """Everything, page by page."""
+    found: list[HumanLabel] = []
+    before: str | None = None
+    while True:
+        page = await store.labels.several(LabelListing(limit=limit, before=before, **wanted), within)
+        found += page
+        if len(page) < limit:
+            return found
+        before = cursor(page, before)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 4, 7, 8, 50])
+async def test_lists_are_the_same_whatever_the_pages(store: Store, limit: int) -> None:
+    """Newest first; four of them are of one moment, over several pages."""
+    told = [a_label(number, created_at=NOON + timedelta(seconds=min(number, 4))) for number in range(8)]
+    for label in told:
+        await store.labels.put(label)
+    expected = [4, 5, 6, 7, 3, 2, 1, 0]
+    assert [label.position for label in await walked(store, limit)] == expected
+
+
+async def test_lists_are_of_a_run_an_agent_or_a_person(store: Store) -> None:
+    told = [a_label(0), a_label(1, labeler="bo"), a_label(2, run_id=OTHER), a_label(3, agent_id="elsie")]
+    for label in told:
+        await store.labels.put(label)
+    assert await walked(store, 2) == told[::-1]
+    assert await walked(store, 2, run_id=RUN) == [told[3], told[1], told[0]]
+    assert await walked(store, 2, labeler="bo") == [told[1]]
+    assert await walked(store, 2, agent_id="elsie") == [told[3]]
+    assert await walked(store, 2, run_id=RUN, labeler="ana", agent_id="moss") == [told[0]]
+    assert await walked(store, 2, Within(organization_id="other")) == []
+
+
+async def test_a_list_stands_still_while_labels_come_and_go(store: Store) -> None:
+    for number in range(6):
+        await store.labels.put(a_label(number))
+    first = await store.labels.several(LabelListing(limit=2))
+    place = cursor(first, None)
+    await store.labels.put(a_label(9))
+    await store.labels.remove(a_label(5))
+    rest = await store.labels.several(LabelListing(limit=9, before=place))
+    assert [label.position for label in rest] == [3, 2, 1, 0]
+
+
+@pytest.mark.parametrize("before", ["", "x", "2026-03-01T12:00:00Z~x", "2026-03-01T12:00:00Z~-1", "~3", "2026-03-01~1"])
+async def test_a_place_in_another_list_is_refused(store: Store, before: str) -> None:
+    with pytest.raises(InputError, match="is not a place in"):
+        await store.labels.several(LabelListing(before=before))
+
+
+async def test_a_label_is_found_and_taken_away_by_its_id(store: Store) -> None:
+    told = [a_label(0), a_label(0, labeler="bo"), a_label(0, part_id="CALM"), a_label(1)]
+    for label in told:
+        await store.labels.put(label)
+    assert len({label.id for label in told}) == 4
+    for label in told:
+        assert await store.labels.one(RUN, label.id) == label
+    await store.labels.remove(told[1])
+    with pytest.raises(NotFound, match=f"there is no label {told[1].id} of run {RUN}"):
+        await store.labels.one(RUN, told[1].id)
+    for run_id, within in ((OTHER, EVERYWHERE), (RUN, Within(organization_id="other")), (RUN, Within(agent_ids=()))):
+        with pytest.raises(NotFound):
+            await store.labels.one(run_id, told[0].id, within)
+    # Once more does no harm.
+    await store.labels.remove(told[1])
+    assert len(await store.labels.of_run(RUN)) == 3
+
+
+def test_an_id_is_of_the_grade_and_the_person_not_of_what_they_say() -> None:
+    assert a_label(0).id == a_label(0, Opinion.FAIL, why="other", created_at=NOON + timedelta(days=1)).id
+    assert a_label(0, grader="a", part_id="b").id != a_label(0, grader="a,b", part_id="").id
+    assert len(a_label(0).result_id) == 36
+    assert a_label(0).result_id != a_label(0, repeat=2).result_id
+
+
+async def test_the_newest_of_a_run_come_in_the_order_in_which_they_were_given(store: Store) -> None:
+    for position in (3, 0, 2, 1):
+        await store.labels.put(a_label(position))
+    await store.labels.put(a_label(9, run_id=OTHER))
+    assert await store.labels.newest(RUN, 2) == [a_label(2), a_label(3)]
+    assert await store.labels.newest(RUN, 9) == [a_label(position) for position in range(4)]
+    assert await store.labels.newest(RUN, 9, Within(organization_id="them")) == []
+
+
+async def test_labels_of_some_results_alone(store: Store) -> None:
+    for position in range(4):
+        await store.labels.put(a_label(position))
+    assert await store.labels.of_run(RUN, positions={3, 1, 8}) == [a_label(1), a_label(3)]
+    assert await store.labels.of_run(RUN, positions=()) == []

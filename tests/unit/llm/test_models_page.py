@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,9 +15,14 @@ PAGE = (Path(__file__).parents[3] / "docs" / "models.md").read_text(encoding="ut
 SPECS = re.findall(r"^\| `([a-z-]+:[^`]+)` \|", PAGE, re.MULTILINE)
 
 
-@pytest.mark.parametrize("program", re.findall(r"```python\n(.+?)```", PAGE, re.DOTALL))
+PROGRAMS = re.findall(r"```python\n(.+?)```", PAGE, re.DOTALL)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
 def test_its_programs_run(program: str) -> None:
-    exec(compile(program, "docs/models.md", "exec"), {})
+    names: dict[str, Any] = {}
+    exec(compile(program, "docs/models.md", "exec"), names)
+    assert names["completion"].text == '{"score": 4}'
 
 
 def test_it_names_every_provider_and_variable() -> None:

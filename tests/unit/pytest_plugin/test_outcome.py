@@ -58,6 +58,7 @@ def test_a_passed_case_lets_its_test_be() -> None:
     found = outcome("++")
     found.settle_early()
     found.settle()
+    assert (found.verdict, found.passed) == (Verdict.PASSED, True), "nothing was raised, and nothing has changed"
 
 
 def test_a_failed_case_fails_after_the_asserts_and_says_why() -> None:

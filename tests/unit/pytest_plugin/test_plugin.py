@@ -76,7 +76,8 @@ def test_a_failed_case_says_what_was_asked_said_and_why(project: pytest.Pytester
     )
     done.stdout.fnmatch_lines(["*ERROR at setup of test_support[[]q3[]]*"])
     done.stdout.fnmatch_lines(["why: *ConnectionError: refused*"])
-    done.stdout.no_fnmatch_line("*Traceback*")
+    assert "Traceback" not in done.stdout.str()
+    assert (done.ret, done.stdout.str().count("case q2 failed")) == (1, 1)
 
 
 def test_the_run_is_in_the_store_and_one_line_tells_of_it(project: pytest.Pytester) -> None:
@@ -322,6 +323,8 @@ def test_assay_case_without_the_mark_is_told(project: pytest.Pytester) -> None:
     project.makepyfile("def test_lost(assay_case): pass")
     done = session(project)
     done.stdout.fnmatch_lines(["assay_case needs the mark assay_dataset on the test"])
+    done.assert_outcomes(errors=1)
+    assert done.ret == 1
 
 
 def test_hostile_text_is_shown_and_not_obeyed(project: pytest.Pytester) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from assay.model.case import Attachment, Input, Scenario, Script, SingleTurn, World
 from assay.model.result import Failure, Result, result_id
-from assay.model.rubric import Rubric
+from assay.model.rubric import Rubric, Rule, Scope, Severity
 from assay.model.run import Counts, DatasetPin, RunState
 from assay.model.summary import Summary
 from assay.model.transcript import ToolCall, Transcript
@@ -139,6 +139,50 @@ def test_what_a_run_did_not_have_is_null_and_not_zero() -> None:
     absent = ("component_scores", "criteria_passed", "criteria_total", "rubric_rules_passed", "rubric_rules_total")
     assert [run[name] for name in absent] == [None] * 5
     assert (run["rubric_id"], run["test_set_id"], run["agent_id"], run["pass_rate"]) == (None, None, None, None)
+
+
+TEST_SET: dict[str, Any] = {"datasets": (DatasetPin(path="t.json", sha256="c" * 64, dialect="test-set"),)}
+RULED = Rubric(
+    id="r",
+    name="Rules",
+    rules=(
+        Rule(id="A", name="a", severity=Severity.LOW, scope=Scope.PROMPT),
+        Rule(id="B", name="b", severity=Severity.LOW),
+    ),
+)
+NONE_YET = {"score": None, "total": 0, "passed": 0, "failed": 0, "errored": 0, "skipped": 0}
+
+
+@pytest.mark.parametrize(
+    ("pins", "criteria", "rules"),
+    [
+        ({}, None, None),
+        (TEST_SET, 0, None),
+        ({**TEST_SET, "graders": ("tools_used",)}, None, None),
+        ({**TEST_SET, "graders": ("criteria",), "rubric": RULED}, 0, None),
+        ({**TEST_SET, "rubric": RULED}, 0, 0),
+        ({"rubric": RULED}, None, 0),
+        ({"criteria_from": TEST_SET["datasets"][0]}, 0, None),
+    ],
+    ids=["no test set", "criteria", "not asked for", "rules not asked for", "both", "rules alone", "pooled criteria"],
+)
+@pytest.mark.parametrize("broke", [True, False], ids=["every case errored", "nothing is done yet"])
+def test_where_nothing_could_be_graded_there_is_nought_of_nought(
+    pins: dict[str, Any], criteria: int | None, rules: int | None, broke: bool
+) -> None:
+    results = [errored for errored in support_results() if errored.verdict is Verdict.ERRORED] if broke else []
+    bare = [msgspec.structs.replace(each, grades=()) for each in results]
+    run = evaluation_run(summary_of(bare, pins=pins, total=3))
+    told = ("criteria_passed", "criteria_total", "rubric_rules_passed", "rubric_rules_total")
+    assert [run[name] for name in told] == [criteria, criteria, rules, rules]
+    assert run["component_scores"] == (None if rules is None else {"general": NONE_YET, "prompt": NONE_YET})
+    assert (run["criteria"] or {"total": None})["total"] == criteria
+
+
+def test_a_test_set_without_criteria_has_none_once_something_was_graded() -> None:
+    passed = [msgspec.structs.replace(each, grades=()) for each in support_results() if each.verdict is Verdict.PASSED]
+    assert passed
+    assert evaluation_run(summary_of(passed, pins=TEST_SET))["criteria_total"] is None
 
 
 def test_a_rubric_without_rules_left_is_not_named() -> None:

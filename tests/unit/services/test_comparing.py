@@ -466,3 +466,48 @@ async def test_cases_that_were_never_decided_leave_nothing_to_say(store: Store) 
     pair = await versus(store, "!!", "!!")
     assert (pair.verdict.n, pair.verdict.first, pair.verdict.p_value) == (0, None, None)
     assert pair.verdict.conclusion is Conclusion.CANNOT_TELL
+
+
+LARGE = [
+    *(tried(f"q{place}", place % 3 > 0, case_tags=("odd",) if place % 2 else ()) for place in range(40)),
+    *(tried(f"only{place}", True) for place in range(60)),
+]
+SMALL = [*(tried(f"q{place}", place % 4 > 0) for place in range(20)), tried("new", True)]
+
+
+@pytest.mark.parametrize("large_first", [True, False])
+async def test_a_large_run_held_against_a_small_one_is_read_as_far_as_that_goes(
+    store: Store, monkeypatch: pytest.MonkeyPatch, large_first: bool
+) -> None:
+    """And everything that is said is what the whole run would say."""
+    first, second = (LARGE, SMALL) if large_first else (SMALL, LARGE)
+    whole = await versus(store, first, second)
+    monkeypatch.setattr("assay.services.comparing.LARGE", 50)
+    read: list[str] = []
+    columns = store.columns
+
+    async def watched(run_id: str) -> Any:
+        read.append(run_id)
+        return await columns(run_id)
+
+    monkeypatch.setattr(store, "columns", watched)
+    (pair,) = (await both(store)).pairs
+    assert read == [AFTER if large_first else BEFORE]
+    assert pair == whole
+    lacking = (pair.verdict.pairing.only_first, pair.verdict.pairing.only_second)
+    assert lacking == ((80, 1) if large_first else (1, 80))
+
+
+async def test_a_large_run_that_shares_no_case_is_refused_by_name(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assay.services.comparing.LARGE", 50)
+    with pytest.raises(PlanRefused, match="one has 'q0', the other 'stranger'"):
+        await versus(store, LARGE, [tried("stranger", True)])
+
+
+async def test_of_repeats_all_are_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("assay.services.comparing.LARGE", 2)
+    twice = [tried(f"q{place}", again == 1, repeat=again) for place in range(20) for again in (1, 2)]
+    pair = await versus(store, twice, [tried("q3", True)])
+    assert len(pair.flaky) == 20

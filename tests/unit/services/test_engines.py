@@ -39,13 +39,6 @@ async def test_a_cluster_without_ray_is_refused_with_what_to_install(tmp_path: P
         assert await store.runs() == [], "nothing is stored of a run that cannot be made"
 
 
-@pytest.mark.parametrize("option", ["trace", "record_judge"])
-async def test_one_file_cannot_be_written_by_many_machines(tmp_path: Path, option: str) -> None:
-    said = asking(tmp_path, engine="ray", **{option: tmp_path / "written.jsonl"})
-    with pytest.raises(PlanRefused, match=f"--{option.replace('_', '-')} cannot go with --engine ray"):
-        await start(work_in(tmp_path), said, lambda _: lambda _: None)
-
-
 async def test_the_engine_is_pinned_only_where_it_is_not_the_usual_one(tmp_path: Path) -> None:
     summary = await start(work_in(tmp_path), asking(tmp_path, engine="local"), lambda _: lambda _: None)
     assert summary.run.pins.engine == ""
@@ -69,8 +62,8 @@ def test_the_option_wins_over_the_settings(tmp_path: Path, settings: str, said: 
 
 def test_how_a_run_is_made_is_read_from_what_was_said() -> None:
     said = RunOptions(datasets=(), cache=False, trace=Path("t"), record_judge=Path("r"))
-    assert Manner.of(said, "ray") == Manner(engine="ray", cache=False, written=("--trace", "--record-judge"))
-    assert Manner.of(Again(), "") == Manner(engine="")
+    assert Manner.of(said, "ray") == Manner(engine="ray", cache=False, trace=Path("t"), record=Path("r"))
+    assert Manner.of(Again(), "") == Manner(engine="", cache=True, trace=None, record=None)
 
 
 def test_the_cluster_has_settings_of_its_own(tmp_path: Path) -> None:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from math import comb
 
+import numpy as np
 import pytest
 
 from assay.stats.discordance import mcnemar
 from assay.stats.power import (
+    TABLED,
     Design,
     PairedMeans,
     PairedRates,
     UnpairedMeans,
     UnpairedRates,
+    _needed,
+    _rejecting,
+    _table,
     detectable,
     needed,
     power,
@@ -131,3 +136,19 @@ def test_a_difference_too_small_for_ten_million_cases() -> None:
     assert needed(PairedMeans(deviation=1), 1e-5) is None
     assert power(PairedMeans(deviation=1), 1, 5.0) == 0
     assert power(PairedMeans(deviation=0), 5, 1.0) == 1
+
+
+def test_what_is_looked_up_is_what_is_computed() -> None:
+    """McNemar's test of n discordant cases rejects up to a number; more than that, and never less."""
+    for n in range(60):
+        most = int(_table(0.05)[n])
+        assert most == max((fewer for fewer in range(n // 2 + 1) if mcnemar(fewer, n - fewer) <= 0.05), default=-1)
+    beyond = np.array([TABLED, TABLED + 1, 50_000])
+    assert [int(each) for each in _rejecting(0.05, beyond)] == [1984, 1985, 24780]
+
+
+def test_the_same_question_is_answered_once() -> None:
+    _needed.cache_clear()
+    first = needed(PairedRates(discordant=0.2), 0.07)
+    assert (first, needed(PairedRates(discordant=0.2), 0.07)) == (338, 338)
+    assert (_needed.cache_info().misses, _needed.cache_info().hits) == (1, 1)

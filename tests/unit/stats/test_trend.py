@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from itertools import product
 from math import comb, log
+from typing import Any
 
 import numpy as np
 import pytest
 
+from assay.stats import trend as trends
 from assay.stats.trend import best_cut, trend
 
 
@@ -87,3 +89,26 @@ def test_runs_of_different_sizes_weigh_by_their_cases() -> None:
 def test_what_is_no_rate_is_refused() -> None:
     with pytest.raises(ValueError, match="3 of 2 is not a rate"):
         trend([(1, 2), (3, 2)])
+
+
+def test_a_series_without_a_change_is_given_up_before_all_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    steady, changed = [(50, 100), (52, 100), (49, 100), (51, 100)], [(90, 100), (91, 100), (50, 100), (49, 100)]
+    sizes: list[int] = []
+    gains = trends._gains
+
+    def counted(passed: Any, judged: Any) -> Any:
+        sizes.append(len(passed))
+        return gains(passed, judged)
+
+    monkeypatch.setattr(trends, "_gains", counted)
+    assert trend(steady).changes == ()
+    assert sum(sizes) < 2000
+    sizes.clear()
+    (change,) = trend(changed).changes
+    assert (change.index, change.p_value) == (2, 0.0001)
+    # Of a change all draws are made, and of both its parts.
+    assert sum(sizes) > 3 * 9999
+
+
+def test_drawing_in_pieces_changes_no_digit() -> None:
+    assert best_cut([(5, 9), (3, 9), (8, 9), (2, 7)]) == (3, 0.3805)

@@ -6,7 +6,6 @@ import pytest
 
 from assay.store.browsing import Chosen, Order
 from assay.web.filtering import Filter, filter_in, name_of
-from assay.web.pages.case import beside
 
 
 @pytest.mark.parametrize(
@@ -51,21 +50,3 @@ def test_what_an_address_said_can_be_said_again_with_a_change() -> None:
 
 def test_a_nameless_candidate_has_a_name_in_addresses() -> None:
     assert (name_of(""), name_of("gpt")) == ("-", "gpt")
-
-
-@pytest.mark.parametrize(
-    ("found", "position", "near"),
-    [
-        ([2, 5, 7], 5, ("2 of 3", 2, 7)),
-        ([2, 5, 7], 2, ("1 of 3", None, 5)),
-        ([7, 2, 5], 7, ("1 of 3", None, 2)),
-        ([2, 5, 7], 6, ("", 5, 7)),
-        ([2, 5], 9, ("", 5, None)),
-        ([], 1, ("", None, None)),
-    ],
-    ids=["between", "first", "in the order of the list", "left out by the filter", "behind all", "nothing"],
-)
-def test_the_neighbours_are_those_of_the_filter(
-    found: list[int], position: int, near: tuple[str, int | None, int | None]
-) -> None:
-    assert beside(found, position) == near

@@ -71,7 +71,7 @@ def test_a_filter_counts_what_the_others_leave() -> None:
 
 
 def test_what_was_chosen_is_offered_though_no_run_has_it() -> None:
-    (only,) = choices([], lambda face: (face.agent_id,), "nobody")
+    (only,) = choices([], "nobody")
     assert (only.value, only.number, only.chosen) == ("nobody", 0, True)
 
 

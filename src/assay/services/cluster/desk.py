@@ -38,11 +38,14 @@ class Lease(Struct, frozen=True, kw_only=True):
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """What one worker has done since its last report, and spent since it began."""
+    """What one worker has done since its last report, and spent since it began; and lines for the files of `--trace`
+    and `--record-judge`."""
 
     worker: str
     verdicts: Mapping[str, int]
     spent: Spent | None = None
+    traced: bytes = b""
+    recorded: bytes = b""
 
 
 class Progress(Struct, frozen=True, kw_only=True):
@@ -50,6 +53,8 @@ class Progress(Struct, frozen=True, kw_only=True):
 
     verdicts: dict[str, int]
     spent: Spent
+    traced: tuple[bytes, ...] = ()
+    recorded: tuple[bytes, ...] = ()
 
 
 class _Account(Struct):
@@ -80,6 +85,8 @@ class Desk:
         self._waiting: dict[str, float] = {}
         self._verdicts: Counter[str] = Counter()
         self._spent: dict[str, Spent] = {}
+        self._traced: list[bytes] = []
+        self._recorded: list[bytes] = []
 
     async def pace(self, model: str, kind: str, per_minute: float, amount: float) -> float:
         """The seconds after which so many calls, or tokens, may be used. Negative amounts are given back."""
@@ -134,11 +141,15 @@ class Desk:
         self._verdicts.update(given.verdicts)
         if given.spent is not None:
             self._spent[given.worker] = given.spent
+        self._traced += filter(None, [given.traced])
+        self._recorded += filter(None, [given.recorded])
 
     async def progress(self) -> Progress:
         """What is new since the last time it was asked."""
         verdicts, self._verdicts = dict(self._verdicts), Counter()
-        return Progress(verdicts=verdicts, spent=self._total())
+        traced, self._traced = tuple(self._traced), []
+        recorded, self._recorded = tuple(self._recorded), []
+        return Progress(verdicts=verdicts, spent=self._total(), traced=traced, recorded=recorded)
 
     def _total(self) -> Spent:
         every = (self._before, *self._spent.values())

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from bisect import bisect_left, bisect_right
 from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any
@@ -30,9 +31,10 @@ from assay.services.cluster.joining import (
     ray,
     usable_nodes,
 )
-from assay.services.cluster.readiness import Hired, awaited, look_over, why
+from assay.services.cluster.notes import Notebook
+from assay.services.cluster.readiness import Hired, asking, awaited, look_over, why
 from assay.services.cluster.room import Outcome
-from assay.services.cluster.shards import Shard, positions, shard_size, shards, still_open
+from assay.services.cluster.shards import Shard, positions, shard_size, shards, sources_of, still_open
 from assay.services.cluster.site import Site, server_of
 from assay.services.cluster.tasks import Task, work_on
 from assay.services.engines import Execute, Manner
@@ -64,7 +66,9 @@ async def cluster(work: Workplace, plan: Plan, run: Run, manner: Manner) -> Asyn
         stack.enter_context(joined(settings))
         needs = needs_of(settings, plan.lanes)
         found = usable_nodes(needs)
-        site = Site.of(work, plan, run, caches=manner.cache)
+        files = Notebook(trace=manner.trace, record=manner.record)
+        asked = {"traces": files.trace is not None, "records": files.record is not None}
+        site = Site.of(work, plan, run, caches=manner.cache, **asked)
         desk = await stack.enter_async_context(_desk(work, site))
         hired = Hired(
             desk=desk,
@@ -73,8 +77,8 @@ async def cluster(work: Workplace, plan: Plan, run: Run, manner: Manner) -> Asyn
             needs=needs,
             options=options_for(needs, environ),
         )
-        await look_over(hired, found, site)
-        driver = Driver(hired, plan, settings.shard)
+        await look_over(asking(hired), found, site)
+        driver = Driver(hired, plan, settings.shard, files)
         yield driver.execute
 
 
@@ -95,9 +99,10 @@ async def _desk(work: Workplace, site: Site) -> AsyncIterator[Any]:
 class Driver:
     """Hands out the shards of one run."""
 
-    def __init__(self, hired: Hired, plan: Plan, wished: int) -> None:
+    def __init__(self, hired: Hired, plan: Plan, wished: int, files: Notebook) -> None:
         self._hired = hired
         self._plan = plan
+        self._files = files
         self._wished = wished
         self._spent: Spent | None = None
         self._kept_at = 0.0
@@ -110,10 +115,9 @@ class Driver:
         """As `running.execute`, by other hands."""
         owner = work.owner or this_process(uuid4().hex)
         await store.claim(run.id, owner, utc_now())
-        done = await store.finished(run.id) - set(work.again)
         await store.set_state(run.id, RunState.RUNNING, started_at=run.started_at or utc_now(), owner=owner)
         try:
-            unreached = await self._all(store, run, work, owner, done)
+            unreached = await self._all(store, run, work, owner)
         except asyncio.CancelledError:
             await self._stopped()
             with suppress(Conflict):
@@ -129,10 +133,10 @@ class Driver:
             raise
         return await ended(store, run, self._spent, owner, unreached=unreached)
 
-    async def _all(self, store: Store, run: Run, work: Work, owner: str, done: set[int]) -> bool:
+    async def _all(self, store: Store, run: Run, work: Work, owner: str) -> bool:
         """Whether the budget left some out."""
-        tasks, unreached = self._tasks(owner, done, work.again), False
-        while self._hand_out(tasks):
+        tasks, unreached = self._tasks(store, run, owner, work.again), False
+        while await self._hand_out(tasks):
             ready, _ = await asyncio.wait(self._refs, timeout=POLL_SECONDS, return_when=asyncio.FIRST_COMPLETED)
             for future in ready:
                 unreached = self._taken(future).left_out or unreached
@@ -140,20 +144,22 @@ class Driver:
         await self._tell(store, run, work, owner)
         return unreached
 
-    def _tasks(self, owner: str, done: set[int], again: Collection[int]) -> Iterator[Task]:
+    async def _tasks(self, store: Store, run: Run, owner: str, again: Collection[int]) -> AsyncIterator[Task]:
+        """What is left to do. What is done is asked for shard by shard: a run may have more attempts than fit here."""
         plan, lanes = self._plan, len(self._plan.lanes)
         size = shard_size(plan.survey.total, lanes, self._slots, self._wished)
-        repeated = sorted(again)
-        for shard in shards(plan.survey, size):
-            if not done or still_open(shard, lanes, done):
-                first, last = positions(shard, lanes)
-                own = tuple(position for position in repeated if first <= position <= last)
+        repeated, begun = sorted(again), (await store.run(run.id)).counts.completed > 0
+        cuts = shards(plan.survey, size, sources_of(plan.pins.datasets))
+        while (shard := await _next(cuts, store, run)) is not None:
+            near = positions(shard, lanes)
+            own = tuple(repeated[bisect_left(repeated, near[0]) : bisect_right(repeated, near[1])])
+            if own or not begun or still_open(shard, lanes, await store.finished(run.id, near)):
                 yield Task(shard=shard, owner=owner, again=own)
 
-    def _hand_out(self, tasks: Iterator[Task]) -> bool:
+    async def _hand_out(self, tasks: AsyncIterator[Task]) -> bool:
         """Whether anything is being worked on."""
         hired = self._hired
-        while len(self._refs) < self._slots * AHEAD and (task := next(tasks, None)):
+        while len(self._refs) < self._slots * AHEAD and (task := await anext(tasks, None)):
             ref = self._work_on.remote(hired.site, hired.desk, hired.token, msgspec.json.encode(task))
             self._refs[asyncio.ensure_future(awaited(ref))] = (ref, task.shard)
         return bool(self._refs)
@@ -177,6 +183,7 @@ class Driver:
             raise ConfigInvalid(f"the run's limits and budget are lost with their actor: {why(error)}") from error
         if self._plan.pins.judge or progress.spent != Spent():
             self._spent = progress.spent
+        self._files.write(progress.traced, progress.recorded)
         if told := [TOLD[verdict] for verdict, number in progress.verdicts.items() for _ in range(number)]:
             work.progress(told)
         now = asyncio.get_running_loop().time()
@@ -197,6 +204,15 @@ class Driver:
         for future in self._refs:
             future.cancel()
         self._refs.clear()
+
+
+async def _next(cuts: Iterator[Shard], store: Store, run: Run) -> Shard | None:
+    """The next shard. Looking for it may take minutes, where a filter passes over most of a large file: the run is ours
+    meanwhile."""
+    looking = asyncio.ensure_future(asyncio.to_thread(next, cuts, None))
+    while not (await asyncio.wait({looking}, timeout=KEPT_SECONDS))[0]:
+        await store.heartbeat(run.id)
+    return looking.result()
 
 
 def _slots(hired: Hired) -> int:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from importlib import import_module
 from signal import SIGTERM, getsignal, signal
+from socket import create_connection
 from threading import current_thread, main_thread
 from typing import Any
 
@@ -21,46 +23,59 @@ ray: Any = import_module("ray")
 scheduling: Any = import_module("ray.util.scheduling_strategies")
 
 NAMESPACE = "assay"
+KNOCK_SECONDS = 10.0
 OWN = ("num_cpus", "num_gpus", "memory")
 """Resources that Ray knows by these names; others are custom ones."""
 OFFERED = {"num_cpus": "CPU", "num_gpus": "GPU"}
 
 
 class _Membership:
-    """Whether we joined, and for how many runs: a service has several at a time in one process."""
+    """For how many runs we joined, and what is to be done when the last has ended: a service has several at a time in
+    one process."""
 
     runs = 0
-    ours = False
+    leaving = ExitStack()
 
 
 @contextmanager
 def joined(settings: ClusterSettings) -> Iterator[None]:
     """Inside this block this process is a driver. One that was a driver already stays it."""
     if not ray.is_initialized():
-        _join(settings)
-        _Membership.ours = True
+        with ExitStack() as stack:
+            # Ray tells of nodes and workers that died on stdout, where results go.
+            stack.enter_context(redirect_stdout(sys.stderr))
+            _join(settings)
+            stack.callback(ray.shutdown)
+            _Membership.leaving = stack.pop_all()
     _Membership.runs += 1
     try:
         yield
     finally:
         _Membership.runs -= 1
-        if _Membership.ours and not _Membership.runs:
-            _Membership.ours = False
-            ray.shutdown()
+        if not _Membership.runs:
+            _Membership.leaving.close()
 
 
 def _join(settings: ClusterSettings) -> None:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     main = current_thread() is main_thread()
     before = getsignal(SIGTERM)
+    where = settings.address or os.environ.get("RAY_ADDRESS") or "this machine"
     try:
+        _knock(where)
         ray.init(address=settings.address or None, namespace=NAMESPACE, log_to_driver=False, logging_level="ERROR")
-    except (ConnectionError, ValueError, RuntimeError, OSError) as error:
-        where = settings.address or os.environ.get("RAY_ADDRESS") or "this machine"
+    except (ray.exceptions.RayError, ValueError, RuntimeError, OSError) as error:
         raise ConfigInvalid(f"no Ray cluster at {where}: {error}; `ray start --head` starts one") from error
     if main:
         # Ray would end the program there and then; ours stops its runs first.
         signal(SIGTERM, before)
+
+
+def _knock(where: str) -> None:
+    """Whether anybody is there at all: Ray itself asks for minutes."""
+    host, _, port = where.removeprefix("ray://").rpartition(":")
+    if host and port.isdecimal():
+        create_connection((host, int(port)), timeout=KNOCK_SECONDS).close()
 
 
 class Node(Struct, frozen=True, kw_only=True):

@@ -1,20 +1,28 @@
-"""Looking a cluster over before anything is spent: every node that will work on a run is asked for all it needs."""
+"""Looking a cluster over before anything is spent: every node that will work on a run is asked for all it needs. A node
+that dies meanwhile is no problem of the run's: the others work on it."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any
 
 from msgspec import Struct
 
 from assay.errors import PlanRefused
-from assay.services.cluster.joining import Node, on, ray
+from assay.services.cluster.joining import Node, nodes, on, ray
 from assay.services.cluster.site import Site
 from assay.services.cluster.tasks import Found, look_around
 from assay.store.lease import machine
 
 LOOK_SECONDS = 300.0
+GONE_SECONDS = 90.0
+"""How long it is waited for Ray to call a node dead that did not answer. It asks five times before it does; a machine
+without power lets it wait ten seconds each time."""
+POLL_SECONDS = 0.5
+
+Ask = Callable[[Node], Awaitable[Found]]
+"""Looks around on one node."""
 
 
 class Hired(Struct, frozen=True, kw_only=True):
@@ -27,31 +35,70 @@ class Hired(Struct, frozen=True, kw_only=True):
     options: dict[str, Any]
 
 
-async def look_over(hired: Hired, found: Sequence[Node], site: Site) -> None:
-    """Every node is asked for what the run needs; everything that is missing anywhere is said at once."""
+class Looked(Struct, frozen=True):
+    """What is missing on a node. `silent`: it gave no answer, which is nobody's fault if it is dead."""
+
+    problems: Sequence[str] = ()
+    silent: bool = False
+
+
+class Watch(Struct, frozen=True, kw_only=True):
+    """Which nodes live, by their ids, and how long it is waited for a node to answer, or to be called dead."""
+
+    living: Callable[[], Collection[str]] = lambda: {node.id for node in nodes()}
+    answer: float = LOOK_SECONDS
+    gone: float = GONE_SECONDS
+    poll: float = POLL_SECONDS
+
+
+def asking(hired: Hired) -> Ask:
     look = ray.remote(look_around)
-    asked = [
-        look.options(**hired.options, scheduling_strategy=on(node), max_retries=1).remote(
-            hired.site, hired.desk, hired.token
-        )
-        for node in found
-    ]
-    gathered = await asyncio.gather(*(_looked(ref, site) for ref in asked))
-    problems = [f"{node}: {problem}" for node, each in zip(found, gathered, strict=True) for problem in each]
-    if problems:
+
+    def ask(node: Node) -> Awaitable[Found]:
+        there = look.options(**hired.options, scheduling_strategy=on(node), max_retries=1)
+        return awaited(there.remote(hired.site, hired.desk, hired.token))
+
+    return ask
+
+
+async def look_over(ask: Ask, found: Sequence[Node], site: Site, watch: Watch | None = None) -> None:
+    """Every node is asked for what the run needs; everything that is missing anywhere is said at once."""
+    watch = watch or Watch()
+    looked = list(zip(found, await asyncio.gather(*(_looked(ask, node, site, watch) for node in found)), strict=True))
+    dead = await _dead([node.id for node, each in looked if each.silent], watch)
+    left = [(node, each) for node, each in looked if node.id not in dead]
+    if problems := [f"{node}: {problem}" for node, each in left for problem in each.problems]:
         raise PlanRefused("the cluster is not ready: " + "; ".join(problems) + ". Nothing was run.")
+    if not left:
+        lost = ", ".join(map(str, found))
+        raise PlanRefused(
+            f"every node that could hold a shard died while it was looked over ({lost}). Nothing was run."
+        )
 
 
-async def _looked(ref: Any, site: Site) -> Sequence[str]:
+async def _looked(ask: Ask, node: Node, site: Site, watch: Watch) -> Looked:
     try:
-        found: Found = await asyncio.wait_for(awaited(ref), LOOK_SECONDS)
+        found = await asyncio.wait_for(ask(node), watch.answer)
     except TimeoutError:
-        return [f"no answer in {LOOK_SECONDS:g} s: it is busy, or gone"]
+        return Looked([f"no answer in {watch.answer:g} s: it is busy, or gone"], silent=True)
+    except ray.exceptions.RayTaskError as error:
+        return Looked([why(error)])
     except ray.exceptions.RayError as error:
-        return [why(error)]
+        # Not our code: the node, or the process there, is lost.
+        return Looked([why(error)], silent=True)
     if site.location and found.machine != machine():
-        return [f"it cannot write to {site.location}: several machines need a PostgreSQL (ASSAY_DATABASE_URL)"]
-    return found.problems
+        several = "several machines need a PostgreSQL (ASSAY_DATABASE_URL)"
+        return Looked([f"it cannot write to {site.location}: {several}"])
+    return Looked(found.problems)
+
+
+async def _dead(silent: Collection[str], watch: Watch) -> set[str]:
+    """Which of the silent nodes Ray says are dead, now or soon."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + watch.gone
+    while (living := set(silent) & set(watch.living())) and loop.time() < until:
+        await asyncio.sleep(watch.poll)
+    return set(silent) - living
 
 
 async def awaited(ref: Any) -> Any:

@@ -7,6 +7,8 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AsyncExitStack, aclosing
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Protocol, Self
 
 from msgspec import Struct
@@ -18,6 +20,7 @@ from assay.model.run import Spent
 from assay.model.within import Within
 from assay.services.cluster.desk import Report
 from assay.services.cluster.leases import FarDesk, LeasedSpending, Leases, SharedCache
+from assay.services.cluster.notes import Notes
 from assay.services.cluster.reading import shard_cases
 from assay.services.cluster.shards import Shard, positions
 from assay.services.cluster.site import Site
@@ -57,6 +60,7 @@ class Room(Struct, frozen=True, kw_only=True):
     spent: Callable[[], Spent | None]
     cache: SharedCache | None
     leases: Leases
+    notes: Notes
     stack: AsyncExitStack
 
     @classmethod
@@ -67,13 +71,14 @@ class Room(Struct, frozen=True, kw_only=True):
             budget = LeasedSpending(desk, worker) if site.budget else None
             leases, cache = Leases(desk, budget), SharedCache(desk) if site.caches else None
             whose = Within(organization_id=run.organization_id or None)
-            options, _ = await written_down(
-                store, options_of(run.pins, run.name), work.data_folder / "documents", whose
-            )
+            documents = work.data_folder / "documents"
+            options, _ = await written_down(store, options_of(run.pins, run.name), documents, whose, fetch=False)
             there = Elsewhere(
                 found=site.survey(work.kit, options), among=Among(cache=cache, budget=budget, gates=leases.gate)
             )
-            again = Again(budget=site.budget, cache=False)
+            folder = Path(stack.enter_context(TemporaryDirectory(prefix="assay-notes-")))
+            notes = Notes(folder, traces=site.traces, records=site.records)
+            again = Again(budget=site.budget, cache=False, trace=notes.trace, record_judge=notes.record)
             plan, judge = await replanned(work, store, run, again, stack, there)
             await stack.enter_async_context(ready(plan.lanes))
             return cls(
@@ -85,6 +90,7 @@ class Room(Struct, frozen=True, kw_only=True):
                 spent=judge.spent,
                 cache=cache,
                 leases=leases,
+                notes=notes,
                 stack=stack.pop_all(),
             )
         raise AssertionError("unreachable")
@@ -115,11 +121,19 @@ class Room(Struct, frozen=True, kw_only=True):
         if self.cache is not None:
             await self.cache.flush()
         await self.leases.give_back()
+        if traced := self.notes.traced():
+            await self.desk.report(Report(worker=self.worker, verdicts={}, traced=traced))
 
     async def _saved(self, handful: Sequence[Result], owner: str) -> None:
         await self.store.save(self.site.run.id, handful, owner)
-        verdicts = Counter(result.verdict.value for result in handful)
-        await self.desk.report(Report(worker=self.worker, verdicts=verdicts, spent=self.spent()))
+        done = Report(
+            worker=self.worker,
+            verdicts=Counter(result.verdict.value for result in handful),
+            spent=self.spent(),
+            traced=self.notes.traced(),
+            recorded=self.notes.recorded(handful),
+        )
+        await self.desk.report(done)
 
 
 def _todos(cases: Sequence[Case], plan: Plan, first: int, done: Collection[int]) -> Iterator[Todo]:

@@ -1,35 +1,36 @@
-"""Cutting a run into shards. A file that has a case on each line is cut by byte range, and read where it is worked on;
-of any other the driver reads the cases and sends them along. Positions are those that the local engine gives."""
+"""Cutting a run into shards. A file that has a case in each record is cut by byte range, and read where it is worked
+on; of any other the driver reads the cases and sends them along. Positions are those that the local engine gives."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
-from itertools import islice
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from assay.dialects.finding import readable
-from assay.dialects.lines import RowDialect, is_table, line_groups
-from assay.dialects.reading import changed
-from assay.dialects.strict_json import BOM
+from assay.dialects.reading import changed, read_cases
 from assay.model.case import Case
-from assay.services.survey import Dataset, Survey
+from assay.model.run import DatasetPin
+from assay.services.cluster.records import Cut, body, cut_of
+from assay.services.remote import is_address
+from assay.services.survey import Dataset, Survey, matches
 from assay.store.bodies import encode
 
-ALONE = ("explain", "legal")
-"""Dialects that read a line without knowing the others."""
-NUMBERED = "simulation"
-"""The dialect that tells conversations about one question apart by counting them: safe where no id comes twice."""
 FEWEST, MOST = 50, 2_000
+MOST_BYTES = 32 << 20
+"""Of a file, in one shard: a worker holds them in memory."""
 PER_SLOT = 8
 """Shards for each place where one can be worked on: the last ones then end at about the same time."""
 
 
 class Range(Struct, frozen=True, kw_only=True, tag=True):
-    """Some lines of one of the run's files. `first` is the place of the first case among all, `sha256` of the bytes."""
+    """Some records of one of the run's files. `first` is the place of the first case among all, `before` how many cases
+    of the file come before; `head` are the bytes at the start of the file that go before the others, and `sha256` is of
+    both. `picks`: of the `read` cases in them only these are meant (None: all). `ids`: those that depend on what comes
+    before, by place. `source`: the address to read them from, where the file is not on this machine's disk."""
 
     file: int
     start: int
@@ -37,6 +38,12 @@ class Range(Struct, frozen=True, kw_only=True, tag=True):
     first: int
     cases: int
     sha256: str
+    before: int = 0
+    read: int = 0
+    head: int = 0
+    picks: tuple[int, ...] | None = None
+    ids: dict[int, str] = field(default_factory=dict)
+    source: str = ""
 
 
 class Carried(Struct, frozen=True, kw_only=True, tag=True):
@@ -60,87 +67,153 @@ def shard_size(cases: int, lanes: int, slots: int, wished: int = 0) -> int:
     return max(1, min(MOST, max(FEWEST, cases * lanes // (max(1, slots) * PER_SLOT))) // lanes)
 
 
-def shards(survey: Survey, size: int) -> Iterator[Shard]:
-    """The whole run, in order. Nothing but the place in a file is held in memory."""
-    if survey.filters or not all(map(is_cuttable, survey.datasets)):
-        yield from _carried(survey, size)
-        return
+def shards(survey: Survey, size: int, sources: Sequence[str] = ()) -> Iterator[Shard]:
+    """The whole run, in order. Nothing but the place in a file is held in memory. `sources`: for each file the address
+    that workers read it from; "" where they have it on a disk."""
     first = 0
     for number, dataset in enumerate(survey.datasets):
         left = None if survey.limit is None else survey.limit - first
-        for cut in _ranges(number, dataset, first, size, left):
+        if left is not None and left <= 0:
+            return
+        for cut in _cut(survey, number, dataset, size, left):
+            yield msgspec.structs.replace(cut, first=first, **_source(cut, sources))
             first += cut.cases
-            yield cut
+
+
+def sources_of(pins: Sequence[DatasetPin]) -> tuple[str, ...]:
+    """For each file the address that workers read it from; "" where they have it on a disk."""
+    return tuple(pin.path if is_address(pin.path) else "" for pin in pins)
+
+
+def _source(cut: Shard, sources: Sequence[str]) -> dict[str, str]:
+    return {"source": sources[cut.file]} if sources and isinstance(cut, Range) else {}
+
+
+def _cut(survey: Survey, number: int, dataset: Dataset, size: int, limit: int | None) -> Iterator[Shard]:
+    """The shards of one file, as if it were the first."""
+    way = cut_of(dataset)
+    if way is Cut.NOT:
+        return _carried(msgspec.structs.replace(survey, datasets=(dataset,), limit=limit, shape=None), size)
+    if survey.filters or way is Cut.COUNTED:
+        return _picked(number, dataset, survey, size, limit)
+    return _ranges(number, dataset, size, limit)
 
 
 def _carried(survey: Survey, size: int) -> Iterator[Carried]:
     # The plan on the worker shapes cases where the run does: these must be as they were read.
-    cases = msgspec.structs.replace(survey, shape=None).cases()
-    first = 0
-    while bodies := tuple(msgspec.Raw(encode(case)) for case in islice(cases, size)):
-        yield Carried(first=first, bodies=bodies)
-        first += len(bodies)
+    bodies: list[msgspec.Raw] = []
+    held = 0
+    for case in survey.cases():
+        bodies.append(msgspec.Raw(encode(case)))
+        held += len(bodies[-1])
+        if len(bodies) == size or held >= MOST_BYTES:
+            yield Carried(first=0, bodies=tuple(bodies))
+            bodies, held = [], 0
+    if bodies:
+        yield Carried(first=0, bodies=tuple(bodies))
 
 
-def is_cuttable(dataset: Dataset) -> bool:
-    """Whether every line is a case of its own, whatever the others are."""
-    if is_table(dataset.path) or dataset.path.suffix.lower() not in (".jsonl", ".ndjson"):
-        return False
-    lines = _lines(dataset.path)
-    if dataset.dialect.name == NUMBERED:
-        return _told_apart(lines, dataset.report.cases)
-    known = dataset.dialect.name in ALONE or isinstance(dataset.dialect, RowDialect)
-    return known and sum(map(_is_full, lines)) == dataset.report.cases
+class _Growing:
+    """A range that is not complete yet."""
+
+    def __init__(self, file: int, header: bytes, start: int, before: int) -> None:
+        self._file, self._head, self._before = file, len(header), before
+        self.start = self.end = start
+        self._hashed = sha256(header)
+        self.read = 0
+        self.picks: list[int] = []
+        self.ids: dict[int, str] = {}
+
+    def add(self, record: bytes, full: bool) -> None:
+        self.end += len(record)
+        self._hashed.update(record)
+        self.read += full
+
+    @property
+    def is_large(self) -> bool:
+        return self.end - self.start >= MOST_BYTES
+
+    def pick(self, case: Case) -> None:
+        """The case that was added last."""
+        place = self.read - 1
+        self.picks.append(place)
+        if case.labels.get("repeat", "1") != "1":
+            self.ids[place] = case.id
+
+    def whole(self) -> Range:
+        return self._range(self.read)
+
+    def picked(self) -> Range:
+        picks = None if len(self.picks) == self.read else tuple(self.picks)
+        return msgspec.structs.replace(self._range(len(self.picks)), picks=picks, ids=self.ids)
+
+    def _range(self, cases: int) -> Range:
+        return Range(
+            file=self._file,
+            start=self.start,
+            end=self.end,
+            first=0,
+            cases=cases,
+            sha256=self._hashed.hexdigest(),
+            before=self._before,
+            read=self.read,
+            head=self._head,
+        )
 
 
-def _told_apart(lines: Iterable[bytes], cases: int) -> bool:
-    seen: set[str] = set()
-    for line in filter(_is_full, lines):
-        try:
-            seen.add(_ID(line.removeprefix(BOM)).question_id)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            return False
-    return len(seen) == cases
-
-
-class _Named(Struct):
-    question_id: str
-
-
-_ID = msgspec.json.Decoder(_Named).decode
-
-
-def _lines(path: Path) -> Iterator[bytes]:
-    with readable(path):
-        for group in line_groups(path):
-            yield from group
-
-
-def _is_full(line: bytes) -> bool:
-    return not line.isspace() and bool(line.removeprefix(BOM).strip())
-
-
-def _ranges(number: int, dataset: Dataset, first: int, size: int, limit: int | None) -> Iterator[Range]:
-    start = end = cases = 0
-    hashed = sha256()
-    for line in _lines(dataset.path):
-        if limit is not None and limit <= 0:
+def _ranges(number: int, dataset: Dataset, size: int, limit: int | None) -> Iterator[Range]:
+    """By counting records: none is read."""
+    header, records = body(dataset.path)
+    growing, cases = _Growing(number, header, len(header), 0), 0
+    for record, full in records:
+        if cases == limit:
             break
-        end += len(line)
-        hashed.update(line)
-        if not _is_full(line):
+        growing.add(record, full)
+        cases += full
+        if full and (growing.read == size or growing.is_large):
+            yield growing.whole()
+            growing = _Growing(number, header, growing.end, cases)
+    if growing.read:
+        yield growing.whole()
+    if limit is None and cases != dataset.report.cases:
+        raise changed(dataset.path)
+
+
+def _picked(number: int, dataset: Dataset, survey: Survey, size: int, limit: int | None) -> Iterator[Range]:
+    """The driver reads every case, to choose or to count, and sends none."""
+    header = body(dataset.path)[0]
+    growing, place, cases, taken = None, len(header), 0, 0
+    for record, case in _read_along(dataset):
+        wanted = case is not None and matches(case, survey.filters)
+        if wanted and growing is None:
+            growing = _Growing(number, header, place, cases)
+        place += len(record)
+        cases += case is not None
+        if growing is None:
             continue
-        cases += 1
-        limit = None if limit is None else limit - 1
-        if cases == size:
-            yield _range(number, (start, end), first, cases, hashed.hexdigest())
-            start, first, cases, hashed = end, first + cases, 0, sha256()
-    if cases:
-        yield _range(number, (start, end), first, cases, hashed.hexdigest())
+        growing.add(record, case is not None)
+        if wanted and case is not None:
+            growing.pick(case)
+            taken += 1
+        if len(growing.picks) == size or growing.read >= max(MOST, size) or growing.is_large or taken == limit:
+            yield growing.picked()
+            growing = None
+        if taken == limit:
+            return
+    if growing is not None:
+        yield growing.picked()
 
 
-def _range(file: int, between: tuple[int, int], first: int, cases: int, digest: str) -> Range:
-    return Range(file=file, start=between[0], end=between[1], first=first, cases=cases, sha256=digest)
+def _read_along(dataset: Dataset) -> Iterator[tuple[bytes, Case | None]]:
+    """Every record with its case; None, where it is blank."""
+    cases = read_cases(dataset.path, dataset.dialect, dataset.report)
+    for record, full in body(dataset.path)[1]:
+        case = next(cases, None) if full else None
+        if full and case is None:
+            raise changed(dataset.path)
+        yield record, case
+    if next(cases, None) is not None:
+        raise changed(dataset.path)
 
 
 def positions(shard: Shard, lanes: int) -> tuple[int, int]:
@@ -155,10 +228,15 @@ def still_open(shard: Shard, lanes: int, done: set[int]) -> bool:
 
 
 def read_bytes(path: Path, shard: Range) -> bytes:
-    """The lines, which must be those that were surveyed."""
+    """The records, after what the file begins with; they must be those that were surveyed."""
     with readable(path), open(path, "rb") as file:
+        found = file.read(shard.head)
         file.seek(shard.start)
-        found = file.read(shard.end - shard.start)
+        found += file.read(shard.end - shard.start)
+    return checked(found, shard, path)
+
+
+def checked(found: bytes, shard: Range, path: Path) -> bytes:
     if sha256(found).hexdigest() != shard.sha256:
         raise changed(path)
     return found

@@ -16,6 +16,7 @@ from assay.dialects.reading import FileReport
 from assay.errors import ConfigInvalid
 from assay.kit import Kit
 from assay.model.run import DatasetPin, Run
+from assay.services.cluster.records import is_cut
 from assay.services.options import RunOptions
 from assay.services.planning import Plan
 from assay.services.survey import Dataset, Survey
@@ -23,11 +24,13 @@ from assay.services.workplace import Workplace
 from assay.store.addresses import Server, place
 
 ADDRESS = "ASSAY_DATABASE_URL"
+SENT = -1
 
 
 class Site(Struct, frozen=True, kw_only=True):
     """`location` is the file that runs are kept in, "" where a server keeps them. `budget` is the one that holds now,
-    `cases` how many the driver's survey found."""
+    `cases` how many the driver's survey found. `traces`, `records`: calls, and replies of judges, are written down.
+    `sizes`: the bytes of every dataset that workers read themselves, `SENT` for one whose cases are sent along."""
 
     run: Run
     settings: Settings
@@ -38,9 +41,14 @@ class Site(Struct, frozen=True, kw_only=True):
     budget: str
     cases: int
     caches: bool
+    traces: bool = False
+    records: bool = False
+    sizes: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, work: Workplace, plan: Plan, run: Run, *, caches: bool) -> Self:
+    def of(
+        cls, work: Workplace, plan: Plan, run: Run, *, caches: bool, traces: bool = False, records: bool = False
+    ) -> Self:
         return cls(
             run=run,
             settings=replace(work.settings, database="", service=ServiceSettings(hosts=work.settings.service.hosts)),
@@ -51,6 +59,9 @@ class Site(Struct, frozen=True, kw_only=True):
             budget=plan.pins.budget,
             cases=plan.survey.total,
             caches=caches,
+            traces=traces,
+            records=records,
+            sizes=tuple(_size(each) for each in plan.survey.datasets),
         )
 
     def packed(self) -> bytes:
@@ -77,6 +88,10 @@ class Site(Struct, frozen=True, kw_only=True):
             limit=options.limit,
             total=self.cases,
         )
+
+
+def _size(dataset: Dataset) -> int:
+    return dataset.path.stat().st_size if is_cut(dataset) else SENT
 
 
 def server_of(work: Workplace) -> str:

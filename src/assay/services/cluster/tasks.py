@@ -22,13 +22,16 @@ from assay.model.run import DatasetPin
 from assay.services.cluster.desk import Lease, Report
 from assay.services.cluster.room import Outcome, Room
 from assay.services.cluster.shards import Shard
-from assay.services.cluster.site import Site
+from assay.services.cluster.site import SENT, Site
 from assay.services.hosting.materials import is_reference
 from assay.services.paths import usable
+from assay.services.remote import far_problem, is_address
 from assay.store.lease import machine
 
 T = TypeVar("T")
 EARLIER = "run:"
+LARGE = 4 << 30
+"""Bytes of a file whose hash takes too long to compare on every node."""
 GC_THRESHOLD = (100_000, 50, 100)
 """As the program itself has it: cases and results hold no cycles."""
 
@@ -144,17 +147,25 @@ async def _look_around(packed: bytes, desk: Any, token: str) -> Found:
 
 def _file_problems(site: Site) -> list[str]:
     pins = site.run.pins
+    sizes = dict(zip(pins.datasets, site.sizes, strict=True)) if site.sizes else {}
     files = (*pins.datasets, *pins.responses, *pins.evals, *filter(None, [pins.criteria_from]))
-    return [problem for pin in files if (problem := _file_problem(pin))]
+    return [problem for pin in files if (problem := _file_problem(pin, sizes.get(pin, 0)))]
 
 
-def _file_problem(pin: DatasetPin) -> str:
+def _file_problem(pin: DatasetPin, size: int) -> str:
+    """`size`: of a dataset at the driver's; 0 where it is not known."""
+    if size == SENT:
+        return ""
     if is_reference(pin.path) or pin.path.startswith(EARLIER):
         return ""
+    if is_address(pin.path):
+        return far_problem(pin.path)
     path = Path(usable(pin.path))
     if not path.is_file():
         return f"no such file: {path}"
     try:
-        return "" if digest(path) == pin.sha256 else f"{path} is another file than the driver's"
+        # Of a very large file the bytes of each shard are hashed when they are read, and that is soon enough.
+        same = path.stat().st_size == size if size >= LARGE else digest(path) == pin.sha256
+        return "" if same else f"{path} is another file than the driver's"
     except InputError as error:
         return str(error)

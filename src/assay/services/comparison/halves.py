@@ -29,17 +29,20 @@ Key = tuple[str, str | None]
 
 
 class RunColumns(Struct, frozen=True, kw_only=True):
-    """A run as it was read. `faces` are its cases' tags and labels, by id."""
+    """A run as it was read. `faces` are its cases' tags and labels, by id; `unread`, by candidate, the number of cases
+    that the other run lacks, where only those that it has were read."""
 
     run: Run
     attempts: Attempts
     measured: Sequence[Measured]
     faces: Mapping[str, Face]
+    unread: Mapping[str, int] = {}
 
 
 class Half(Struct, frozen=True, kw_only=True):
     """One side. `units` has the place in `keys` of each result; `cases` its case's place in `columns.attempts`;
-    `measured` the side's own grades by grader and rule."""
+    `measured` the side's own grades by grader and rule; `unread` the number of units that the other side lacks and that
+    were not read."""
 
     side: Side
     columns: RunColumns
@@ -50,6 +53,7 @@ class Half(Struct, frozen=True, kw_only=True):
     cases: Whole
     verdicts: Whole
     measured: Mapping[Key, Measured]
+    unread: int = 0
 
     def case_id(self, case: int) -> str:
         return self.columns.attempts.case_ids[case]
@@ -99,6 +103,7 @@ def half(columns: RunColumns, side: Side, *, group_by: str = "", pair_by: str = 
         cases=cases[places],
         verdicts=np.asarray(attempts.verdicts, dtype=np.int64)[places],
         measured={(each.name, each.part_id): each for each in columns.measured if each.candidate == side.candidate},
+        unread=columns.unread.get(side.candidate, 0),
     )
 
 

@@ -28,11 +28,11 @@ class Aligned(Struct, frozen=True, kw_only=True):
 
     @property
     def only_first(self) -> int:
-        return len(self.first.keys) - len(self.in_first) - self.changed
+        return len(self.first.keys) + self.first.unread - len(self.in_first) - self.changed
 
     @property
     def only_second(self) -> int:
-        return len(self.second.keys) - len(self.in_second) - self.changed
+        return len(self.second.keys) + self.second.unread - len(self.in_second) - self.changed
 
 
 class Values(Struct, frozen=True, kw_only=True):

@@ -3,8 +3,9 @@ and drawing cases anew only adds tables up. `assay judge calibrate` computes mor
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
-from random import Random
+from importlib import import_module
 
 from msgspec import Struct
 
@@ -47,16 +48,41 @@ class Together(Struct, frozen=True, kw_only=True):
     alpha: float | None
 
 
+class Placed(Struct, frozen=True):
+    """A thing, as far as agreement goes: the place in a table where both gave a verdict; where the judge could not say,
+    what people did."""
+
+    case_id: str
+    grader: str
+    place: int | None
+    unheard: bool | None
+
+
+def placed(things: Sequence[Thing]) -> list[Placed]:
+    return [_placed(thing) for thing in things]
+
+
+def _placed(thing: Thing) -> Placed:
+    people, judge = thing.people_passed, thing.passed
+    known = people is not None and judge is not None
+    place = (0 if people else 2) + (0 if judge else 1) if known else None
+    silent = judge is None and people is not None and thing.outcome is Outcome.UNREADABLE
+    return Placed(thing.case_id, thing.grader, place, people if silent else None)
+
+
 def agreement(things: Sequence[Thing]) -> Agreement:
-    tables: dict[str, Table] = {}
+    return agreement_of(placed(things))
+
+
+def agreement_of(things: Sequence[Placed]) -> Agreement:
+    """The same, of things that are looked at in several ways."""
+    tables: dict[str, list[int]] = {}
     for thing in things:
-        place = _place(thing)
-        if place is not None:
-            before = tables.get(thing.case_id, (0, 0, 0, 0))
-            tables[thing.case_id] = _added([before, _one(place)])
-    clusters = list(tables.values())
+        if thing.place is not None:
+            tables.setdefault(thing.case_id, [0, 0, 0, 0])[thing.place] += 1
+    clusters = [(both, people, judge, neither) for both, people, judge, neither in tables.values()]
     total = _added(clusters)
-    quiet = [thing.people_passed for thing in things if thing.outcome is Outcome.UNREADABLE]
+    quiet = [thing.unheard for thing in things]
     return Agreement(
         table=total,
         silent=(quiet.count(True), quiet.count(False)),
@@ -65,25 +91,9 @@ def agreement(things: Sequence[Thing]) -> Agreement:
     )
 
 
-def _place(thing: Thing) -> int | None:
-    people, judge = thing.people_passed, thing.passed
-    if people is None or judge is None:
-        return None
-    return (0 if people else 2) + (0 if judge else 1)
-
-
-def _one(place: int) -> Table:
-    first, second, third, fourth = (int(place == each) for each in range(4))
-    return first, second, third, fourth
-
-
 def _added(tables: Sequence[Table]) -> Table:
-    return (
-        sum(each[0] for each in tables),
-        sum(each[1] for each in tables),
-        sum(each[2] for each in tables),
-        sum(each[3] for each in tables),
-    )
+    both, people, judge, neither = map(sum, zip(*tables, strict=True)) if tables else (0, 0, 0, 0)
+    return both, people, judge, neither
 
 
 def kappa_of(table: Table) -> float | None:
@@ -98,9 +108,13 @@ def _interval(clusters: Sequence[Table]) -> Interval | None:
     """Of whole cases drawn anew: answers to one case are no independent observations."""
     if len(clusters) < FEWEST_CASES:
         return None
-    random = Random(SEED)
-    drawn = (kappa_of(_added(random.choices(clusters, k=len(clusters)))) for _ in range(DRAWS))
-    known = sorted(value for value in drawn if value is not None)
+    # Equal tables are drawn together: how many of each is all that matters.
+    alike = Counter(clusters)
+    # Loaded by name: whoever never looks at an agreement never waits for it.
+    random = import_module("numpy.random").default_rng(SEED)
+    shares = [number / len(clusters) for number in alike.values()]
+    drawn = random.multinomial(len(clusters), shares, size=DRAWS) @ list(alike)
+    known = sorted(value for table in drawn.tolist() if (value := kappa_of(tuple(table))) is not None)
     if len(known) < MOSTLY * DRAWS:
         return None
     return quantile(known, 0.025), quantile(known, 0.975)

@@ -41,6 +41,14 @@ async def bot_context(host: Host, bot_id: str, within: Within) -> Json:
     return with_distinct_tools(found)
 
 
+async def described_version(host: Host, bot_id: str, within: Within) -> int | None:
+    """The version of what was written here; None: nothing was."""
+    try:
+        return (await host.store.documents.get(DocumentKind.AGENT, bot_id, within=within)).edition.version
+    except NotFound:
+        return None
+
+
 async def fetched(rules: ServiceSettings, bot_id: str) -> Json:
     """From the bot service; its key is named in the settings and kept in the environment."""
     address = rules.bot_service.replace("{id}", quote(bot_id, safe=""))

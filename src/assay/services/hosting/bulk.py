@@ -16,6 +16,7 @@ from assay.model.document import Document, DocumentKind
 from assay.model.within import Within
 from assay.services.hosting import library
 from assay.services.hosting.host import Host
+from assay.services.hosting.materials import bare, own_folders
 from assay.services.hosting.shapes import whole
 from assay.services.hosting.uploads import Upload, draft_of
 from assay.store.service.documents import Listing, cursor
@@ -88,7 +89,7 @@ async def _line(host: Host, number: int, line: bytes, author: str, within: Withi
     except ConfigInvalid:
         raise
     except InputError as error:
-        return Imported(**told, status="refused", detail=str(error))
+        return Imported(**told, status="refused", detail=bare(str(error), own_folders(host.work)))
     return Imported(**told, status="created")
 
 

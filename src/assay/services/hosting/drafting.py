@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory, gettempdir
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.dialects.reading import validate
@@ -29,6 +30,13 @@ from assay.store.service.documents import Draft
 
 Json = dict[str, Any]
 NEW = "new"
+AT_ONCE = 25
+"""Entries of a document that are edited at a time, where there are more."""
+ENTRIES = {
+    DocumentKind.RUBRIC: "rules",
+    DocumentKind.TEST_SET: "items",
+    DocumentKind.QUESTION_SET: "questions",
+}
 STARTERS: dict[DocumentKind, Json] = {
     DocumentKind.RUBRIC: {
         "name": "",
@@ -58,12 +66,52 @@ STARTERS: dict[DocumentKind, Json] = {
 }
 
 
-def text_of(document: Document) -> str:
-    """The document as somebody edits it; ids, versions and times are ours, and not in it."""
+class Part(Struct, frozen=True):
+    """Some entries of a document that has too many for one page: from `start` on, counted from 0, `number` of `of`."""
+
+    start: int
+    number: int
+    of: int
+
+
+def part_of(document: Document, start: int) -> Part | None:
+    """The entries from `start` on; None where all of them fit."""
+    if document.kind not in ENTRIES:
+        return None
+    entries = body_of(document).get(ENTRIES[document.kind])
+    if not isinstance(entries, list) or len(entries) <= AT_ONCE:
+        return None
+    first = max(0, min(start, len(entries) - 1))
+    return Part(first, min(AT_ONCE, len(entries) - first), len(entries))
+
+
+def cut(document: Document, start: int, number: int) -> Document:
+    """The document with some of its entries alone, as if they were all."""
+    listed = ENTRIES[document.kind]
+    body = body_of(document)
+    body[listed] = (body.get(listed) or [])[start : start + number]
+    return replace(document, edition=replace(document.edition, body=msgspec.json.encode(body)))
+
+
+def text_of(document: Document, part: Part | None = None) -> str:
+    """The document, or a part of it, as somebody edits it; ids, versions and times are ours, and not in it."""
     if document.kind is DocumentKind.DATASET:
         return document.edition.body.decode("utf-8", "replace")
     shown = {"name": document.name, "agent_id": document.agent_id, **body_of(document)}
-    return CONTROLS.sub(_escaped, json.dumps(shown, indent=2, ensure_ascii=False))
+    if part is not None:
+        listed = ENTRIES[document.kind]
+        shown[listed] = shown[listed][part.start : part.start + part.number]
+    return CONTROLS.sub(_escaped, msgspec.json.format(msgspec.json.encode(shown), indent=2).decode())
+
+
+def put_back(document: Document, part: Part, written: Json) -> Json:
+    """The whole of a document of which somebody wrote a part anew; a part that is no list is theirs to put right."""
+    listed = ENTRIES[document.kind]
+    entries = body_of(document).get(listed) or []
+    own = written.get(listed)
+    if not isinstance(own, list):
+        return written
+    return {**written, listed: [*entries[: part.start], *own, *entries[part.start + part.number :]]}
 
 
 def _escaped(found: re.Match[str]) -> str:
@@ -96,7 +144,8 @@ async def problems_in(host: Host, kind: DocumentKind, text: str, name: str = "",
     except DatasetInvalid as error:
         return list(error.problems)
     found = await asyncio.to_thread(_of_document, host.work.kit, kind, body)
-    lines = field_lines(text)
+    # Looking for lines takes longer than all the rest: only where there is something to say of one.
+    lines = field_lines(text) if found else {}
     placed = [replace(each, line=line_of(lines, each.field), column=None, file="") for each in found]
     return sorted(placed, key=lambda each: (each.line or 0, each.level is Level.WARNING))
 

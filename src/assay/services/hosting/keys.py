@@ -28,13 +28,19 @@ class KeyWanted(Struct, frozen=True, kw_only=True):
 
 async def make_key(store: Store, wanted: KeyWanted) -> tuple[ApiKey, str]:
     """The key, and its secret: shown once."""
+    key, secret = new_key(wanted), PREFIX + secrets.token_urlsafe(32)
+    await store.keys.add(key, secret)
+    return key, secret
+
+
+def new_key(wanted: KeyWanted) -> ApiKey:
+    """As it is asked for, with an id of its own; nothing is stored."""
     if not wanted.scopes:
         raise PlanRefused(f"a key needs a scope: {', '.join(scope.value for scope in Scope)}")
     if any(not agent or "\n" in agent for agent in wanted.agent_ids or ()):
         raise PlanRefused("an agent's id is not empty and has no line breaks")
-    secret = PREFIX + secrets.token_urlsafe(32)
     now = datetime.now(UTC)
-    key = ApiKey(
+    return ApiKey(
         id=str(uuid4()),
         name=wanted.name,
         scopes=tuple(dict.fromkeys(wanted.scopes)),
@@ -43,5 +49,3 @@ async def make_key(store: Store, wanted: KeyWanted) -> tuple[ApiKey, str]:
         agent_ids=wanted.agent_ids,
         expires_at=None if wanted.days is None else now + timedelta(days=wanted.days),
     )
-    await store.keys.add(key, secret)
-    return key, secret

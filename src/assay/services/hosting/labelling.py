@@ -4,18 +4,17 @@ each other; and their labels as a file that judges are calibrated with."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from uuid import UUID
 
 import msgspec
 from msgspec import Struct
 
 from assay.errors import PlanRefused
 from assay.model.label import HumanLabel, Opinion
-from assay.model.result import Result, result_id
+from assay.model.result import Result
 from assay.model.run import Run
 from assay.model.score import Grade, Score, Unscored, Why
 from assay.model.verdict import Verdict
@@ -115,15 +114,27 @@ def label_of(run: Run, question: Question, labeler: str, said: Said) -> HumanLab
     )
 
 
-async def grades_about(store: Store, run: Run, labels: Iterable[HumanLabel]) -> dict[About, Question]:
-    """The grades that these labels are about, as far as they are still there."""
-    ids = {str(result_id(UUID(run.id), each.case_id, each.candidate, each.repeat)) for each in labels}
-    found = [result for _, result in await store.found(sorted(ids))]
-    asked = [Question(result, grade) for result in found for grade in result.grades]
-    return {question.about: question for question in asked}
+class Judged(Struct, frozen=True):
+    """A grade that somebody spoke about, and whose it is."""
+
+    position: int
+    case_id: str
+    grade: Grade
 
 
-def things(labels: Sequence[HumanLabel], asked: Mapping[About, Question]) -> list[Thing]:
+async def grades_about(store: Store, run: Run, labels: Sequence[HumanLabel]) -> dict[About, Judged]:
+    """The grades of the results that these labels are about, as far as they are still there."""
+    meant = {(each.position, each.case_id, each.candidate, each.repeat) for each in labels}
+    found = await store.graded(run.id, sorted({position for position, *_ in meant}))
+    there = [each for each in found if (each.position, each.case_id, each.candidate, each.repeat) in meant]
+    return {
+        (each.position, grade.name, grade.part.id if grade.part else ""): Judged(each.position, each.case_id, grade)
+        for each in there
+        for grade in each.grades
+    }
+
+
+def things(labels: Sequence[HumanLabel], asked: Mapping[About, Judged | Question]) -> list[Thing]:
     """Labels that pass or fail, beside the judge's grades, as calibrations compare them."""
     together: dict[About, list[HumanLabel]] = {}
     for label in labels:
@@ -132,7 +143,7 @@ def things(labels: Sequence[HumanLabel], asked: Mapping[About, Question]) -> lis
     return [_thing(about, said, asked.get(about)) for about, said in together.items()]
 
 
-def _thing(about: About, said: Sequence[HumanLabel], question: Question | None) -> Thing:
+def _thing(about: About, said: Sequence[HumanLabel], question: Judged | Question | None) -> Thing:
     first = said[0]
     return Thing(
         case_id=first.case_id,

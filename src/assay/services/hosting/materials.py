@@ -22,6 +22,7 @@ from assay.services.hosting.questions import DIALECT, as_dataset
 from assay.services.hosting.shapes import body_of, file_of
 from assay.services.options import RunOptions
 from assay.services.paths import stored
+from assay.services.remote import Far, fetched, is_address, unread
 from assay.services.workplace import Workplace
 from assay.store.store import Store
 
@@ -73,10 +74,11 @@ class Materials(Struct, frozen=True):
 
 
 async def written_down(
-    store: Store, options: RunOptions, folder: Path, within: Within = EVERYWHERE
+    store: Store, options: RunOptions, folder: Path, within: Within = EVERYWHERE, *, fetch: bool = True
 ) -> tuple[RunOptions, Materials]:
-    """The options with files in place of references. A deleted document's versions can still be read. `within` is whose
-    run it is: two organisations may call their agents by the same id."""
+    """The options with files in place of references and addresses. A deleted document's versions can still be read.
+    `within` is whose run it is: two organisations may call their agents by the same id. Without `fetch` files at
+    addresses stay there: only the names of their copies are told."""
     files: dict[str, str] = {}
 
     async def file(text: str) -> str:
@@ -88,9 +90,17 @@ async def written_down(
         files[stored(path)] = text
         return str(path)
 
-    datasets = tuple([await file(path) for path in options.datasets])
+    async def far(address: str) -> list[str]:
+        copies = folder.parent / "remote"
+        found = await asyncio.to_thread(fetched, address, copies) if fetch else [Far(address, unread(address, copies))]
+        files.update({stored(each.path): each.address for each in found})
+        return [str(each.path) for each in found]
+
+    datasets: list[str] = []
+    for path in options.datasets:
+        datasets += await far(path) if is_address(path) else [await file(path)]
     single = {name: await file(getattr(options, name)) for name in ("rubric", "agent", "criteria_from")}
-    return replace(options, datasets=datasets, **single), Materials(files)
+    return replace(options, datasets=tuple(datasets), **single), Materials(files)
 
 
 def own_folders(work: Workplace) -> tuple[Path, ...]:

@@ -7,19 +7,12 @@ import msgspec
 from msgspec.structs import replace
 
 from assay.errors import Conflict
-from assay.model.document import DocumentKind
 from assay.model.job import JobState, Task, Wish
 from assay.model.run import Run, RunState
 from assay.model.within import Within
 from assay.services.hosting.host import Host
-from assay.services.hosting.materials import is_reference, read_reference
 from assay.services.hosting.ordering import Order, Ordered, order_run
-
-SOURCES = {
-    DocumentKind.TEST_SET: "test_set_id",
-    DocumentKind.DATASET: "dataset_id",
-    DocumentKind.QUESTION_SET: "question_set_id",
-}
+from assay.services.hosting.regrading import graded_as_pinned
 
 
 async def stop(host: Host, run_id: str, wish: Wish, within: Within) -> RunState:
@@ -48,22 +41,19 @@ async def regrade(host: Host, run_id: str, change: Order, within: Within, new_id
     """A new run over the answers of an old one. What `change` does not say is as it was."""
     run = await host.store.run(run_id, within)
     before = await _order(host, run)
+    if before is None:
+        return await graded_as_pinned(host, run, change, within, new_id)
     said = {name: value for name in change.__struct_fields__ if (value := getattr(change, name))}
     said.pop("repeat", None)
     order = replace(before, **said, answers_of=run.id, target="", conversations_id="")
     return await order_run(host, order, within, new_id)
 
 
-async def _order(host: Host, run: Run) -> Order:
-    """How the run was ordered; or, of one that the command line made, what its pins say."""
+async def _order(host: Host, run: Run) -> Order | None:
+    """How the run was ordered; None for one that the command line or the demo made."""
     job = await host.store.queue.job(run.id)
-    if job is not None:
-        return msgspec.json.decode(job.request, type=Order)
-    source = run.pins.datasets[0].path
-    if not is_reference(source):
-        raise Conflict(f"run {run.id} was made from files that the service does not have: use `assay run --responses`")
-    kept = read_reference(source)
-    return replace(Order(agent_id=run.pins.agent_key), **{SOURCES[kept.kind]: kept.id})
+    order = msgspec.json.decode(job.request, type=Order) if job else Order()
+    return order if order.test_set_id or order.dataset_id or order.question_set_id else None
 
 
 async def delete(host: Host, run_id: str, within: Within) -> None:

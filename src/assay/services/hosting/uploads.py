@@ -116,6 +116,15 @@ async def _next(host: Host, old: Document, content: bytes, author: str, note: st
     return await host.store.documents.revise(DocumentKind.DATASET, old.id, draft, expected=old.latest, within=within)
 
 
+async def restore_upload(host: Host, key: str, version: int, author: str, within: Within, note: str = "") -> Document:
+    """An old version again, as the newest. It is read again, so that its cases are found by their ids."""
+    old = await host.store.documents.get(DocumentKind.DATASET, key, version, within=within)
+    told = note or f"version {version} restored"
+    upload = Upload(content=old.edition.body, dialect=old.edition.dialect, author=author, note=told)
+    draft = await draft_of(host, upload)
+    return await host.store.documents.revise(DocumentKind.DATASET, key, draft, within=within)
+
+
 def added(content: bytes, given: Json) -> bytes:
     match _ending(content):
         case ".jsonl":

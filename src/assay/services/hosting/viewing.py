@@ -19,7 +19,7 @@ from assay.reports.wire import evaluation_run
 from assay.services.gating import gated
 from assay.services.hosting.materials import Reference, is_reference, read_reference
 from assay.store.store import Store
-from assay.store.summary import Counted, Failing, summary_from
+from assay.store.summary import Counted, Failing, brief_summary, summary_from
 
 LASTING_SECONDS = 1.0
 STATES = {
@@ -77,8 +77,10 @@ class Gallery:
         return summaries, found[-1] if len(found) == limit else None
 
     async def these(self, run_ids: Sequence[str]) -> list[Summary]:
-        """Of runs that the caller may see, in this order."""
-        return await self._summed([await self._live(run) for run in await self._store.browsing.loaded(run_ids)])
+        """Of runs that the caller may see, in this order: criteria and rules, without graders and components."""
+        found, kept = await self._store.browsing.counted(run_ids)
+        runs = [await self._live(run) for run in found]
+        return [brief_summary(run, kept.get(run.id) or await self._count(run.id)) for run in runs]
 
     async def _summed(self, runs: Sequence[Run]) -> list[Summary]:
         kept = await self._store.counted([run.id for run in runs])

@@ -6,58 +6,31 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
-from enum import Enum
-from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import ColumnElement, Connection, Select, and_, case, cast, exists, func, or_, select
-from sqlalchemy import Text as AsText
+from sqlalchemy import Connection, Select, func, select
 
 from assay.model.result import Result
 from assay.model.run import Run, RunState
 from assay.model.within import Within
 from assay.store.lease import stale
-from assay.store.queries.columns import faces, tuples
+from assay.store.queries.choosing import flaky, said
+from assay.store.queries.columns import tuples
+from assay.store.queries.faces import marked
 from assay.store.queries.results import load, page
+from assay.store.queries.runs import STATES, newest_first
 from assay.store.queries.runs import load as load_runs
-from assay.store.queries.runs import newest_first
-from assay.store.schema import cases, results, runs, scores
+from assay.store.schema import results, runs
+from assay.store.summary import Counted, kept_counts
 
-WORST_FIRST = ("failed", "errored", "skipped", "passed")
-BAD = ("failed", "error")
 LOOKED_AT = 5000
 """The newest so many runs can be chosen from."""
 CHUNK = 500
-SMALL = str.maketrans(ascii_uppercase, ascii_lowercase)
 MOST_TAGS = 200
 NEAREST = 30
 """So many other runs are looked at for the same case."""
-
-
-class Order(Enum):
-    """How results are listed."""
-
-    WORST = "worst"
-    FILE = "file"
-    SLOWEST = "slowest"
-
-
-class Chosen(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Which results of a run; what is not said is not asked. `grader` failed or broke, in `part` (the id of a criterion
-    or rule) or `component`, where one is named; `text` is found in the question, the answer, the reasons."""
-
-    verdicts: tuple[str, ...] = ()
-    candidate: str | None = None
-    grader: str = ""
-    part: str = ""
-    component: str | None = None
-    fault: str = ""
-    tag: str = ""
-    flaky: bool = False
-    text: str = ""
-    order: Order = Order.WORST
 
 
 class RunFace(Struct, frozen=True, kw_only=True):
@@ -106,108 +79,15 @@ class Tag(Struct, frozen=True):
     cases: int
 
 
-def positions(connection: Connection, run_id: str, chosen: Chosen) -> list[int]:
-    columns = results.c
-    wanted = select(columns.position).where(columns.run_id == run_id, *_conditions(connection, run_id, chosen))
-    found = list(connection.scalars(wanted.order_by(*_order(chosen.order), columns.position)))
-    if not chosen.tag and not chosen.flaky:
-        return found
-    kept = _of_cases(connection, run_id, chosen)
-    return [position for position in found if position in kept]
-
-
-def _order(order: Order) -> tuple[ColumnElement[Any], ...]:
-    match order:
-        case Order.FILE:
-            return ()
-        case Order.SLOWEST:
-            return (func.coalesce(results.c.duration_ms, 0.0).desc(),)
-        case Order.WORST:
-            return (_rank(),)
-
-
-def _rank() -> ColumnElement[int]:
-    return case({verdict: place for place, verdict in enumerate(WORST_FIRST)}, value=results.c.verdict, else_=9)
-
-
-def _conditions(connection: Connection, run_id: str, chosen: Chosen) -> list[ColumnElement[bool]]:
-    columns, wanted = results.c, list[ColumnElement[bool]]()
-    if chosen.verdicts:
-        wanted.append(columns.verdict.in_(chosen.verdicts))
-    if chosen.candidate is not None:
-        wanted.append(columns.candidate == chosen.candidate)
-    if chosen.fault:
-        wanted.append(columns.fault == chosen.fault)
-    if chosen.grader or chosen.component is not None:
-        wanted.append(_failed_by(run_id, chosen))
-    if chosen.text:
-        wanted.append(_holding(connection, run_id, chosen.text))
-    return wanted
-
-
-def _failed_by(run_id: str, chosen: Chosen) -> ColumnElement[bool]:
-    own = scores.c
-    wanted = [own.run_id == run_id, own.position == results.c.position, own.outcome.in_(BAD)]
-    if chosen.grader:
-        wanted.append(own.name == chosen.grader)
-    if chosen.part:
-        wanted.append(own.part_id == chosen.part)
-    if chosen.component is not None:
-        wanted.append(own.scope == chosen.component)
-    return exists(select(own.position).where(*wanted))
-
-
-def _holding(connection: Connection, run_id: str, text: str) -> ColumnElement[bool]:
-    """Case does not matter, where letters are Latin ones. Bodies are JSON: what is escaped there is, here."""
-    escaped = msgspec.json.encode(text).decode()[1:-1]
-    named = func.lower(cases.c.case_id).contains(text.lower(), autoescape=True)
-    asked = exists(
-        select(cases.c.case_id).where(
-            and_(cases.c.run_id == run_id, cases.c.case_id == results.c.case_id),
-            or_(_among(connection, cases.c.body, escaped), named),
-        )
-    )
-    return or_(_among(connection, results.c.body, escaped), asked)
-
-
-def _among(connection: Connection, body: ColumnElement[bytes], text: str) -> ColumnElement[bool]:
-    if connection.dialect.name == "postgresql":
-        return func.strpos(func.lower(func.convert_from(body, "UTF8")), text.lower()) > 0
-    # SQLite makes small letters of these alone.
-    return func.instr(func.lower(cast(body, AsText)), text.translate(SMALL)) > 0
-
-
-def _of_cases(connection: Connection, run_id: str, chosen: Chosen) -> set[int]:
-    """The positions of the cases that have the tag, or that came out otherwise when they were tried again."""
-    tagged = {face.id for face in faces(connection, run_id) if not chosen.tag or chosen.tag in _said(face)}
-    several = flaky(connection, run_id) if chosen.flaky else None
-    columns = results.c
-    found = connection.execute(
-        select(columns.position, columns.case_id, columns.candidate).where(columns.run_id == run_id)
-    )
-    return {
-        position
-        for position, case_id, candidate in found
-        if case_id in tagged and (several is None or (case_id, candidate) in several)
-    }
-
-
-def _said(face: Any) -> tuple[str, ...]:
-    return (*face.tags, *(f"{name}: {value}" for name, value in face.labels.items()))
-
-
-def flaky(connection: Connection, run_id: str) -> set[tuple[str, str]]:
-    """Case and candidate, where the repeats did not all end alike."""
-    columns = results.c
-    alike = (columns.case_id, columns.candidate)
-    wanted = select(*alike).where(columns.run_id == run_id).group_by(*alike)
-    return {
-        (found[0], found[1]) for found in connection.execute(wanted.having(func.count(columns.verdict.distinct()) > 1))
-    }
+def flaky_cases(connection: Connection, run_id: str) -> int:
+    """How many cases of a candidate ended in different ways."""
+    return connection.scalar(select(func.count()).select_from(flaky(run_id).subquery())) or 0
 
 
 def tags(connection: Connection, run_id: str) -> list[Tag]:
-    known = Counter(text for face in faces(connection, run_id) for text in _said(face))
+    known: Counter[str] = Counter()
+    for marks, number in marked(connection, run_id):
+        known.update(dict.fromkeys(said(marks.tags, marks.labels), number))
     return [Tag(text, number) for text, number in known.most_common(MOST_TAGS)]
 
 
@@ -264,9 +144,6 @@ def run_faces(connection: Connection, within: Within, now: datetime, known: Test
     ]
 
 
-STATES = {state.value: state for state in RunState}
-
-
 def _state(state: str, owner: str | None, beat: str | None, now: datetime) -> RunState:
     stored = STATES[state]
     if stored is not RunState.RUNNING:
@@ -285,6 +162,13 @@ def several_runs(connection: Connection, run_ids: Sequence[str], now: datetime) 
     """These runs, in this order; what is not there is missing."""
     found = {run.id: run for run in load_runs(connection, select(runs).where(runs.c.id.in_(run_ids)), now)}
     return [found[id] for id in run_ids if id in found]
+
+
+def runs_and_counts(
+    connection: Connection, run_ids: Sequence[str], now: datetime
+) -> tuple[list[Run], dict[str, Counted]]:
+    """Both at once: most pages need both, and each call of the store costs a change of threads."""
+    return several_runs(connection, run_ids, now), kept_counts(connection, run_ids)
 
 
 def tries(connection: Connection, run_id: str, case_ids: Sequence[str]) -> dict[tuple[str, str], list[Try]]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct, field
-from sqlalchemy import Connection, Select, and_, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, select
 
 from assay.model.case import Case
 from assay.model.score import UNIT, Direction, Scale
@@ -86,7 +86,6 @@ class _Asked(Struct, frozen=True):
     state: Raw = Raw(b"{}")
 
 
-_face = msgspec.json.Decoder(Face).decode
 _asked = msgspec.json.Decoder(_Asked).decode
 
 
@@ -97,13 +96,14 @@ def tuples(connection: Connection, statement: Select[Any]) -> list[tuple[Any, ..
         return list(found.cursor.fetchall())
 
 
-def attempts(connection: Connection, run_id: str) -> Attempts:
-    """Every result of the run."""
+def attempts(connection: Connection, run_id: str, *among: ColumnElement[bool]) -> Attempts:
+    """Every result of the run, or those that `among` chooses."""
     columns = results.c
     wanted = select(
         columns.position, columns.case_id, columns.candidate, columns.repeat, columns.verdict, columns.duration_ms
     )
-    found = tuples(connection, wanted.where(columns.run_id == run_id).order_by(columns.position))
+    # Sorted here: in the order of positions the database would read whole results, bodies and all.
+    found = sorted(tuples(connection, wanted.where(columns.run_id == run_id, *among)))
     positions, cases, candidates, repeats, verdicts, durations = zip(*found, strict=True) if found else [()] * 6
     case_places = {case: place for place, case in enumerate(dict.fromkeys(cases))}
     candidate_places = {name: place for place, name in enumerate(dict.fromkeys(candidates))}
@@ -119,7 +119,7 @@ def attempts(connection: Connection, run_id: str) -> Attempts:
     )
 
 
-class _Column:
+class Column:
     """A `Measured` that is being read."""
 
     __slots__ = ("direction", "high", "low", "outcomes", "positions", "values")
@@ -138,6 +138,13 @@ class _Column:
         self.outcomes.extend([_outcome_codes[outcome]] * len(positions))
         # What was scored has a value, what was not has none: no need to look at each.
         self.values.extend([NO_VALUE] * len(positions) if None in values[:1] else values)
+
+    def add_each(self, grades: Sequence[tuple[int, str, float | None]]) -> None:
+        """Grades that may have ended in any way: position, outcome, value."""
+        positions, outcomes, values = zip(*grades, strict=True)
+        self.positions.extend(positions)
+        self.outcomes.extend(map(_outcome_codes.__getitem__, outcomes))
+        self.values.extend(NO_VALUE if value is None else value for value in values)
 
     def widen(self, low: float, high: float | None, direction: str | None) -> None:
         self.low = min(self.low, low)
@@ -172,12 +179,12 @@ def _graders(connection: Connection, run_id: str) -> list[Measured]:
     alike = (columns.candidate, columns.name, columns.outcome)
     whole = (columns.run_id == run_id, columns.scope.is_(None))
     scales = select(columns.scale_low, columns.scale_high, columns.direction).distinct()
-    found: dict[tuple[str, str], _Column] = {}
+    found: dict[tuple[str, str], Column] = {}
     # With the scope, though it is the same for all: so they come in the order of the index, and nothing is sorted.
     for candidate, name, outcome, _ in tuples(connection, select(*alike, columns.scope).distinct().where(*whole)):
         same = (columns.candidate == candidate, columns.name == name, columns.outcome == outcome)
         for low, high, direction in tuples(connection, scales.where(*whole, *same)):
-            found.setdefault((candidate, name), _Column(low, high)).widen(low, high, direction)
+            found.setdefault((candidate, name), Column(low, high)).widen(low, high, direction)
         grades = tuples(connection, select(columns.position, columns.value).where(*whole, *same))
         found[candidate, name].add(outcome, *zip(*grades, strict=True))
     return [column.done(*key, None, None) for key, column in sorted(found.items())]
@@ -187,15 +194,18 @@ def _rules(connection: Connection, run_id: str) -> list[Measured]:
     columns = scores.c
     wanted = select(columns.candidate, columns.part_id, columns.scope, columns.position, columns.outcome, columns.value)
     wanted = wanted.where(columns.run_id == run_id, columns.name == RULES, columns.part_id.is_not(None))
-    found: dict[tuple[str, str, str | None], _Column] = {}
-    for candidate, part_id, scope, position, outcome, value in tuples(
-        connection, wanted.order_by(columns.position, columns.ordinal)
-    ):
-        key = (candidate, part_id, scope)
-        if (column := found.get(key)) is None:
-            column = found[key] = _Column(UNIT.low, UNIT.high)
-        column.add(outcome, (position,), (value,))
-    return [column.done(candidate, RULES, part_id, scope) for (candidate, part_id, scope), column in found.items()]
+    found: dict[tuple[str, str, str | None], list[tuple[int, str, float | None]]] = {}
+    ordered = tuples(connection, wanted.order_by(columns.position, columns.ordinal))
+    for candidate, part_id, scope, position, outcome, value in ordered:
+        found.setdefault((candidate, part_id, scope), []).append((position, outcome, value))
+    return [rule(*key, grades) for key, grades in found.items()]
+
+
+def rule(candidate: str, part_id: str, scope: str | None, grades: Sequence[tuple[int, str, float | None]]) -> Measured:
+    """The grades of one rule: position, outcome, value."""
+    column = Column(UNIT.low, UNIT.high)
+    column.add_each(grades)
+    return column.done(candidate, RULES, part_id, scope)
 
 
 def part_outcomes(connection: Connection, run_id: str, positions: Sequence[int]) -> list[PartOutcome]:
@@ -208,12 +218,6 @@ def part_outcomes(connection: Connection, run_id: str, positions: Sequence[int])
         some = wanted.where(columns.position.in_(positions[start : start + CHUNK]))
         found += [PartOutcome(*each) for each in connection.execute(some.order_by(columns.position, columns.ordinal))]
     return found
-
-
-def faces(connection: Connection, run_id: str) -> list[Face]:
-    """The tags and labels of every case, in the order of the plan."""
-    wanted = select(cases.c.body).where(cases.c.run_id == run_id).order_by(cases.c.position)
-    return [_face(body) for (body,) in tuples(connection, wanted)]
 
 
 def changed_cases(connection: Connection, first: str, second: str) -> list[tuple[Case, Case]]:

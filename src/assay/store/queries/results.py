@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from msgspec import Struct
 from sqlalchemy import Connection, Select, and_, select
 
 from assay.errors import Conflict, NotFound
 from assay.model.case import Case
 from assay.model.result import Result
+from assay.model.score import Grade
 from assay.model.verdict import Verdict
-from assay.store.bodies import read_case, read_result, transcript_of
+from assay.store.bodies import read_case, read_grades, read_result, transcript_of
 from assay.store.schema import cases, results
 
 CHUNK = 500
@@ -57,6 +59,30 @@ def by_ids(connection: Connection, result_ids: Sequence[str]) -> list[tuple[str,
     for start in range(0, len(result_ids), CHUNK):
         statement = _whole.where(results.c.id.in_(result_ids[start : start + CHUNK]))
         found += [(each.run_id, _result(each, {})) for each in connection.execute(statement)]
+    return found
+
+
+class Graded(Struct, frozen=True):
+    """A result, as far as its grades go."""
+
+    position: int
+    case_id: str
+    candidate: str
+    repeat: int
+    grades: tuple[Grade, ...]
+
+
+def graded(connection: Connection, run_id: str, wanted: Sequence[int]) -> list[Graded]:
+    """The results at these positions, without their talk."""
+    own = results.c
+    told = select(own.position, own.case_id, own.candidate, own.repeat, own.format, own.body)
+    found: list[Graded] = []
+    for start in range(0, len(wanted), CHUNK):
+        some = told.where(own.run_id == run_id, own.position.in_(wanted[start : start + CHUNK]))
+        found += [
+            Graded(position, case_id, candidate, repeat, read_grades(version, body))
+            for position, case_id, candidate, repeat, version, body in connection.execute(some)
+        ]
     return found
 
 

@@ -10,6 +10,7 @@ from msgspec import Raw, Struct
 from sqlalchemy import Connection, and_, select
 
 from assay.model.transcript import Usage
+from assay.store.queries.columns import tuples
 from assay.store.schema import cases, results, scores
 
 TOKENS = "token_usage"
@@ -64,11 +65,13 @@ _case = msgspec.json.Decoder(_Case).decode
 _counted = msgspec.json.Decoder(_Counted).decode
 
 
-def tolls(connection: Connection, run_id: str, limit: int | None = None) -> list[Toll]:
-    """Of every result (of the first so many) that has a transcript, in the order of their positions."""
+def tolls(connection: Connection, run_id: str, among: Sequence[int] | None = None) -> list[Toll]:
+    """Of every result that has a transcript, or of those at these positions, in the order of their positions."""
     joined = results.join(cases, and_(cases.c.run_id == results.c.run_id, cases.c.case_id == results.c.case_id))
     wanted = select(results.c.position, results.c.body, cases.c.body).select_from(joined)
-    found = connection.execute(wanted.where(results.c.run_id == run_id).order_by(results.c.position).limit(limit))
+    if among is not None:
+        wanted = wanted.where(results.c.position.in_(among))
+    found = tuples(connection, wanted.where(results.c.run_id == run_id).order_by(results.c.position))
     tolled = (_toll(position, body, case) for position, body, case in found)
     return [each for each in tolled if each is not None]
 

@@ -52,6 +52,19 @@ class _Wanted(Struct, frozen=True):
     expected: int | None
 
 
+class Revision(Struct, frozen=True, kw_only=True):
+    """One version without its body: who wrote it, when and why."""
+
+    version: int
+    created_at: datetime
+    author: str
+    note: str
+
+
+CHANGES = 100
+"""Versions that a changelog tells of: the newest."""
+
+
 def cursor(document: Document) -> str:
     """Where a list of documents goes on after this one."""
     return f"{as_text(document.created_at)}~{document.id}"
@@ -116,6 +129,10 @@ class Documents:
             raise NotFound(await self._database.read(_missing, wanted, kind, key, None))
         return found
 
+    async def changes(self, document: Document, limit: int = CHANGES) -> list[Revision]:
+        """The newest versions, newest first; no body is read."""
+        return await self._database.read(_changes, document, limit)
+
     async def labels(self, kind: DocumentKind, keys: Collection[str], within: Within = EVERYWHERE) -> dict[str, str]:
         """What these documents are called, "(deleted)" where they were; no body is read."""
         return await self._database.read(_labels, _seen(_about(kind, keys), within)) if keys else {}
@@ -125,6 +142,14 @@ class Documents:
     ) -> None:
         """It is no longer listed or found; what refers to a version of it can still read that."""
         await self._database.write(_delete, _Wanted(kind, key, within, expected), self._clock())
+
+
+def _changes(connection: Connection, document: Document, limit: int) -> list[Revision]:
+    owned = (document.organization_id, document.kind.value, document.id)
+    wanted = select(*(document_versions.c[name] for name in Revision.__struct_fields__))
+    wanted = wanted.where(*(document_versions.c[name] == value for name, value in zip(OWNED, owned, strict=True)))
+    newest = wanted.order_by(document_versions.c.version.desc()).limit(limit)
+    return [Revision(**each) for each in connection.execute(newest).mappings()]
 
 
 def _about(kind: DocumentKind, keys: Collection[str]) -> Select[Any]:

@@ -1,4 +1,5 @@
-"""API keys: who may do what, within which organisation. Only a hash of the secret is kept; it is shown once."""
+"""API keys: who may do what, within which organisation. Only a hash of the secret is kept; it is shown once. A
+password is a key, too: what is kept of it says how it was hashed, and no secret of a request is ever found by it."""
 
 from __future__ import annotations
 
@@ -18,6 +19,9 @@ from assay.store.schema import Moment, as_text
 from assay.store.service.places import read_place
 from assay.store.service_schema import api_keys
 
+PASSWORD = "scrypt$"
+"""How what is kept of a password begins."""
+
 
 class Scope(Enum):
     """What a key opens. `admin` opens everything, keys and the log of writes too."""
@@ -29,7 +33,8 @@ class Scope(Enum):
 
 
 class ApiKey(Struct, frozen=True, kw_only=True):
-    """A key, without its secret. `organization_id` None: every organisation; `agent_ids` None: every agent."""
+    """A key, without its secret. `organization_id` None: every organisation; `agent_ids` None: every agent.
+    `is_password`: its name and a password open the pages, and nothing opens the API."""
 
     id: str
     name: str
@@ -40,6 +45,7 @@ class ApiKey(Struct, frozen=True, kw_only=True):
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
     used_at: datetime | None = None
+    is_password: bool = False
 
     def is_open(self, now: datetime) -> bool:
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
@@ -67,6 +73,15 @@ class Keys:
 
     async def add(self, key: ApiKey, secret: str) -> None:
         await self._database.write(_add, key, hashed(secret))
+
+    async def add_password(self, key: ApiKey, kept: str) -> None:
+        """`kept` begins with PASSWORD."""
+        await self._database.write(_add, key, kept)
+
+    async def with_password(self, name: str) -> list[tuple[ApiKey, str]]:
+        """Who has a password under this name, the newest first, each with what is kept of it."""
+        wanted = select(api_keys).where(api_keys.c.name == name, api_keys.c.sha256.startswith(PASSWORD))
+        return await self._database.read(_kept, wanted.order_by(api_keys.c.created_at.desc(), api_keys.c.id.desc()))
 
     async def by_secret(self, secret: str) -> ApiKey | None:
         """None for one that never was; whether it is still open is the caller's to ask."""
@@ -122,6 +137,10 @@ def _several(connection: Connection, statement: Any) -> list[ApiKey]:
     return [_key(found) for found in connection.execute(statement)]
 
 
+def _kept(connection: Connection, statement: Any) -> list[tuple[ApiKey, str]]:
+    return [(_key(found), found.sha256) for found in connection.execute(statement)]
+
+
 def _key(found: Any) -> ApiKey:
     return ApiKey(
         id=found.id,
@@ -134,6 +153,7 @@ def _key(found: Any) -> ApiKey:
         expires_at=found.expires_at,
         revoked_at=found.revoked_at,
         used_at=found.used_at,
+        is_password=found.sha256.startswith(PASSWORD),
     )
 
 

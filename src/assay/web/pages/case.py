@@ -3,7 +3,6 @@ scores beside it; then spans, repeats, the same case elsewhere, and everything r
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from urllib.parse import urlencode
 
@@ -14,6 +13,7 @@ from starlette.responses import RedirectResponse, Response
 
 from assay.errors import NotFound
 from assay.model.case import SingleTurn
+from assay.model.label import HumanLabel
 from assay.model.result import Result
 from assay.model.run import Run
 from assay.reports.inert import inert, one_line
@@ -21,7 +21,7 @@ from assay.store.browsing import Elsewhere
 from assay.store.store import Store
 from assay.web.evidence import Numbering
 from assay.web.filtering import Filter, filter_in
-from assay.web.pages.case_grades import Graded, conditions_of, graded
+from assay.web.pages.case_grades import Graded, conditions_of, graded, people_of
 from assay.web.pages.run_cases import address_of
 from assay.web.rendering import respond
 from assay.web.sharing import Page, caller_of, host_of
@@ -71,6 +71,7 @@ class CasePage(Struct, frozen=True, kw_only=True):
     expected: tuple[tuple[str, str], ...]
     given: tuple[tuple[str, str], ...]
     attachments: tuple[tuple[str, str, str], ...]
+    has_rubric: bool
     state: str
     failures: tuple[tuple[str, str], ...]
     tags: tuple[str, ...]
@@ -83,6 +84,7 @@ class CasePage(Struct, frozen=True, kw_only=True):
     following: str
     up: str
     raw: str
+    files: str
 
 
 class Near(Struct, frozen=True, kw_only=True):
@@ -94,13 +96,15 @@ class Near(Struct, frozen=True, kw_only=True):
     following: int | None = None
     attempts: Sequence[Result] = ()
     others: Sequence[Elsewhere] = ()
+    labels: Sequence[HumanLabel] = ()
 
 
 def case_page(run: Run, result: Result, near: Near) -> CasePage:
     shown = fitting(result)
     conditions, numbering = conditions_of(run), Numbering(texts_of(shown))
     # The grades first: they say what is quoted.
-    grades = tuple(graded(each, each["name"], conditions, numbering) for each in shown["grades"])
+    people = people_of(result, near.labels)
+    grades = tuple(graded(each, each["name"], conditions, numbering, people) for each in shown["grades"])
     query = near.chosen.query()
     return CasePage(
         run_id=run.id,
@@ -119,6 +123,7 @@ def case_page(run: Run, result: Result, near: Near) -> CasePage:
         expected=tuple((each["title"], each["text"]) for each in shown["expected"]),
         given=tuple((each["title"], each["text"]) for each in shown["given"] if each["title"] != "attachment"),
         attachments=_attachments(result),
+        has_rubric=run.pins.rubric is not None,
         state=shown["state"],
         failures=tuple((each["kind"], each["message"]) for each in shown["failures"]),
         tags=tuple(shown["tags"]),
@@ -131,6 +136,7 @@ def case_page(run: Run, result: Result, near: Near) -> CasePage:
         following="" if near.following is None else address_of(run.id, near.following, near.chosen),
         up=f"/runs/{run.id}{f'?{query}' if query else ''}#cases",
         raw=f"/runs/{run.id}/cases/{result.position}/raw",
+        files=f"/runs/{run.id}/cases/{result.position}/attachments",
     )
 
 
@@ -173,15 +179,15 @@ async def show(request: Request) -> Response:
     run = await store.run(request.path_params["run_id"], asking.within)
     result = await result_at(store, run, request.path_params["position"])
     chosen = filter_in(request.query_params)
-    found = await store.browsing.positions(run.id, chosen.chosen(run.counts.failed))
-    place, previous, following = beside(found, result.position)
+    beside = await store.browsing.beside(run.id, chosen.chosen(run.counts.failed), result.position)
     near = Near(
         chosen=chosen,
-        place=place,
-        previous=previous,
-        following=following,
+        place="" if beside.place is None else f"{beside.place:,} of {beside.matching:,}",
+        previous=beside.previous,
+        following=beside.following,
         attempts=await store.results(run.id, limit=REPEATS, case_id=result.case.id),
         others=await store.browsing.elsewhere(run, result.case.id, asking.within),
+        labels=await store.labels.of_run(run.id, asking.within, [result.position]),
     )
     return respond(request, "case.html", case_page(run, result, near))
 
@@ -210,18 +216,6 @@ async def result_at(store: Store, run: Run, position: str) -> Result:
     if not found:
         raise NotFound(f"run {run.id} has no result at position {position}")
     return found[0]
-
-
-def beside(found: Sequence[int], position: int) -> tuple[str, int | None, int | None]:
-    """`3 of 12`, and the neighbours. One that the filter leaves out stands between those that it would be between."""
-    if position in found:
-        place = found.index(position)
-        before = found[place - 1] if place else None
-        after = found[place + 1] if place + 1 < len(found) else None
-        return f"{place + 1:,} of {len(found):,}", before, after
-    ordered = sorted(found)
-    low, high = bisect_left(ordered, position), bisect_right(ordered, position)
-    return "", ordered[low - 1] if low else None, ordered[high] if high < len(ordered) else None
 
 
 def routes() -> list[Page]:

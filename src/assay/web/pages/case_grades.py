@@ -3,14 +3,20 @@ fails."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from msgspec import Struct
 
+from assay.model.label import HumanLabel
+from assay.model.result import Result
 from assay.model.run import Run
-from assay.reports.inert import inert
+from assay.reports.inert import inert, one_line
 from assay.web.evidence import Numbering, Quote
+from assay.web.pages.label_words import WORDS
+
+NOBODY: Mapping[str, Sequence[tuple[str, str, str]]] = MappingProxyType({})
 
 
 class Graded(Struct, frozen=True, kw_only=True):
@@ -26,11 +32,28 @@ class Graded(Struct, frozen=True, kw_only=True):
     judge: str
     conditions: tuple[tuple[str, str], ...]
     quotes: tuple[Quote, ...]
+    people: tuple[tuple[str, str, str], ...] = ()
     details: str = ""
     parts: tuple[Graded, ...] = ()
 
 
 Conditions = Mapping[str, tuple[tuple[str, str], ...]]
+People = Mapping[str, Sequence[tuple[str, str, str]]]
+
+
+def people_of(result: Result, labels: Sequence[HumanLabel]) -> People:
+    """What people said of each grade (who, what, why), by its words."""
+    words = {
+        (grade.name, grade.part.id if grade.part else ""): inert(grade.part.text if grade.part else grade.name)
+        for grade in result.grades
+    }
+    found: dict[str, list[tuple[str, str, str]]] = {}
+    for label in labels:
+        key = words.get((label.grader, label.part_id))
+        if key is not None:
+            said = (inert(label.labeler), WORDS[label.opinion], one_line(label.why, 300))
+            found.setdefault(key, []).append(said)
+    return found
 
 
 def conditions_of(run: Run) -> Conditions:
@@ -45,7 +68,9 @@ def conditions_of(run: Run) -> Conditions:
     }
 
 
-def graded(shown: Mapping[str, Any], name: str, conditions: Conditions, numbering: Numbering) -> Graded:
+def graded(
+    shown: Mapping[str, Any], name: str, conditions: Conditions, numbering: Numbering, people: People = NOBODY
+) -> Graded:
     return Graded(
         name=name,
         mark=shown["mark"],
@@ -57,6 +82,7 @@ def graded(shown: Mapping[str, Any], name: str, conditions: Conditions, numberin
         judge=shown["judge"],
         conditions=conditions.get(name, ()),
         quotes=tuple(numbering.quote(text) for text in shown["evidence"]),
+        people=tuple(people.get(name, ())),
         details=shown.get("details", ""),
-        parts=tuple(graded(part, part["text"], conditions, numbering) for part in shown.get("parts", ())),
+        parts=tuple(graded(part, part["text"], conditions, numbering, people) for part in shown.get("parts", ())),
     )

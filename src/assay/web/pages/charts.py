@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from random import Random
 
 from msgspec import Struct
 from starlette.requests import Request
@@ -16,8 +17,8 @@ from assay.web.charting import Histogram, histogram
 from assay.web.rendering import respond
 from assay.web.sharing import Page, caller_of, host_of
 
-LOOKED_AT = 2000
-"""The first so many results are looked at: bodies must be read for it, and more would not change the picture."""
+LOOKED_AT = 200
+"""Of more results so many are drawn by chance: bodies must be read for it, and more would not change the picture."""
 
 
 class ChartsPage(Struct, frozen=True, kw_only=True):
@@ -28,6 +29,8 @@ class ChartsPage(Struct, frozen=True, kw_only=True):
     answer: str
     spent: str
     charts: tuple[Histogram, ...]
+    looked_at: int
+    results: int
 
 
 def charts_page(run: Run, tolls: Sequence[Toll]) -> ChartsPage:
@@ -43,21 +46,32 @@ def charts_page(run: Run, tolls: Sequence[Toll]) -> ChartsPage:
         answer=_answer(run, known, len(tolls)),
         spent=spending(run.spent) if run.spent else "",
         charts=known,
+        looked_at=len(tolls),
+        results=run.counts.completed,
     )
 
 
-def _answer(run: Run, charts: Sequence[Histogram], looked_at: int) -> str:
+def looked_at(run: Run) -> list[int] | None:
+    """The positions of those that are drawn, the same each time; None: all are looked at."""
+    if run.counts.completed <= LOOKED_AT:
+        return None
+    return sorted(Random(run.id).sample(range(run.counts.total), LOOKED_AT))
+
+
+def _answer(run: Run, charts: Sequence[Histogram], answers: int) -> str:
     if not charts:
         return "Nobody recorded what the answers took."
     told = "; ".join(f"{each.title}: {each.middle} as a rule, 95 of 100 under {each.high}" for each in charts)
-    some = f" Of the first {counted(looked_at, 'result')}." if looked_at >= LOOKED_AT < run.counts.completed else ""
+    completed = run.counts.completed
+    drawn = f" Of {counted(answers, 'answer')} drawn by chance from {counted(completed, 'result')}."
+    some = drawn if completed > LOOKED_AT else ""
     return f"{told[:1].upper()}{told[1:]}.{some}"
 
 
 async def show(request: Request) -> Response:
     store = host_of(request).store
     run = await store.run(request.path_params["run_id"], caller_of(request).within)
-    return respond(request, "charts.html", charts_page(run, await store.tolls(run.id, LOOKED_AT)))
+    return respond(request, "charts.html", charts_page(run, await store.tolls(run.id, looked_at(run))))
 
 
 def routes() -> list[Page]:

@@ -4,8 +4,9 @@ interval, then flips both ways, and every difference."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlencode
 
@@ -15,15 +16,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from assay.errors import InputError, PlanRefused
-from assay.model.comparison import Comparison
+from assay.model.comparison import Compared, Comparison, Kind
 from assay.model.run import Run
 from assay.model.within import Within
+from assay.reports.compare_text import title
+from assay.reports.html.matrix import UUID
 from assay.store.store import Store
 from assay.web.remembering import as_they_are
 from assay.web.rendering import respond
 from assay.web.sharing import Page, caller_of, host_of, remembered_of
 
 MOST = 5
+NAMED = 30
+NAMELESS: Mapping[str, str] = MappingProxyType({})
 
 
 class Side(Struct, frozen=True):
@@ -35,12 +40,13 @@ class Side(Struct, frozen=True):
 
 
 class Pair(Struct, frozen=True, kw_only=True):
-    """Two sides. `told` is what the reports say of them; `plot` has the two ends, the difference and zero in words."""
+    """Two sides. `told` is what the reports say of them; `slices` are the titles of what is about some of the cases."""
 
     told: Any
     n: int
     unchanged: int
     likely: str
+    slices: tuple[str, ...]
 
 
 class ComparePage(Struct, frozen=True, kw_only=True):
@@ -52,7 +58,13 @@ class ComparePage(Struct, frozen=True, kw_only=True):
     pairs: tuple[Pair, ...]
 
 
-def compare_page(runs: Sequence[Run], comparison: Comparison | None, told: Sequence[Any], refused: str) -> ComparePage:
+def compare_page(
+    runs: Sequence[Run],
+    comparison: Comparison | None,
+    told: Sequence[Any],
+    refused: str,
+    names: Mapping[str, str] = NAMELESS,
+) -> ComparePage:
     pairs = comparison.pairs if comparison else ()
     return ComparePage(
         sides=tuple(Side(chr(65 + place), run.id, run.name or run.id[:8]) for place, run in enumerate(runs)),
@@ -60,23 +72,26 @@ def compare_page(runs: Sequence[Run], comparison: Comparison | None, told: Seque
         refused=refused,
         pairs=tuple(
             Pair(
-                told=_linked(shown, pair.first.run_id, pair.second.run_id, pair.second.candidate),
+                told=_linked(shown, pair, names),
                 n=pair.verdict.n,
                 unchanged=pair.verdict.same,
                 likely=shown.apart[0].likely if shown.apart else "",
+                slices=tuple(title(each) for each in pair.differences if each.kind in (Kind.TAG, Kind.SLICE)),
             )
             for pair, shown in zip(pairs, told, strict=True)
         ),
     )
 
 
-def _linked(shown: Any, first: str, second: str, candidate: str) -> Any:
-    """With cases that lead to where both are side by side."""
+def _linked(shown: Any, pair: Compared, names: Mapping[str, str]) -> Any:
+    """With cases that lead to where both are side by side, called by their names where their ids say nothing."""
+    sides = pair.first.run_id, pair.second.run_id
 
-    def linked(cases: list[Any]) -> list[Any]:
-        return [replace(case, link=f"/compare/case?{_address(first, second, case.id, candidate)}") for case in cases]
+    def linked(case: Any) -> Any:
+        address = _address(*sides, case.id, pair.second.candidate)
+        return replace(case, link=f"/compare/case?{address}", id=names.get(case.id, case.id))
 
-    return replace(shown, worse=linked(shown.worse), better=linked(shown.better))
+    return replace(shown, worse=[*map(linked, shown.worse)], better=[*map(linked, shown.better)])
 
 
 def _address(first: str, second: str, case: str, candidate: str) -> str:
@@ -88,10 +103,21 @@ async def chosen_runs(request: Request, store: Store, within: Within, most: int)
     """The runs that an address names, the oldest first: whoever may not see one is told that it is not there."""
     named = [value for name, value in request.query_params.multi_items() if name == "run" and value]
     if not 2 <= len(dict.fromkeys(named)) <= most:
-        raise InputError(f"choose two runs to compare, not {len(named)}: tick them in the list of runs")
+        raise InputError(
+            f"choose two runs to compare{f', or up to {most}' if most > 2 else ''}, not {len(named)}: "
+            "tick them in the list of runs"
+        )
     return sorted(
         [await store.run(each, within) for each in dict.fromkeys(named)], key=lambda run: (run.created_at, run.id)
     )
+
+
+async def names_in(store: Store, comparison: Comparison) -> dict[str, str]:
+    """What cases are called whose ids only machines read, as far as they are listed first."""
+    flips = [(pair.first.run_id, flip.case_id) for pair in comparison.pairs for flip in pair.flips]
+    wanted = dict.fromkeys((run_id, case) for run_id, case in flips if UUID.fullmatch(case))
+    found = [await store.results(run_id, limit=1, case_id=case) for run_id, case in list(wanted)[:NAMED]]
+    return {each.case.id: each.case.name for results in found for each in results if each.case.name}
 
 
 async def show(request: Request) -> Response:
@@ -104,9 +130,10 @@ async def show(request: Request) -> Response:
         wanted = comparing.Wanted(runs=tuple(run.id for run in runs))
         key = ("compared", as_they_are(runs))
         found = await remembered_of(request)(key, lambda: comparing.compared(store, wanted))
+        names = await remembered_of(request)(("names", *key), lambda: names_in(store, found))
     except PlanRefused as refused:
         return respond(request, "compare.html", compare_page(runs, None, (), str(refused)))
-    return respond(request, "compare.html", compare_page(runs, found, told.against(found), ""))
+    return respond(request, "compare.html", compare_page(runs, found, told.against(found), "", names))
 
 
 def routes() -> list[Page]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from urllib.parse import quote_plus
 from uuid import uuid4
 
+from markupsafe import escape
 from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -16,19 +16,21 @@ from assay.reports.figures import counted
 from assay.reports.inert import inert
 from assay.services.hosting import library
 from assay.services.hosting.callers import Caller
-from assay.services.hosting.drafting import object_in, problems_in, starter, text_of
+from assay.services.hosting.drafting import AT_ONCE, Part, object_in, problems_in, put_back, starter
 from assay.services.hosting.host import Host
 from assay.services.hosting.uploads import Upload, draft_of
 from assay.store.service.keys import Scope
 from assay.store.service.places import is_number
 from assay.web.noting import WRITES_NOTHING
+from assay.web.pages.editor_typed import Typed, typed_in, typed_of
 from assay.web.pages.library import Shelf, shelf_of
 from assay.web.pages.library_document import document_asked
 from assay.web.rendering import respond
-from assay.web.sharing import LARGEST_FORM, NotAllowed, Page, caller_of, form_of, host_of
+from assay.web.sharing import NotAllowed, Page, caller_of, host_of
 
-LARGEST = LARGEST_FORM - 50_000
-"""What a text may come to in a form: one beyond is not edited on a page."""
+LARGEST = 280_000
+"""Bytes that a text may come to in a page, which is no larger than 300 KB: one beyond is not edited there. A form is
+large enough for it."""
 MOST = 100
 
 
@@ -42,19 +44,9 @@ class Fault(Struct, frozen=True, kw_only=True):
     is_error: bool
 
 
-class Typed(Struct, frozen=True, kw_only=True):
-    """What somebody wrote. `name`, `agent_id` and `dialect` are a dataset's: other texts say them themselves."""
-
-    text: str
-    name: str = ""
-    agent_id: str = ""
-    dialect: str = ""
-    note: str = ""
-    expected: int | None = None
-
-
 class EditorPage(Struct, frozen=True, kw_only=True):
-    """What the page shows. `key` "": the document is new."""
+    """What the page shows. `key` "": the document is new. `part` says which entries these are, where they are not all;
+    `earlier` and `later` lead to the others."""
 
     answer: str
     shelf: Shelf
@@ -66,6 +58,9 @@ class EditorPage(Struct, frozen=True, kw_only=True):
     trouble: str
     is_file: bool
     too_large: bool
+    part: str = ""
+    earlier: str = ""
+    later: str = ""
 
     @property
     def address(self) -> str:
@@ -88,12 +83,23 @@ def editor_page(
         trouble=trouble,
         is_file=shelf.kind is DocumentKind.DATASET,
         too_large=is_large(typed.text),
+        **(_parts(shelf, key, typed, typed.part) if typed.part else {}),
     )
 
 
+def _parts(shelf: Shelf, key: str, typed: Typed, part: Part) -> dict[str, str]:
+    noun, last = "rules" if shelf.kind is DocumentKind.RUBRIC else "cases", part.start + part.number
+    here = f"{shelf.of(key)}/edit?version={typed.base}&start="
+    return {
+        "part": f"{noun.capitalize()} {part.start + 1:,} to {last:,} of {part.of:,}; the others stay as they are.",
+        "earlier": f"{here}{max(0, part.start - AT_ONCE)}" if part.start else "",
+        "later": f"{here}{last}" if last < part.of else "",
+    }
+
+
 def is_large(text: str) -> bool:
-    """Forms write most characters out, and text that is not Latin comes to several times its length."""
-    return len(text) > LARGEST or len(quote_plus(text)) > LARGEST
+    """As it stands in the page: quotation marks are written out there."""
+    return len(text) > LARGEST or len(escape(text).encode()) > LARGEST
 
 
 def told(wrong: int, odd: int) -> str:
@@ -123,20 +129,11 @@ async def new(request: Request) -> Response:
 
 async def edit(request: Request) -> Response:
     shelf, document = await document_asked(request)
-    typed = typed_of(document)
+    start = request.query_params.get("start", "")
+    typed = typed_of(document, int(start) if is_number(start) else 0)
     found = () if is_large(typed.text) else await _problems(host_of(request), shelf, typed)
     page = editor_page(shelf, typed, found, key=document.id, title=document.name)
     return respond(request, "editor.html", page)
-
-
-def typed_of(document: Document) -> Typed:
-    return Typed(
-        text=text_of(document),
-        name=document.name,
-        agent_id=document.agent_id,
-        dialect=document.edition.dialect,
-        expected=document.latest,
-    )
 
 
 async def _problems(host: Host, shelf: Shelf, typed: Typed) -> list[Problem]:
@@ -146,24 +143,10 @@ async def _problems(host: Host, shelf: Shelf, typed: Typed) -> list[Problem]:
 async def check(request: Request) -> Response:
     """What is wrong with a text that is not kept yet."""
     setattr(request.state, WRITES_NOTHING, True)
-    shelf, typed = shelf_of(request), await _typed(request)
+    shelf, typed = shelf_of(request), await typed_in(request)
     key = request.path_params.get("key", "")
     return respond(
         request, "editor.html", editor_page(shelf, typed, await _problems(host_of(request), shelf, typed), key=key)
-    )
-
-
-async def _typed(request: Request) -> Typed:
-    form = await form_of(request)
-    expected = form.get("expected", "")
-    return Typed(
-        # Browsers send every line end as two characters.
-        text=form.get("text", "").replace("\r\n", "\n"),
-        name=form.get("name", "").strip(),
-        agent_id=form.get("agent_id", "").strip(),
-        dialect=form.get("dialect", ""),
-        note=form.get("note", "").strip(),
-        expected=int(expected) if is_number(expected) else None,
     )
 
 
@@ -177,7 +160,7 @@ async def save(request: Request) -> Response:
 
 async def _keep(request: Request, key: str) -> Response:
     """The text as a new document or as the next version; back to the text where it cannot be."""
-    host, shelf, typed = host_of(request), shelf_of(request), await _typed(request)
+    host, shelf, typed = host_of(request), shelf_of(request), await typed_in(request)
     problems = await _problems(host, shelf, typed)
     if any(each.level is Level.ERROR for each in problems):
         return respond(request, "editor.html", editor_page(shelf, typed, problems, key=key, title=typed.name), 422)
@@ -192,7 +175,11 @@ async def _keep(request: Request, key: str) -> Response:
 async def _kept(host: Host, shelf: Shelf, typed: Typed, key: str, asking: Caller) -> Document:
     if shelf.kind is DocumentKind.DATASET:
         return await _kept_file(host, typed, key, asking)
-    change = library.Change(body=object_in(typed.text), author=asking.name, note=typed.note)
+    body = object_in(typed.text)
+    if typed.part is not None:
+        base = await host.store.documents.get(shelf.kind, key, typed.base, within=asking.within)
+        body = put_back(base, typed.part, body)
+    change = library.Change(body=body, author=asking.name, note=typed.note)
     if key:
         return await library.change(host, shelf.kind, key, change, asking.within, typed.expected)
     return await library.add(host, shelf.kind, change, asking.within)

@@ -4,30 +4,33 @@ steady it is, and how it stands attacks. A judge of recent runs that nobody meas
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 
-from assay.errors import NotFound
 from assay.judges.offline.about import MEASURED
 from assay.model.run import Run
-from assay.model.trust import Calibration, Group, JudgePin, JudgeTest, RatingFigures
+from assay.model.trust import Calibration, Group, JudgePin, JudgeTest
 from assay.model.within import EVERYWHERE, Within
 from assay.reports.figures import NOTHING, counted, utc
 from assay.reports.inert import inert, one_line
 from assay.reports.trust_text import plain_figure, share
 from assay.services.hosting.host import Host
 from assay.services.judging import OFFLINE, RECORDED
-from assay.services.trust.calibrations import kept, pin_of_run
+from assay.services.trust.calibrations import heads, pin_of_run, whole
 from assay.services.trust.judge_tests import KeptTest, kept_tests
-from assay.store.store import Store
+from assay.store.service.places import is_number
+from assay.web.pages.judges_kept import Kept, Key, key_of, known, measured, seen_heads
 from assay.web.pages.library import told_time
 from assay.web.rendering import respond
 from assay.web.sharing import Page, caller_of, host_of
 
 RECENT = 50
+SHOWN = 5
+"""Judges on one page."""
 NEWEST = 100
 """Calibrations looked at."""
 ALL_PARTS = "criteria"
@@ -78,38 +81,32 @@ class JudgesPage(Struct, frozen=True, kw_only=True):
 
     answer: str
     judges: tuple[Judge, ...]
+    further: str = ""
 
 
-Key = tuple[str, str]
+def judges_page(kept: Kept, runs: Sequence[Run], start: int = 0) -> JudgesPage:
+    every = known(kept, runs)
+    used = [key_of(pin_of_run(run.pins)) for run in runs if run.pins.judge]
+    shown = list(every.values())[start : start + SHOWN]
+    number = sum(key in kept.measured for key in every)
+    return JudgesPage(
+        answer=_answer(len(every), number),
+        judges=tuple(_judge(pin, kept, used) for pin in shown),
+        further=f"/judges?start={start + SHOWN}" if start + SHOWN < len(every) else "",
+    )
 
 
-def judges_page(calibrations: Sequence[Calibration], tests: Sequence[KeptTest], runs: Sequence[Run]) -> JudgesPage:
-    """Judges of recent runs first, then others that were measured."""
-    used = [pin_of_run(run.pins) for run in runs if run.pins.judge]
-    pins = [*used, *(each.judge for each in reversed(calibrations)), *(each.test.judge for each in reversed(tests))]
-    known: dict[Key, JudgePin] = {}
-    for pin in pins:
-        known.setdefault(_key(pin), pin)
-    judges = tuple(_judge(pin, calibrations, tests, [_key(each) for each in used]) for pin in known.values())
-    return JudgesPage(answer=_answer(judges), judges=judges)
-
-
-def _key(pin: JudgePin) -> Key:
-    return pin.spec, pin.sha256
-
-
-def _answer(judges: Sequence[Judge]) -> str:
+def _answer(judges: int, number: int) -> str:
     if not judges:
         return "No judge has judged anything yet."
-    measured = sum(judge.is_measured for judge in judges)
-    if not measured:
-        return f"{counted(len(judges), 'judge')}, and nobody has measured whether to believe them."
-    return f"{measured} of {counted(len(judges), 'judge')} measured against people."
+    if not number:
+        return f"{counted(judges, 'judge')}, and nobody has measured whether to believe them."
+    return f"{number} of {counted(judges, 'judge')} measured against people."
 
 
-def _judge(pin: JudgePin, calibrations: Sequence[Calibration], tests: Sequence[KeptTest], used: Sequence[Key]) -> Judge:
-    own = [each for each in calibrations if _key(each.judge) == _key(pin)]
-    tried = [each for each in tests if _key(each.test.judge) == _key(pin)]
+def _judge(pin: JudgePin, kept: Kept, used: Sequence[Key]) -> Judge:
+    own = [each for each in kept.calibrations if key_of(each.judge) == key_of(pin)]
+    tried = [each for each in kept.tests if key_of(each.test.judge) == key_of(pin)]
     newest = own[-1] if own else None
     test = tried[-1] if tried else None
     groups = [each for each in newest.groups if not each.where] if newest else []
@@ -122,8 +119,8 @@ def _judge(pin: JudgePin, calibrations: Sequence[Calibration], tests: Sequence[K
         labels=_labels(newest) if newest else "",
         groups=tuple(_group(each) for each in groups if not each.criterion),
         criteria=tuple(_group(each) for each in groups if each.criterion),
-        earlier=max(0, len(own) - 1),
-        runs=used.count(_key(pin)),
+        earlier=max(0, kept.measured.get(key_of(pin), (pin, 0))[1] - 1),
+        runs=used.count(key_of(pin)),
         tested=_tested(test) if test else "",
         stability=tuple(_stability(test.test)) if test else (),
         attacks=tuple(_attacks(test.test)) if test else (),
@@ -175,10 +172,6 @@ def _group(each: Group) -> GroupLine:
     )
 
 
-def _rating(ratings: RatingFigures) -> str:
-    return f"Spearman {plain_figure(ratings.spearman)}, off by {plain_figure(ratings.mae)} on average"
-
-
 def _grader(each: Group) -> str:
     return inert(each.grader) + (": one by one" if each.level == ALL_PARTS else "")
 
@@ -207,34 +200,23 @@ def _by_makers() -> tuple[tuple[str, str, str, int, str], ...]:
     return tuple((each.what, each.data, each.kind.value, each.n, f"{each.value:.3f}") for each in MEASURED)
 
 
-async def seen_calibrations(store: Store, found: Sequence[Calibration], within: Within) -> list[Calibration]:
-    """Those of runs that the caller may see."""
-    if within == EVERYWHERE:
-        return list(found)
-    visible: Mapping[str, bool] = {run: await _sees(store, run, within) for run in {each.run for each in found}}
-    return [each for each in found if visible[each.run]]
-
-
-async def _sees(store: Store, run_id: str, within: Within) -> bool:
-    try:
-        await store.run(run_id, within)
-    except NotFound:
-        return False
-    return True
-
-
-async def _kept(host: Host, within: Within) -> tuple[list[Calibration], list[KeptTest]]:
+async def _tests(host: Host, within: Within) -> list[KeptTest]:
     """What lies in files is the whole service's; a test names cases and no run, so it is for those who see all."""
-    calibrations = (await asyncio.to_thread(kept, host.work))[-NEWEST:]
-    tests = await asyncio.to_thread(kept_tests, host.work) if within == EVERYWHERE else []
-    return await seen_calibrations(host.store, calibrations, within), tests
+    return await asyncio.to_thread(kept_tests, host.work) if within == EVERYWHERE else []
 
 
 async def show(request: Request) -> Response:
-    asking, host = caller_of(request), host_of(request)
-    calibrations, tests = await _kept(host, asking.within)
+    """Of each judge that is shown the newest calibration is read whole."""
+    asking, host, given = caller_of(request), host_of(request), request.query_params.get("start", "")
+    found = (await asyncio.to_thread(heads, host.work))[-NEWEST:]
+    seen = await seen_heads(host.store, found, asking.within)
     runs = await host.store.runs(limit=RECENT, within=asking.within)
-    return respond(request, "judges.html", judges_page(calibrations, tests, runs))
+    kept = Kept(measured=measured(each.judge for each in seen), tests=await _tests(host, asking.within))
+    start = int(given) if is_number(given) else 0
+    newest = {key_of(each.judge): each for each in seen}
+    shown = [newest[key] for key in list(known(kept, runs))[start : start + SHOWN] if key in newest]
+    calibrations = await asyncio.to_thread(whole, host.work, shown)
+    return respond(request, "judges.html", judges_page(replace(kept, calibrations=calibrations), runs, start))
 
 
 def routes() -> list[Page]:

@@ -218,7 +218,8 @@ async def _looked(request: Request, given: Mapping[str, str]) -> tuple[Run, list
 
 async def show(request: Request) -> Response:
     run, questions, view = await _looked(request, dict(request.query_params))
-    labels = await host_of(request).store.labels.of_run(run.id, caller_of(request).within)
+    places = {each.result.position for each in questions}
+    labels = await host_of(request).store.labels.of_run(run.id, caller_of(request).within, places)
     page = label_page(run, questions, labels, view, names_itself=not request.app.state.keys_needed)
     return respond(request, "label.html", page)
 

@@ -15,17 +15,20 @@ from assay.model.label import HumanLabel, Opinion
 from assay.model.run import Run
 from assay.reports.figures import NOTHING, Rate, counted
 from assay.reports.inert import inert, one_line
-from assay.services.hosting.agreeing import Agreement, Together, agreement, together
-from assay.services.hosting.labelling import About, Question, as_lines, calibrated, grades_about, judge_word, things
+from assay.services.hosting.agreeing import Agreement, Placed, Together, agreement_of, placed, together
+from assay.services.hosting.labelling import About, Judged, as_lines, calibrated, grades_about, judge_word, things
 from assay.services.trust.pairing import Thing
 from assay.store.service.keys import Scope
+from assay.store.service.labels import Labelled
+from assay.store.service.places import is_number
 from assay.web.pages.label_words import FEWEST, WORDS
 from assay.web.rendering import respond
 from assay.web.sharing import Page, caller_of, host_of
 
-MOST = 1_000
-"""Labels that figures are drawn from: beyond, the newest count."""
-LISTED = 200
+MOST = 250
+"""Labels that figures are made of while somebody waits: beyond, the newest count, and the page says so."""
+LISTED = 40
+"""Disagreements on one page."""
 
 
 class Measure(Struct, frozen=True, kw_only=True):
@@ -51,7 +54,8 @@ class Disagreement(Struct, frozen=True, kw_only=True):
 
 
 class AgreementPage(Struct, frozen=True, kw_only=True):
-    """What the page shows."""
+    """What the page shows. Of `unlike` disagreements those from `first` on; `left_out` are older labels, beyond those
+    that figures and disagreements are made of."""
 
     answer: str
     run_id: str
@@ -62,8 +66,11 @@ class AgreementPage(Struct, frozen=True, kw_only=True):
     measures: tuple[Measure, ...]
     among: str
     disagreements: tuple[Disagreement, ...]
-    further: int
+    first: int
+    unlike: int
+    further: str
     may_write: bool
+    left_out: int
 
 
 class Figures(Struct, frozen=True, kw_only=True):
@@ -73,22 +80,31 @@ class Figures(Struct, frozen=True, kw_only=True):
     among: str = ""
 
 
-def agreement_page(
-    run: Run, labels: Sequence[HumanLabel], asked: Mapping[About, Question], figures: Figures
-) -> AgreementPage:
-    unlike = disagreements(run, labels, asked)
-    names = [label.labeler for label in labels]
+class Spoken(Struct, frozen=True, kw_only=True):
+    """What people said of a run: the newest labels, the grades that these are about, and how many labels each gave."""
+
+    labels: Sequence[HumanLabel]
+    asked: Mapping[About, Judged]
+    people: Sequence[Labelled]
+
+
+def agreement_page(run: Run, spoken: Spoken, figures: Figures, start: int = 0) -> AgreementPage:
+    labels, unlike = spoken.labels, disagreeing(spoken.labels, spoken.asked)
+    shown = unlike[start : start + LISTED]
     return AgreementPage(
         answer=_answer(labels, figures, len(unlike)),
+        left_out=sum(each.number for each in spoken.people) - len(labels),
         run_id=run.id,
         run_name=run.name or run.id[:8],
         judge=run.pins.judge or "nobody",
-        people=tuple((inert(name), names.count(name)) for name in dict.fromkeys(names)),
+        people=tuple((inert(each.labeler), each.number) for each in spoken.people),
         other_opinions=sum(label.opinion.passed is None for label in labels),
         measures=figures.measures,
         among=figures.among,
-        disagreements=tuple(unlike[:LISTED]),
-        further=max(0, len(unlike) - LISTED),
+        disagreements=tuple(_disagreement(run, said, question) for said, question in shown),
+        first=start + 1 if shown else 0,
+        unlike=len(unlike),
+        further=f"/label/{run.id}/agreement?start={start + LISTED}" if start + LISTED < len(unlike) else "",
         may_write=False,
     )
 
@@ -103,27 +119,28 @@ def _answer(labels: Sequence[HumanLabel], figures: Figures, unlike: int) -> str:
     return f"People and the judge agree on {whole.agreement}{doubt}; {counted(unlike, 'disagreement')} below."
 
 
-def disagreements(run: Run, labels: Sequence[HumanLabel], asked: Mapping[About, Question]) -> list[Disagreement]:
+def disagreeing(labels: Sequence[HumanLabel], asked: Mapping[About, Judged]) -> list[tuple[list[HumanLabel], Judged]]:
+    """What people said, beside the judge's grade, where they do not say the same."""
     together: dict[About, list[HumanLabel]] = {}
     for label in labels:
         together.setdefault(label.about, []).append(label)
-    found = [(about, said, asked.get(about)) for about, said in together.items()]
-    return [_disagreement(run, said, question) for _, said, question in found if question and _unlike(said, question)]
+    found = [(said, asked.get(about)) for about, said in together.items()]
+    return [(said, question) for said, question in found if question and _unlike(said, question)]
 
 
-def _unlike(said: Sequence[HumanLabel], question: Question) -> bool:
+def _unlike(said: Sequence[HumanLabel], question: Judged) -> bool:
     words = {label.opinion.value for label in said if label.opinion is not Opinion.CANNOT_TELL}
     judge = judge_word(question.grade)
     return len(words) > 1 or (judge != "none" and bool(words - {judge}))
 
 
-def _disagreement(run: Run, said: Sequence[HumanLabel], question: Question) -> Disagreement:
+def _disagreement(run: Run, said: Sequence[HumanLabel], question: Judged) -> Disagreement:
     grade = question.grade
     return Disagreement(
         text=one_line(grade.part.text if grade.part else grade.name, 300),
         grader=inert(grade.name),
-        case_id=inert(question.result.case.id),
-        address=f"/runs/{run.id}/cases/{question.result.position}",
+        case_id=inert(question.case_id),
+        address=f"/runs/{run.id}/cases/{question.position}",
         people=tuple((inert(each.labeler), WORDS[each.opinion], one_line(each.why, 300)) for each in said),
         judge=judge_word(grade).replace("_", " ").replace("none", "no verdict"),
         reason=one_line(grade.reason, 400),
@@ -132,12 +149,15 @@ def _disagreement(run: Run, said: Sequence[HumanLabel], question: Question) -> D
 
 def figures_of(about: Sequence[Thing]) -> Figures:
     """With intervals drawn anew from whole cases: some tens of milliseconds of work, so not for the loop."""
-    graders = list(dict.fromkeys(thing.grader for thing in about))
-    groups = [("all together", about)] if len(graders) != 1 else []
-    groups += [(inert(name), [thing for thing in about if thing.grader == name]) for name in graders]
+    graders: dict[str, list[Placed]] = {}
+    every = placed(about)
+    for thing in every:
+        graders.setdefault(thing.grader, []).append(thing)
+    groups = [("all together", every)] if len(graders) != 1 else []
+    groups += [(inert(name), own) for name, own in graders.items()]
     several = together(about)
     return Figures(
-        measures=tuple(_measure(name, agreement(some)) for name, some in groups if some),
+        measures=tuple(_measure(name, agreement_of(some)) for name, some in groups if some),
         among=_among(several) if several else "",
     )
 
@@ -179,19 +199,25 @@ def _among(found: Together) -> str:
     return f"{told}, Krippendorff's α {NOTHING if found.alpha is None else format(found.alpha, '.2f')}."
 
 
+async def _run(request: Request) -> Run:
+    return await host_of(request).store.run(request.path_params["run_id"], caller_of(request).within)
+
+
 async def _found(request: Request) -> tuple[Run, list[HumanLabel]]:
-    asking, store = caller_of(request), host_of(request).store
-    run = await store.run(request.path_params["run_id"], asking.within)
-    return run, await store.labels.of_run(run.id, asking.within)
+    run = await _run(request)
+    return run, await host_of(request).store.labels.of_run(run.id, caller_of(request).within)
 
 
 async def show(request: Request) -> Response:
-    run, labels = await _found(request)
-    asked = await grades_about(host_of(request).store, run, labels[-MOST:])
-    figures = await asyncio.to_thread(figures_of, things(labels[-MOST:], asked))
-    page = agreement_page(run, labels, asked, figures)
-    writes = caller_of(request).may(Scope.WRITE)
-    return respond(request, "agreement.html", replace(page, may_write=writes))
+    asking, store, run = caller_of(request), host_of(request).store, await _run(request)
+    labels = await store.labels.newest(run.id, MOST, asking.within)
+    asked = await grades_about(store, run, labels)
+    people = await store.labels.counts([run.id], asking.within)
+    figures = await asyncio.to_thread(figures_of, things(labels, asked))
+    start = request.query_params.get("start", "")
+    spoken = Spoken(labels=labels, asked=asked, people=people)
+    page = agreement_page(run, spoken, figures, int(start) if is_number(start) else 0)
+    return respond(request, "agreement.html", replace(page, may_write=asking.may(Scope.WRITE)))
 
 
 async def file(request: Request) -> Response:

@@ -17,7 +17,7 @@ from assay.web.pages.library import told_time
 from assay.web.rendering import respond
 from assay.web.sharing import Page, caller_of, host_of
 
-LIMIT = 30
+LIMIT = 15
 
 
 class RunLine(Struct, frozen=True, kw_only=True):

@@ -4,14 +4,16 @@ the runs that used it."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from urllib.parse import urlencode
 
 import msgspec
 from msgspec import Struct
 
-from assay.dialects.reading import read_cases
+from assay.errors import Problem
 from assay.model.case import Case, opening
 from assay.model.document import Document, DocumentKind
 from assay.model.expectation import Criteria, WeightedCriteria
@@ -20,16 +22,20 @@ from assay.model.within import Within
 from assay.reports.expected import expected
 from assay.reports.figures import Rate
 from assay.reports.inert import inert, one_line
+from assay.services.hosting.drafting import ENTRIES, cut
 from assay.services.hosting.host import Host
 from assay.services.hosting.materials import is_reference, on_disk, read_reference
+from assay.services.hosting.shapes import body_of
 from assay.store.service.catalog import Ended, PartTally
 from assay.store.store import Store
 
-CASES = 50
+CASES = 20
+RULES = 25
+"""On one page."""
 RUNS = 8
 LOOKED_AT = 40
 LARGEST = 5_000
-"""Results of a run beyond which its rules are not counted here."""
+"""Results of a run beyond which its rules are not counted while somebody waits: they are once it has ended."""
 LONGEST = 600
 DIALECTS = {DocumentKind.TEST_SET: "test-set", DocumentKind.QUESTION_SET: "legal"}
 
@@ -61,12 +67,15 @@ class Entry(Struct, frozen=True, kw_only=True):
 
 
 class Content(Struct, frozen=True, kw_only=True):
-    """What a version holds, as far as it is shown; `judged` says how it went in runs."""
+    """What a version holds, as far as it is shown. `never` of all rules, or of the cases that are shown, never passed;
+    `uncounted` are runs that are too large to be counted before they end."""
 
     description: str
     entries: tuple[Entry, ...]
     number: int | None
+    never: int = 0
     further: str = ""
+    uncounted: tuple[str, ...] = ()
 
 
 def rules_in(document: Document, runs: Sequence[Run], tallies: Sequence[PartTally]) -> Content:
@@ -75,7 +84,17 @@ def rules_in(document: Document, runs: Sequence[Run], tallies: Sequence[PartTall
     rules = [rule for rule in body.get("rules", ()) if isinstance(rule, dict)]
     found = {(each.run_id, each.part_id, each.outcome): each.number for each in tallies}
     entries = tuple(_rule(rule, runs, found) for rule in rules)
-    return Content(description=inert(str(body.get("description") or "")), entries=entries, number=len(rules))
+    return Content(
+        description=inert(str(body.get("description") or "")),
+        entries=entries,
+        number=len(rules),
+        never=_never(entries),
+    )
+
+
+def _never(entries: Sequence[Entry]) -> int:
+    """What never failed may ask too little; what never passed may ask too much."""
+    return sum(entry.rate.judged > 0 and entry.rate.passed == 0 for entry in entries)
 
 
 def _rule(rule: Mapping[str, object], runs: Sequence[Run], found: Mapping[tuple[str, str, str], int]) -> Entry:
@@ -114,7 +133,8 @@ def cases_in(cases: Sequence[Case], runs: Sequence[Run], endings: Sequence[Ended
     found: dict[tuple[str, str], list[str]] = {}
     for each in endings:
         found.setdefault((each.run_id, each.case_id), []).append(each.verdict)
-    return Content(description="", entries=tuple(_case(case, runs, found) for case in cases), number=number)
+    entries = tuple(_case(case, runs, found) for case in cases)
+    return Content(description="", entries=entries, number=number, never=_never(entries))
 
 
 def _case(case: Case, runs: Sequence[Run], found: Mapping[tuple[str, str], Sequence[str]]) -> Entry:
@@ -152,7 +172,7 @@ def _called(run: Run) -> str:
 
 
 async def runs_with(store: Store, document: Document, within: Within) -> list[Run]:
-    """The newest runs that used some version of it; of a rubric, only those small enough to be counted here."""
+    """The newest runs that used some version of it."""
     agent = document.agent_id or None
     found = await store.runs(limit=LOOKED_AT, agent_id=agent, within=within)
     fitting = [run for run in found if _used(run, document) and run.counts.completed]
@@ -161,35 +181,63 @@ async def runs_with(store: Store, document: Document, within: Within) -> list[Ru
 
 def _used(run: Run, document: Document) -> bool:
     if document.kind is DocumentKind.RUBRIC:
-        return run.pins.rubric is not None and run.pins.rubric.id == document.id and run.counts.total <= LARGEST
+        return run.pins.rubric is not None and run.pins.rubric.id == document.id
     named = [read_reference(pin.path) for pin in run.pins.datasets if is_reference(pin.path)]
     return any(each.kind is document.kind and each.id == document.id for each in named)
 
 
 async def content_of(host: Host, document: Document, runs: Sequence[Run], start: int) -> Content:
-    ids = [run.id for run in runs]
     if document.kind is DocumentKind.RUBRIC:
-        rules = msgspec.json.decode(document.edition.body).get("rules", ())
-        keys = [str(rule["id"]) for rule in rules if isinstance(rule, dict) and "id" in rule]
-        return rules_in(document, runs, await host.store.catalog.tallies(ids, keys))
+        content = await _rules_of(host.store, document, runs)
+        shown, rest = content.entries[start : start + RULES], content.entries[start + RULES :]
+        further = f"?version={document.edition.version}&start={start + RULES}" if rest else ""
+        return msgspec.structs.replace(content, entries=shown, further=further)
     cases = await asyncio.to_thread(_read, host, document, start)
-    endings = await host.store.catalog.endings(ids, [case.id for case in cases[:CASES]])
+    endings = await host.store.catalog.endings([run.id for run in runs], [case.id for case in cases[:CASES]])
     content = cases_in(cases[:CASES], runs, endings, number=await _number(host, document, cases, start))
     further = f"?version={document.edition.version}&start={start + CASES}" if len(cases) > CASES else ""
     return msgspec.structs.replace(content, further=further)
 
 
+async def _rules_of(store: Store, document: Document, runs: Sequence[Run]) -> Content:
+    """What was counted when a run ended is read; a small run that has not ended is counted now."""
+    kept = {run_id: each.rules for run_id, each in (await store.counted([run.id for run in runs])).items()}
+    open_ones = [run for run in runs if kept.get(run.id) is None]
+    small = [run.id for run in open_ones if run.counts.total <= LARGEST]
+    rules = msgspec.json.decode(document.edition.body).get("rules", ())
+    keys = [str(rule["id"]) for rule in rules if isinstance(rule, dict) and "id" in rule]
+    tallies = await store.catalog.tallies(small, keys)
+    tallies += [
+        PartTally(run_id, key, outcome, number)
+        for run_id, counted in kept.items()
+        for key, outcomes in (counted or {}).items()
+        for outcome, number in outcomes.items()
+    ]
+    left_out = tuple(run for run in open_ones if run.counts.total > LARGEST)
+    content = rules_in(document, [run for run in runs if run not in left_out], tallies)
+    return msgspec.structs.replace(content, uncounted=tuple(_called(run) for run in left_out))
+
+
 def _read(host: Host, document: Document, start: int) -> list[Case]:
-    path = on_disk(document, host.work.data_folder / "documents")
-    dialect = DIALECTS.get(document.kind) or document.edition.dialect
-    return list(islice(read_cases(path, host.work.kit.dialects[dialect]), start, start + CASES + 1))
+    """As many as a page holds and one more. They were checked when they were written: no more is read than is shown."""
+    dialect = host.work.kit.dialects[DIALECTS.get(document.kind) or document.edition.dialect]
+    if document.kind is DocumentKind.DATASET:
+        path = on_disk(document, host.work.data_folder / "documents")
+        return list(islice(_cases_in(dialect.read(path)), start, start + CASES + 1))
+    with TemporaryDirectory() as folder:
+        return list(_cases_in(dialect.read(on_disk(cut(document, start, CASES + 1), Path(folder)))))
+
+
+def _cases_in(read: Iterable[Case | Problem]) -> Iterator[Case]:
+    return (each for each in read if isinstance(each, Case))
 
 
 async def _number(host: Host, document: Document, cases: Sequence[Case], start: int) -> int | None:
     """How many cases there are; None where that is not known without reading all of them."""
+    if document.kind is not DocumentKind.DATASET:
+        return len(body_of(document).get(ENTRIES[document.kind]) or ())
     if len(cases) <= CASES:
         return start + len(cases)
-    if document.kind is DocumentKind.DATASET and document.edition.version == document.latest:
-        return (await host.store.dataset_cases.count([document])).get((document.organization_id, document.id))
-    body = msgspec.json.decode(document.edition.body) if document.kind is not DocumentKind.DATASET else {}
-    return next((len(body[name]) for name in ("items", "questions") if name in body), None)
+    if document.edition.version != document.latest:
+        return None
+    return (await host.store.dataset_cases.count([document])).get((document.organization_id, document.id))

@@ -69,7 +69,7 @@ def document_page(
     number = f"{counted(content.number, noun)}" if content.number is not None else f"{noun}s"
     return DocumentPage(
         answer=f"{_ordinal(document)}: {number}{_never(content, noun)}.",
-        across=_across(runs, noun),
+        across=_across(runs, content, noun),
         shelf=shelf,
         id=document.id,
         name=document.label or document.id[:8],
@@ -93,16 +93,22 @@ def _ordinal(document: Document) -> str:
 
 
 def _never(content: Content, noun: str) -> str:
-    """What never failed may ask too little; what never passed may ask too much."""
-    judged = [entry for entry in content.entries if entry.rate.judged]
-    always = sum(entry.rate.passed == 0 for entry in judged)
-    return f"; {counted(always, noun)} never passed in the runs below" if always else ""
+    """Rules are counted whether they are shown or not; cases as far as they are shown."""
+    if not content.never:
+        return ""
+    shown = noun == "case" and content.number != len(content.entries)
+    told = (
+        f"of the {counted(len(content.entries), noun)} below {content.never}" if shown else counted(content.never, noun)
+    )
+    return f"; {told} never passed in the runs below"
 
 
-def _across(runs: Sequence[Run], noun: str) -> str:
+def _across(runs: Sequence[Run], content: Content, noun: str) -> str:
     if not runs:
         return "No run that can be seen here used it yet."
-    return f"Each {noun} over the last {counted(len(runs), 'run')} that used it, newest first."
+    left = f" Not counted before they end: {', '.join(content.uncounted)}." if content.uncounted else ""
+    told = counted(len(runs) - len(content.uncounted), "run")
+    return f"Each {noun} over the last {told} that used it, newest first.{left}"
 
 
 def _version(shelf: Shelf, document: Document, each: Step) -> VersionLine:

@@ -18,12 +18,11 @@ from assay.reports.figures import counted
 from assay.reports.inert import inert, one_line
 from assay.services.converting import Converted
 from assay.services.hosting import library
-from assay.services.hosting.callers import Caller
-from assay.services.hosting.differences import Difference, Kind, differences
+from assay.services.hosting.differences import Difference, Kind, differences, of_bodies
+from assay.services.hosting.drafting import ENTRIES, cut
 from assay.services.hosting.exchanging import SHAPES, Written, written_as
-from assay.services.hosting.host import Host
 from assay.services.hosting.shapes import body_of
-from assay.services.hosting.uploads import Upload, draft_of
+from assay.services.hosting.uploads import restore_upload
 from assay.store.service.keys import Scope
 from assay.store.service.places import is_number
 from assay.web.pages.library import Shelf, shelf_of
@@ -32,6 +31,8 @@ from assay.web.rendering import respond, wants_json
 from assay.web.sharing import Page, caller_of, form_of, host_of
 
 MOST = 400
+LOOKED_AT = 30
+"""Cases that are written out to see what a shape cannot hold, unless all are asked for."""
 LONGEST = 2_000
 
 
@@ -85,7 +86,7 @@ def difference_page(shelf: Shelf, old: Document, new: Document, *, may_write: bo
 
 def _differences(old: Document, new: Document) -> Iterable[Difference]:
     if old.kind is not DocumentKind.DATASET:
-        return differences(body_of(old), body_of(new))
+        return of_bodies(old.edition.body, new.edition.body)
     # A file is compared line by line: a case is a line in most shapes, and one that moved has not changed.
     before, after = ([{"id": line} for line in _lines(each)] for each in (old, new))
     return (each for each in differences(before, after) if each.kind is not Kind.MOVED)
@@ -130,23 +131,11 @@ async def restore(request: Request) -> Response:
         raise InputError("which version? Its number is missing")
     key, version, note = request.path_params["key"], int(form["version"]), form.get("note", "").strip()
     if shelf.kind is DocumentKind.DATASET:
-        await _restore_file(host_of(request), key, version, note, asking)
+        await restore_upload(host_of(request), key, version, asking.name, asking.within, note)
     else:
         change = library.Change(body={}, author=asking.name, note=note)
         await library.restore(host_of(request), shelf.kind, key, version, change, asking.within)
     return RedirectResponse(shelf.of(key), 303)
-
-
-async def _restore_file(host: Host, key: str, version: int, note: str, asking: Caller) -> None:
-    """Read again, so that its cases are found by their ids."""
-    old = await host.store.documents.get(DocumentKind.DATASET, key, version, within=asking.within)
-    upload = Upload(
-        content=old.edition.body,
-        dialect=old.edition.dialect,
-        author=asking.name,
-        note=note or f"version {version} restored",
-    )
-    await host.store.documents.revise(DocumentKind.DATASET, key, await draft_of(host, upload), within=asking.within)
 
 
 async def delete(request: Request) -> Response:
@@ -159,7 +148,8 @@ async def delete(request: Request) -> Response:
 
 
 class ExportPage(Struct, frozen=True, kw_only=True):
-    """What the page shows: what becomes of the document as this shape."""
+    """What the page shows: what becomes of the document, or of its first `looked_at` cases, as this shape. `every`
+    leads to a page that looks at all of them."""
 
     answer: str
     shelf: Shelf
@@ -170,16 +160,26 @@ class ExportPage(Struct, frozen=True, kw_only=True):
     lost: tuple[tuple[str, str, int], ...]
     changed: tuple[tuple[str, str, int], ...]
     skipped: tuple[tuple[str, int], ...]
+    looked_at: int
+    every: str
 
     @property
     def address(self) -> str:
         return self.shelf.of(self.id)
 
 
-def export_page(shelf: Shelf, document: Document, shape: str, report: Converted) -> ExportPage:
-    whole = report.written == report.read
-    told = f"{'All ' if whole else f'{report.written:,} of '}{counted(report.read, 'case')} can be written as {shape}"
+def export_page(
+    shelf: Shelf, document: Document, shape: str, report: Converted, cases: int | None = None
+) -> ExportPage:
+    """`cases`: how many there are, where the report is of the first of them alone."""
+    whole, version = report.written == report.read, document.edition.version
+    first = "the first " if cases is not None else ""
+    many = counted(report.read, "case") if cases is None else f"{report.read:,} of {counted(cases, 'case')}"
+    told = f"{'All ' if whole and not first else '' if whole else f'{report.written:,} of '}{first}{many}"
+    told = f"{told[:1].upper()}{told[1:]} can be written as {shape}"
     return ExportPage(
+        looked_at=report.read,
+        every=f"{shelf.of(document.id)}/export?version={version}&to={shape}&all=1" if cases is not None else "",
         answer=f"{told}{', and nothing is lost' if whole and not report.lost else ''}.",
         shelf=shelf,
         id=document.id,
@@ -198,10 +198,20 @@ async def export(request: Request) -> Response:
     shape = request.query_params.get("to", "")
     if shape and shape not in SHAPES:
         raise InputError(f"cases cannot be written as {shape!r}: {', '.join(SHAPES)} are possible")
-    written = await written_as(host_of(request), document, shape)
-    if written.report is None or ("file" in request.query_params and not wants_json(request)):
+    is_file = not shape or ("file" in request.query_params and not wants_json(request))
+    cases = None if is_file or "all" in request.query_params else _more_than(document, LOOKED_AT)
+    written = await written_as(host_of(request), document if cases is None else cut(document, 0, LOOKED_AT), shape)
+    if is_file or written.report is None:
         return _file(document, written)
-    return respond(request, "export.html", export_page(shelf, document, shape, written.report))
+    return respond(request, "export.html", export_page(shelf, document, shape, written.report, cases))
+
+
+def _more_than(document: Document, number: int) -> int | None:
+    """How many cases there are, where they are so many that the first are looked at; None: all are."""
+    if document.kind not in ENTRIES:
+        return None
+    cases = len(body_of(document).get(ENTRIES[document.kind]) or ())
+    return cases if cases > number else None
 
 
 def _file(document: Document, written: Written) -> Response:

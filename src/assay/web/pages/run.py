@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from assay.model.gate import Outcome
-from assay.model.run import RunState
+from assay.model.run import Run, RunState
 from assay.model.summary import Summary
 from assay.reports.figures import Rate
 from assay.reports.gates import LOOKS, conclusion, gate_name
@@ -18,13 +18,13 @@ from assay.reports.header import OFFLINE, facts, judged_by, notes, warning
 from assay.reports.html.saying import check_lines, counted_verdicts, grader_line, meaning
 from assay.reports.sentence import rate_of, sentence
 from assay.services.gating import gated
-from assay.store.service.keys import Scope
+from assay.services.runs import EARLIER_RUN
 from assay.web.filtering import Filter, filter_in
 from assay.web.pages.run_cases import CaseLine, Grid, case_lines, grid_of
 from assay.web.pages.run_facets import Facet, Facets, chips, facets, facets_of
 from assay.web.pages.run_failures import CommonFailure, common_failures
-from assay.web.pages.run_shown import LIMIT, Shown, first_of, further, showing
-from assay.web.pages.steering import deeds, offered_judges
+from assay.web.pages.run_shown import LIMIT, LookedThrough, Shown, behind, further, looked_through, showing
+from assay.web.pages.steering import deeds_of
 from assay.web.rendering import respond
 from assay.web.sharing import Page, caller_of, gallery_of, host_of, place_in
 
@@ -92,12 +92,14 @@ class RunPage(Struct, frozen=True, kw_only=True):
     cases: tuple[CaseLine, ...]
     grid: Grid | None
     showing: str
+    looked_through: LookedThrough | None
     further: str
     cleared: tuple[tuple[str, str, str], ...]
     deeds: tuple[str, ...]
-    judges: tuple[str, ...]
     judge: str
     agent_id: str
+    has_rubric: bool
+    earlier: str
     is_live: bool
     error: str
 
@@ -109,9 +111,9 @@ def run_page(
     common: Sequence[CommonFailure] = (),
     offered: Sequence[Facets] = (),
     flaky: int = 0,
-    judges: Sequence[str] | None = (),
+    may: Sequence[str] = (),
 ) -> RunPage:
-    """`judges`: those that may be asked to grade again; None: whoever looks may steer nothing."""
+    """`may`: what whoever looks may do with it."""
     run = summary.run
     return RunPage(
         id=run.id,
@@ -139,18 +141,28 @@ def run_page(
         cases=case_lines(run, shown.results, shown.chosen, shown.tries),
         grid=grid_of(run, shown.results, shown.chosen),
         showing=showing(shown, run.counts.completed),
-        further=shown.further,
-        cleared=tuple(
-            (name, value, f"/runs/{run.id}?{shown.chosen.query(**{name: ''})}#cases")
-            for name, value in shown.chosen.said
-        ),
-        deeds=deeds(run.state, run.counts.errored) if judges is not None else (),
-        judges=tuple(judges or ()),
+        looked_through=looked_through(shown.listed),
+        further=further(run.id, shown),
+        cleared=_cleared(run, shown.chosen),
+        deeds=tuple(may),
         judge=judged_by(run.pins),
         agent_id=run.pins.agent_key,
+        has_rubric=run.pins.rubric is not None,
+        earlier=earlier(run),
         is_live=run.state in (RunState.PENDING, RunState.RUNNING),
         error=run.error,
     )
+
+
+def earlier(run: Run) -> str:
+    """The id of the run whose answers this one grades again; "" where it grades its own."""
+    graded = [pin.path.removeprefix(EARLIER_RUN) for pin in run.pins.responses if pin.path.startswith(EARLIER_RUN)]
+    return graded[0] if graded else ""
+
+
+def _cleared(run: Run, chosen: Filter) -> tuple[tuple[str, str, str], ...]:
+    """Each filter, with the address that is without it."""
+    return tuple((name, value, f"/runs/{run.id}?{chosen.query(**{name: ''})}#cases") for name, value in chosen.said)
 
 
 def _checks(summary: Summary) -> list[Check]:
@@ -209,26 +221,19 @@ async def show(request: Request) -> Response:
     asking, store, gallery = caller_of(request), host_of(request).store, gallery_of(request)
     summary = await gallery.summary(request.path_params["run_id"], asking.within)
     run, chosen = summary.run, filter_in(request.query_params)
-    found = await store.browsing.positions(run.id, chosen.chosen(run.counts.failed))
-    first = first_of(found, place_in(request.query_params.get("after", "")))
-    results = await store.browsing.at(run.id, found[first : first + LIMIT])
+    after = behind(place_in(request.query_params.get("after", "")))
+    listed = await store.browsing.listed(run.id, chosen.chosen(run.counts.failed), after, LIMIT)
+    results = await store.browsing.at(run.id, listed.positions)
     repeated = run.pins.repeat > 1
     tries = await store.browsing.tries(run.id, [each.case.id for each in results]) if repeated else {}
-    shown = Shown(
-        results=results,
-        chosen=chosen,
-        matching=len(found),
-        first=first,
-        tries=tries,
-        further=further(run.id, chosen, found, first),
-    )
+    shown = Shown(results=results, chosen=chosen, listed=listed, tries=tries)
     page = run_page(
         await gated(store, summary),
         shown,
         common=await common_failures(store, run, await gallery.failing(run.id)),
         offered=facets(await facets_of(store, summary), chosen),
         flaky=await store.browsing.flaky(run.id) if repeated else 0,
-        judges=offered_judges(host_of(request)) if asking.may(Scope.RUN) else None,
+        may=await deeds_of(store, run, asking),
     )
     return respond(request, "run.html", page)
 

@@ -15,6 +15,7 @@ from assay.web.filtering import ALL, Filter, name_of
 
 ORDERS = {Order.WORST: "worst first", Order.FILE: "as in the file", Order.SLOWEST: "slowest first"}
 MOST = 100
+DIFFICULTY = "difficulty"
 
 
 class Facet(Struct, frozen=True):
@@ -33,6 +34,16 @@ class Facets(Struct, frozen=True):
     name: str
     word: str
     choices: tuple[Facet, ...]
+
+    @property
+    def groups(self) -> tuple[tuple[str, tuple[Facet, ...]], ...]:
+        """Labels (`difficulty: hard`) under the name of each, difficulty first; what has none, in front."""
+        found: dict[str, list[Facet]] = {"": []}
+        for each in self.choices:
+            name, colon, _ = each.word.partition(": ") if self.name == "tag" else ("", "", "")
+            found.setdefault(name if colon else "", []).append(each)
+        ordered = sorted(found, key=lambda name: (name != "", name != DIFFICULTY))
+        return tuple((name, tuple(found[name])) for name in ordered if found[name])
 
 
 class Offered(Struct, frozen=True, kw_only=True):

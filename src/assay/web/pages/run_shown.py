@@ -9,11 +9,12 @@ from msgspec import Struct
 
 from assay.model.result import Result
 from assay.reports.figures import counted
+from assay.store.browsing import Listed
 from assay.web.filtering import Filter
 from assay.web.pages.run_cases import Tries
 from assay.web.sharing import place_of
 
-LIMIT = 25
+LIMIT = 20
 
 
 class Shown(Struct, frozen=True, kw_only=True):
@@ -21,31 +22,45 @@ class Shown(Struct, frozen=True, kw_only=True):
 
     results: Sequence[Result]
     chosen: Filter
-    matching: int
-    first: int
+    listed: Listed
     tries: Tries
-    further: str = ""
+
+
+class LookedThrough(Struct, frozen=True):
+    """Where only a part was looked through for words: from which result in the list to which, of how many."""
+
+    first: int
+    last: int
+    of: int
+
+
+def looked_through(listed: Listed) -> LookedThrough | None:
+    """None: all were, or there was nothing to look for."""
+    if listed.looked_at is None:
+        return None
+    return LookedThrough(listed.start + 1, listed.start + listed.looked_at, listed.total)
 
 
 def showing(shown: Shown, completed: int) -> str:
     """A filter never repaints the headline: it says how much of the whole it shows."""
+    listed, part = shown.listed, looked_through(shown.listed)
+    if part is not None:
+        rest = " (the rest was not looked through yet)" if part.last < part.of else ""
+        return f"{len(shown.results):,} found in results {part.first:,}–{part.last:,} of {part.of:,}{rest}"
     if not shown.results:
         return f"none of {counted(completed, 'result')} is like that"
-    last = shown.first + len(shown.results)
-    every = "" if shown.matching == completed else f" that match, of {counted(completed, 'result')}"
-    return f"{shown.first + 1:,}–{last:,} of {shown.matching:,}{every}"
+    first, matching = listed.first or 0, listed.matching or 0
+    every = "" if matching == completed else f" that match, of {counted(completed, 'result')}"
+    return f"{first + 1:,}–{first + len(shown.results):,} of {matching:,}{every}"
 
 
-def first_of(found: Sequence[int], after: str | None) -> int:
-    """Where the page begins: behind the result at this position; at the start where it is not there any more."""
-    if after is None or not after.isdecimal():
-        return 0
-    return next((place for place, position in enumerate(found, 1) if position == int(after)), 0)
+def behind(after: str | None) -> int | None:
+    """The position that the page begins behind."""
+    return int(after) if after is not None and after.isdecimal() else None
 
 
-def further(run_id: str, chosen: Filter, found: Sequence[int], first: int) -> str:
-    last = first + LIMIT
-    if last >= len(found):
+def further(run_id: str, shown: Shown) -> str:
+    if shown.listed.further is None:
         return ""
-    after = urlencode({"after": place_of(str(found[last - 1]))})
-    return f"/runs/{run_id}?{'&'.join(part for part in (chosen.query(), after) if part)}#cases"
+    after = urlencode({"after": place_of(str(shown.listed.further))})
+    return f"/runs/{run_id}?{'&'.join(part for part in (shown.chosen.query(), after) if part)}#cases"

@@ -4,7 +4,8 @@ sure they are, and its counts. Every filter is in the address."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from urllib.parse import urlencode
 
 from msgspec import Struct
@@ -21,7 +22,8 @@ from assay.web.pages.runs_line import Line, line_of
 from assay.web.rendering import respond
 from assay.web.sharing import Page, caller_of, gallery_of, place_in, place_of
 
-LIMIT = 20
+LIMIT = 12
+LOOKED_AT = 5000
 OFFERED = 100
 """So many agents and test sets can be chosen from a list; others by what an address says."""
 LIVE = (RunState.RUNNING, RunState.PENDING)
@@ -64,6 +66,7 @@ class RunsPage(Struct, frozen=True, kw_only=True):
     tests: tuple[Choice, ...]
     total: int
     matching: int
+    going: int
     further: str
     may_run: bool
     address: str
@@ -71,29 +74,42 @@ class RunsPage(Struct, frozen=True, kw_only=True):
 
     @property
     def is_live(self) -> bool:
-        return any(line.is_live for line in self.lines)
+        return bool(self.going) or any(line.is_live for line in self.lines)
 
 
 def tests_of(face: RunFace) -> tuple[str, ...]:
     """What its test sets are called in an address: a document's id, or a file's name."""
+    return _called(face.tests)
+
+
+@lru_cache(maxsize=LOOKED_AT)
+def _called(tests: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
+    """Every page looks at the tests of every run, and most runs are of the same."""
     return tuple(
-        read_reference(path).id if is_reference(path) else name or path.rsplit("/", 1)[-1] for path, name in face.tests
+        read_reference(path).id if is_reference(path) else name or path.rsplit("/", 1)[-1] for path, name in tests
     )
 
 
-def matching(faces: Sequence[RunFace], wanted: Wanted) -> list[RunFace]:
+def matching(faces: Sequence[RunFace], wanted: Wanted) -> Sequence[RunFace]:
     """Those that are like that, the ones that are going on first."""
-    text = wanted.q.casefold()
-    found = [
-        face
-        for face in faces
-        if (not wanted.status or face.state.value == wanted.status)
-        and (not wanted.agent_id or face.agent_id == wanted.agent_id)
-        and (not wanted.test or wanted.test in tests_of(face))
-        and (not text or text in f"{face.name} {face.id} {face.agent_id}".casefold())
-    ]
+    found = faces if not wanted.said else [face for face in faces if _is_like(face, wanted, wanted.q.casefold())]
     live = [face for face in found if face.state in LIVE]
     return [*live, *(face for face in found if face.state not in LIVE)] if live else found
+
+
+def _is_like(face: RunFace, wanted: Wanted, text: str) -> bool:
+    return (
+        (not wanted.status or face.state.value == wanted.status)
+        and (not wanted.agent_id or face.agent_id == wanted.agent_id)
+        and (not wanted.test or wanted.test in tests_of(face))
+        and (not text or text in _words(face.name, face.id, face.agent_id))
+    )
+
+
+@lru_cache(maxsize=LOOKED_AT)
+def _words(*said: str) -> str:
+    """What a search looks through; the same for every search."""
+    return " ".join(said).casefold()
 
 
 def following(faces: Sequence[RunFace], after: str | None) -> Sequence[RunFace]:
@@ -102,26 +118,47 @@ def following(faces: Sequence[RunFace], after: str | None) -> Sequence[RunFace]:
     return faces[place:]
 
 
-def choices(faces: Sequence[RunFace], values: Callable[[RunFace], Sequence[str]], chosen: str) -> tuple[Choice, ...]:
-    numbers = Counter(value for face in faces for value in values(face) if value)
+def choices(found: Iterable[tuple[str, int]], chosen: str) -> tuple[Choice, ...]:
+    """What a filter can be set to, with how many there are of each, the commonest first."""
+    numbers: Counter[str] = Counter()
+    for value, number in found:
+        if value:
+            numbers[value] += number
     if chosen:
         numbers.setdefault(chosen, 0)
     return tuple(Choice(value, number, value == chosen) for value, number in numbers.most_common(OFFERED))
 
 
+def states_in(faces: Sequence[RunFace]) -> Iterable[tuple[str, int]]:
+    return ((state.value, number) for state, number in Counter([face.state for face in faces]).items())
+
+
+def agents_in(faces: Sequence[RunFace]) -> Iterable[tuple[str, int]]:
+    return Counter([face.agent_id for face in faces]).items()
+
+
+def tests_in(faces: Sequence[RunFace]) -> Iterable[tuple[str, int]]:
+    alike = Counter([face.tests for face in faces])
+    return ((name, number) for tests, number in alike.items() for name in _called(tests))
+
+
 def runs_page(
     faces: Sequence[RunFace], lines: Sequence[Line], wanted: Wanted, *, further: str = "", may_run: bool = False
 ) -> RunsPage:
-    found = matching(faces, wanted)
+    # Words are looked for once, whatever else is chosen.
+    named = faces if not wanted.q else matching(faces, Wanted(q=wanted.q))
+    rest = replace(wanted, q="")
+    found = matching(named, rest)
     return RunsPage(
         answer=answer(faces, found, wanted),
         lines=tuple(lines),
         wanted=wanted,
-        states=choices(matching(faces, replace(wanted, status="")), lambda face: (face.state.value,), wanted.status),
-        agents=choices(matching(faces, replace(wanted, agent_id="")), lambda face: (face.agent_id,), wanted.agent_id),
-        tests=choices(matching(faces, replace(wanted, test="")), tests_of, wanted.test),
+        states=choices(states_in(matching(named, replace(rest, status=""))), wanted.status),
+        agents=choices(agents_in(matching(named, replace(rest, agent_id=""))), wanted.agent_id),
+        tests=choices(tests_in(matching(named, replace(rest, test=""))), wanted.test),
         total=len(faces),
         matching=len(found),
+        going=sum(face.state in LIVE for face in found),
         further=further,
         may_run=may_run,
         address=f"/?{wanted.query()}" if wanted.said else "/",
@@ -137,8 +174,8 @@ def answer(faces: Sequence[RunFace], found: Sequence[RunFace], wanted: Wanted) -
         return "No runs yet."
     if not found:
         return f"No run is like that: {', '.join(f'{word} {value}' for word, value in wanted.said)}."
-    live = sum(face.state in LIVE for face in found)
-    broken = sum(face.state in BROKEN for face in found)
+    states = Counter([face.state for face in found])
+    live, broken = (sum(states[state] for state in kind) for kind in (LIVE, BROKEN))
     told = f"{len(found):,} of {counted(len(faces), 'run')}" if wanted.said else counted(len(faces), "run")
     going = f"{live:,} going on" if live else "none going on"
     return f"{told}, {going}{f', {broken:,} that did not reach the end' if broken else ''}."

@@ -10,6 +10,7 @@ from assay.model.summary import Summary, Tally
 from assay.reports.figures import Rate, utc
 from assay.services.hosting.materials import is_reference, read_reference
 from assay.services.hosting.viewing import Names
+from assay.web.pages.steering import deeds
 
 
 class Line(Struct, frozen=True, kw_only=True):
@@ -31,6 +32,7 @@ class Line(Struct, frozen=True, kw_only=True):
     created: str
     state: str
     is_live: bool
+    deeds: tuple[str, ...]
 
 
 def line_of(summary: Summary, names: Names) -> Line:
@@ -53,6 +55,7 @@ def line_of(summary: Summary, names: Names) -> Line:
         created=(utc(run.created_at) or "")[:16].replace("T", " "),
         state=run.state.value.replace("_", " "),
         is_live=run.state in (RunState.PENDING, RunState.RUNNING),
+        deeds=deeds(run.state, run.counts.errored),
     )
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import urlencode
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,22 +14,22 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from assay.config import ServiceSettings
-from assay.errors import InputError, PlanRefused
+from assay.errors import InputError
 from assay.reports.figures import counted, utc
 from assay.services.hosting.callers import Caller
-from assay.services.hosting.keys import KeyWanted, make_key
+from assay.services.hosting.keys import make_key
+from assay.services.hosting.passwords import make_password
 from assay.store.service import keys as key_store
 from assay.store.service import logs as log_store
 from assay.store.service.keys import ApiKey, Scope
 from assay.store.service.logs import Deed
-from assay.store.service.places import is_number
 from assay.web.pages.library import told_time
+from assay.web.pages.settings_form import form_fields, key_from
 from assay.web.rendering import respond
-from assay.web.sharing import NotAllowed, Page, caller_of, form_of, host_of, place_in, place_of
+from assay.web.sharing import NotAllowed, Page, caller_of, host_of, place_in, place_of
 
 KEYS = 50
 DEEDS = 30
-LONGEST_DAYS = 36_500
 
 
 class KeyLine(Struct, frozen=True, kw_only=True):
@@ -37,6 +37,7 @@ class KeyLine(Struct, frozen=True, kw_only=True):
 
     id: str
     name: str
+    kind: str
     scopes: str
     organization: str
     agents: str
@@ -103,6 +104,7 @@ def settings_page(
             DeedLine(told_time(utc(each.at)), each.actor, each.action, each.subject, each.status) for each in kept.deeds
         ),
         more_deeds=_more("log", log_store.cursor(kept.deeds[-1])) if len(kept.deeds) == DEEDS else "",
+        # Name and kind alone: the rest may lead to code and secrets.
         targets=tuple(
             TargetLine(name, str(block.get("kind", "")), _used(name, rules)) for name, block in targets.items()
         ),
@@ -130,6 +132,7 @@ def _key(key: ApiKey, now: datetime) -> KeyLine:
     return KeyLine(
         id=key.id,
         name=key.name,
+        kind="password" if key.is_password else "key",
         scopes=", ".join(scope.value for scope in key.scopes),
         organization="every one" if key.organization_id is None else key.organization_id or "the nameless one",
         agents="every one" if key.agent_ids is None else ", ".join(key.agent_ids) or "none",
@@ -139,11 +142,6 @@ def _key(key: ApiKey, now: datetime) -> KeyLine:
         state=state,
         is_open=is_open,
     )
-
-
-def _target(name: str, block: Mapping[str, Any], rules: ServiceSettings) -> TargetLine:
-    """Its name and kind alone: the rest may lead to code and secrets."""
-    return TargetLine(name, str(block.get("kind", "")), _used(name, rules))
 
 
 def _used(name: str, rules: ServiceSettings) -> str:
@@ -197,48 +195,18 @@ async def show(request: Request) -> Response:
 
 
 async def make(request: Request) -> Response:
-    """A key, whose secret the answer shows this once."""
-    asking, form = overseer(request), await form_fields(request)
+    """A key, whose secret the answer shows this once; or a password, which nobody is shown."""
+    asking, form, store = overseer(request), await form_fields(request), host_of(request).store
+    password = "".join(form.get("password", ()))
     try:
         wanted = key_from(form, asking)
-        _, secret = await make_key(host_of(request).store, wanted)
+        if password:
+            await make_password(store, wanted, password)
+            return RedirectResponse("/settings", 303)
+        _, secret = await make_key(store, wanted)
     except InputError as error:
         return await _page(request, trouble=str(error), status=422)
     return await _page(request, secret=secret, status=201)
-
-
-async def form_fields(request: Request) -> dict[str, list[str]]:
-    """The fields of a form in which some are there several times."""
-    await form_of(request)
-    found: dict[str, list[str]] = {}
-    for name, value in parse_qsl((await request.body()).decode("utf-8", "replace")):
-        found.setdefault(name, []).append(value.strip())
-    return found
-
-
-def key_from(form: Mapping[str, Sequence[str]], asking: Caller) -> KeyWanted:
-    """The key that a form asks for: of the caller's own organisation, unless they may see every one."""
-    name = "".join(form.get("name", ()))
-    if not name:
-        raise PlanRefused("a key needs a name, so that whoever reads the log knows whose it is")
-    known = {scope.value: scope for scope in Scope}
-    agents = tuple(filter(None, (each.strip() for each in "".join(form.get("agents", ())).split(","))))
-    home, organization = asking.within.organization_id, "".join(form.get("organization", ()))
-    return KeyWanted(
-        name=name,
-        scopes=[known[word] for word in form.get("scope", ()) if word in known],
-        organization_id=home if home is not None else organization or None,
-        agent_ids=agents or None,
-        days=_days("".join(form.get("days", ()))),
-    )
-
-
-def _days(text: str) -> float | None:
-    if not text:
-        return None
-    if not is_number(text) or not 0 < int(text) <= LONGEST_DAYS:
-        raise PlanRefused(f"days: expected a whole number from 1 to {LONGEST_DAYS}, found {text!r}")
-    return float(text)
 
 
 async def revoke(request: Request) -> Response:

@@ -1,4 +1,5 @@
-"""What can be done with a run from its page: stop it, go on, try again, grade again, delete; and back to the page."""
+"""What can be done with a run from its page: stop it, go on, try again, delete; and back to the page. Grading again has
+a page of its own: again.py."""
 
 from __future__ import annotations
 
@@ -7,14 +8,18 @@ from starlette.responses import RedirectResponse, Response
 
 from assay.errors import NotFound
 from assay.model.job import Wish
-from assay.model.run import RunState
+from assay.model.run import Run, RunState
 from assay.services.hosting import steering
+from assay.services.hosting.callers import Caller
 from assay.services.hosting.host import Host
-from assay.services.hosting.ordering import OFFLINE, Order
+from assay.services.hosting.ordering import OFFLINE
 from assay.store.service.keys import Scope
-from assay.web.sharing import Page, caller_of, form_of, host_of
+from assay.store.store import Store
+from assay.web.sharing import Page, caller_of, host_of
 
-DEEDS = ("cancel", "pause", "resume", "retry", "regrade", "delete")
+DEEDS = ("cancel", "pause", "resume", "retry", "delete")
+ANYBODYS = ("regrade", "delete")
+"""What can be done with a run that the service did not queue, too."""
 
 
 def deeds(state: RunState, errored: int) -> tuple[str, ...]:
@@ -23,6 +28,14 @@ def deeds(state: RunState, errored: int) -> tuple[str, ...]:
         return ("pause", "cancel")
     again = () if state is RunState.COMPLETED else ("resume",)
     return (*again, *(("retry",) if errored else ()), "regrade", "delete")
+
+
+async def deeds_of(store: Store, run: Run, asking: Caller) -> tuple[str, ...]:
+    """What whoever asks may do with this run. One that `assay run` works on is not ours to stop or to go on with."""
+    if not asking.may(Scope.RUN):
+        return ()
+    found = deeds(run.state, run.counts.errored)
+    return found if await store.queue.job(run.id) else tuple(deed for deed in found if deed in ANYBODYS)
 
 
 def offered_judges(host: Host) -> tuple[str, ...]:
@@ -43,22 +56,12 @@ async def steer(request: Request) -> Response:
             await steering.go_on(host, run_id, within)
         case "retry":
             await steering.retry(host, run_id, within)
-        case "regrade":
-            return await _regrade(request)
         case "delete":
             await steering.delete(host, run_id, within)
             return RedirectResponse("/", 303)
         case _:
             raise NotFound(f"{deed!r} is nothing that can be done with a run: {', '.join(DEEDS)} are")
     return RedirectResponse(f"/runs/{run_id}", 303)
-
-
-async def _regrade(request: Request) -> Response:
-    """A new run over the same answers, and on to its page."""
-    host, form = host_of(request), await form_of(request)
-    change = Order(judge=form.get("judge", "").strip())
-    made = await steering.regrade(host, request.path_params["run_id"], change, caller_of(request).within)
-    return RedirectResponse(f"/runs/{made.run.id}", 303)
 
 
 def routes() -> list[Page]:

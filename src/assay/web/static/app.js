@@ -37,13 +37,14 @@
     Enter: () => { const to = lines()[at]?.dataset.open; if (to) location.assign(to); },
     n: () => follow("[data-next]"), p: () => follow("[data-previous]"), u: () => follow("[data-up]"),
     e: cite, "[": () => repeat(-1), "]": () => repeat(1),
+    l: () => follow("[data-label]"),
     x: () => lines()[at]?.querySelector("[data-pick]")?.click(), c: () => follow("[data-compare]"),
     "/": () => $("[data-search]")?.focus(), f: () => $(".filters select, .filters input")?.focus(),
     g: () => { going = true; setTimeout(() => { going = false; }, 1500); }, "?": help,
   };
   const off = () => kept.get("assay-keys", true) === false;
   document.addEventListener("keydown", (event) => {
-    const typing = event.target.closest?.("input:not([type=checkbox]), textarea, select, [contenteditable], dialog");
+    const typing = event.target.closest?.("input:not([type=checkbox]), textarea, select, [contenteditable], dialog[open]");
     if (typing || event.ctrlKey || event.metaKey || event.altKey || (off() && event.key !== "?")) return;
     if (event.key === "Enter" && event.target.closest("a, button, summary")) return;
     if (going) {
@@ -93,18 +94,61 @@
     for (const box of all("[data-pick]")) (box.checked ? picks.add(box.value) : picks.delete(box.value));
     const button = $("[data-compare]");
     if (!button) return;
-    button.disabled = picks.size !== 2;
-    $("[data-picked]").textContent = picks.size ? `${picks.size} picked` : "pick two with x";
+    button.disabled = picks.size < 2 || picks.size > 5;
+    $("[data-picked]").textContent = picks.size ? `${picks.size} picked` : "pick two or more with x";
   };
 
   // ---- what comes anew: not while somebody is in it, and what was picked stays so
   document.addEventListener("htmx:beforeRequest", (event) => {
     const own = event.target;
-    if (own.matches?.("[data-frozen]") && own.contains(document.activeElement)) event.preventDefault();
+    if (!own.matches?.("[data-frozen]") || !own.contains(document.activeElement)) return;
+    event.preventDefault();
+    own.dataset.held = "yes";
   });
+  document.addEventListener("focusout", () => setTimeout(() => {
+    for (const own of all("[data-held]")) {
+      if (own.contains(document.activeElement)) continue;
+      delete own.dataset.held;
+      htmx.trigger(own, "poll");
+    }
+  }));
   document.addEventListener("htmx:afterSettle", () => {
     for (const box of all("[data-pick]")) if (picks.has(box.value)) box.checked = true;
     ready();
+  });
+
+  // ---- what goes on: the server says when something is new; where that does not work, it is asked for
+  let asking = 0;
+  const ask = () => { for (const each of all("[data-live]")) htmx.trigger(each, "poll"); };
+  const rest = () => { clearInterval(asking); asking = 0; };
+  const listening = new Set();
+  if (window.htmx) htmx.createEventSource = (address) => {
+    const made = new EventSource(address);
+    listening.add(made);
+    return made;
+  };
+  document.addEventListener("htmx:sseError", () => { asking ||= setInterval(ask, 2000); });
+  document.addEventListener("htmx:sseOpen", rest);
+  document.addEventListener("htmx:sseClose", (event) => {
+    rest();
+    if (event.detail.type !== "message" || !event.target.matches("[data-ends]")) return;
+    // All of a run is new when it has ended; whoever is reading in it says when.
+    const reading = $("#main").contains(document.activeElement) || scrollY > 0;
+    if (reading) $("[data-ended]").hidden = false; else location.reload();
+  });
+  // A browser keeps few lines to one host: pages that nobody looks at hang up, and call again.
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) {
+      for (const each of listening) each.close();
+      listening.clear();
+      rest();
+      return;
+    }
+    for (const each of all("[sse-connect]")) {
+      const fresh = each.cloneNode(true);
+      each.replaceWith(fresh);
+      htmx.process(fresh);
+    }
   });
 
   // ---- views: filters under a name, kept in this browser

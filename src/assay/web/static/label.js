@@ -1,7 +1,7 @@
 "use strict";
 // One key for each answer; the buttons and links do the same without this.
 document.addEventListener("keydown", (event) => {
-  const typing = event.target.closest?.("input, textarea, select, dialog");
+  const typing = event.target.closest?.("input, textarea, select, dialog[open]");
   if (typing) {
     if (event.key === "Escape") event.target.blur();
     return;

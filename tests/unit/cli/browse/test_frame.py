@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from rich.cells import cell_len
 from rich.text import Text
 
 from assay.cli.browse.frame import frame
@@ -96,4 +97,6 @@ def test_foreign_text_is_inert_wherever_it_stands(text: str) -> None:
 def test_every_size_is_filled_exactly(size: tuple[int, int]) -> None:
     width, height = size
     view = opened([Entry(n, f"日本語の問い {n}", "m", 3, Verdict.FAILED) for n in range(100)], height)
-    shown(view, Screen(width=width, ascii_only=False), dict.fromkeys(range(100), "長い理由 " * 40))
+    lines = shown(view, Screen(width=width, ascii_only=False), dict.fromkeys(range(100), "長い理由 " * 40))
+    assert len(lines) == height
+    assert max(cell_len(line) for line in lines) in (width - 1, width)

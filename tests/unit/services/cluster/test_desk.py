@@ -98,3 +98,14 @@ async def test_progress_is_told_once_and_spending_adds_up() -> None:
     assert told.verdicts == {"passed": 3, "failed": 2}
     assert told.spent == Spent(usd=2.0, tokens=19, calls=5, cached=4)
     assert (await desk.progress()).verdicts == {}
+
+
+async def test_lines_that_workers_write_down_are_handed_on_once() -> None:
+    desk = Desk(None)
+    await desk.report(Report(worker="a", verdicts={}, traced=b"1\n2\n"))
+    await desk.report(Report(worker="b", verdicts={}, traced=b"3\n", recorded=b"r\n"))
+    await desk.report(Report(worker="b", verdicts={"passed": 1}))
+    told = await desk.progress()
+    assert (told.traced, told.recorded) == ((b"1\n2\n", b"3\n"), (b"r\n",))
+    told = await desk.progress()
+    assert (told.traced, told.recorded) == ((), ())

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import json
 from contextlib import AsyncExitStack
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,7 @@ from assay.errors import ConfigInvalid, Conflict
 from assay.model.run import Run
 from assay.services.cluster.desk import Desk
 from assay.services.cluster.room import Room
-from assay.services.cluster.shards import shards
+from assay.services.cluster.shards import shards, sources_of
 from assay.services.cluster.site import ADDRESS, Site
 from assay.services.options import RunOptions
 from assay.services.planning import Plan
@@ -20,7 +23,7 @@ from assay.services.running import new_run, utc_now
 from assay.services.runs import planned, start
 from assay.services.workplace import Workplace
 from assay.store.store import Store
-from dialect_rows import write_rows
+from dialect_rows import rubric_qa, write_rows
 from house import mcq
 
 PARROT = """
@@ -114,6 +117,52 @@ async def test_what_was_done_is_reported(tmp_path: Path) -> None:
         await room.work_on(next(shards(plan.survey, 6)), "")
         await room.close()
         assert (await desk.progress()).verdicts == {"passed": 6}
+
+
+async def test_replies_of_judges_are_handed_in_with_the_results_that_they_made(tmp_path: Path) -> None:
+    """A recording that workers made answers as one that was made here."""
+    work = place(tmp_path)
+    rows = [rubric_qa(f"r{number}") for number in range(4)]
+    dataset = str(write_rows(tmp_path / "advice.jsonl", rows))
+    near = tmp_path / "near.jsonl"
+    said = RunOptions(datasets=(dataset,), target="parrot", judge="offline")
+    await start(work, replace(said, record_judge=near), lambda _: lambda _: None)
+    desk = Desk(None)
+    async with await work.store() as store:
+        site, plan = await begun(work, said, store)
+        room = await Room.opened(replace(site, records=True), desk, "w")
+        for shard in shards(plan.survey, 3):
+            await room.work_on(shard, "")
+        await room.close()
+    told = await desk.progress()
+    assert sorted(b"".join(told.recorded).splitlines()) == sorted(near.read_bytes().splitlines())
+    assert len(near.read_bytes().splitlines()) == 4
+    assert told.traced == ()
+
+
+@pytest.mark.skipif(find_spec("fsspec") is None, reason="fsspec is not installed here")
+async def test_a_file_at_an_address_is_read_there_and_not_copied(tmp_path: Path) -> None:
+    memory = import_module("fsspec").filesystem("memory")
+    memory.pipe("/far/house.jsonl", b"".join(json.dumps(mcq(number)).encode() + b"\n" for number in range(6)))
+    driver, worker = tmp_path / "driver", tmp_path / "worker"
+    driver.mkdir()
+    worker.mkdir()
+    work = place(driver)
+    (worker / "parrot.py").write_text(PARROT, encoding="utf-8")
+    async with await work.store() as store:
+        site, plan = await begun(work, options(driver, datasets=("memory://far/house.jsonl",)), store)
+        elsewhere = replace(site, folder=str(worker))
+        room = await Room.opened(elsewhere, Desk(None), "w")
+        sources = sources_of(plan.pins.datasets)
+        made = [(await room.work_on(shard, "")).made for shard in shards(plan.survey, 4, sources)]
+        assert (sources, made) == (("memory://far/house.jsonl",), [4, 2])
+        assert not list(worker.rglob("*.jsonl"))
+        memory.pipe("/far/house.jsonl", memory.cat("/far/house.jsonl").replace(b"Question 5?", b"Question 9?"))
+        with pytest.raises(Conflict, match=r"house\.jsonl changed"):
+            await room.work_on(list(shards(plan.survey, 4, sources))[1], "", again=(5,))
+        await room.close()
+        assert (await store.run(site.run.id)).counts.passed == 6
+    memory.store.clear()
 
 
 async def test_a_plug_in_that_is_another_here_is_refused(tmp_path: Path) -> None:

@@ -1,22 +1,26 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from assay.errors import Conflict
+from assay.dialects.lines import Row, RowDialect, Watch
+from assay.dialects.tables import write_table
+from assay.errors import Conflict, Problem
 from assay.kit import Kit
 from assay.kit.builtins import builtin_kit
-from assay.model.case import Case
+from assay.model.case import Case, SingleTurn
 from assay.policies.profiles import builtin_profiles
 from assay.services.cluster.reading import shard_cases
 from assay.services.cluster.shards import Carried, Range, Shard, positions, shard_size, shards, still_open
 from assay.services.survey import Survey, survey
 from dialect_rows import write_rows
 from house import mcq
+from live_files import golden
 
 KIT = builtin_kit(builtin_profiles())
 
@@ -31,6 +35,10 @@ def questions(path: Path, count: int, first: int = 1) -> Path:
 
 def conversations(path: Path, *ids: str) -> Path:
     rows = [{"question_id": id, "user_inputs": ["Where is my order?"], "final_response": "On its way."} for id in ids]
+    if path.suffix == ".csv":
+        with path.open("w", encoding="utf-8", newline="") as file:
+            write_table([{**row, "user_inputs": json.dumps(row["user_inputs"])} for row in rows], file)
+        return path
     return write_rows(path, rows)
 
 
@@ -78,11 +86,32 @@ def test_a_limit_holds_over_all_shards(tmp_path: Path, limit: int, ids: list[str
     assert [case.id for case in put_together(found, 2)] == ids
 
 
-def test_cases_of_a_filtered_run_are_sent_along(tmp_path: Path) -> None:
+def test_of_a_filtered_run_it_is_said_which_lines_are_meant(tmp_path: Path) -> None:
     found = surveyed(questions(tmp_path / "house.jsonl", 5), filters={"id": ("q2", "q4")})
     (only,) = cut(found, 10)
-    assert isinstance(only, Carried)
+    assert isinstance(only, Range)
+    assert (only.before, only.read, only.cases, only.picks) == (1, 4, 2, (0, 2))
     assert [case.id for case in shard_cases(found, only)] == ["q2", "q4"]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 50])
+@pytest.mark.parametrize("limit", [None, 1, 4, 5, 99])
+def test_a_filter_and_a_limit_hold_over_all_files_and_shards(tmp_path: Path, size: int, limit: int | None) -> None:
+    wanted = ("q2", "q3", "q5", "q11", "q14")
+    files = questions(tmp_path / "a.jsonl", 5), questions(tmp_path / "b.jsonl", 5, first=10)
+    found = surveyed(*files, filters={"id": wanted}, limit=limit)
+    assert [case.id for case in put_together(found, size)] == list(wanted)[:limit]
+    told = cut(found, size)
+    assert [shard.first for shard in told] == [sum(each.cases for each in told[:place]) for place in range(len(told))]
+
+
+def test_what_a_filter_passes_over_is_not_read_by_workers(tmp_path: Path) -> None:
+    path = questions(tmp_path / "house.jsonl", 9_000)
+    found = surveyed(path, filters={"id": ("q3", "q4000", "q8999")})
+    told = [shard for shard in cut(found, 100) if isinstance(shard, Range)]
+    assert [shard.cases for shard in told] == [1, 1, 1]
+    assert sum(shard.end - shard.start for shard in told) < path.stat().st_size * 0.6
+    assert [case.id for case in put_together(found, 100)] == ["q3", "q4000", "q8999"]
 
 
 def test_cases_are_shaped_once_where_they_are_worked_on(tmp_path: Path) -> None:
@@ -97,12 +126,133 @@ def test_conversations_with_ids_of_their_own_are_cut_by_range(tmp_path: Path) ->
     assert put_together(found, 2) == list(found.cases())
 
 
-@pytest.mark.parametrize("ids", [("a", "a", "b"), ("a", "b", "a")])
-def test_conversations_that_are_counted_to_tell_them_apart_are_sent_along(tmp_path: Path, ids: tuple[str, ...]) -> None:
-    found = surveyed(conversations(tmp_path / "talk.jsonl", *ids))
-    assert all(isinstance(shard, Carried) for shard in shards(found, 1))
+@pytest.mark.parametrize("ids", [("a", "a", "b"), ("a", "b", "a"), ("a", "a", "a", "b", "a", "b", "b")])
+@pytest.mark.parametrize("name", ["talk.jsonl", "talk.csv"])
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_conversations_about_one_question_keep_their_numbers(
+    tmp_path: Path, ids: tuple[str, ...], name: str, size: int
+) -> None:
+    found = surveyed(conversations(tmp_path / name, *ids))
+    assert all(isinstance(shard, Range) for shard in shards(found, size))
+    whole = list(found.cases())
+    assert put_together(found, size) == whole
+    assert "a#2" in {case.id for case in whole}
+
+
+def test_conversations_without_an_id_keep_the_one_that_their_words_give(tmp_path: Path) -> None:
+    rows = [{"user_inputs": [words], "final_response": "Yes."} for words in ("Is it?", "Was it?", "Is it?")]
+    found = surveyed(write_rows(tmp_path / "talk.jsonl", rows))
+    assert all(isinstance(shard, Range) for shard in shards(found, 1))
     assert put_together(found, 1) == list(found.cases())
-    assert "a#2" in {case.id for case in put_together(found, 1)}
+    assert put_together(found, 1)[2].id == put_together(found, 1)[0].id + "#2"
+
+
+TABLE = (
+    "\ufeffquestion_id,user_inputs,final_response\r\n"
+    'a,"[""Where is\\nit?""]","It is\n\non its ""way"",\r\nreally."\r\n'
+    "\r\n"
+    'b,"[""Why?""]",Because of 5\r\n'
+    ",,\r\n"
+    'c,"[""How?""]","\n"\r\n'
+    'd,"[""Who?""]",I'
+)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 9])
+def test_a_table_is_cut_between_records_whatever_its_cells_hold(tmp_path: Path, size: int) -> None:
+    path = tmp_path / "talk.csv"
+    path.write_bytes(TABLE.encode())
+    found = surveyed(path)
+    told = cut(found, size)
+    assert all(isinstance(shard, Range) and shard.head > 0 for shard in told)
+    assert [case.id for case in put_together(found, size)] == ["a", "b", "c", "d"]
+    assert put_together(found, size) == list(found.cases())
+    assert put_together(found, size)[0].recorded == next(found.cases()).recorded
+
+
+def test_a_table_whose_column_names_changed_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "talk.csv"
+    path.write_bytes(TABLE.encode())
+    found = surveyed(path)
+    told = cut(found, 2)
+    path.write_bytes(TABLE.replace("final_response", "final_Response", 1).encode())
+    with pytest.raises(Conflict, match=r"talk\.csv changed"):
+        shard_cases(found, told[1])
+
+
+class Faq(RowDialect):
+    name = "faq"
+    columns: Iterable[str] = ("slug", "q")
+
+    def case(self, row: Row) -> Case:
+        return Case(id=row["slug"], input=SingleTurn(message=row["q"]))
+
+
+class Twice(Faq):
+    """Makes two cases of each record: nobody may cut this."""
+
+    name = "twice"
+    columns = ("slug", "q", "twice")
+
+    def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
+        for each in super().read_watched(path, watch):
+            yield each
+            if isinstance(each, Case):
+                yield msgspec.structs.replace(each, id=each.id + "-again")
+
+
+@pytest.mark.parametrize(
+    ("dialect", "name", "kind"),
+    [(Faq(), "a.jsonl", Range), (Faq(), "a.csv", Range), (Twice(), "a.jsonl", Carried), (Twice(), "a.csv", Carried)],
+)
+def test_a_plug_in_s_line_format_is_cut_where_every_record_is_a_case(
+    tmp_path: Path, dialect: Faq, name: str, kind: type[Shard]
+) -> None:
+    rows = [{"slug": f"s{number}", "q": "Why,\nreally?", "twice": "x"} for number in range(5)]
+    if not isinstance(dialect, Twice):
+        rows = [{key: value for key, value in row.items() if key != "twice"} for row in rows]
+    kit = builtin_kit(builtin_profiles())
+    kit.dialects.add(dialect)
+    path = tmp_path / name
+    if name.endswith(".csv"):
+        with path.open("w", encoding="utf-8", newline="") as file:
+            write_table(rows, file)
+    else:
+        write_rows(path, rows)
+    found = surveyed(path, kit=kit, dialect=dialect.name)
+    assert all(isinstance(shard, kind) for shard in shards(found, 2))
+    assert put_together(found, 2) == list(found.cases())
+
+
+def test_each_file_of_a_run_is_cut_as_it_can_be(tmp_path: Path) -> None:
+    lines = questions(tmp_path / "a.jsonl", 3)
+    whole = golden(tmp_path / "b_golden.json", *({"id": f"g{number}", "user_inputs": ["Hi"]} for number in range(3)))
+    more = questions(tmp_path / "c.jsonl", 2, first=9)
+    found = surveyed(lines, whole, more)
+    assert [(type(shard), shard.first, shard.cases) for shard in cut(found, 2)] == [
+        (Range, 0, 2),
+        (Range, 2, 1),
+        (Carried, 3, 2),
+        (Carried, 5, 1),
+        (Range, 6, 2),
+    ]
+    assert put_together(found, 2) == list(found.cases())
+
+
+@pytest.mark.parametrize("filters", [{}, {"id": tuple(f"q{number}" for number in range(5))}], ids=["all", "chosen"])
+def test_a_shard_holds_few_cases_where_they_are_large(tmp_path: Path, filters: dict[str, tuple[str, ...]]) -> None:
+    """32 MB at a time."""
+    rows = [mcq(number, context="x" * 17_000_000) for number in range(3)]
+    found = surveyed(write_rows(tmp_path / "house.jsonl", rows), filters=filters)
+    assert [shard.cases for shard in shards(found, 50)] == [2, 1]
+
+
+def test_a_file_that_lost_lines_since_the_survey_is_refused(tmp_path: Path) -> None:
+    path = questions(tmp_path / "house.jsonl", 4)
+    found = surveyed(path)
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:3]))
+    with pytest.raises(Conflict, match=r"house\.jsonl changed"):
+        cut(found, 2)
 
 
 def test_attachments_are_found_beside_the_whole_file(tmp_path: Path) -> None:

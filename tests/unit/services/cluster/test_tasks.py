@@ -10,13 +10,14 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from assay.config import Settings
 from assay.services.cluster.desk import Desk
 from assay.services.cluster.room import Outcome
 from assay.services.cluster.shards import shards
-from assay.services.cluster.site import Site
-from assay.services.cluster.tasks import PROCESS, Task, look_around, work_on
+from assay.services.cluster.site import SENT, Site
+from assay.services.cluster.tasks import LARGE, PROCESS, Task, look_around, work_on
 from assay.services.options import RunOptions
 from assay.services.running import new_run, utc_now
 from assay.services.runs import planned
@@ -123,3 +124,24 @@ def test_lines_that_changed_are_not_worked_on(tmp_path: Path) -> None:
     told.dataset.write_bytes(told.dataset.read_bytes().replace(b"Question 3?", b"Question 9?"))
     assert work_on(told.site, handle, "token", told.tasks[0]).made == 2
     assert "house.jsonl changed" in work_on(told.site, handle, "token", told.tasks[1]).error
+
+
+def test_a_machine_needs_no_file_whose_cases_are_sent_along(tmp_path: Path) -> None:
+    told = Told(tmp_path)
+    site = Site.unpacked(told.site)
+    assert site.sizes == (told.dataset.stat().st_size,)
+    told.dataset.unlink()
+    sent = replace(site, sizes=(SENT,)).packed()
+    assert look_around(sent, Handle(Desk(None)), "token").problems == ()
+
+
+def test_a_very_large_file_is_told_by_its_size(tmp_path: Path) -> None:
+    """Its bytes are hashed shard by shard, when they are read."""
+    told = Told(tmp_path)
+    large = replace(Site.unpacked(told.site), sizes=(LARGE,)).packed()
+    found = look_around(large, Handle(Desk(None)), "token")
+    assert found.problems == (f"{told.dataset} is another file than the driver's",)
+    with told.dataset.open("r+b") as file:
+        # A hole: it takes no room on the disk.
+        file.truncate(LARGE)
+    assert look_around(large, Handle(Desk(None)), "token").problems == ()

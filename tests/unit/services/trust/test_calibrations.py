@@ -17,7 +17,7 @@ from assay.model.run import DatasetPin, Pins
 from assay.model.trust import Calibration, JudgePin
 from assay.services.fingerprints import fingerprint
 from assay.services.trust.about import about
-from assay.services.trust.calibrations import keep, kept, named, pin_of_run
+from assay.services.trust.calibrations import heads, keep, kept, named, pin_of_run, whole
 from assay.services.trust.figures import groups
 from assay.services.workplace import Workplace
 from assay.version import __version__
@@ -46,6 +46,27 @@ def test_what_is_kept_is_read_back_equal(work: Workplace) -> None:
 def test_nothing_was_kept_yet(work: Workplace) -> None:
     assert kept(work) == []
     assert not work.data_folder.exists()
+
+
+def test_heads_say_of_which_judge_each_is_and_lead_to_the_whole(work: Workplace) -> None:
+    assert (heads(work), whole(work, [])) == ([], [])
+    made = [calibrated(), calibrated("openai:gpt-x"), calibrated(sha256="newer")]
+    (path,) = {keep(work, each) for each in made}
+    path.write_bytes(b"\n" + path.read_bytes())
+    found = heads(work)
+    assert [head.judge for head in found] == [each.judge for each in made]
+    assert whole(work, [found[2], found[0]]) == [made[2], made[0]]
+    keep(work, made[1])
+    assert [head.judge.spec for head in heads(work)] == ["offline", "openai:gpt-x", "offline", "openai:gpt-x"]
+
+
+def test_a_broken_head_is_named(work: Workplace) -> None:
+    path = keep(work, calibrated())
+    with path.open("ab") as file:
+        file.write(b'{"judge": 1}\n')
+    with pytest.raises(DatasetInvalid) as caught:
+        heads(work)
+    assert [(problem.code, problem.line) for problem in caught.value.problems] == [("not-a-calibration", 2)]
 
 
 def test_a_broken_line_is_named(work: Workplace) -> None:

@@ -1,0 +1,152 @@
+"""Pages of results: whichever way they are ordered and chosen, pages join without a gap, neighbours are those of the
+list, and what was not looked through is said; on both databases the same."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from assay.model.result import Result
+from assay.model.score import Part, Score
+from assay.model.verdict import Verdict
+from assay.store.browsing import Beside, Chosen, Order
+from assay.store.queries import searching
+from assay.store.store import Store
+from assay.testing import a_case, a_transcript
+from store.making import NOON, RUN, a_run, asked
+
+KINDS = (Verdict.PASSED, Verdict.FAILED, Verdict.ERRORED, Verdict.SKIPPED, Verdict.FAILED)
+WORST = [1, 4, 6, 9, 11, 2, 7, 3, 8, 0, 5, 10]
+SLOWEST = [11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0]
+
+
+def a_result(position: int) -> Result:
+    """Twelve of them: every second one has a tag, every third one says `refund`."""
+    verdict = KINDS[position % len(KINDS)]
+    rule = Part(id=f"r{position % 2}", text="Be kind", scope="prompt" if position % 2 else "")
+    grade = Score(name="rubric", value=float(verdict is not Verdict.FAILED), pass_mark=1.0, part=rule)
+    case = a_case(id=f"case-{position:02}", message="Where is it?", tags=("even",) if position % 2 == 0 else ())
+    return Result(
+        case=case,
+        verdict=verdict,
+        grades=(grade,),
+        transcript=a_transcript("Your REFUND is on its way" if position % 3 == 0 else "No."),
+        position=position,
+        created_at=NOON,
+        duration_ms=float(position),
+    )
+
+
+@pytest.fixture
+async def kept(store: Store) -> Store:
+    await store.create_run(a_run(total=12))
+    await store.save(RUN, [a_result(position) for position in range(12)])
+    return store
+
+
+CHOSEN = {
+    "worst first": (Chosen(), WORST),
+    "as in the file": (Chosen(order=Order.FILE), list(range(12))),
+    "slowest first": (Chosen(order=Order.SLOWEST), SLOWEST),
+    "two verdicts": (Chosen(verdicts=("errored", "failed")), [1, 4, 6, 9, 11, 2, 7]),
+    "a tag": (Chosen(tag="even"), [4, 6, 2, 8, 0, 10]),
+    "a grader": (Chosen(grader="rubric", order=Order.FILE), [1, 4, 6, 9, 11]),
+    "a rule": (Chosen(grader="rubric", part="r0"), [4, 6]),
+    "a component": (Chosen(component="prompt", order=Order.SLOWEST), [11, 9, 1]),
+    "words": (Chosen(text="refund"), [6, 9, 3, 0]),
+    "words and a tag": (Chosen(text="refund", tag="even"), [6, 0]),
+    "nothing": (Chosen(verdicts=("passed",), grader="rubric"), []),
+}
+
+
+@pytest.mark.parametrize(("name", "limit"), [*product(CHOSEN, (1, 5, 25))])
+async def test_pages_join_without_a_gap(kept: Store, name: str, limit: int) -> None:
+    chosen, expected = CHOSEN[name]
+    found: list[int] = []
+    after = None
+    while True:
+        page = await kept.browsing.listed(RUN, chosen, after, limit)
+        assert (page.first, page.matching, page.looked_at) == (len(found), len(expected), None)
+        found += page.positions
+        after = page.further
+        if after is None:
+            break
+    assert found == expected
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+async def test_the_neighbours_are_those_of_the_list(kept: Store, name: str) -> None:
+    chosen, expected = CHOSEN[name]
+    around = [None, *expected, None]
+    for place, position in enumerate(expected):
+        near = await kept.browsing.beside(RUN, chosen, position)
+        assert near == Beside(around[place], around[place + 2], place + 1, len(expected)), position
+
+
+@pytest.mark.parametrize(
+    ("chosen", "position", "near"),
+    [
+        (Chosen(verdicts=("failed",)), 5, Beside(4, 6)),
+        (Chosen(verdicts=("failed",)), 0, Beside(None, 1)),
+        (Chosen(verdicts=("failed",), tag="even"), 11, Beside(6, None)),
+        (Chosen(text="refund"), 4, Beside(3, 6)),
+    ],
+    ids=["between", "before all", "behind all", "without the words"],
+)
+async def test_what_a_filter_leaves_out_stands_where_it_would_in_the_file(
+    kept: Store, chosen: Chosen, position: int, near: Beside
+) -> None:
+    assert await kept.browsing.beside(RUN, chosen, position) == near
+
+
+async def test_of_a_run_that_is_not_there_nothing_is_listed(store: Store) -> None:
+    page = await store.browsing.listed(RUN, Chosen(), 7, 5)
+    assert (page.positions, page.total, page.further) == ([], 0, None)
+    assert await store.browsing.beside(RUN, Chosen(), 7) == Beside()
+
+
+@pytest.fixture
+def small_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a run of thousands: four results are looked through for a page, two at a time."""
+    monkeypatch.setattr(searching, "LOOKED_THROUGH", 4)
+    monkeypatch.setattr(searching, "CHUNK", 2)
+    monkeypatch.setattr(searching, "FEW", 1)
+
+
+async def test_a_large_run_is_looked_through_a_part_at_a_time(kept: Store, small_looks: None) -> None:
+    chosen = Chosen(text="refund", order=Order.FILE)
+    pages, after = [], None
+    while True:
+        page = await kept.browsing.listed(RUN, chosen, after, 10)
+        pages.append((page.positions, page.start, page.looked_at, page.total, page.matching, page.further))
+        after = page.further
+        if after is None:
+            break
+    assert pages == [
+        ([0, 3], 0, 4, 12, None, 3),
+        ([6], 4, 4, 12, None, 7),
+        ([9], 8, 4, 12, None, None),
+    ]
+
+
+async def test_a_full_page_says_how_far_it_looked(kept: Store, small_looks: None) -> None:
+    page = await kept.browsing.listed(RUN, Chosen(text="refund", order=Order.FILE), None, 1)
+    assert (page.positions, page.looked_at, page.further) == ([0], 1, 0)
+    rest = await kept.browsing.listed(RUN, Chosen(text="refund", order=Order.FILE), 0, 1)
+    assert (rest.positions, rest.start, rest.looked_at, rest.further) == ([3], 1, 4, 4)
+
+
+async def test_in_a_large_run_the_neighbours_are_looked_for_nearby(kept: Store, small_looks: None) -> None:
+    chosen = Chosen(text="refund", order=Order.FILE)
+    assert await kept.browsing.beside(RUN, chosen, 5) == Beside(3, 6)
+    # Two to each side are looked at: 3 is too far from 6, and nobody says that there is none.
+    assert await kept.browsing.beside(RUN, chosen, 6) == Beside(None, None)
+
+
+async def test_what_was_written_before_tags_had_a_column_is_still_found_by_them(kept: Store) -> None:
+    before = await kept.browsing.tags(await kept.run(RUN))
+    await asked(kept, "UPDATE cases SET face = NULL WHERE position < 7")
+    assert await kept.browsing.positions(RUN, Chosen(tag="even")) == [4, 6, 2, 8, 0, 10]
+    assert [(tag.text, tag.cases) for tag in before] == [("even", 6)]
+    assert [face.tags for face in await kept.faces(RUN)] == [("even",), ()] * 6

@@ -1,0 +1,338 @@
+"""Options and answers of commands without running anything: shares, couples, files of labels, flags for workers, what
+`assay ci` tells, and which terminal can be browsed."""
+
+from __future__ import annotations
+
+import io
+from datetime import UTC, datetime
+from math import inf, nan
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.cli.ci import _shape, _tell
+from assay.cli.compare import _check, couples
+from assay.cli.judge import _divided, options_from
+from assay.cli.output import GATE_FAILED, GATE_INCONCLUSIVE, GRAVEST_FIRST, gate_code, gravest
+from assay.cli.parsing import days, gates, share, texts, whole_numbers
+from assay.cli.serve import _flags
+from assay.cli.show import can_browse
+from assay.cli.triage import _check as check_triage
+from assay.config import Settings
+from assay.errors import ConfigInvalid, PlanRefused
+from assay.main import program
+from assay.model.gate import GateRuling, Outcome
+from assay.model.run import Counts, Pins, Run, RunState
+from assay.services.ci.checking import Checked
+from unit.services.places import house, lines, workplace
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (None, None),
+        ("5%", 0.05),
+        (" 5 % ", 0.05),
+        ("0.05", 0.05),
+        ("0", 0.0),
+        ("100%", 1.0),
+        ("-5%", -0.05),
+        (".5", 0.5),
+        ("1e-2", 0.01),
+    ],
+)
+def test_a_share_is_a_number_or_a_percentage(text: str | None, expected: float | None) -> None:
+    assert share(text, "--difference") == (None if expected is None else pytest.approx(expected))
+
+
+@pytest.mark.parametrize("text", ["", "%", "five", "5%%", "5 percent", "%5", "1,5", "1/2"])
+def test_what_is_no_share_is_refused_with_one_that_is(text: str) -> None:
+    with pytest.raises(ConfigInvalid) as caught:
+        share(text, "--difference")
+    assert str(caught.value) == f"--difference expects a share such as 5% or 0.05, not {text!r}"
+
+
+@given(st.floats(-1e6, 1e6))
+def test_a_percentage_is_a_hundredth_of_its_number(number: float) -> None:
+    assert share(f"{number!r}%", "--rate") == number / 100
+    assert share(repr(number), "--rate") == number
+
+
+@pytest.mark.parametrize("given_days", [None, 0.001, 1, 36_500])
+def test_a_key_may_hold_for_ever_or_for_a_century(given_days: float | None) -> None:
+    assert days(given_days, "--days") == given_days
+
+
+@pytest.mark.parametrize("given_days", [0, -1, 36_500.1, inf, -inf, nan])
+def test_a_number_of_days_that_no_calendar_has_is_refused(given_days: float) -> None:
+    with pytest.raises(ConfigInvalid, match=f"--days expects .* up to 36500, not {given_days:g}"):
+        days(given_days, "--days")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("1", (1,)), ("1,3,5", (1, 3, 5)), (" 1 , 2 ", (1, 2)), ("0,-1", (0, -1)), ("3,3", (3, 3))]
+)
+def test_whole_numbers_are_separated_by_commas(text: str, expected: tuple[int, ...]) -> None:
+    assert whole_numbers(text, "--repeats") == expected
+
+
+@pytest.mark.parametrize("text", ["", ",", "1,", "1.5", "one", "1;2"])
+def test_what_is_no_whole_number_is_refused(text: str) -> None:
+    with pytest.raises(ConfigInvalid, match="--repeats expects whole numbers such as 1,3,5, not"):
+        whole_numbers(text, "--repeats")
+
+
+def test_texts_can_be_stored_whatever_bytes_were_typed() -> None:
+    assert texts(["a", "na\udcc3\udcafve", "\udcff"], "--by") == ("a", "naïve", "\\xff")
+
+
+def test_a_gate_that_cannot_be_read_is_refused_and_others_are_kept_in_order() -> None:
+    asked = ("pass_rate >= 0.9", "p95_latency <= 3s")
+    assert gates(asked, "--gate") == asked
+    with pytest.raises(ConfigInvalid, match="expected one of >=, <=, > and <, found 'is'"):
+        gates((*asked, "pass_rate is good"), "--gate")
+
+
+@pytest.mark.parametrize(
+    ("given_texts", "expected"),
+    [
+        ((), ()),
+        (("small=large",), (("small", "large"),)),
+        ((" small = large ",), (("small", "large"),)),
+        (("small",), (("small", "small"),)),
+        (("a=b=c",), (("a", "b=c"),)),
+        (("a=b", "c"), (("a", "b"), ("c", "c"))),
+    ],
+)
+def test_candidates_are_compared_in_couples(
+    given_texts: tuple[str, ...], expected: tuple[tuple[str, str], ...]
+) -> None:
+    assert couples(given_texts, "--candidate") == expected
+
+
+@pytest.mark.parametrize("text", ["", "=b", "a=", " =b", "a= ", " "])
+def test_half_a_couple_is_refused(text: str) -> None:
+    with pytest.raises(ConfigInvalid, match="--candidate expects A=B, two candidates, not"):
+        couples((text,), "--candidate")
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("x.html", "--output x.html: the ending must be one of .md, .json"),
+        ("x", "--output x: the ending must be one of .md, .json"),
+        ("no/x.md", "--output no/x.md: there is no folder no"),
+    ],
+)
+def test_a_comparison_is_written_only_where_it_can_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(PlanRefused) as caught:
+        _check(("fine.md", "FINE.JSON", path))
+    assert str(caught.value) == told
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [("x.html", "--output x.html: the ending must be .md"), ("no/x.md", "--output no/x.md: there is no folder no")],
+)
+def test_a_triage_is_refused_before_a_judge_is_paid(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for fine in ("", "x.md", "X.MARKDOWN"):
+        check_triage(fine)
+    with pytest.raises(ConfigInvalid) as caught:
+        check_triage(path)
+    assert str(caught.value) == told
+
+
+def test_labels_come_first_unless_only_a_key_is_asked_for(tmp_path: Path) -> None:
+    labels = lines(tmp_path / "labels.jsonl", {"case_id": "q1", "grader": "criteria", "label": "pass"})
+    dataset = lines(tmp_path / "cases.jsonl", {"id": "q1", "prompt": "?"})
+    assert _divided((), "") == _divided((), "area") == (None, ())
+    assert _divided((labels,), "") == (Path(labels), ())
+    assert _divided((labels, dataset), "") == (Path(labels), (dataset,))
+    assert _divided((labels, dataset), "area") == (Path(labels), (dataset,))
+    assert _divided((dataset,), "area") == (None, (dataset,))
+    assert _divided((dataset,), "") == (Path(dataset), ())
+
+
+def options(folder: Path, judge: str | None, settings: Settings, **rest: Any) -> tuple[str, int | None]:
+    whole = {"datasets": ("x",), "concurrency": None, **rest}
+    made = options_from(workplace(folder, settings=settings), judge, whole)
+    return made.judge, made.concurrency
+
+
+def test_a_judge_is_the_one_named_the_one_of_the_settings_or_offline(tmp_path: Path) -> None:
+    settings = Settings(judge="openai:gpt-5", max_concurrency=3)
+    assert options(tmp_path, None, Settings()) == ("offline", Settings().max_concurrency)
+    assert options(tmp_path, None, settings) == ("openai:gpt-5", 3)
+    assert options(tmp_path, "offline", settings, concurrency=2) == ("offline", 2)
+    assert options(tmp_path, "", settings)[0] == ""
+
+
+@pytest.mark.parametrize(
+    ("params", "expected"),
+    [
+        ({}, ()),
+        ({"database": None, "config": None, "plugins": ()}, ()),
+        ({"database": "x.db"}, ("--database", "x.db")),
+        (
+            {"database": "x.db", "config": "a.yaml", "plugins": ("p.py", "q.py"), "host": "::1"},
+            ("--database", "x.db", "--config", "a.yaml", "--plugin", "p.py", "--plugin", "q.py"),
+        ),
+    ],
+)
+def test_workers_are_given_what_they_need(params: dict[str, Any], expected: tuple[str, ...]) -> None:
+    assert _flags(params) == expected
+
+
+class Screen(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("stdin", "stdout", "environ", "expected"),
+    [
+        (Screen(), Screen(), {"TERM": "xterm"}, True),
+        (io.StringIO(), Screen(), {"TERM": "xterm"}, False),
+        (Screen(), io.StringIO(), {"TERM": "xterm"}, False),
+        (Screen(), Screen(), {"TERM": "dumb"}, False),
+        (Screen(), Screen(), {"TERM": ""}, False),
+        (Screen(), Screen(), {}, False),
+    ],
+    ids=["a terminal", "piped in", "piped out", "a dumb one", "a nameless one", "none named"],
+)
+def test_only_a_terminal_with_somebody_at_it_is_browsed(
+    stdin: io.StringIO, stdout: io.StringIO, environ: dict[str, str], expected: bool
+) -> None:
+    assert can_browse(stdin, stdout, environ) is expected
+
+
+def a_run(id: str) -> Run:
+    pins = Pins(datasets=(), target="t")
+    created = datetime(2026, 1, 1, tzinfo=UTC)
+    return Run(id=id, name=id, state=RunState.COMPLETED, pins=pins, counts=Counts(), created_at=created)
+
+
+FAILED = GateRuling(expression="pass_rate >= 0.9", outcome=Outcome.FAILED, reason="0.5\nof \x1b[1m4")
+CHECKED = Checked(
+    code=100, run=a_run("head"), base=None, sentence="Worse.\x1b[0m", gates=(FAILED,), comment="c.md", report="r.html"
+)
+
+
+def test_what_a_check_found_is_told_without_obeying_it(capsys: pytest.CaptureFixture[str]) -> None:
+    _tell(CHECKED)
+    out, err = capsys.readouterr()
+    assert out == "Worse.␛[0m\nfailed: pass_rate >= 0.9: 0.5 of ␛[1m4\n"
+    assert err == "written: c.md, r.html\n"
+    _tell(msgspec.structs.replace(CHECKED, posted="updated", gates=()))
+    assert capsys.readouterr().err == "written: c.md, r.html; the comment was updated\n"
+
+
+def test_what_a_check_found_has_one_shape_with_and_without_a_base() -> None:
+    alone, compared = _shape(CHECKED), _shape(msgspec.structs.replace(CHECKED, base=a_run("base"), posted="made"))
+    assert (alone["run_id"], alone["base_run_id"], alone["posted"], alone["exit_code"]) == ("head", None, None, 100)
+    assert (compared["base_run_id"], compared["posted"]) == ("base", "made")
+    assert list(alone) == list(compared)
+    assert [gate["expression"] for gate in alone["gates"]] == ["pass_rate >= 0.9"]
+
+
+def rulings(*outcomes: Outcome) -> list[GateRuling]:
+    return [GateRuling(expression="e", outcome=outcome, reason="r") for outcome in outcomes]
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "code"),
+    [
+        ((), 0),
+        ((Outcome.HELD,), 0),
+        ((Outcome.INCONCLUSIVE, Outcome.HELD), GATE_INCONCLUSIVE),
+        ((Outcome.INCONCLUSIVE, Outcome.FAILED), GATE_FAILED),
+    ],
+)
+def test_gates_end_the_program_with_the_gravest_of_their_codes(outcomes: tuple[Outcome, ...], code: int) -> None:
+    assert gate_code(rulings(*outcomes)) == code
+
+
+@given(st.lists(st.sampled_from([0, *GRAVEST_FIRST])))
+def test_the_gravest_code_is_one_of_those_given_and_the_order_does_not_matter(codes: list[int]) -> None:
+    found = gravest(*codes)
+    assert found in (codes or [0]) or found == 0
+    assert found == gravest(*reversed(codes))
+    assert (found == 0) is (set(codes) <= {0})
+
+
+def commands(group: click.Group, path: str = "") -> list[tuple[str, click.Command]]:
+    """Every command, those of groups too."""
+    context = click.Context(group)
+    found: list[tuple[str, click.Command]] = []
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            found += commands(command, f"{path}{name} ")
+        else:
+            found.append((f"{path}{name}", command))
+    return found
+
+
+ALL = commands(program)
+
+
+@pytest.mark.parametrize(("name", "command"), ALL, ids=[name for name, _ in ALL])
+def test_every_command_and_option_says_what_it_is_for(name: str, command: click.Command) -> None:
+    assert command.help
+    assert command.help.split("\n\n")[0].strip().endswith((".", "?", ":"))
+    named = [option for param in command.params for option in param.opts if option.startswith("-")]
+    assert len(named) == len(set(named))
+    options = [param for param in command.params if isinstance(param, click.Option) and not param.hidden]
+    assert {option.name for option in options if not option.help} <= {"scopes", "port"}
+
+
+@pytest.mark.parametrize(("name", "command"), ALL, ids=[name for name, _ in ALL])
+def test_every_command_but_init_takes_a_database_settings_and_plug_ins(name: str, command: click.Command) -> None:
+    taken = {option for param in command.params for option in param.opts}
+    assert ({"--database", "--config", "--plugin"} <= taken) is (name != "init")
+
+
+@pytest.mark.parametrize("command", ["runs", "trend"])
+@pytest.mark.parametrize("limit", ["0", "-1", "99999999999999999999", "1.5", "many"])
+def test_a_limit_that_no_database_can_count_to_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, limit: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(program, [command, "--limit", limit])
+    assert done.exit_code == 2
+    assert "Invalid value for '--limit'" in done.stderr
+
+
+@pytest.mark.parametrize("days_old", ["-5", "x"])
+def test_an_age_below_nothing_forgets_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, days_old: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(program, ["cache", "--clear", "--older-than", days_old])
+    assert done.exit_code == 2
+    assert "Invalid value for '--older-than'" in done.stderr
+
+
+def test_more_tries_than_anybody_could_plan_are_refused_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    house(tmp_path)
+    done = CliRunner().invoke(program, ["run", "house.jsonl", "--repeat", "99999999999999999999"])
+    assert done.exit_code == 2
+    assert "99999999999999999999 is not in the range x<=100000" in done.stderr
+    none = CliRunner().invoke(program, ["run", "house.jsonl", "--repeat", "0"])
+    assert (none.exit_code, none.stderr) == (2, "error: --repeat must be 1 or more, not 0\n")
