@@ -603,7 +603,7 @@ anything: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(st.dictionaries(st.sampled_from([*JSON_COLUMNS, "final_response", "base_url", "question_id"]), anything))
 def test_whatever_stands_in_the_columns_reading_gives_cases_or_problems(
     tmp_path: Path, columns: dict[str, Any]

@@ -309,7 +309,7 @@ rows = st.fixed_dictionaries(
 
 
 @pytest.mark.parametrize("target", FORMATS)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=80)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(st.lists(rows, min_size=1, max_size=2))
 def test_any_row_that_was_read_survives(tmp_path: Path, target: str, given_rows: list[dict[str, Any]]) -> None:
     path = write_file(tmp_path / "source.jsonl", *given_rows)

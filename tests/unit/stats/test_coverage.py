@@ -73,6 +73,11 @@ def worst_case(interval: Of, sizes: Iterable[int]) -> tuple[int, float, float]:
     return n, round(float(RATES[worst[n].argmin()]), 2), round(float(worst[n].min()), 4)
 
 
+def test_wilson_s_as_we_modify_it_is_never_below_91_at_any_size_up_to_two_hundred() -> None:
+    assert worst_case(rate_interval, range(10, 201)) == (13, 0.77, 0.9104)
+
+
+@pytest.mark.thorough
 def test_wilson_s_as_we_modify_it_is_never_below_91_at_any_size_from_ten_to_a_thousand() -> None:
     assert worst_case(rate_interval, range(10, 1001)) == (13, 0.77, 0.9104)
 
