@@ -23,7 +23,7 @@ from assay.model.case import Case
 from assay.policies.profiles import builtin_profiles
 from assay.services.converting import ENDINGS, Order, convert
 
-pytestmark = [pytest.mark.shared, pytest.mark.slow]
+pytestmark = [pytest.mark.shared, pytest.mark.slow, pytest.mark.thorough]
 
 KIT = builtin_kit(builtin_profiles())
 READERS: list[Importer] = [*KIT.dialects, *KIT.importers]

@@ -43,6 +43,7 @@ def repository(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_each_command_prints_what_the_page_shows(repository: Path) -> None:
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("ASSAY_", "GITHUB_", "GITLAB_"))}
     ran = 0

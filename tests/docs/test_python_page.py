@@ -38,6 +38,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_the_page_does_what_it_shows(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     scope: dict[str, Any] = {}
     printed = ""

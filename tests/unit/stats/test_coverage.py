@@ -17,7 +17,7 @@ from assay.stats.means import for_mean
 from assay.stats.paired import paired_means, paired_rates
 from assay.stats.rates import exact, for_rate, jeffreys
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 
 SIZES = (10, 15, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1000)
 RATES: Floats = np.linspace(0.02, 0.98, 97)
@@ -77,7 +77,6 @@ def test_wilson_s_as_we_modify_it_is_never_below_91_at_any_size_up_to_two_hundre
     assert worst_case(rate_interval, range(10, 201)) == (13, 0.77, 0.9104)
 
 
-@pytest.mark.thorough
 def test_wilson_s_as_we_modify_it_is_never_below_91_at_any_size_from_ten_to_a_thousand() -> None:
     assert worst_case(rate_interval, range(10, 1001)) == (13, 0.77, 0.9104)
 
