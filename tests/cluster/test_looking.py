@@ -76,6 +76,7 @@ async def test_a_node_that_dies_while_it_is_looked_over_is_left_out(loss: Callab
 async def test_a_node_that_falls_silent_and_dies_is_left_out() -> None:
     cluster = Cluster({"one-": Found(), "two-": None}, dying=["two-"])
     await looked_over(cluster, FIRST, SECOND, answer=0.05)
+    assert cluster.asked >= 1, "it was asked who lives before it was left out"
 
 
 async def test_a_node_that_stays_and_does_not_answer_is_a_problem() -> None:

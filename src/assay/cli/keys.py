@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import TypedDict, Unpack
 
 import click
 from msgspec import to_builtins
@@ -22,29 +24,51 @@ def command() -> None:
     """The API keys and passwords of the service: make, list and revoke them."""
 
 
+class _Opens(TypedDict):
+    """What a key or a password opens, and for how long."""
+
+    scopes: tuple[str, ...]
+    organization: str | None
+    agents: tuple[str, ...]
+    days: float | None
+
+
+def _opening(function: Callable[..., None]) -> Callable[..., None]:
+    """The options of `_Opens`."""
+    for option in reversed(
+        [
+            click.option(
+                "--scope", "scopes", multiple=True, required=True, type=click.Choice([each.value for each in Scope])
+            ),
+            click.option(
+                "--organization", callback=read(text), help="Only what belongs to this organisation [every one]."
+            ),
+            click.option(
+                "--agent", "agents", multiple=True, callback=read(texts), help="Only these agents [every one]."
+            ),
+            click.option("--days", type=float, callback=read(days), help="How long it opens anything [for ever]."),
+        ]
+    ):
+        function = option(function)
+    return function
+
+
+def _wanted(name: str, opens: _Opens) -> KeyWanted:
+    return KeyWanted(
+        name=name,
+        scopes=[Scope(each) for each in opens["scopes"]],
+        organization_id=opens["organization"],
+        agent_ids=opens["agents"] or None,
+        days=opens["days"],
+    )
+
+
 @assay_command("create")
 @click.option("--name", required=True, callback=read(text), help="Whose it is: shown in the log of writes.")
-@click.option("--scope", "scopes", multiple=True, required=True, type=click.Choice([each.value for each in Scope]))
-@click.option("--organization", callback=read(text), help="Only what belongs to this organisation [every one].")
-@click.option("--agent", "agents", multiple=True, callback=read(texts), help="Only these agents [every one].")
-@click.option("--days", type=float, callback=read(days), help="How long it opens anything [for ever].")
-def create(
-    work: Workplace,
-    name: str,
-    scopes: tuple[str, ...],
-    organization: str | None,
-    agents: tuple[str, ...],
-    days: float | None,
-    as_json: bool,
-) -> None:
+@_opening
+def create(work: Workplace, name: str, as_json: bool, **opens: Unpack[_Opens]) -> None:
     """Make a key. Its secret is shown now, and never again."""
-    wanted = KeyWanted(
-        name=name,
-        scopes=[Scope(each) for each in scopes],
-        organization_id=organization,
-        agent_ids=agents or None,
-        days=days,
-    )
+    wanted = _wanted(name, opens)
     key, secret = asyncio.run(_create(work, wanted))
     if as_json:
         print_json({**_shown(key), "secret": secret})
@@ -59,31 +83,14 @@ async def _create(work: Workplace, wanted: KeyWanted) -> tuple[ApiKey, str]:
 
 @assay_command("password")
 @click.argument("name", callback=read(text))
-@click.option("--scope", "scopes", multiple=True, required=True, type=click.Choice([each.value for each in Scope]))
-@click.option("--organization", callback=read(text), help="Only what belongs to this organisation [every one].")
-@click.option("--agent", "agents", multiple=True, callback=read(texts), help="Only these agents [every one].")
-@click.option("--days", type=float, callback=read(days), help="How long it opens anything [for ever].")
-def password(
-    work: Workplace,
-    name: str,
-    scopes: tuple[str, ...],
-    organization: str | None,
-    agents: tuple[str, ...],
-    days: float | None,
-    as_json: bool,
-) -> None:
+@_opening
+def password(work: Workplace, name: str, as_json: bool, **opens: Unpack[_Opens]) -> None:
     """Give NAME a password for the pages. It is asked for twice and not shown; an earlier one opens nothing any more.
 
     It opens the pages, and never the API.
     """
     given = click.prompt(f"Password of {name}", hide_input=True, confirmation_prompt=True, err=True)
-    wanted = KeyWanted(
-        name=name,
-        scopes=[Scope(each) for each in scopes],
-        organization_id=organization,
-        agent_ids=agents or None,
-        days=days,
-    )
+    wanted = _wanted(name, opens)
     key = asyncio.run(_password(work, wanted, given))
     if as_json:
         print_json(_shown(key))
