@@ -3,6 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 # Many tests wait for something: more of them at a time than there are cores.
 WORKERS ?= $(shell $(PYTHON) -c "import os; print(2 * (os.cpu_count() or 1))")
+# Tests start hundreds of processes: each would compile everything again.
+unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .PHONY: help setup api-docs demo serve test test-web test-service test-thorough test-frameworks test-ray bench-ray check fix bench docs lock
 # Agents of other frameworks are tested in an environment each: their pins clash.
@@ -36,8 +38,9 @@ test-web: setup  ## look at reports and pages in a real Chromium (Debian: apt-ge
 test-service: setup  ## kill the service and its workers, restart the database under them
 	$(BIN)/python -m pytest -n 2 -q tests/service
 
-test-thorough: setup  ## simulations that take minutes: do intervals hold what they promise?
+test-thorough: setup  ## what takes minutes: do intervals hold what they promise, does the API what it says?
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -m thorough
+	API_TRIES=500 $(BIN)/python -m pytest -n 2 -q tests/api/test_schema.py
 
 test-frameworks: $(FRAMEWORKS:%=.venv-frameworks/%/ready)  ## run real ADK, LangGraph, OpenAI Agents and Pydantic AI agents
 	@set -e; for name in $(FRAMEWORKS); do echo "== $$name"; \

@@ -56,7 +56,7 @@ def repository(tmp_path: Path) -> Path:
     folder.mkdir()
     git(folder, "init", "-q", "-b", "main")
     lines(folder / "cases.jsonl", *(mcq(number) for number in range(1, CASES + 1)))
-    (folder / ".gitignore").write_text(".assay\nassay-*\n", encoding="utf-8")
+    (folder / ".gitignore").write_text(".assay\nassay-*\n__pycache__\n", encoding="utf-8")
     commit(folder, bot=wrong_below(10))
     git(folder, "switch", "-q", "-c", "change")
     return folder
@@ -141,7 +141,12 @@ def check(folder: Path, api: str = "", **settings: str) -> subprocess.CompletedP
 @pytest.mark.parametrize(
     ("wrong", "code", "sentence"),
     [
-        (0, 0, "change is better than main: 100.0 % of 60 paired cases passed against 83.3 % (+16.7 points,"),
+        pytest.param(
+            0,
+            0,
+            "change is better than main: 100.0 % of 60 paired cases passed against 83.3 % (+16.7 points,",
+            marks=pytest.mark.thorough,
+        ),
         (40, 100, "change is worse than main: 33.3 % of 60 paired cases passed against 83.3 % (−50.0 points,"),
         (12, 101, "Cannot tell yet whether change is better or worse than main: 80.0 % of 60 paired cases passed"),
     ],
@@ -188,6 +193,7 @@ def test_a_second_push_rewrites_our_comment_and_leaves_the_repository_as_it_was(
     assert [line.split()[1] for line in runs.stdout.splitlines()[1:] if line.strip()] == ["change", "change", "main"]
 
 
+@pytest.mark.thorough
 def test_inconclusive_may_be_let_pass_and_a_comment_refused_changes_nothing(
     repository: Path, github: tuple[str, type[Comments]]
 ) -> None:
@@ -199,6 +205,7 @@ def test_inconclusive_may_be_let_pass_and_a_comment_refused_changes_nothing(
     assert "exit-code=101\n" in (repository / "assay-outputs").read_text(encoding="utf-8")
 
 
+@pytest.mark.thorough
 def test_a_base_that_cannot_be_run_is_told_and_the_change_is_still_held_to_its_gates(repository: Path) -> None:
     git(repository, "switch", "-q", "main")
     (repository / "bot.py").unlink()

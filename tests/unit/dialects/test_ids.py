@@ -91,6 +91,7 @@ def test_any_text_can_be_an_id(id: str) -> None:
     assert (marks.known(id), marks.known(id + "!")) == (5, 0)
 
 
+@pytest.mark.thorough
 def test_two_hundred_thousand_ids_take_little_memory() -> None:
     """Kept as they are they would take 30 MB."""
     ids = Ids()
