@@ -3,37 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from functools import cache
-from pathlib import Path
 
 import pytest
 
-import postgres
 from api.shared import Asker, Service, in_a_thread
 from assay.api.app import Access
+from databases import KINDS, a_database, database
 
-KINDS = ("sqlite", "postgresql")
-
-
-@contextmanager
-def a_database(kind: str, folder: Path) -> Iterator[str]:
-    if kind == "sqlite":
-        yield str(folder / "assay.db")
-        return
-    try:
-        url = postgres.new_store()
-    except postgres.Unavailable as reason:
-        pytest.skip(str(reason))
-    yield url
-    postgres.drop_database(url)
-
-
-@pytest.fixture(params=KINDS)
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """Where the service keeps everything."""
-    with a_database(request.param, tmp_path) as where:
-        yield where
+__all__ = ["ask", "database", "service", "services"]
 
 
 @pytest.fixture(scope="session")

@@ -2,50 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
 import postgres
 from assay.store.store import Store
+from databases import KINDS, a_database
 from store.making import NOON
 
-DATABASES = ("sqlite", "postgresql")
 
-
-@contextmanager
-def _database(kind: str, folder: Path, make: Callable[[], str]) -> Iterator[str]:
-    if kind == "sqlite":
-        yield str(folder / "assay.db")
-        return
-    try:
-        url = make()
-    except postgres.Unavailable as reason:
-        pytest.skip(str(reason))
-    yield url
-    postgres.drop_database(url)
-
-
-@pytest.fixture(params=DATABASES)
+@pytest.fixture(params=KINDS)
 def location(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """Where a store is, or will be when it is first opened."""
-    with _database(request.param, tmp_path, postgres.new_store) as where:
+    with a_database(request.param, tmp_path, postgres.new_store) as where:
         yield where
 
 
-@pytest.fixture(params=DATABASES)
+@pytest.fixture(params=KINDS)
 def nowhere(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """A place for a store, with nothing in it."""
-    with _database(request.param, tmp_path, postgres.new_database) as where:
+    with a_database(request.param, tmp_path, postgres.new_database) as where:
         yield where
 
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[str]:
     """The address of a PostgreSQL database with nothing in it."""
-    with _database("postgresql", tmp_path, postgres.new_database) as where:
+    with a_database("postgresql", tmp_path, postgres.new_database) as where:
         yield where
 
 

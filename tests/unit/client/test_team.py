@@ -9,7 +9,6 @@ from functools import cache
 
 import pytest
 
-from api.conftest import KINDS, a_database
 from api.operations import a_rubric, a_test_set, entry
 from api.shared import AGENT, Service, in_a_thread
 from assay.api.app import Access
@@ -17,6 +16,7 @@ from assay.client.asking import AsyncClient
 from assay.client.blocking import Client
 from assay.client.errors import Conflicting, Forbidden, Invalid, Missing, Outdated, Unauthorized
 from assay.client.wire.documents import Rubric
+from databases import KINDS, a_database
 
 HELLO = "The answer says hello 1"
 

@@ -76,8 +76,7 @@ class Room(Struct, frozen=True, kw_only=True):
             there = Elsewhere(
                 found=site.survey(work.kit, options), among=Among(cache=cache, budget=budget, gates=leases.gate)
             )
-            folder = Path(stack.enter_context(TemporaryDirectory(prefix="assay-notes-")))
-            notes = Notes(folder, traces=site.traces, records=site.records)
+            notes = Notes(_folder(stack, site), traces=site.traces, records=site.records)
             again = Again(budget=site.budget, cache=False, trace=notes.trace, record_judge=notes.record)
             plan, judge = await replanned(work, store, run, again, stack, there)
             await stack.enter_async_context(ready(plan.lanes))
@@ -134,6 +133,12 @@ class Room(Struct, frozen=True, kw_only=True):
             recorded=self.notes.recorded(handful),
         )
         await self.desk.report(done)
+
+
+def _folder(stack: AsyncExitStack, site: Site) -> Path:
+    """Where notes are kept until the desk has them, where there are any: Ray ends workers without a word."""
+    wanted = site.traces or site.records
+    return Path(stack.enter_context(TemporaryDirectory(prefix="assay-notes-"))) if wanted else Path()
 
 
 def _todos(cases: Sequence[Case], plan: Plan, first: int, done: Collection[int]) -> Iterator[Todo]:

@@ -1,0 +1,33 @@
+"""A place for a store, on a real file or on a real PostgreSQL: gone after the test, which is skipped where there is no
+PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import postgres
+
+KINDS = ("sqlite", "postgresql")
+
+
+@contextmanager
+def a_database(kind: str, folder: Path, make: Callable[[], str] = postgres.new_store) -> Iterator[str]:
+    if kind == "sqlite":
+        yield str(folder / "assay.db")
+        return
+    try:
+        url = make()
+    except postgres.Unavailable as reason:
+        pytest.skip(str(reason))
+    yield url
+    postgres.drop_database(url)
+
+
+@pytest.fixture(params=KINDS)
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    with a_database(request.param, tmp_path) as where:
+        yield where
