@@ -9,7 +9,7 @@ from assay.reports.figures import NOTHING, counted, number, percent
 WORDS = {
     Conclusion.BETTER: "better",
     Conclusion.WORSE: "worse",
-    Conclusion.EQUAL: "no difference",
+    Conclusion.EQUAL: "no difference seen",
     Conclusion.CANNOT_TELL: "cannot tell",
     Conclusion.DIFFERENT: "different",
 }

@@ -40,7 +40,6 @@ class Attempts(Struct, frozen=True, kw_only=True):
     candidates: array[int]
     repeats: array[int]
     verdicts: array[int]
-    durations: array[float]
 
 
 class Measured(Struct, frozen=True, kw_only=True):
@@ -99,12 +98,10 @@ def tuples(connection: Connection, statement: Select[Any]) -> list[tuple[Any, ..
 def attempts(connection: Connection, run_id: str, *among: ColumnElement[bool]) -> Attempts:
     """Every result of the run, or those that `among` chooses."""
     columns = results.c
-    wanted = select(
-        columns.position, columns.case_id, columns.candidate, columns.repeat, columns.verdict, columns.duration_ms
-    )
+    wanted = select(columns.position, columns.case_id, columns.candidate, columns.repeat, columns.verdict)
     # Sorted here: in the order of positions the database would read whole results, bodies and all.
     found = sorted(tuples(connection, wanted.where(columns.run_id == run_id, *among)))
-    positions, cases, candidates, repeats, verdicts, durations = zip(*found, strict=True) if found else [()] * 6
+    positions, cases, candidates, repeats, verdicts = zip(*found, strict=True) if found else [()] * 5
     case_places = {case: place for place, case in enumerate(dict.fromkeys(cases))}
     candidate_places = {name: place for place, name in enumerate(dict.fromkeys(candidates))}
     return Attempts(
@@ -115,7 +112,6 @@ def attempts(connection: Connection, run_id: str, *among: ColumnElement[bool]) -
         candidates=array("q", map(candidate_places.__getitem__, candidates)),
         repeats=array("q", repeats),
         verdicts=array("b", map(_verdict_codes.__getitem__, verdicts)),
-        durations=array("d", (NO_VALUE if each is None else each for each in durations)),
     )
 
 
