@@ -16,8 +16,8 @@ from assay.model.simulation import Fault, Party
 from assay.model.verdict import Verdict
 from assay.model.within import Within
 from assay.store.browsing import Chosen, Order, Tag, Try
+from assay.store.counting import Failing
 from assay.store.store import Store
-from assay.store.summary import Failing
 from assay.testing import a_case, a_transcript
 from store.making import NOON, OTHER, RUN, a_result, a_run
 

@@ -68,10 +68,10 @@ def survey(
     `glance`: nothing but the answer matters of a case, so those that bring theirs need not be built to be looked at.
     """
     chosen: Filters = filters or {}
-    seen = _Seen(look, chosen, limit)
+    files = expand([Path(path) for path in paths], list(kit.dialects))
+    seen = _Seen(look, chosen, limit, several=len(files) > 1)
     datasets: list[Dataset] = []
     problems: list[Problem] = []
-    files = expand([Path(path) for path in paths], list(kit.dialects))
     for path in files:
         reader = kit.reader(dialect) if dialect else detect(path, list(kit.dialects))
         seen.begin(path.name)
@@ -92,13 +92,13 @@ def survey(
 
 
 class _Seen:
-    """Counts the selected cases and notices ids that occur in two files."""
+    """Counts the selected cases and notices ids that occur in two files, where there are several."""
 
-    def __init__(self, look: Look, filters: Filters, limit: int | None) -> None:
+    def __init__(self, look: Look, filters: Filters, limit: int | None, *, several: bool) -> None:
         self._look = look
         self._filters = filters
         self._limit = limit
-        self._ids = Ids()
+        self._ids = Ids() if several else None
         self._files: list[str] = []
         self.header: Mapping[str, Any] = {}
         self.read = 0
@@ -112,7 +112,7 @@ class _Seen:
     def __call__(self, case: Case) -> None:
         self.read += 1
         self.header = self.header or case.metadata.get(HEADER, {})
-        if not self._ids.is_new(case.id, len(self._files)):
+        if self._ids is not None and not self._ids.is_new(case.id, len(self._files)):
             first = self._files[self._ids.line_of(case.id) - 1]
             self.clashes.append(_clash(case.id, first, self._files[-1]))
         if (self._limit is None or self.total < self._limit) and matches(case, self._filters):

@@ -10,13 +10,13 @@ from datetime import datetime
 from assay.model.result import Result
 from assay.model.run import Run
 from assay.model.within import EVERYWHERE, Within
+from assay.store.counting import Counted, Failing, failing_now
 from assay.store.database import Database
 from assay.store.queries import browsing as queries
 from assay.store.queries import searching
 from assay.store.queries.browsing import AgentFace, Elsewhere, RunFace, Tag, Try
 from assay.store.queries.choosing import Chosen, Order
 from assay.store.queries.searching import Beside, Listed
-from assay.store.summary import Counted, Failing, failing_now
 
 REMEMBERED = 500
 """Runs whose tags are known from the last time."""

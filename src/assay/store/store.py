@@ -17,6 +17,7 @@ from assay.model.summary import Summary
 from assay.model.verdict import Verdict
 from assay.model.within import EVERYWHERE, Within
 from assay.store.browsing import Browsing
+from assay.store.counting import Counted, counted, kept_counts, settle
 from assay.store.database import WAIT_SECONDS, Database
 from assay.store.opening import open_database
 from assay.store.queries import columns as column_queries
@@ -36,7 +37,7 @@ from assay.store.service.keys import Keys
 from assay.store.service.labels import LabelBook
 from assay.store.service.logs import Answers, AuditLog
 from assay.store.service.queue import ENDED, Queue, end
-from assay.store.summary import Counted, counted, kept_counts, settle, summarise, summary_from
+from assay.store.summary import summarise, summary_from
 from assay.store.writing import Batch, write
 
 LIVE = (RunState.PENDING, RunState.RUNNING)

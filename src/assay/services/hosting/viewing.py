@@ -18,8 +18,9 @@ from assay.model.within import EVERYWHERE, Within
 from assay.reports.wire import evaluation_run
 from assay.services.gating import gated
 from assay.services.hosting.materials import Reference, is_reference, read_reference
+from assay.store.counting import Counted, Failing
 from assay.store.store import Store
-from assay.store.summary import Counted, Failing, brief_summary, summary_from
+from assay.store.summary import brief_summary, summary_from
 
 LASTING_SECONDS = 1.0
 STATES = {

@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Select, func, select
 from assay.model.result import Result
 from assay.model.run import Run, RunState
 from assay.model.within import Within
+from assay.store.counting import Counted, kept_counts
 from assay.store.lease import stale
 from assay.store.queries.choosing import flaky, said
 from assay.store.queries.columns import tuples
@@ -23,7 +24,6 @@ from assay.store.queries.results import load, page
 from assay.store.queries.runs import STATES, newest_first
 from assay.store.queries.runs import load as load_runs
 from assay.store.schema import results, runs
-from assay.store.summary import Counted, kept_counts
 
 LOOKED_AT = 5000
 """The newest so many runs can be chosen from."""

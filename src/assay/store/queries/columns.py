@@ -16,8 +16,8 @@ from assay.model.case import Case
 from assay.model.score import UNIT, Direction, Scale
 from assay.model.verdict import Verdict
 from assay.store.bodies import read_case
+from assay.store.counting import RULES
 from assay.store.schema import cases, results, scores
-from assay.store.summary import RULES
 
 VERDICTS = tuple(Verdict)
 OUTCOMES = ("passed", "failed", "unmarked", "error", "not_applicable", "no_judge")

@@ -9,10 +9,10 @@ from typing import Any
 from msgspec import Struct
 from sqlalchemy import ColumnElement, Connection, and_, func, or_, select
 
+from assay.store.counting import RULES
 from assay.store.queries.columns import Attempts, Column, Face, Measured, attempts, rule, tuples
 from assay.store.queries.faces import faces
 from assay.store.schema import cases, results, scores
-from assay.store.summary import RULES
 
 CHUNK = 500
 """Positions asked for in one statement."""

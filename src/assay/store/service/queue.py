@@ -13,12 +13,12 @@ from assay.errors import Conflict, NotFound
 from assay.model.job import Job, JobState, Lengths, Task, Wish
 from assay.model.run import Run, RunState
 from assay.model.within import EVERYWHERE, Within
+from assay.store.counting import settle
 from assay.store.database import Database, alone, once
 from assay.store.lease import held
 from assay.store.queries import runs as run_queries
 from assay.store.schema import runs
 from assay.store.service_schema import jobs
-from assay.store.summary import settle
 
 ENDED = (RunState.COMPLETED.value, RunState.FAILED.value, RunState.OUT_OF_BUDGET.value)
 CLAIM_LOCK = 1
