@@ -92,17 +92,26 @@ def _called(tests: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
 
 def matching(faces: Sequence[RunFace], wanted: Wanted) -> Sequence[RunFace]:
     """Those that are like that, the ones that are going on first."""
-    found = faces if not wanted.said else [face for face in faces if _is_like(face, wanted, wanted.q.casefold())]
+    found = _chosen(named(faces, wanted.q), replace(wanted, q=""))
     live = [face for face in found if face.state in LIVE]
     return [*live, *(face for face in found if face.state not in LIVE)] if live else found
 
 
-def _is_like(face: RunFace, wanted: Wanted, text: str) -> bool:
+def named(faces: Sequence[RunFace], words: str) -> Sequence[RunFace]:
+    """Those in which the words are."""
+    text = words.casefold()
+    return [face for face in faces if text in _words(face.name, face.id, face.agent_id)] if text else faces
+
+
+def _chosen(faces: Sequence[RunFace], wanted: Wanted) -> Sequence[RunFace]:
+    return [face for face in faces if _is_like(face, wanted)] if wanted.said else faces
+
+
+def _is_like(face: RunFace, wanted: Wanted) -> bool:
     return (
         (not wanted.status or face.state.value == wanted.status)
         and (not wanted.agent_id or face.agent_id == wanted.agent_id)
         and (not wanted.test or wanted.test in tests_of(face))
-        and (not text or text in _words(face.name, face.id, face.agent_id))
     )
 
 
@@ -130,7 +139,8 @@ def choices(found: Iterable[tuple[str, int]], chosen: str) -> tuple[Choice, ...]
 
 
 def states_in(faces: Sequence[RunFace]) -> Iterable[tuple[str, int]]:
-    return ((state.value, number) for state, number in Counter([face.state for face in faces]).items())
+    states = [face.state for face in faces]
+    return ((state.value, states.count(state)) for state in RunState if state in states)
 
 
 def agents_in(faces: Sequence[RunFace]) -> Iterable[tuple[str, int]]:
@@ -146,16 +156,15 @@ def runs_page(
     faces: Sequence[RunFace], lines: Sequence[Line], wanted: Wanted, *, further: str = "", may_run: bool = False
 ) -> RunsPage:
     # Words are looked for once, whatever else is chosen.
-    named = faces if not wanted.q else matching(faces, Wanted(q=wanted.q))
-    rest = replace(wanted, q="")
-    found = matching(named, rest)
+    among, rest = named(faces, wanted.q), replace(wanted, q="")
+    found = _chosen(among, rest)
     return RunsPage(
         answer=answer(faces, found, wanted),
         lines=tuple(lines),
         wanted=wanted,
-        states=choices(states_in(matching(named, replace(rest, status=""))), wanted.status),
-        agents=choices(agents_in(matching(named, replace(rest, agent_id=""))), wanted.agent_id),
-        tests=choices(tests_in(matching(named, replace(rest, test=""))), wanted.test),
+        states=choices(states_in(_chosen(among, replace(rest, status=""))), wanted.status),
+        agents=choices(agents_in(_chosen(among, replace(rest, agent_id=""))), wanted.agent_id),
+        tests=choices(tests_in(_chosen(among, replace(rest, test=""))), wanted.test),
         total=len(faces),
         matching=len(found),
         going=sum(face.state in LIVE for face in found),
@@ -174,8 +183,8 @@ def answer(faces: Sequence[RunFace], found: Sequence[RunFace], wanted: Wanted) -
         return "No runs yet."
     if not found:
         return f"No run is like that: {', '.join(f'{word} {value}' for word, value in wanted.said)}."
-    states = Counter([face.state for face in found])
-    live, broken = (sum(states[state] for state in kind) for kind in (LIVE, BROKEN))
+    states = [face.state for face in found]
+    live, broken = (sum(map(states.count, kind)) for kind in (LIVE, BROKEN))
     told = f"{len(found):,} of {counted(len(faces), 'run')}" if wanted.said else counted(len(faces), "run")
     going = f"{live:,} going on" if live else "none going on"
     return f"{told}, {going}{f', {broken:,} that did not reach the end' if broken else ''}."
