@@ -6,6 +6,7 @@ that has 20,000 results. `ASSAY_BENCH_STORE` names a folder where the large stor
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import random
 import time
@@ -18,6 +19,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from assay.main import GC_THRESHOLD
 from assay.services.hosting.host import Host
 from assay.services.workplace import Workplace
 from assay.store.store import Store
@@ -198,6 +200,8 @@ async def build_and_measure(small: Path, large: Path) -> None:
 
 
 def main() -> None:
+    # As the program itself has it.
+    gc.set_threshold(*GC_THRESHOLD)
     with TemporaryDirectory() as folder:
         kept = os.environ.get("ASSAY_BENCH_STORE", "")
         asyncio.run(build_and_measure(Path(folder) / "small", Path(kept) if kept else Path(folder) / "large"))

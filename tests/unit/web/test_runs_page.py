@@ -6,7 +6,7 @@ import pytest
 
 from assay.model.run import RunState
 from assay.store.browsing import RunFace
-from assay.web.pages.runs import Wanted, answer, choices, following, matching, runs_page, wanted_in
+from assay.web.pages.runs import Wanted, answer, choices, following, found_in, runs_page, wanted_in
 
 DONE, GOING, BROKEN = RunState.COMPLETED, RunState.RUNNING, RunState.INTERRUPTED
 
@@ -40,7 +40,7 @@ FACES = [
     ids=["going on first", "state", "agent", "test set", "name", "agent by search", "nothing"],
 )
 def test_filters_leave_what_they_say(wanted: Wanted, ids: str) -> None:
-    assert [face.id for face in matching(FACES, wanted)] == ids.split()
+    assert [face.id for face in found_in(FACES, wanted).like] == ids.split()
 
 
 @pytest.mark.parametrize(
@@ -52,16 +52,16 @@ def test_filters_leave_what_they_say(wanted: Wanted, ids: str) -> None:
     ],
 )
 def test_the_answer_says_what_is_going_on_and_what_broke(wanted: Wanted, said: str) -> None:
-    assert answer(FACES, matching(FACES, wanted), wanted) == said
+    assert answer(FACES, found_in(FACES, wanted).like, wanted) == said
 
 
 def test_with_nothing_there_is_nothing_to_filter() -> None:
-    page = runs_page([], [], Wanted())
+    page = runs_page(found_in([], Wanted()), [], Wanted())
     assert (page.answer, page.total, page.states) == ("No runs yet.", 0, ())
 
 
 def test_a_filter_counts_what_the_others_leave() -> None:
-    page = runs_page(FACES, [], Wanted(agent_id="moss"))
+    page = runs_page(found_in(FACES, Wanted(agent_id="moss")), [], Wanted(agent_id="moss"))
     assert [(choice.value, choice.number) for choice in page.states] == [("completed", 2), ("running", 1)]
     assert [(choice.value, choice.number, choice.chosen) for choice in page.agents] == [
         ("moss", 3, True),
@@ -81,7 +81,7 @@ def test_a_page_begins_behind_the_last_one(after: str | None, ids: str) -> None:
 
 
 def test_each_filter_can_be_taken_away_alone() -> None:
-    page = runs_page(FACES, [], Wanted(agent_id="moss", q="x & y"))
+    page = runs_page(found_in(FACES, Wanted(agent_id="moss", q="x & y")), [], Wanted(agent_id="moss", q="x & y"))
     assert page.cleared == (("agent", "moss", "/?q=x+%26+y"), ("search", "x & y", "/?agent_id=moss"))
 
 

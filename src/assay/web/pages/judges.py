@@ -28,7 +28,7 @@ from assay.web.pages.library import told_time
 from assay.web.rendering import respond
 from assay.web.sharing import Page, caller_of, host_of
 
-RECENT = 50
+RECENT = 20
 SHOWN = 5
 """Judges on one page."""
 NEWEST = 100

@@ -25,7 +25,7 @@ from assay.web.pages.label_words import FEWEST, WORDS
 from assay.web.rendering import respond
 from assay.web.sharing import Page, caller_of, host_of
 
-MOST = 250
+MOST = 200
 """Labels that figures are made of while somebody waits: beyond, the newest count, and the page says so."""
 LISTED = 40
 """Disagreements on one page."""

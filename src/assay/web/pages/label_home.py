@@ -17,7 +17,7 @@ from assay.web.pages.library import told_time
 from assay.web.rendering import respond
 from assay.web.sharing import Page, caller_of, host_of
 
-LIMIT = 15
+LIMIT = 10
 
 
 class RunLine(Struct, frozen=True, kw_only=True):

@@ -90,9 +90,8 @@ def _called(tests: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
     )
 
 
-def matching(faces: Sequence[RunFace], wanted: Wanted) -> Sequence[RunFace]:
-    """Those that are like that, the ones that are going on first."""
-    found = _chosen(named(faces, wanted.q), replace(wanted, q=""))
+def live_first(found: Sequence[RunFace]) -> Sequence[RunFace]:
+    """Those that are going on come first."""
     live = [face for face in found if face.state in LIVE]
     return [*live, *(face for face in found if face.state not in LIVE)] if live else found
 
@@ -103,8 +102,10 @@ def named(faces: Sequence[RunFace], words: str) -> Sequence[RunFace]:
     return [face for face in faces if text in _words(face.name, face.id, face.agent_id)] if text else faces
 
 
-def _chosen(faces: Sequence[RunFace], wanted: Wanted) -> Sequence[RunFace]:
-    return [face for face in faces if _is_like(face, wanted)] if wanted.said else faces
+def chosen(faces: Sequence[RunFace], wanted: Wanted) -> Sequence[RunFace]:
+    """Those that are like that, whatever their words."""
+    filters = wanted.status or wanted.agent_id or wanted.test
+    return [face for face in faces if _is_like(face, wanted)] if filters else faces
 
 
 def _is_like(face: RunFace, wanted: Wanted) -> bool:
@@ -152,19 +153,30 @@ def tests_in(faces: Sequence[RunFace]) -> Iterable[tuple[str, int]]:
     return ((name, number) for tests, number in alike.items() for name in _called(tests))
 
 
+class Found(Struct, frozen=True):
+    """Of all runs those in which the words are, and of these those that are shown."""
+
+    every: Sequence[RunFace]
+    named: Sequence[RunFace]
+    like: Sequence[RunFace]
+
+
+def found_in(faces: Sequence[RunFace], wanted: Wanted) -> Found:
+    among = named(faces, wanted.q)
+    return Found(faces, among, live_first(chosen(among, wanted)))
+
+
 def runs_page(
-    faces: Sequence[RunFace], lines: Sequence[Line], wanted: Wanted, *, further: str = "", may_run: bool = False
+    runs: Found, lines: Sequence[Line], wanted: Wanted, *, further: str = "", may_run: bool = False
 ) -> RunsPage:
-    # Words are looked for once, whatever else is chosen.
-    among, rest = named(faces, wanted.q), replace(wanted, q="")
-    found = _chosen(among, rest)
+    faces, among, found = runs.every, runs.named, runs.like
     return RunsPage(
         answer=answer(faces, found, wanted),
         lines=tuple(lines),
         wanted=wanted,
-        states=choices(states_in(_chosen(among, replace(rest, status=""))), wanted.status),
-        agents=choices(agents_in(_chosen(among, replace(rest, agent_id=""))), wanted.agent_id),
-        tests=choices(tests_in(_chosen(among, replace(rest, test=""))), wanted.test),
+        states=choices(states_in(chosen(among, replace(wanted, status=""))), wanted.status),
+        agents=choices(agents_in(chosen(among, replace(wanted, agent_id=""))), wanted.agent_id),
+        tests=choices(tests_in(chosen(among, replace(wanted, test=""))), wanted.test),
         total=len(faces),
         matching=len(found),
         going=sum(face.state in LIVE for face in found),
@@ -194,13 +206,14 @@ async def show(request: Request) -> Response:
     asking, query, gallery = caller_of(request), request.query_params, gallery_of(request)
     faces: Sequence[RunFace] = await request.app.state.run_faces(asking.within)
     wanted = wanted_in(dict(query))
-    rest = following(matching(faces, wanted), place_in(query.get("after", "")))
+    runs = found_in(faces, wanted)
+    rest = following(runs.like, place_in(query.get("after", "")))
     shown = rest[:LIMIT]
     summaries = await gallery.these([face.id for face in shown])
     names = await gallery.names(summaries, asking.within)
     further = f"/?{urlencode([*_kept(wanted), ('after', place_of(shown[-1].id))])}" if len(rest) > LIMIT else ""
     lines = [line_of(summary, names) for summary in summaries]
-    page = runs_page(faces, lines, wanted, further=further, may_run=asking.may(Scope.RUN))
+    page = runs_page(runs, lines, wanted, further=further, may_run=asking.may(Scope.RUN))
     return respond(request, "runs.html", page)
 
 
