@@ -22,6 +22,8 @@ from bench.browsing import PAGES, Place, of_the_big_one, wanted
 from bench.browsing_stock import workplace
 
 MOST_MEGABYTES = 200
+SETTLING = 2_000.0
+"""Milliseconds in which freed memory goes back."""
 OPEN_ALL = "document.querySelectorAll('details').forEach((fold) => { fold.open = true; })"
 HELD = "performance.memory ? performance.memory.usedJSHeapSize / 1e6 : 0"
 
@@ -72,6 +74,13 @@ def visited(browser: Browser, page: Any, address: str) -> tuple[float, float]:
     return max(megabytes(each) for each in renderers(browser)), page.evaluate(HELD)
 
 
+def cleaned(browser: Browser, page: Any) -> tuple[float, float]:
+    """The same when what nothing refers to is gone, as it is sooner or later."""
+    page.context.new_cdp_session(page).send("HeapProfiler.collectGarbage")
+    page.wait_for_timeout(SETTLING)
+    return max(megabytes(each) for each in renderers(browser)), page.evaluate(HELD)
+
+
 def measure(folder: Path, place: Place) -> None:
     with serving(folder) as base, sync_playwright() as playwright:
         flags = ["--no-sandbox", "--enable-precise-memory-info"]
@@ -87,6 +96,8 @@ def measure(folder: Path, place: Place) -> None:
         for name in wanted():
             process, held = visited(browser, one, base + PAGES[name](place))
         print(f"{'one tab, all of them':<22}{process:>9.0f} MB{held:>9.1f} MB")
+        process, held = cleaned(browser, one)
+        print(f"{'  garbage collected':<22}{process:>9.0f} MB{held:>9.1f} MB{' !' if process > MOST_MEGABYTES else ''}")
         browser.close()
 
 

@@ -30,7 +30,7 @@ from assay.web.remembering import as_they_are
 from assay.web.rendering import respond
 from assay.web.sharing import Page, caller_of, gallery_of, host_of, remembered_of
 
-SHOWN = 15
+SHOWN = 12
 """So many runs are in the trend and in the list."""
 CURVES = 6
 

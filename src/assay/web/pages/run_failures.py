@@ -19,7 +19,7 @@ from assay.web.filtering import ALL, Filter
 
 SHOWN = 10
 LOOKED_AT = 14
-BROKEN_LOOKED_AT = 50
+BROKEN_LOOKED_AT = 20
 LONGEST = 200
 KINDS = {"rubric": "RUBRIC", "criteria": "CRITERIA", "weighted_criteria": "CRITERIA"}
 SEVERITIES = ("high", "medium", "low", "")
