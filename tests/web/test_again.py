@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
@@ -165,3 +166,12 @@ def test_who_may_only_run_is_offered_no_rubric_to_edit(tmp_path_factory: pytest.
         assert "Edit its rubric first" not in page and "Grade again" in page
         assert "Edit its rubric" not in runner.get(f"/runs/{SUPPORT}").text
         assert runner.post(f"/runs/{SUPPORT}/rubric").status == 403
+
+
+def test_the_list_offers_no_retry_for_runs_that_nobody_ordered_from_the_service(tmp_path: Path) -> None:
+    with serving(tmp_path, working=False) as quiet:
+        quiet.do(stock(quiet.store))
+        lines = Visitor(quiet.base).data("/")["lines"]
+        assert any(line["counts"]["errored"] for line in lines)
+        assert {tuple(line["deeds"]) for line in lines if not line["is_live"]} == {("regrade", "delete")}
+        assert {tuple(line["deeds"]) for line in lines if line["is_live"]} == {()}

@@ -60,6 +60,13 @@ async def test_a_run_is_in_the_queue_before_it_is_work(kept: Store, clock: Clock
     assert await kept.queue.lengths() == Lengths(1, 0)
 
 
+async def test_own_runs_are_told_from_those_of_others(kept: Store) -> None:
+    await kept.queue.add(run(1))
+    await kept.create_run(run(2))
+    assert await kept.queue.own([numbered(1), numbered(2), numbered(3)]) == {numbered(1)}
+    assert await kept.queue.own([]) == set()
+
+
 async def test_runs_are_taken_in_the_order_in_which_they_came(kept: Store, clock: Clock) -> None:
     ids = await queued(kept, clock, "a1", "a1", "a2")
     assert [await taken(kept) for _ in range(4)] == [*ids, None]

@@ -3,7 +3,7 @@ heard of, stands in `runs`. Claiming is one transaction, and costs the same howe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -46,6 +46,10 @@ class Queue:
     async def job(self, run_id: str) -> Job | None:
         """None for a run that is not the service's own."""
         return await self._database.read(_job, run_id)
+
+    async def own(self, run_ids: Sequence[str]) -> set[str]:
+        """Those of these runs that are the service's own."""
+        return await self._database.read(_own, run_ids) if run_ids else set()
 
     async def claim(self, owner: str, *, per_agent: int, overall: int) -> Job | None:
         """Take the run that has waited longest and whose agent is not busy enough already; None when there is none."""
@@ -101,6 +105,10 @@ def _add(connection: Connection, run: Run, request: bytes, now: datetime) -> Non
 def _job(connection: Connection, run_id: str) -> Job | None:
     found = connection.execute(select(jobs).where(jobs.c.run_id == run_id)).first()
     return None if found is None else _read(found)
+
+
+def _own(connection: Connection, run_ids: Sequence[str]) -> set[str]:
+    return set(connection.scalars(select(jobs.c.run_id).where(jobs.c.run_id.in_(run_ids))))
 
 
 def _read(found: Any) -> Job:

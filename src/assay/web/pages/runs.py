@@ -20,7 +20,7 @@ from assay.store.browsing import RunFace
 from assay.store.service.keys import Scope
 from assay.web.pages.runs_line import Line, line_of
 from assay.web.rendering import respond
-from assay.web.sharing import Page, caller_of, gallery_of, place_in, place_of
+from assay.web.sharing import Page, caller_of, gallery_of, host_of, place_in, place_of
 
 LIMIT = 12
 LOOKED_AT = 5000
@@ -212,7 +212,8 @@ async def show(request: Request) -> Response:
     summaries = await gallery.these([face.id for face in shown])
     names = await gallery.names(summaries, asking.within)
     further = f"/?{urlencode([*_kept(wanted), ('after', place_of(shown[-1].id))])}" if len(rest) > LIMIT else ""
-    lines = [line_of(summary, names) for summary in summaries]
+    own = await host_of(request).store.queue.own([face.id for face in shown])
+    lines = [line_of(summary, names, own) for summary in summaries]
     page = runs_page(runs, lines, wanted, further=further, may_run=asking.may(Scope.RUN))
     return respond(request, "runs.html", page)
 

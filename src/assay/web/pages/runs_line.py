@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from msgspec import Struct
 
 from assay.model.document import DocumentKind
@@ -35,7 +37,8 @@ class Line(Struct, frozen=True, kw_only=True):
     deeds: tuple[str, ...]
 
 
-def line_of(summary: Summary, names: Names) -> Line:
+def line_of(summary: Summary, names: Names, own: Container[str] = ()) -> Line:
+    """`own`: the runs that are the service's, so that it may stop them and go on with them."""
     run = summary.run
     model = run.pins.agent.model if run.pins.agent else None
     return Line(
@@ -55,7 +58,7 @@ def line_of(summary: Summary, names: Names) -> Line:
         created=(utc(run.created_at) or "")[:16].replace("T", " "),
         state=run.state.value.replace("_", " "),
         is_live=run.state in (RunState.PENDING, RunState.RUNNING),
-        deeds=deeds(run.state, run.counts.errored),
+        deeds=deeds(run.state, run.counts.errored, run.id in own),
     )
 
 

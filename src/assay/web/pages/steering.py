@@ -22,20 +22,21 @@ ANYBODYS = ("regrade", "delete")
 """What can be done with a run that the service did not queue, too."""
 
 
-def deeds(state: RunState, errored: int) -> tuple[str, ...]:
-    """What can be done with a run in this state."""
+def deeds(state: RunState, errored: int, is_own: bool = True) -> tuple[str, ...]:
+    """What can be done with a run in this state. One that `assay run` works on (not `is_own`) is not ours to stop or to
+    go on with."""
     if state in (RunState.PENDING, RunState.RUNNING):
-        return ("pause", "cancel")
+        return ("pause", "cancel") if is_own else ()
     again = () if state is RunState.COMPLETED else ("resume",)
-    return (*again, *(("retry",) if errored else ()), "regrade", "delete")
+    found = (*again, *(("retry",) if errored else ()), "regrade", "delete")
+    return found if is_own else tuple(deed for deed in found if deed in ANYBODYS)
 
 
 async def deeds_of(store: Store, run: Run, asking: Caller) -> tuple[str, ...]:
-    """What whoever asks may do with this run. One that `assay run` works on is not ours to stop or to go on with."""
+    """What whoever asks may do with this run."""
     if not asking.may(Scope.RUN):
         return ()
-    found = deeds(run.state, run.counts.errored)
-    return found if await store.queue.job(run.id) else tuple(deed for deed in found if deed in ANYBODYS)
+    return deeds(run.state, run.counts.errored, run.id in await store.queue.own([run.id]))
 
 
 def offered_judges(host: Host) -> tuple[str, ...]:

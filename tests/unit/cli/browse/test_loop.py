@@ -24,7 +24,6 @@ def test_entries_are_made_without_reading_a_body() -> None:
         "candidates": [0, 1],
         "repeats": [1, 2],
         "verdicts": [VERDICTS.index(Verdict.PASSED), VERDICTS.index(Verdict.FAILED)],
-        "durations": [1.0, 2.0],
     }
     attempts = Attempts(case_ids=["q1"], candidate_names=["", "m1"], **columns)
     assert entries(attempts) == [Entry(3, "q1", "", 1, Verdict.PASSED), Entry(4, "q1", "m1", 2, Verdict.FAILED)]
