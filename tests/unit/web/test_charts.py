@@ -31,7 +31,7 @@ def test_of_many_some_are_drawn_and_the_page_says_so() -> None:
     assert drawn is not None
     assert (len(set(drawn)), drawn == sorted(drawn), drawn == looked_at(run)) == (LOOKED_AT, True, True)
     # By chance, not every hundredth: where two candidates take turns, both are among them.
-    assert 70 < sum(position % 2 for position in drawn) < 130
+    assert LOOKED_AT / 3 < sum(position % 2 for position in drawn) < LOOKED_AT * 2 / 3
     assert max(drawn) > 19_000
     page = charts_page(run, TOLLS)
     assert page.answer.endswith("under 4 s. Of 4 answers drawn by chance from 20,000 results.")

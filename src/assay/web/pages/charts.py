@@ -17,7 +17,7 @@ from assay.web.charting import Histogram, histogram
 from assay.web.rendering import respond
 from assay.web.sharing import Page, caller_of, host_of
 
-LOOKED_AT = 200
+LOOKED_AT = 150
 """Of more results so many are drawn by chance: bodies must be read for it, and more would not change the picture."""
 
 
