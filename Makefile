@@ -72,6 +72,7 @@ fix: setup  ## format and repair what can be repaired
 
 bench: setup  ## measure the speed figures quoted in the docs
 	$(BIN)/python -m bench
+	$(MAKE) bench-ray
 
 api-docs: setup  ## write the reference in docs/api.md anew from the API itself
 	$(BIN)/python -m assay.api.describing docs/api.md
