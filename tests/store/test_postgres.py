@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -15,11 +12,11 @@ import pytest
 from sqlalchemy import Connection, text
 
 import postgres
-from assay.errors import ConfigInvalid, Conflict, InputError, NotFound
+from assay.errors import ConfigInvalid, InputError, NotFound
 from assay.model.result import Result
 from assay.store import upgrading
 from assay.store.addresses import Server, place
-from assay.store.database import alone, once
+from assay.store.database import alone
 from assay.store.postgres import PostgresDatabase
 from assay.store.store import Store
 from store.making import OTHER, RUN, a_result, a_run, asked, numbered
@@ -214,105 +211,6 @@ async def test_a_read_sees_one_state_throughout(server_store: Store) -> None:
     await asyncio.sleep(0.1)
     await server_store.create_run(a_run(OTHER))
     assert await reading == [1, "", 1]
-
-
-class Cut:
-    """Stands between a store and its server, and cuts the connection at a COMMIT: before the server hears of it, or
-    after it has answered."""
-
-    def __init__(self, socket: Path) -> None:
-        self._socket = socket
-        self.when = ""
-        self.cuts = 0
-
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        from_server, to_server = await asyncio.open_unix_connection(self._socket)
-        back = asyncio.create_task(self._pass(from_server, writer))
-        try:
-            while data := await reader.read(65536):
-                when, self.when = (self.when, "") if b"COMMIT;" in data else ("", self.when)
-                self.cuts += bool(when)
-                if when == "before":
-                    break
-                if when == "after":
-                    # The server's answer is nobody's.
-                    back.cancel()
-                    to_server.write(data)
-                    await asyncio.sleep(0.2)
-                    break
-                to_server.write(data)
-        finally:
-            back.cancel()
-            for each in (to_server, writer):
-                each.close()
-                with suppress(ConnectionError):
-                    await each.wait_closed()
-
-    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while data := await reader.read(65536):
-            writer.write(data)
-        writer.close()
-
-
-@asynccontextmanager
-async def cut_between(server: str, folder: Path) -> AsyncIterator[tuple[Cut, str]]:
-    behind = Path(urlsplit(server).query.removeprefix("host="))
-    cut = Cut(behind / ".s.PGSQL.5432")
-    listening = await asyncio.start_unix_server(cut.serve, folder / ".s.PGSQL.5432")
-    async with listening:
-        yield cut, elsewhere(server, query=f"host={folder}")
-    # What is still being served ends when its client has gone.
-    await asyncio.sleep(0.05)
-
-
-@pytest.fixture
-def short_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The path of a socket may not be long."""
-    yield tmp_path_factory.mktemp("s")
-
-
-@once
-def add_one(connection: Connection, key: str) -> str:
-    connection.execute(text("UPDATE runs SET total = total + 1 WHERE id = :key"), {"key": key})
-    return "added"
-
-
-@pytest.mark.skipif("TEST_DATABASE_URL" in os.environ, reason="the server is not reached by a socket")
-@pytest.mark.parametrize("when", ["before", "after"])
-class TestACommitThatIsCutOff:
-    async def test_is_stored_once(self, server: str, short_folder: Path, when: str) -> None:
-        async with cut_between(server, short_folder) as (cut, address), await Store.open(address) as store:
-            await store.create_run(a_run(total=5))
-            cut.when = when
-            assert await store._database.write(add_one, RUN) == "added"
-            assert cut.cuts == 1
-            assert (await store.run(RUN)).counts.total == 6
-
-    @pytest.mark.parametrize(
-        ("do", "found"),
-        [
-            (lambda store: store.create_run(a_run(OTHER)), {RUN, OTHER}),
-            (lambda store: store.delete_run(RUN), set()),
-            (lambda store: store.save(RUN, [a_result()]), {RUN}),
-        ],
-        ids=["create", "delete", "save"],
-    )
-    async def test_ends_as_if_nothing_had_happened(
-        self, server: str, short_folder: Path, when: str, do: Callable[[Store], Awaitable[None]], found: set[str]
-    ) -> None:
-        async with cut_between(server, short_folder) as (cut, address), await Store.open(address) as store:
-            await store.create_run(a_run())
-            cut.when = when
-            await do(store)
-            assert cut.cuts == 1
-            assert {run.id for run in await store.runs()} == found
-
-    async def test_does_not_hide_a_real_conflict(self, server: str, short_folder: Path, when: str) -> None:
-        async with cut_between(server, short_folder) as (cut, address), await Store.open(address) as store:
-            await store.create_run(a_run())
-            cut.when = when
-            with pytest.raises(Conflict, match=r"there is a run .* already"):
-                await store.create_run(a_run())
 
 
 async def test_connections_that_the_server_ends_are_not_noticed(server_store: Store) -> None:

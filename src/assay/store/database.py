@@ -33,15 +33,21 @@ def insert(dialect: str, table: Table) -> Insert:
     return INSERTS[dialect](table)
 
 
-def once(do: F) -> F:
-    """Marks a transaction that must not be done twice. The others are idempotent: where a connection is lost while
-    one is being committed, it is done again rather than asked about."""
-    do.once = True  # type: ignore[attr-defined]
-    return do
+def once(stored: Callable[..., bool]) -> Callable[[F], F]:
+    """Marks a transaction that must not be done twice; `stored` sees whether it was done, by what it left: it is given
+    the transaction's arguments, and what that gave. The others are idempotent: where a connection is lost while one is
+    being committed, it is done again rather than looked for."""
+
+    def mark(do: F) -> F:
+        do.stored = stored  # type: ignore[attr-defined]
+        return do
+
+    return mark
 
 
-def is_once(do: Callable[..., object]) -> bool:
-    return getattr(do, "once", False)
+def seen_by(do: Callable[..., object]) -> Callable[..., bool] | None:
+    """How to see whether a transaction was done; None: it is idempotent."""
+    return getattr(do, "stored", None)
 
 
 def alone(connection: Connection, number: int) -> None:

@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 
 from assay.errors import ConfigInvalid, InputError
 from assay.store.addresses import Server
-from assay.store.database import WAIT_SECONDS, is_once
+from assay.store.database import WAIT_SECONDS, seen_by
 from assay.store.troubles import TROUBLES, explained, lost, passing
 
 CONNECTIONS = 10
@@ -31,6 +31,7 @@ NUMBER = "SELECT pg_current_xact_id_if_assigned()::text"
 ENDED = "SELECT pg_xact_status(CAST(CAST($1 AS text) AS xid8))"
 P = ParamSpec("P")
 T = TypeVar("T")
+IsStored = Callable[[Connection, T], bool]
 
 
 class PostgresDatabase:
@@ -84,7 +85,12 @@ class PostgresDatabase:
         return await self._persist(lambda: self._once(self._reading, lambda it: do(it, *args, **kwargs)))
 
     async def write(self, do: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._write(lambda connection: do(connection, *args, **kwargs), once=is_once(do))
+        stored = seen_by(do)
+
+        def is_stored(connection: Connection, done: T) -> bool:
+            return stored is not None and stored(connection, done, *args, **kwargs)
+
+        return await self._write(lambda it: do(it, *args, **kwargs), is_stored if stored else None)
 
     async def outside(self, do: Callable[[Connection], T]) -> T:
         return await self._persist(
@@ -123,10 +129,10 @@ class PostgresDatabase:
             await connection.commit()
             return done
 
-    async def _write(self, do: Callable[[Connection], T], *, once: bool) -> T:
+    async def _write(self, do: Callable[[Connection], T], is_stored: IsStored[T] | None) -> T:
         end = await self._persist(lambda: self._try_to_write(do))
         if isinstance(end, _Unsure):
-            return await self._settle(end, do, once=once)
+            return await self._settle(end, do, is_stored)
         return end
 
     async def _try_to_write(self, do: Callable[[Connection], T]) -> T | _Unsure[T]:
@@ -139,25 +145,27 @@ class PostgresDatabase:
             raise error
         return _Unsure(done, number, error)
 
-    async def _settle(self, unsure: _Unsure[T], do: Callable[[Connection], T], *, once: bool) -> T:
-        """The connection was lost while a transaction was being committed: was it? PostgreSQL knows."""
-        stored = await self._persist(lambda: self._was_stored(unsure.number))
-        if stored is None:
+    async def _settle(self, unsure: _Unsure[T], do: Callable[[Connection], T], is_stored: IsStored[T] | None) -> T:
+        """The connection was lost while a transaction was being committed: was it? PostgreSQL knows that it is over,
+        but not always how it ended: after a crash its number may have been given to another."""
+        committed = await self._persist(lambda: self._was_committed(unsure.number))
+        if committed is None:
             raise ConfigInvalid(
                 f"{self.where} was lost while something was being stored, and does not say whether it was; look, and "
                 "do it again where it was not"
             ) from unsure.error
-        if stored and once:
-            return unsure.done
-        # After a crash the number may be another's, and a write that is idempotent can as well be done again.
+        if is_stored is not None:
+            if await self.read(is_stored, unsure.done):
+                return unsure.done
+            return await self._write(do, is_stored)
         try:
-            return await self._write(do, once=once)
+            return await self._write(do, None)
         except InputError:
-            if stored:
+            if committed:
                 return unsure.done
             raise
 
-    async def _was_stored(self, number: str) -> bool | None:
+    async def _was_committed(self, number: str) -> bool | None:
         """None: it is still being committed after all that time."""
         for pause in self._pauses():
             async with self._reading.connect() as connection:

@@ -226,7 +226,25 @@ def _document(found: Any) -> Document:
     )
 
 
-@once
+def _is_created(connection: Connection, _: None, owned: tuple[str, str, str], draft: Draft, now: datetime) -> bool:
+    return _is_written(connection, owned, 1, draft, now)
+
+
+def _is_revised(connection: Connection, number: int, wanted: _Wanted, draft: Draft, now: datetime) -> bool:
+    found = connection.execute(_one(wanted.kind, wanted.key, wanted.within)).first()
+    owned = tuple(getattr(found, name, "") for name in OWNED)
+    return found is not None and _is_written(connection, owned, number, draft, now)
+
+
+def _is_written(connection: Connection, owned: tuple[str, ...], number: int, draft: Draft, now: datetime) -> bool:
+    """Whether this version is there, and is the one that was written then."""
+    values = {**dict(zip(OWNED, owned, strict=True)), "version": number, "created_at": now, "author": draft.author}
+    here = and_(*(document_versions.c[name] == value for name, value in values.items()))
+    found = connection.scalar(select(document_versions.c.sha256).where(here))
+    return bool(found == sha256(draft.body).hexdigest())
+
+
+@once(_is_created)
 def _create(connection: Connection, owned: tuple[str, str, str], draft: Draft, now: datetime) -> None:
     values = dict(zip(OWNED, owned, strict=True))
     about = {"agent_id": draft.agent_id or "", "name": draft.name or ""}
@@ -238,7 +256,7 @@ def _create(connection: Connection, owned: tuple[str, str, str], draft: Draft, n
     _write_version(connection, values, 1, draft, now)
 
 
-@once
+@once(_is_revised)
 def _revise(connection: Connection, wanted: _Wanted, draft: Draft, now: datetime) -> int:
     found = _held(connection, wanted)
     values = {name: getattr(found, name) for name in OWNED}

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Text, insert, or_, select, tuple_, update
 
 from assay.errors import NotFound
 from assay.model.within import EVERYWHERE, Within
-from assay.store.database import Database
+from assay.store.database import Database, once
 from assay.store.schema import Moment, as_text
 from assay.store.service.places import read_place
 from assay.store.service_schema import api_keys
@@ -118,6 +118,11 @@ class Keys:
         return bool(await self._database.read(_several, open_ones))
 
 
+def _is_added(connection: Connection, _: None, key: ApiKey, secret: str) -> bool:
+    return connection.execute(select(api_keys.c.id).where(api_keys.c.id == key.id)).first() is not None
+
+
+@once(_is_added)
 def _add(connection: Connection, key: ApiKey, secret: str) -> None:
     connection.execute(
         insert(api_keys).values(

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Select, delete, func, select
 from assay.errors import InputError, NotFound
 from assay.model.label import HumanLabel, Opinion
 from assay.model.within import EVERYWHERE, Within
-from assay.store.database import Database, insert
+from assay.store.database import Database, insert, once
 from assay.store.queries.columns import tuples
 from assay.store.schema import as_text
 from assay.store.service.places import is_number, read_place
@@ -129,6 +129,13 @@ def _put(connection: Connection, label: HumanLabel) -> None:
     connection.execute(statement.on_conflict_do_update(index_elements=list(KEY), set_=changed))
 
 
+def _is_taken_back(connection: Connection, label: HumanLabel, run_id: str, labeler: str) -> bool:
+    """The same label may have been given again since."""
+    same = [labels.c[name] == getattr(label, name) for name in (*KEY, "created_at")]
+    return connection.execute(select(labels.c.run_id).where(*same)).first() is None
+
+
+@once(_is_taken_back)
 def _take_back(connection: Connection, run_id: str, labeler: str) -> HumanLabel | None:
     wanted = select(labels).where(labels.c.run_id == run_id, labels.c.labeler == labeler)
     newest = wanted.order_by(labels.c.created_at.desc(), labels.c.position.desc()).limit(1)

@@ -13,7 +13,7 @@ from sqlalchemy.exc import IntegrityError
 
 from assay.errors import Conflict
 from assay.model.within import EVERYWHERE, Within
-from assay.store.database import Database
+from assay.store.database import Database, once
 from assay.store.schema import Moment, as_text
 from assay.store.service.places import read_place
 from assay.store.service_schema import answered, audit
@@ -49,6 +49,15 @@ class Answers:
         await self._database.write(_end, (organization_id, key), answer)
 
 
+def _is_begun(
+    connection: Connection, before: Answer | None, place: tuple[str, str], request: str, now: datetime
+) -> bool:
+    """What was answered before is the same whenever it is asked for."""
+    ours = (answered.c.sha256 == request, answered.c.created_at == now)
+    return before is not None or connection.execute(_answer(place).where(*ours)).first() is not None
+
+
+@once(_is_begun)
 def _begin(connection: Connection, place: tuple[str, str], request: str, now: datetime) -> Answer | None:
     connection.execute(delete(answered).where(answered.c.created_at < now - KEPT))
     found = connection.execute(_answer(place).with_for_update()).first()
@@ -121,6 +130,11 @@ class AuditLog:
         return await self._database.read(_several, wanted)
 
 
+def _is_added(connection: Connection, _: None, deed: Deed) -> bool:
+    return connection.execute(select(audit.c.id).where(audit.c.id == deed.id)).first() is not None
+
+
+@once(_is_added)
 def _add(connection: Connection, deed: Deed) -> None:
     connection.execute(insert(audit).values({name: getattr(deed, name) for name in deed.__struct_fields__}))
 

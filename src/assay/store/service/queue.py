@@ -85,7 +85,11 @@ class Queue:
         return await self._database.read(_lengths, within)
 
 
-@once
+def _is_added(connection: Connection, _: None, run: Run, request: bytes, now: datetime) -> bool:
+    return _job(connection, run.id) is not None
+
+
+@once(_is_added)
 def _add(connection: Connection, run: Run, request: bytes, now: datetime) -> None:
     run_queries.create(connection, run)
     values = {
@@ -125,7 +129,13 @@ def _read(found: Any) -> Job:
     )
 
 
-@once
+def _is_claimed(connection: Connection, job: Job, owner: str, most: tuple[int, int], now: datetime) -> bool:
+    """As we left it: whoever has been at it since has taken it from us."""
+    ours = (runs.c.id == job.run_id, runs.c.owner == owner, runs.c.heartbeat_at == now)
+    return connection.execute(select(runs.c.id).where(*ours)).first() is not None
+
+
+@once(_is_claimed)
 def _claim(connection: Connection, owner: str, most: tuple[int, int], now: datetime) -> Job | None:
     per_agent, overall = most
     # Two who counted at once would both take one, and be one too many.
