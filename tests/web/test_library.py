@@ -334,14 +334,14 @@ def test_a_small_document_is_edited_whole(visitor: Visitor) -> None:
 def test_rules_and_cases_come_a_page_at_a_time(visitor: Visitor) -> None:
     rubric = written(visitor, "rubrics", many_rules(35))
     page = visitor.data(rubric)
-    assert (page["answer"], len(page["entries"])) == ("Version 1, the newest: 35 rules.", 25)
+    assert (page["answer"], len(page["entries"])) == ("Version 1, the newest: 35 rules.", 15)
     assert [each["id"] for each in visitor.data(f"{rubric}{page['further']}")["entries"]] == [
-        f"R{n}" for n in range(25, 35)
+        f"R{n}" for n in range(15, 30)
     ]
     (case,) = TEST_SET["items"]
     cases = written(visitor, "test-sets", {**TEST_SET, "items": [{**case, "item_id": f"c{n}"} for n in range(45)]})
     page = visitor.data(cases)
-    assert (page["answer"], len(page["entries"])) == ("Version 1, the newest: 45 cases.", 20)
+    assert (page["answer"], len(page["entries"])) == ("Version 1, the newest: 45 cases.", 15)
     last = visitor.data(f"{cases}?start=40")
     assert ([each["id"] for each in last["entries"]], last["further"]) == ([f"c{n}" for n in range(40, 45)], "")
 

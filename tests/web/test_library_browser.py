@@ -87,7 +87,7 @@ def test_problems_appear_beside_the_line_while_typing(shop: Shop, browser: Brows
         expect(page.locator("#problems h2")).to_contain_text("1 problem to put right before it can be kept")
         line = text.split('"severity": "low"')[0].count("\n") + 1
         expect(page.locator("#problems button").first).to_have_text(f"line {line}")
-        expect(page.locator(f".gutter span:nth-child({line})")).to_have_class("at failed")
+        expect(page.locator(".gutter .at.failed")).to_have_text(str(line))
         page.locator("#problems button").first.click()
         chosen = page.locator("#text").evaluate("each => each.value.slice(each.selectionStart, each.selectionEnd)")
         assert chosen.strip() == '"severity": "mild",'

@@ -54,6 +54,11 @@ def test_the_state_of_a_key(key: ApiKey, state: str) -> None:
     assert page.answer == f"{'1 key' if state == 'open' else '0 keys'} of 1 can open something."
 
 
+def test_a_full_list_says_that_it_counts_itself_alone() -> None:
+    page = settings_page(Kept(keys=[a_key(str(n)) for n in range(20)], deeds=[]), {}, ServiceSettings(), NOON)
+    assert page.answer == "20 keys of the 20 listed here can open something."
+
+
 def test_of_a_target_only_name_and_kind_are_shown() -> None:
     blocks = {"bot": {"kind": "http", "url": "https://secret.example/", "headers": {"x": "$KEY"}}}
     rules = ServiceSettings(target="bot", bots={"moss": "bot"})
@@ -116,14 +121,14 @@ def test_what_was_written_is_in_the_log(visitor: Visitor) -> None:
 
 def test_long_lists_go_on(served: Served, visitor: Visitor) -> None:
     async def deeds() -> None:
-        for number in range(31):
+        for number in range(21):
             text = {"organization_id": "", "actor": "x", "action": "PUT", "subject": "y", "request_id": ""}
             await served.store.audit.add(Deed(id=f"d{number}", at=NOON - timedelta(days=number), status=200, **text))
 
     served.do(deeds())
     page = visitor.data("/settings")
-    assert len(page["deeds"]) == 30
-    assert visitor.data(page["more_deeds"])["deeds"][-1]["at"] == "2026-01-30 12:00"
+    assert len(page["deeds"]) == 20
+    assert visitor.data(page["more_deeds"])["deeds"][-1]["at"] == "2026-02-09 12:00"
 
 
 def test_who_sees_what(tmp_path: Path) -> None:

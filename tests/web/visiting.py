@@ -14,7 +14,7 @@ from urllib.request import HTTPCookieProcessor, HTTPRedirectHandler, Request, bu
 
 from msgspec import Struct
 
-TOKEN = re.compile(r'X-CSRF-Token": "([0-9a-f]+)"')
+TOKEN = re.compile(r'name="csrf" value="([0-9a-f]+)"')
 
 
 class Reply(Struct, frozen=True):

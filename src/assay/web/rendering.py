@@ -22,6 +22,8 @@ from assay.web.sessions import FIELD, Session, Sessions
 HERE = Path(__file__).parent
 REPORTS = HERE.parent / "reports" / "html" / "templates"
 STYLES = ("base.css", "summary.css", "cases.css", "matrix.css", "narrow.css")
+SHARED = ("mark", "sign", "rated", "strip", "apart")
+"""Macros of the reports that stand on pages, too."""
 DRAWN = 4096
 """So many different ones are remembered."""
 POLICY = (
@@ -87,7 +89,7 @@ def environment() -> Environment:
     # For blocks that are rendered by themselves: what a template imports is not there for them. The same marks and
     # rates stand on many lines of many pages, and each is drawn once.
     shared = made.get_template("macros.html").module
-    made.globals.update({name: lru_cache(DRAWN)(getattr(shared, name)) for name in ("mark", "rated", "strip", "apart")})
+    made.globals.update({name: lru_cache(DRAWN)(getattr(shared, name)) for name in SHARED})
     return made
 
 

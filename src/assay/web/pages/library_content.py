@@ -29,8 +29,8 @@ from assay.services.hosting.shapes import body_of
 from assay.store.service.catalog import Ended, PartTally
 from assay.store.store import Store
 
-CASES = 20
-RULES = 25
+CASES = 15
+RULES = 15
 """On one page."""
 RUNS = 8
 LOOKED_AT = 40

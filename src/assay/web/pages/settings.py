@@ -28,8 +28,8 @@ from assay.web.pages.settings_form import form_fields, key_from
 from assay.web.rendering import respond
 from assay.web.sharing import NotAllowed, Page, caller_of, host_of, place_in, place_of
 
-KEYS = 50
-DEEDS = 30
+KEYS = 20
+DEEDS = 20
 
 
 class KeyLine(Struct, frozen=True, kw_only=True):
@@ -119,7 +119,8 @@ def _answer(keys: Sequence[KeyLine]) -> str:
     opening = sum(key.is_open for key in keys)
     if not keys:
         return "There are no keys: only this machine is served."
-    return f"{counted(opening, 'key')} of {len(keys)} can open something."
+    shown = f"the {len(keys)} listed here" if len(keys) == KEYS else str(len(keys))
+    return f"{counted(opening, 'key')} of {shown} can open something."
 
 
 def _more(name: str, place: str) -> str:

@@ -98,6 +98,20 @@
     $("[data-picked]").textContent = picks.size ? `${picks.size} picked` : "pick two or more with x";
   };
 
+  // ---- what comes when its fold is opened; until then, and where that fails, there is a link to it
+  const fetched = async (part, address) => {
+    const reply = await fetch(address, { headers: { "HX-Request": "true", "HX-Target": part.id } });
+    if (reply.ok) part.outerHTML = await reply.text();
+    ready();
+  };
+  document.addEventListener("toggle", ({ target }) => {
+    const part = target.open && target.querySelector("[data-part]");
+    if (!part) return;
+    const address = part.dataset.part;
+    delete part.dataset.part;
+    fetched(part, address).catch(() => { part.dataset.part = address; });
+  }, true);
+
   // ---- what comes anew: not while somebody is in it, and what was picked stays so
   document.addEventListener("htmx:beforeRequest", (event) => {
     const own = event.target;

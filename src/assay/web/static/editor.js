@@ -8,13 +8,16 @@
   const draw = () => {
     const marked = wrong();
     const count = text.value.split("\n").length;
-    gutter.replaceChildren(...Array.from({ length: count }, (_, place) => {
+    const parts = [""];
+    for (let place = 1; place <= count; place += 1) {
+      const found = marked.get(place);
+      if (!found) { parts[parts.length - 1] += `${place}\n`; continue; }
       const line = document.createElement("span");
-      line.textContent = String(place + 1);
-      const found = marked.get(place + 1);
-      if (found) line.className = `at ${found.className}`;
-      return line;
-    }));
+      line.textContent = String(place);
+      line.className = `at ${found.className}`;
+      parts.push(line, "\n");
+    }
+    gutter.replaceChildren(...parts);
     gutter.scrollTop = text.scrollTop;
   };
   const go = (line) => {
