@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import Connection, Select, delete, func, select
+from sqlalchemy import Connection, Select, bindparam, delete, func, select
 
 from assay.errors import InputError, NotFound
 from assay.model.label import HumanLabel, Opinion
@@ -108,9 +108,7 @@ class LabelBook:
 
     async def counts(self, run_ids: Sequence[str], within: Within = EVERYWHERE) -> list[Labelled]:
         """Who has labelled how much of these runs."""
-        place = (labels.c.run_id, labels.c.labeler)
-        wanted = select(*place, func.count()).where(labels.c.run_id.in_(run_ids)).group_by(*place).order_by(*place)
-        return await self._database.read(_counts, _seen(wanted, within)) if run_ids else []
+        return await self._database.read(_counts, sorted(run_ids), within) if run_ids else []
 
 
 def _seen(statement: Select[Any], within: Within) -> Select[Any]:
@@ -166,5 +164,9 @@ def _label(found: dict[str, Any]) -> HumanLabel:
     return HumanLabel(**found)
 
 
-def _counts(connection: Connection, statement: Select[Any]) -> list[Labelled]:
-    return [Labelled(*each) for each in connection.execute(statement)]
+def _counts(connection: Connection, run_ids: Sequence[str], within: Within) -> list[Labelled]:
+    """Run by run: to sort the labels of each by themselves takes half the time of all together."""
+    people = select(labels.c.labeler, func.count()).where(labels.c.run_id == bindparam("wanted"))
+    wanted = _seen(people.group_by(labels.c.labeler).order_by(labels.c.labeler), within)
+    found = ((run_id, connection.execute(wanted, {"wanted": run_id})) for run_id in run_ids)
+    return [Labelled(run_id, labeler, number) for run_id, each in found for labeler, number in each]

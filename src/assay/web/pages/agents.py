@@ -18,7 +18,7 @@ from assay.web.pages.runs_line import Line, line_of
 from assay.web.rendering import respond
 from assay.web.sharing import Page, caller_of, gallery_of, host_of
 
-LIMIT = 16
+LIMIT = 12
 DESCRIBED = 500
 
 

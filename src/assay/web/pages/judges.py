@@ -29,7 +29,7 @@ from assay.web.rendering import respond
 from assay.web.sharing import Page, caller_of, host_of
 
 RECENT = 20
-SHOWN = 4
+SHOWN = 3
 """Judges on one page."""
 NEWEST = 100
 """Calibrations looked at."""
