@@ -1,12 +1,14 @@
 """The pages in a real Chromium, on the large store of `browsing`: what a tab's process holds after each page, with all
-its folds open, and after all of them one after the other. `ASSAY_BENCH_STORE` names the folder of the store."""
+its folds open; and the most that one tab holds which opens all of them, at the pace of somebody who reads, and without
+a pause. `ASSAY_BENCH_STORE` names the folder of the store."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import shutil
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +24,8 @@ from bench.browsing import PAGES, Place, of_the_big_one, wanted
 from bench.browsing_stock import workplace
 
 MOST_MEGABYTES = 200
+READING = 8_000.0
+"""Milliseconds on a page. Chromium cleans up when it has nothing else to do, some seconds after a page was left."""
 SETTLING = 2_000.0
 """Milliseconds in which freed memory goes back."""
 OPEN_ALL = "document.querySelectorAll('details').forEach((fold) => { fold.open = true; })"
@@ -65,13 +69,15 @@ def megabytes(process: int) -> float:
     return next(int(line.split()[1]) / 1000 for line in lines if line.startswith("VmRSS"))
 
 
-def visited(browser: Browser, page: Any, address: str) -> tuple[float, float]:
-    """Megabytes of the process and of the objects in it."""
+def visited(browser: Browser, page: Any, address: str, pause: float = 0.0) -> tuple[float, float]:
+    """Megabytes of the process and of the objects in it, the most that was seen before and after a pause."""
     assert page.goto(address).ok, address
     page.wait_for_load_state("networkidle")
     page.evaluate(OPEN_ALL)
     page.wait_for_load_state("networkidle")
-    return max(megabytes(each) for each in renderers(browser)), page.evaluate(HELD)
+    before = max(megabytes(each) for each in renderers(browser))
+    page.wait_for_timeout(pause)
+    return max(before, *(megabytes(each) for each in renderers(browser))), page.evaluate(HELD)
 
 
 def cleaned(browser: Browser, page: Any) -> tuple[float, float]:
@@ -92,17 +98,24 @@ def measure(folder: Path, place: Place) -> None:
             process, held = visited(browser, page, base + PAGES[name](place))
             page.close()
             print(f"{name:<22}{process:>9.0f} MB{held:>9.1f} MB{' !' if process > MOST_MEGABYTES else ''}", flush=True)
-        process, held = 0.0, 0.0
-        for name in wanted():
-            process, held = visited(browser, one, base + PAGES[name](place))
-        print(f"{'one tab, all of them':<22}{process:>9.0f} MB{held:>9.1f} MB")
-        process, held = cleaned(browser, one)
-        print(f"{'  garbage collected':<22}{process:>9.0f} MB{held:>9.1f} MB{' !' if process > MOST_MEGABYTES else ''}")
+        _walk(browser, one, [base + PAGES[name](place) for name in wanted()])
         browser.close()
 
 
+def _walk(browser: Browser, page: Any, addresses: Sequence[str]) -> None:
+    """All pages in one tab: read, and then as fast as they come."""
+    for words, pause in (("all, 8 s on each", READING), ("all, without a pause", 0.0)):
+        found = [visited(browser, page, address, pause) for address in addresses]
+        process, held = (max(figures) for figures in zip(*found, strict=True))
+        print(f"{words:<22}{process:>9.0f} MB{held:>9.1f} MB{' !' if pause and process > MOST_MEGABYTES else ''}")
+    process, held = cleaned(browser, page)
+    print(f"{'  garbage collected':<22}{process:>9.0f} MB{held:>9.1f} MB{' !' if process > MOST_MEGABYTES else ''}")
+
+
 def main() -> None:
-    folder = Path(os.environ["ASSAY_BENCH_STORE"])
+    folder = Path(os.environ.get("ASSAY_BENCH_STORE", ""))
+    if not (folder / "assay.db").exists():
+        sys.exit("set ASSAY_BENCH_STORE to a folder, and let `python -m bench browsing` make the store there first")
     measure(folder, asyncio.run(of_the_big_one(folder))[1])
 
 
