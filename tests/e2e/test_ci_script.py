@@ -172,6 +172,7 @@ def test_the_comment_has_the_right_sentence_and_the_exit_code_follows(
     assert TOKEN not in done.stdout + done.stderr + comment
 
 
+@pytest.mark.thorough
 def test_a_second_push_rewrites_our_comment_and_leaves_the_repository_as_it_was(
     repository: Path, github: tuple[str, type[Comments]]
 ) -> None:

@@ -164,7 +164,7 @@ async def test_results_are_not_kept_while_the_page_is_written() -> None:
     alive: list[int] = []
 
     async def results() -> AsyncIterator[Result]:
-        for place in range(40):
+        for place in range(10):
             yield a_result(case=a_case(id=f"q{place}"))
             alive.append(sum(type(each) is Result for each in gc.get_objects()))
 
