@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -19,7 +20,9 @@ from assay.policies.profiles import builtin_profiles
 from assay.prices.table import PriceTable
 from assay.services.evals import add_evals
 from assay.services.paths import stored
-from assay.store.store import Store
+
+if TYPE_CHECKING:
+    from assay.store.store import Store
 
 
 class Workplace:
@@ -84,7 +87,9 @@ class Workplace:
         return self.settings.database or self.folder / DATABASE
 
     async def store(self, *, read_only: bool = False) -> Store:
-        return await Store.open(self.location, read_only=read_only)
+        # A third of the time in which a command starts, and many need none.
+        opened: Store = await import_module("assay.store.store").Store.open(self.location, read_only=read_only)
+        return opened
 
 
 def current_folder() -> Path:

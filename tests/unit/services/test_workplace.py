@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -189,3 +191,10 @@ async def test_a_store_elsewhere_is_opened_where_the_settings_say(tmp_path: Path
     work = workplace(tmp_path, settings=Settings(database=str(tmp_path / "deep" / "runs.db")))
     async with await work.store() as store:
         assert store.path == tmp_path / "deep" / "runs.db"
+
+
+@pytest.mark.parametrize("command", ["validate", "convert", "init", "schema", "sample"])
+def test_what_needs_no_store_loads_none(command: str) -> None:
+    """The database's library takes longer to load than all the rest."""
+    code = f"import sys, assay.cli.{command}; sys.exit('sqlalchemy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0
