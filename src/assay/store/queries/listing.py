@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping
-from itertools import chain
 from typing import Any, Protocol
 
 from msgspec.structs import replace
@@ -40,27 +39,12 @@ def listing(connection: Connection, run_id: str, chosen: Chosen) -> Listing:
     """What takes long to decide is decided once, and everything else made of the answer. Where it does not, the worst
     come first because one verdict is listed after the other: an index has each in its order."""
     if chosen.tag or chosen.flaky or chosen.grader or chosen.component is not None:
-        is_worst = chosen.order is Order.WORST
-        return Gathered((_worst_first if is_worst else _in_order)(connection, run_id, chosen))
+        return Gathered(Asked(connection, run_id, chosen).after(None))
     if chosen.order is not Order.WORST:
         return Asked(connection, run_id, chosen)
     verdicts = [each for each in WORST_FIRST if not chosen.verdicts or each in chosen.verdicts]
     parts = {each: Asked(connection, run_id, replace(chosen, verdicts=(each,), order=Order.FILE)) for each in verdicts}
     return InTurn(connection, run_id, parts)
-
-
-def _in_order(connection: Connection, run_id: str, chosen: Chosen) -> list[int]:
-    return Asked(connection, run_id, chosen).after(None)
-
-
-def _worst_first(connection: Connection, run_id: str, chosen: Chosen) -> list[int]:
-    """As an index has them, verdict by verdict, so that nothing is sorted."""
-    columns, found = results.c, {verdict: list[int]() for verdict in WORST_FIRST}
-    wanted = select(columns.verdict, columns.position).where(columns.run_id == run_id)
-    some = wanted.where(*conditions(connection, run_id, chosen)).order_by(columns.verdict, columns.position)
-    for verdict, position in tuples(connection, some):
-        found.setdefault(verdict, []).append(position)
-    return [*chain.from_iterable(found.values())]
 
 
 class InTurn:
