@@ -14,7 +14,7 @@ from assay.web.filtering import Filter
 from assay.web.pages.run_cases import Tries
 from assay.web.sharing import place_of
 
-LIMIT = 20
+LIMIT = 16
 
 
 class Shown(Struct, frozen=True, kw_only=True):
