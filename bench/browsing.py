@@ -135,8 +135,7 @@ async def timed(page: Callable[[Place], str], sides: Sequence[Side]) -> list[Fig
     taken: list[list[Figure]] = [[] for _ in sides]
     for turn in range(ASKED):
         for number, each in enumerate(sides):
-            address = page(each.places[turn % len(each.places)])
-            taken[number].append(await asked(each.app, address))
+            taken[number].append(await asked(each.app, page(each.places[turn % len(each.places)])))
     return [(summed([time for time, _ in one]), max(size for _, size in one)) for one in taken]
 
 

@@ -31,3 +31,13 @@ def a_database(kind: str, folder: Path, make: Callable[[], str] = postgres.new_s
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     with a_database(request.param, tmp_path) as where:
         yield where
+
+
+@contextmanager
+def a_machine(settings: str) -> Iterator[postgres.Server]:
+    """A PostgreSQL for one test alone, which may stop it; the test is skipped where there is none to be had."""
+    try:
+        with postgres.own_server(settings) as server:
+            yield server
+    except postgres.Unavailable as reason:
+        pytest.skip(str(reason))

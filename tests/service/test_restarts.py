@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import postgres
+from databases import a_machine
 from service.battered import Away, Service, Watch, results, service_at
 
 CASES = 2_000
@@ -24,11 +25,8 @@ READERS = ("/runs?limit=5", "/datasets", "/ready", "/rubrics?limit=2")
 
 @pytest.fixture
 def machine() -> Iterator[postgres.Server]:
-    try:
-        with postgres.own_server(DURABLE) as server:
-            yield server
-    except postgres.Unavailable as reason:
-        pytest.skip(str(reason))
+    with a_machine(DURABLE) as server:
+        yield server
 
 
 class Clients:

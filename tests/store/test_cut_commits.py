@@ -20,6 +20,7 @@ from assay.model.document import DocumentKind
 from assay.store.database import once
 from assay.store.service.documents import Draft
 from assay.store.store import Store
+from databases import a_machine
 from store.making import OTHER, RUN, a_result, a_run, asked
 from store.service.test_keys import a_key
 from store.service.test_labels import a_label
@@ -195,11 +196,8 @@ async def test_what_the_service_writes_is_written_once(
 
 @pytest.fixture
 def machine() -> Iterator[postgres.Server]:
-    try:
-        with postgres.own_server(UNFLUSHED) as server:
-            yield server
-    except postgres.Unavailable as reason:
-        pytest.skip(str(reason))
+    with a_machine(UNFLUSHED) as server:
+        yield server
 
 
 async def test_a_crash_after_which_another_has_the_number_loses_nothing(

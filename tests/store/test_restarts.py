@@ -10,6 +10,7 @@ import pytest
 import postgres
 from assay.errors import ConfigInvalid
 from assay.store.store import Store
+from databases import a_machine
 from store.making import RUN, a_result, a_run
 
 WRITERS = 6
@@ -20,11 +21,8 @@ DURABLE = "-c fsync=off -c synchronous_commit=on"
 
 @pytest.fixture
 async def machine() -> AsyncIterator[postgres.Server]:
-    try:
-        with postgres.own_server(DURABLE) as server:
-            yield server
-    except postgres.Unavailable as reason:
-        pytest.skip(str(reason))
+    with a_machine(DURABLE) as server:
+        yield server
 
 
 class Load:
