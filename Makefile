@@ -16,7 +16,7 @@ help:  ## this list
 setup: .venv/ready  ## install into .venv
 
 .venv/ready: requirements.lock pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit("Assay needs Python 3.11 or newer; set PYTHON=…") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -c 'import sys; sys.exit("Howsure needs Python 3.11 or newer; set PYTHON=…") if sys.version_info < (3, 11) else None'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
@@ -28,10 +28,10 @@ setup: .venv/ready  ## install into .venv
 		&& touch $@ || echo "no small model for this machine: its tests are skipped"
 
 demo: setup  ## run the five demo datasets and write a report
-	$(BIN)/assay demo
+	$(BIN)/howsure demo
 
 serve: setup  ## serve the API and the pages at http://127.0.0.1:8002
-	$(BIN)/assay serve
+	$(BIN)/howsure serve
 
 test: setup .venv/local  ## run the tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
@@ -83,7 +83,7 @@ bench: setup  ## measure the speed figures quoted in the docs
 	$(MAKE) bench-ray
 
 api-docs: setup  ## write the reference in docs/api.md anew from the API itself
-	$(BIN)/python -m assay.api.describing docs/api.md
+	$(BIN)/python -m howsure.api.describing docs/api.md
 
 docs: setup  ## run the tests that hold the documentation true
 	$(BIN)/python -m pytest -q tests/docs

@@ -7,7 +7,7 @@ import gc
 import sys
 from importlib import import_module
 
-from assay.main import GC_THRESHOLD
+from howsure.main import GC_THRESHOLD
 
 ALL = (
     "reading",

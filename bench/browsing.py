@@ -1,7 +1,7 @@
 """The pages: how much CPU time the service takes for each on a store with the demo, and on one with 1,000 runs and
 200,000 results, and how large they are. Each page is asked of many runs, nothing remembered, then of the one run that
-has 20,000 results. `ASSAY_BENCH_STORE` names a folder where the large store is kept from one time to the next;
-`ASSAY_BENCH_PAGES` the beginning of the names of those to be asked."""
+has 20,000 results. `HOWSURE_BENCH_STORE` names a folder where the large store is kept from one time to the next;
+`HOWSURE_BENCH_PAGES` the beginning of the names of those to be asked."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.main import GC_THRESHOLD
-from assay.services.hosting.host import Host
-from assay.services.workplace import Workplace
-from assay.store.store import Store
-from assay.web.app import create_pages
-from assay.web.remembering import Remembered
 from bench.browsing_stock import RULES, TESTS, big, demo, grow, workplace
+from howsure.main import GC_THRESHOLD
+from howsure.services.hosting.host import Host
+from howsure.services.workplace import Workplace
+from howsure.store.store import Store
+from howsure.web.app import create_pages
+from howsure.web.remembering import Remembered
 
 ASKED = 100
 ASKED_OF_BIG = 10
@@ -109,7 +109,7 @@ Figure = tuple[float, int]
 
 
 def wanted() -> list[str]:
-    begins = tuple(filter(None, os.environ.get("ASSAY_BENCH_PAGES", "").split(",")))
+    begins = tuple(filter(None, os.environ.get("HOWSURE_BENCH_PAGES", "").split(",")))
     return [name for name in PAGES if not begins or name.startswith(begins)]
 
 
@@ -194,7 +194,7 @@ def tell(name: str, ours: Figure, theirs: Figure, one: Figure) -> None:
 
 async def build_and_measure(small: Path, large: Path) -> None:
     run, results = await demo(small)
-    if not (large / "assay.db").exists():
+    if not (large / "howsure.db").exists():
         await grow(large, run, results)
     await measure(small, large)
 
@@ -203,7 +203,7 @@ def main() -> None:
     # As the program itself has it.
     gc.set_threshold(*GC_THRESHOLD)
     with TemporaryDirectory() as folder:
-        kept = os.environ.get("ASSAY_BENCH_STORE", "")
+        kept = os.environ.get("HOWSURE_BENCH_STORE", "")
         asyncio.run(build_and_measure(Path(folder) / "small", Path(kept) if kept else Path(folder) / "large"))
 
 

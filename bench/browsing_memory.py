@@ -1,6 +1,6 @@
 """The pages in a real Chromium, on the large store of `browsing`: what a tab's process holds after each page, with all
 its folds open; and the most that one tab holds which opens all of them, at the pace of somebody who reads, and without
-a pause. `ASSAY_BENCH_STORE` names the folder of the store."""
+a pause. `HOWSURE_BENCH_STORE` names the folder of the store."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from typing import Any
 import uvicorn
 from playwright.sync_api import Browser, sync_playwright
 
-from assay.services.hosting.host import Host
-from assay.web.app import create_pages
 from bench.browsing import PAGES, Place, of_the_big_one, wanted
 from bench.browsing_stock import workplace
+from howsure.services.hosting.host import Host
+from howsure.web.app import create_pages
 
 MOST_MEGABYTES = 200
 READING = 8_000.0
@@ -113,9 +113,9 @@ def _walk(browser: Browser, page: Any, addresses: Sequence[str]) -> None:
 
 
 def main() -> None:
-    folder = Path(os.environ.get("ASSAY_BENCH_STORE", ""))
-    if not (folder / "assay.db").exists():
-        sys.exit("set ASSAY_BENCH_STORE to a folder, and let `python -m bench browsing` make the store there first")
+    folder = Path(os.environ.get("HOWSURE_BENCH_STORE", ""))
+    if not (folder / "howsure.db").exists():
+        sys.exit("set HOWSURE_BENCH_STORE to a folder, and let `python -m bench browsing` make the store there first")
     measure(folder, asyncio.run(of_the_big_one(folder))[1])
 
 

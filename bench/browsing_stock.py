@@ -14,26 +14,26 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.config import Settings
-from assay.kit.builtins import builtin_kit
-from assay.model.document import DocumentKind
-from assay.model.label import Opinion
-from assay.model.result import Result
-from assay.model.run import Counts, Run, RunState
-from assay.model.trust import Calibration
-from assay.model.within import EVERYWHERE
-from assay.policies.profiles import builtin_profiles
-from assay.services.demo import DEMOS, folder, options
-from assay.services.hosting import library
-from assay.services.hosting.host import Host
-from assay.services.hosting.keys import KeyWanted, make_key
-from assay.services.hosting.labelling import Question, Said, calibrated, label_of, labelled_grades
-from assay.services.runs import start
-from assay.services.trust.calibrations import file_of
-from assay.services.workplace import Workplace
-from assay.store.service.keys import Scope
-from assay.store.service.logs import Deed
-from assay.store.store import Store
+from howsure.config import Settings
+from howsure.kit.builtins import builtin_kit
+from howsure.model.document import DocumentKind
+from howsure.model.label import Opinion
+from howsure.model.result import Result
+from howsure.model.run import Counts, Run, RunState
+from howsure.model.trust import Calibration
+from howsure.model.within import EVERYWHERE
+from howsure.policies.profiles import builtin_profiles
+from howsure.services.demo import DEMOS, folder, options
+from howsure.services.hosting import library
+from howsure.services.hosting.host import Host
+from howsure.services.hosting.keys import KeyWanted, make_key
+from howsure.services.hosting.labelling import Question, Said, calibrated, label_of, labelled_grades
+from howsure.services.runs import start
+from howsure.services.trust.calibrations import file_of
+from howsure.services.workplace import Workplace
+from howsure.store.service.keys import Scope
+from howsure.store.service.logs import Deed
+from howsure.store.store import Store
 
 RUNS = 1000
 RESULTS = 200_000
@@ -76,7 +76,7 @@ def numbered(number: int) -> str:
 
 
 def workplace(folder: Path) -> Workplace:
-    settings = Settings(database=str(folder / "assay.db"))
+    settings = Settings(database=str(folder / "howsure.db"))
     return Workplace(settings, builtin_kit(builtin_profiles()), folder)
 
 

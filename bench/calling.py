@@ -19,11 +19,11 @@ from pathlib import Path
 import aiohttp
 import msgspec
 
-from assay.llm.base import Request
-from assay.llm.door import Habits
-from assay.llm.opening import open_door
-from assay.llm.parts import CallSettings, Message
-from assay.model.transcript import Role
+from howsure.llm.base import Request
+from howsure.llm.door import Habits
+from howsure.llm.opening import open_door
+from howsure.llm.parts import CallSettings, Message
+from howsure.model.transcript import Role
 
 CALLS = 5_000
 AT_ONCE = 64
@@ -156,7 +156,7 @@ def serving() -> Iterator[tuple[str, str]]:
 
 
 def built(folder: Path, port: int) -> tuple[list[str], str] | None:
-    source = Path(os.environ.get("ASSAY_SHARED", Path(__file__).parents[2] / "shared")) / "tools" / "mock-llm"
+    source = Path(os.environ.get("HOWSURE_SHARED", Path(__file__).parents[2] / "shared")) / "tools" / "mock-llm"
     if not shutil.which("gcc") or not (source / "mock.c").exists():
         return None
     program = folder / "mock"

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from assay.services.options import RunOptions
 from bench.calling import control, serving
 from bench.live import AT_ONCE, choice, compared, kept, peak, peaks, reference, run, written
+from howsure.services.options import RunOptions
 
 CASES = 8_000
 ROUNDS = 5

@@ -28,12 +28,12 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from assay.main import GC_THRESHOLD
-from assay.reports.canonical import canonical_line
-from assay.services.options import RunOptions
-from assay.services.runs import start
-from assay.services.workplace import Workplace
 from bench.end_to_end import case, quietly
+from howsure.main import GC_THRESHOLD
+from howsure.reports.canonical import canonical_line
+from howsure.services.options import RunOptions
+from howsure.services.runs import start
+from howsure.services.workplace import Workplace
 
 JUDGED = 8_000
 SMALL = 1_000
@@ -61,7 +61,7 @@ class Measured(Struct, frozen=True, kw_only=True):
 
 def judged(path: Path, count: int) -> None:
     """The demo's Explain cases over and over: the offline judge takes milliseconds for each."""
-    source = Path(str(files("assay") / "demo" / "explain" / "support-onboarding.explain.jsonl"))
+    source = Path(str(files("howsure") / "demo" / "explain" / "support-onboarding.explain.jsonl"))
     known = [json.loads(line) for line in source.read_text(encoding="utf-8").splitlines()]
     with path.open("w", encoding="utf-8") as file:
         for number in range(count):
@@ -124,7 +124,7 @@ def _ray(workers: int, folder: Path) -> Any:
     os.environ.update(RAY_USAGE_STATS_ENABLED="0", RAY_TMPDIR=str(folder))
     ray = import_module("ray")
     quiet = {"include_dashboard": False, "log_to_driver": False, "logging_level": "ERROR"}
-    ray.init(num_cpus=workers, object_store_memory=OBJECT_STORE, namespace="assay", **quiet)
+    ray.init(num_cpus=workers, object_store_memory=OBJECT_STORE, namespace="howsure", **quiet)
     return ray
 
 

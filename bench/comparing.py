@@ -16,17 +16,17 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from assay.main import GC_THRESHOLD
-from assay.model.case import Case, SingleTurn
-from assay.model.expectation import Choice, CorrectChoice
-from assay.model.result import Result
-from assay.model.run import RunState
-from assay.model.score import LIKERT, OPEN, Direction, Score
-from assay.model.transcript import Message, Role, Transcript
-from assay.model.verdict import Verdict
-from assay.services.comparing import Wanted, compared
-from assay.store.store import Store
 from bench.storing import BATCH, NOW, a_run
+from howsure.main import GC_THRESHOLD
+from howsure.model.case import Case, SingleTurn
+from howsure.model.expectation import Choice, CorrectChoice
+from howsure.model.result import Result
+from howsure.model.run import RunState
+from howsure.model.score import LIKERT, OPEN, Direction, Score
+from howsure.model.transcript import Message, Role, Transcript
+from howsure.model.verdict import Verdict
+from howsure.services.comparing import Wanted, compared
+from howsure.store.store import Store
 
 PAIRS = 100_000
 IDS = (str(UUID(int=1)), str(UUID(int=2)))

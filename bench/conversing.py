@@ -20,9 +20,9 @@ from typing import Any
 import aiohttp
 import msgspec
 
-from assay.services.options import RunOptions
 from bench.calling import Answering, serve, wait_for
 from bench.live import Took, ran
+from howsure.services.options import RunOptions
 
 CASES = 1_000
 AT_ONCE = 200
@@ -60,7 +60,7 @@ def main() -> None:
             loop, ours = bare(url), run(url, dataset)
             share = ours.wall / IDEAL
             print(
-                f"  {number}. bare loop {shown(loop)}; Assay {shown(ours)} = {share:.2f} x the ideal {IDEAL:g} s,",
+                f"  {number}. bare loop {shown(loop)}; Howsure {shown(ours)} = {share:.2f} x the ideal {IDEAL:g} s,",
                 end="",
             )
             print(f" wanted <= {MOST}: {'held' if share <= MOST else 'MISSED'}")

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from assay.dialects.importers.base import Options
-from assay.kit.builtins import builtin_kit
-from assay.main import GC_THRESHOLD
-from assay.policies.profiles import builtin_profiles
-from assay.services.converting import Converted, Order, convert
 from bench.reading import write_large
+from howsure.dialects.importers.base import Options
+from howsure.kit.builtins import builtin_kit
+from howsure.main import GC_THRESHOLD
+from howsure.policies.profiles import builtin_profiles
+from howsure.services.converting import Converted, Order, convert
 
 ROWS = 200_000
 WANTED = 20_000

@@ -11,8 +11,8 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from assay.store.store import Store
 from bench.storing import RUN, a_run, some_results
+from howsure.store.store import Store
 
 SAVED = 20_000
 BATCH = 50

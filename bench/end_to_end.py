@@ -1,6 +1,6 @@
 """50,000 recorded tool-call cases from file to SQLite: read, planned, graded, decided, stored. CPU time, best of five.
 
-The baseline is what the same work costs with nothing of Assay in it: `json.loads` of every line, a comparison of the
+The baseline is what the same work costs with nothing of Howsure in it: `json.loads` of every line, a comparison of the
 calls, and one `executemany` of a few columns.
 """
 
@@ -16,12 +16,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from assay.main import GC_THRESHOLD
-from assay.model.result import Result
-from assay.services.options import RunOptions
-from assay.services.running import Progress
-from assay.services.runs import Started, start
-from assay.services.workplace import Workplace
+from howsure.main import GC_THRESHOLD
+from howsure.model.result import Result
+from howsure.services.options import RunOptions
+from howsure.services.running import Progress
+from howsure.services.runs import Started, start
+from howsure.services.workplace import Workplace
 
 CASES = 50_000
 TARGET = 8_000

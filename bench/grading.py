@@ -11,10 +11,10 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from assay.graders.tool_calls import ToolCallGrader
-from assay.model.case import Case, SingleTurn
-from assay.model.expectation import ExpectedCall, ToolCalls
-from assay.model.transcript import Message, Role, ToolCall, Transcript
+from howsure.graders.tool_calls import ToolCallGrader
+from howsure.model.case import Case, SingleTurn
+from howsure.model.expectation import ExpectedCall, ToolCalls
+from howsure.model.transcript import Message, Role, ToolCall, Transcript
 
 CASES = 50_000
 ROUNDS = 5

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from assay.services.options import RunOptions
 from bench.calling import serving
 from bench.live import AT_ONCE, answer, compared, peak, peaks, reference, written
+from howsure.services.options import RunOptions
 
 CASES = 8_000
 ROUNDS = 5

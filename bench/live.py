@@ -1,5 +1,5 @@
 """What the benchmarks of live runs share: datasets of any size, whole runs from file to store, and beside them a bare
-aiohttp loop that sends the bodies that Assay sent (its trace tells), decodes the replies, and keeps nothing.
+aiohttp loop that sends the bodies that Howsure sent (its trace tells), decodes the replies, and keeps nothing.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ import aiohttp
 import msgspec
 from msgspec.structs import replace
 
-from assay.main import GC_THRESHOLD
-from assay.model.result import Result
-from assay.model.summary import Summary
-from assay.services.options import RunOptions
-from assay.services.running import Progress
-from assay.services.runs import Started, start
-from assay.services.workplace import Workplace
+from howsure.main import GC_THRESHOLD
+from howsure.model.result import Result
+from howsure.model.summary import Summary
+from howsure.services.options import RunOptions
+from howsure.services.running import Progress
+from howsure.services.runs import Started, start
+from howsure.services.workplace import Workplace
 
 AT_ONCE = 64
 LONGER = 3
@@ -111,12 +111,12 @@ def run(asking: Asking, cases: int) -> Took:
 
 
 def ran(folder: Path, options: RunOptions) -> Summary:
-    here = Workplace.here(database=str(folder / "assay.db"))
+    here = Workplace.here(database=str(folder / "howsure.db"))
     return asyncio.run(start(Workplace(here.settings, here.kit, folder), options, quietly))
 
 
 class Compared(msgspec.Struct, frozen=True):
-    """CPU seconds a case, of the bare loop and of Assay, round by round."""
+    """CPU seconds a case, of the bare loop and of Howsure, round by round."""
 
     loop: list[float]
     ours: list[float]
@@ -127,10 +127,10 @@ class Compared(msgspec.Struct, frozen=True):
         return min(self.ours) / min(self.loop)
 
     def shown(self, most: float) -> str:
-        """Both, how many times the loop Assay is, and between which bounds that lay in single rounds."""
+        """Both, how many times the loop Howsure is, and between which bounds that lay in single rounds."""
         ratios = sorted(ours / loop for ours, loop in zip(self.ours, self.loop, strict=True))
         return (
-            f"bare loop {1000 * min(self.loop):.3f} ms, Assay {1000 * min(self.ours):.3f} ms = {self.ratio:.2f} x"
+            f"bare loop {1000 * min(self.loop):.3f} ms, Howsure {1000 * min(self.ours):.3f} ms = {self.ratio:.2f} x"
             f" ({ratios[0]:.2f} to {ratios[-1]:.2f} in {len(ratios)} rounds), {kept(self.ratio <= most, most)}"
         )
 
@@ -185,7 +185,7 @@ def peak(asking: Asking, cases: int) -> None:
 
 
 def traced(asking: Asking) -> list[Row]:
-    """The bodies of the requests that Assay sends for one case, in their order."""
+    """The bodies of the requests that Howsure sends for one case, in their order."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         ran(folder, replace(asking(folder, [PLACE]), trace=folder / "trace.jsonl"))

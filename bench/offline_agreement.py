@@ -1,5 +1,5 @@
 """How far people agree with the offline judge: every figure of docs/offline-judge.md, measured again from the public
-data in `$ASSAY_SHARED` (else `../shared`). `python -m bench.offline_agreement`."""
+data in `$HOWSURE_SHARED` (else `../shared`). `python -m bench.offline_agreement`."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from typing import Any
 
 from msgspec import structs
 
-from assay.judges.base import Question
-from assay.judges.offline.about import Kind, Measured
-from assay.judges.offline.judge import OfflineJudge
-from assay.judges.offline.opinions import CannotTell, Opinion
-from assay.model.case import Case, SingleTurn
-from assay.model.expectation import ReferenceAnswer
-from assay.model.score import Part
-from assay.model.transcript import Transcript
-from assay.stats.agreement import cohen_kappa
-from assay.stats.bootstrap import bootstrap_interval
-from assay.stats.correlation import spearman
 from bench.halves import gap_beyond_trained, is_built_on, our_gap
+from howsure.judges.base import Question
+from howsure.judges.offline.about import Kind, Measured
+from howsure.judges.offline.judge import OfflineJudge
+from howsure.judges.offline.opinions import CannotTell, Opinion
+from howsure.model.case import Case, SingleTurn
+from howsure.model.expectation import ReferenceAnswer
+from howsure.model.score import Part
+from howsure.model.transcript import Transcript
+from howsure.stats.agreement import cohen_kappa
+from howsure.stats.bootstrap import bootstrap_interval
+from howsure.stats.correlation import spearman
 
-DATA = Path(os.environ.get("ASSAY_SHARED", Path(__file__).parents[2] / "shared")) / "data"
+DATA = Path(os.environ.get("HOWSURE_SHARED", Path(__file__).parents[2] / "shared")) / "data"
 JUDGE = OfflineJudge()
 PASSES = 0.7
 RATED = {
@@ -228,7 +228,7 @@ def measured() -> Iterator[Measured]:
 
 def main() -> None:
     if not DATA.exists():
-        print(f"public data not found: {DATA} (set ASSAY_SHARED)")
+        print(f"public data not found: {DATA} (set HOWSURE_SHARED)")
         return
     for each in measured():
         print(

@@ -16,11 +16,11 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
-from assay.dialects.legal import LegalDialect
-from assay.dialects.lines import Watch
-from assay.dialects.reading import validate
-from assay.errors import Problem
-from assay.model.case import Case
+from howsure.dialects.legal import LegalDialect
+from howsure.dialects.lines import Watch
+from howsure.dialects.reading import validate
+from howsure.errors import Problem
+from howsure.model.case import Case
 
 ROWS = 200_000
 SLICE = 2_000

@@ -19,16 +19,16 @@ from uuid import UUID
 
 from playwright.sync_api import sync_playwright
 
-from assay.model.case import Case, SingleTurn
-from assay.model.expectation import Criteria, Criterion
-from assay.model.result import Result
-from assay.model.rubric import Severity
-from assay.model.run import Counts, DatasetPin, Pins, Run, RunState
-from assay.model.score import Part, Score
-from assay.model.transcript import Message, Role, ToolCall, ToolResult, Transcript
-from assay.model.verdict import Verdict
-from assay.reports.html import write_html
-from assay.store.store import Store
+from howsure.model.case import Case, SingleTurn
+from howsure.model.expectation import Criteria, Criterion
+from howsure.model.result import Result
+from howsure.model.rubric import Severity
+from howsure.model.run import Counts, DatasetPin, Pins, Run, RunState
+from howsure.model.score import Part, Score
+from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Transcript
+from howsure.model.verdict import Verdict
+from howsure.reports.html import write_html
+from howsure.store.store import Store
 
 RUN = str(UUID(int=1))
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -22,9 +22,9 @@ from aiohttp import ClientSession
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.model.run import RunState
-from assay.store.store import Store
 from bench.storing import BATCH, NOW, a_run, some_results
+from howsure.model.run import RunState
+from howsure.store.store import Store
 
 CLIENTS = 50
 EVERY = 2.5
@@ -80,10 +80,10 @@ class Process(Struct, frozen=True):
 
 @contextmanager
 def service(folder: Path, database: str) -> Iterator[Process]:
-    """`assay serve` with one worker."""
+    """`howsure serve` with one worker."""
     (folder / "serving_bot.py").write_text(BOT)
-    (folder / "assay.yaml").write_text(SETTINGS)
-    words = ("-m", "assay", "serve", "--port", "0", "--workers", "1", "--database", database)
+    (folder / "howsure.yaml").write_text(SETTINGS)
+    words = ("-m", "howsure", "serve", "--port", "0", "--workers", "1", "--database", database)
     with (folder / "serve.log").open("wb") as log:
         process = subprocess.Popen([sys.executable, *words], cwd=folder, stderr=log, start_new_session=True)
     try:

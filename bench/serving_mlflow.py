@@ -23,7 +23,7 @@ from bench.serving_load import Ask, Process, Took, asked, fill, listing_and_pagi
 
 RESULTS = 10_000
 SECONDS = float(os.environ.get("BENCH_SERVING_SECONDS", "15"))
-VENV = Path(os.environ.get("MLFLOW_VENV", Path(gettempdir()) / "assay-bench-mlflow"))
+VENV = Path(os.environ.get("MLFLOW_VENV", Path(gettempdir()) / "howsure-bench-mlflow"))
 
 # Through MLflow's own tables, because through its API it would take many minutes.
 FILL = """
@@ -154,7 +154,7 @@ def main() -> None:
         with service(place, str(place / "ours.db")) as process:
             ours = asyncio.run(pressed(process, listing_and_paging(runs, lambda _: 1)))
         print(f"{RESULTS:,} results, pages of 50, nothing else")
-        print(f"  Assay           {ours}")
+        print(f"  Howsure           {ours}")
         if not installed():
             print("  MLflow          is not measured: it cannot be installed here")
             return

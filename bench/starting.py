@@ -1,4 +1,4 @@
-"""How long `assay --help` takes, beside an empty Python program: CPU time of child processes, best of many."""
+"""How long `howsure --help` takes, beside an empty Python program: CPU time of child processes, best of many."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def cpu(command: list[str]) -> float:
 
 def main() -> None:
     empty = [sys.executable, "-c", "pass"]
-    program = [os.path.join(os.path.dirname(sys.executable), "assay"), "--help"]
+    program = [os.path.join(os.path.dirname(sys.executable), "howsure"), "--help"]
     for command in (empty, program):
         cpu(command)
     nothing = min(cpu(empty) for _ in range(ROUNDS))
     starting = min(cpu(program) for _ in range(ROUNDS))
     ratio = starting / nothing
-    print(f"python -c pass {1000 * nothing:.1f} ms, assay --help {1000 * starting:.1f} ms: {ratio:.1f} x (limit 15)")
+    print(f"python -c pass {1000 * nothing:.1f} ms, howsure --help {1000 * starting:.1f} ms: {ratio:.1f} x (limit 15)")

@@ -17,17 +17,17 @@ from uuid import UUID
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.schema import CreateIndex, CreateTable
 
-from assay.model.case import Case, SingleTurn
-from assay.model.expectation import Choice, CorrectChoice
-from assay.model.result import Result
-from assay.model.run import Counts, DatasetPin, Pins, Run, RunState
-from assay.model.score import Score
-from assay.model.transcript import Message, Role, Transcript
-from assay.model.verdict import Verdict
-from assay.store.schema import cases, metadata, results, runs, scores
-from assay.store.sqlite import PAGE_BYTES, PRAGMAS
-from assay.store.store import Store
-from assay.store.writing import Batch
+from howsure.model.case import Case, SingleTurn
+from howsure.model.expectation import Choice, CorrectChoice
+from howsure.model.result import Result
+from howsure.model.run import Counts, DatasetPin, Pins, Run, RunState
+from howsure.model.score import Score
+from howsure.model.transcript import Message, Role, Transcript
+from howsure.model.verdict import Verdict
+from howsure.store.schema import cases, metadata, results, runs, scores
+from howsure.store.sqlite import PAGE_BYTES, PRAGMAS
+from howsure.store.store import Store
+from howsure.store.writing import Batch
 
 RUN = str(UUID(int=1))
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -9,15 +9,15 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
-from assay.model.case import Case, SingleTurn
-from assay.model.result import Result
-from assay.model.rubric import Severity
-from assay.model.score import Part, Score
-from assay.model.transcript import Message, Role, ToolCall, ToolResult, Transcript
-from assay.model.verdict import Verdict
-from assay.services.triage.triaging import triaged
-from assay.store.store import Store
 from bench.storing import BATCH, NOW, a_run
+from howsure.model.case import Case, SingleTurn
+from howsure.model.result import Result
+from howsure.model.rubric import Severity
+from howsure.model.score import Part, Score
+from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Transcript
+from howsure.model.verdict import Verdict
+from howsure.services.triage.triaging import triaged
+from howsure.store.store import Store
 
 FAILURES = 10_000
 WORDS = 3_000
@@ -76,7 +76,7 @@ async def measure(path: Path) -> None:
 
 def main() -> None:
     with TemporaryDirectory() as folder:
-        asyncio.run(measure(Path(folder) / "assay.db"))
+        asyncio.run(measure(Path(folder) / "howsure.db"))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What the GitHub Action and the GitLab template run: the settings in ASSAY_… as the words of `assay ci`. Lists have one
-# entry a line. The exit code is that of `assay ci`.
+# What the GitHub Action and the GitLab template run: the settings in HOWSURE_… as the words of `howsure ci`. Lists have one
+# entry a line. The exit code is that of `howsure ci`.
 set -euo pipefail
 
 words=()
@@ -16,18 +16,18 @@ each() { # each OPTION TEXT: OPTION and every line of TEXT; with no OPTION, the 
   done <<< "$2"
 }
 
-each "--gate" "${ASSAY_GATES:-}"
-each "--base" "${ASSAY_BASE:-}"
-each "--base-run" "${ASSAY_BASE_RUN:-}"
-each "--key" "${ASSAY_KEY:-}"
-case "${ASSAY_INCONCLUSIVE:-fail}" in
+each "--gate" "${HOWSURE_GATES:-}"
+each "--base" "${HOWSURE_BASE:-}"
+each "--base-run" "${HOWSURE_BASE_RUN:-}"
+each "--key" "${HOWSURE_KEY:-}"
+case "${HOWSURE_INCONCLUSIVE:-fail}" in
   fail) ;;
   pass) words+=("--inconclusive-ok") ;;
-  *) echo "inconclusive: expected fail or pass, found ${ASSAY_INCONCLUSIVE}" >&2; exit 2 ;;
+  *) echo "inconclusive: expected fail or pass, found ${HOWSURE_INCONCLUSIVE}" >&2; exit 2 ;;
 esac
-[[ "${ASSAY_COMMENT:-true}" == "true" ]] && words+=("--post")
+[[ "${HOWSURE_COMMENT:-true}" == "true" ]] && words+=("--post")
 words+=("--")
-each "" "${ASSAY_DATASETS:?datasets: name one or more}"
-each "" "${ASSAY_RUN_OPTIONS:-}"
+each "" "${HOWSURE_DATASETS:?datasets: name one or more}"
+each "" "${HOWSURE_RUN_OPTIONS:-}"
 
-exec "${PYTHON:-python}" -m assay ci "${words[@]}"
+exec "${PYTHON:-python}" -m howsure ci "${words[@]}"

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from assay.dialects.base import Importer
-from assay.dialects.reading import FileReport, read_cases, validate
-from assay.model.case import Case
+from howsure.dialects.base import Importer
+from howsure.dialects.reading import FileReport, read_cases, validate
+from howsure.model.case import Case
 
 Row = dict[str, Any]
 

@@ -17,7 +17,7 @@ KINDS = ("sqlite", "postgresql")
 @contextmanager
 def a_database(kind: str, folder: Path, make: Callable[[], str] = postgres.new_store) -> Iterator[str]:
     if kind == "sqlite":
-        yield str(folder / "assay.db")
+        yield str(folder / "howsure.db")
         return
     try:
         url = make()

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.services.demo import DEMOS, options
-from assay.services.runs import start
-from assay.services.workplace import Workplace
+from howsure.services.demo import DEMOS, options
+from howsure.services.runs import start
+from howsure.services.workplace import Workplace
 
 
 def demo_runs(place: Path, *dialects: str) -> Workplace:

@@ -9,18 +9,18 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from assay.model.agent import Agent, AgentModel, AgentTool, KnowledgeBase
-from assay.model.case import Case, Scenario, SingleTurn, World
-from assay.model.expectation import Criteria, Criterion, ExpectedCall, Goal, ReferenceAnswer, ToolCalls
-from assay.model.gate import GateRuling, Outcome
-from assay.model.result import Failure, Result
-from assay.model.rubric import Rubric, Rule, Scope, Severity
-from assay.model.run import DatasetPin
-from assay.model.score import LIKERT, Grade, Part, Score, Unscored, Why
-from assay.model.simulation import Ending, Fault, Party, Simulation, Slip, SlipKind
-from assay.model.summary import Summary
-from assay.model.transcript import Message, Role, Tool, ToolCall, ToolResult, Transcript, Usage
-from assay.model.verdict import Verdict
+from howsure.model.agent import Agent, AgentModel, AgentTool, KnowledgeBase
+from howsure.model.case import Case, Scenario, SingleTurn, World
+from howsure.model.expectation import Criteria, Criterion, ExpectedCall, Goal, ReferenceAnswer, ToolCalls
+from howsure.model.gate import GateRuling, Outcome
+from howsure.model.result import Failure, Result
+from howsure.model.rubric import Rubric, Rule, Scope, Severity
+from howsure.model.run import DatasetPin
+from howsure.model.score import LIKERT, Grade, Part, Score, Unscored, Why
+from howsure.model.simulation import Ending, Fault, Party, Simulation, Slip, SlipKind
+from howsure.model.summary import Summary
+from howsure.model.transcript import Message, Role, Tool, ToolCall, ToolResult, Transcript, Usage
+from howsure.model.verdict import Verdict
 from unit.reports.northwind import MOMENT, summary_of
 
 HTML = (

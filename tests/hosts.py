@@ -11,17 +11,17 @@ from typing import Any
 
 import msgspec
 
-from assay.config import ServiceSettings, Settings
-from assay.kit.builtins import builtin_kit
-from assay.model.document import Document, DocumentKind
-from assay.model.run import Run, RunState
-from assay.model.within import EVERYWHERE
-from assay.policies.profiles import builtin_profiles
-from assay.services.hosting.host import Host
-from assay.services.hosting.ordering import Order, order_run
-from assay.services.hosting.worker import Pace, Worker
-from assay.services.workplace import Workplace
-from assay.store.service.documents import Draft
+from howsure.config import ServiceSettings, Settings
+from howsure.kit.builtins import builtin_kit
+from howsure.model.document import Document, DocumentKind
+from howsure.model.run import Run, RunState
+from howsure.model.within import EVERYWHERE
+from howsure.policies.profiles import builtin_profiles
+from howsure.services.hosting.host import Host
+from howsure.services.hosting.ordering import Order, order_run
+from howsure.services.hosting.worker import Pace, Worker
+from howsure.services.workplace import Workplace
+from howsure.store.service.documents import Draft
 
 QUICK = Pace(look=0.02, beat=0.05)
 MODULE = "host_bot"
@@ -34,7 +34,7 @@ async def hosted(folder: Path, bot: str, database: str = "", **rules: Any) -> As
     sys.modules.pop(MODULE, None)
     blocks = {"bot": {"kind": "function", "function": f"{MODULE}:answer"}}
     settings = Settings(
-        database=database or str(folder / "assay.db"),
+        database=database or str(folder / "howsure.db"),
         targets=blocks,
         service=ServiceSettings(**{"target": "bot", **rules}),
     )

@@ -6,11 +6,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from assay.graders.library_evals import LIBRARY_EVALS
-from assay.judges.base import Question
-from assay.model.agent import Agent, AgentTool, KnowledgeBase
-from assay.model.case import Attachment, Case, Fact, PlanStep, Scenario, Script, SingleTurn, World
-from assay.model.expectation import (
+from howsure.graders.library_evals import LIBRARY_EVALS
+from howsure.judges.base import Question
+from howsure.model.agent import Agent, AgentTool, KnowledgeBase
+from howsure.model.case import Attachment, Case, Fact, PlanStep, Scenario, Script, SingleTurn, World
+from howsure.model.expectation import (
     Criteria,
     Criterion,
     ExpectedCall,
@@ -22,12 +22,12 @@ from assay.model.expectation import (
     Trajectory,
     WeightedCriteria,
 )
-from assay.model.rubric import Rubric, Rule, Severity
-from assay.model.score import Part
-from assay.model.simulation import Ending, Simulation
-from assay.model.transcript import AgentStep, Message, Role, Tool, ToolCall, ToolResult, ToolStep, Transcript
-from assay.policies.golden import JUDGED_SHARES, JUDGED_TO_FIVE
-from assay.policies.profiles import EXPLAIN_EVALS
+from howsure.model.rubric import Rubric, Rule, Severity
+from howsure.model.score import Part
+from howsure.model.simulation import Ending, Simulation
+from howsure.model.transcript import AgentStep, Message, Role, Tool, ToolCall, ToolResult, ToolStep, Transcript
+from howsure.policies.golden import JUDGED_SHARES, JUDGED_TO_FIVE
+from howsure.policies.profiles import EXPLAIN_EVALS
 
 RAW_OUTPUT = "RAW-ROW-7731 ships Friday"
 ANSWER = "Your parcel ships on Friday."

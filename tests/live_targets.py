@@ -16,13 +16,13 @@ from typing import Any
 from aiohttp import web
 from msgspec import Struct
 
-from assay.model.case import Case, user_turns
-from assay.model.transcript import Message, Role, Transcript, Usage
-from assay.targets.base import Finished, Target
-from assay.targets.command.target import CommandKind
-from assay.targets.function.target import FunctionKind
-from assay.targets.http.target import HttpKind
-from assay.targets.making import Held, Making, Wish
+from howsure.model.case import Case, user_turns
+from howsure.model.transcript import Message, Role, Transcript, Usage
+from howsure.targets.base import Finished, Target
+from howsure.targets.command.target import CommandKind
+from howsure.targets.function.target import FunctionKind
+from howsure.targets.http.target import HttpKind
+from howsure.targets.making import Held, Making, Wish
 from shop_bot import GARBAGE, ShopBot
 
 TURN_SECONDS = 1.5

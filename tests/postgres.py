@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
-from assay.store.store import Store
+from howsure.store.store import Store
 
 FAST = "-c fsync=off -c full_page_writes=off -c synchronous_commit=off"
 SAFE = "-c max_connections=200 -c shared_buffers=32MB -c autovacuum=off"
@@ -112,7 +112,7 @@ def programs() -> Path:
 @contextmanager
 def own_server(settings: str = FAST) -> Iterator[Server]:
     """A server for one test alone, which may stop it."""
-    server = Server(programs(), Path(tempfile.mkdtemp(prefix="assay-pg-")), settings)
+    server = Server(programs(), Path(tempfile.mkdtemp(prefix="howsure-pg-")), settings)
     try:
         server.make()
         yield server
@@ -125,7 +125,7 @@ def address() -> str:
     """The address of the server that all tests of this process share."""
     if given := os.environ.get("TEST_DATABASE_URL"):
         return given
-    server = Server(programs(), Path(tempfile.mkdtemp(prefix="assay-pg-")))
+    server = Server(programs(), Path(tempfile.mkdtemp(prefix="howsure-pg-")))
     atexit.register(server.remove)
     server.make()
     return server.address
@@ -161,7 +161,7 @@ def _template() -> str:
 
 
 def _made(template: str) -> str:
-    name = f"assay_{os.getpid()}_{next(_numbers)}"
+    name = f"howsure_{os.getpid()}_{next(_numbers)}"
     execute(address(), f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY")
     return urlunsplit(urlsplit(address())._replace(path=f"/{name}"))
 

@@ -11,10 +11,10 @@ from typing import Any
 import yaml
 from msgspec import Struct
 
-from assay.model.case import Fact, PlanStep, Scenario
-from assay.model.simulation import Ending, Slip, SlipKind
-from assay.model.transcript import Message, Role, ToolCall
-from assay.users.fidelity import slips
+from howsure.model.case import Fact, PlanStep, Scenario
+from howsure.model.simulation import Ending, Slip, SlipKind
+from howsure.model.transcript import Message, Role, ToolCall
+from howsure.users.fidelity import slips
 
 FOLDER = Path(__file__).parent / "fixtures" / "simulated_users"
 FILES = ("building", "held_out", "later")

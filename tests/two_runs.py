@@ -9,12 +9,12 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from assay.model.result import Result
-from assay.model.run import Counts, DatasetPin, Pins, Run, RunState
-from assay.model.score import Grade, Score, Unscored, Why
-from assay.model.verdict import Verdict
-from assay.store.store import Store
-from assay.testing import a_case, a_transcript
+from howsure.model.result import Result
+from howsure.model.run import Counts, DatasetPin, Pins, Run, RunState
+from howsure.model.score import Grade, Score, Unscored, Why
+from howsure.model.verdict import Verdict
+from howsure.store.store import Store
+from howsure.testing import a_case, a_transcript
 
 NOON = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 BEFORE, AFTER, THIRD = (str(UUID(int=number, version=4)) for number in (1, 2, 3))

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from assay.dialects.reading import read_cases, validate
-from assay.errors import DatasetInvalid
-from assay.kit.builtins import builtin_kit
-from assay.policies.profiles import builtin_profiles
-from assay.services.converting import Order, convert
+from howsure.dialects.reading import read_cases, validate
+from howsure.errors import DatasetInvalid
+from howsure.kit.builtins import builtin_kit
+from howsure.policies.profiles import builtin_profiles
+from howsure.services.converting import Order, convert
 
 KIT = builtin_kit(builtin_profiles())
 
@@ -48,7 +48,7 @@ def test_all_sessions_convert_but_for_the_one_without_a_conversation(
             silent += [f"{path.name}: {problem.code}" for problem in error.problems]
             continue
         (case,) = read_cases(output, KIT.dialects["simulation"])
-        assert "assay_case" not in output.read_text(encoding="utf-8")
+        assert "howsure_case" not in output.read_text(encoding="utf-8")
         assert case.recorded is not None
     assert silent == ["initial.session.json: no-user-inputs"]
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from assay.stats.agreement import agreement, cohen_kappa
-from assay.stats.classification import classification, confusion_table
+from howsure.stats.agreement import agreement, cohen_kappa
+from howsure.stats.classification import classification, confusion_table
 
 pytestmark = pytest.mark.shared
 

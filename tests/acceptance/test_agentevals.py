@@ -14,11 +14,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from assay.graders.tool_calls import ToolCallGrader
-from assay.model.expectation import ArgumentMode, ExpectedCall, Matching, MatchMode, ToolCalls
-from assay.model.score import Score
-from assay.model.transcript import Message, Role, ToolCall, Transcript
-from assay.testing import a_case
+from howsure.graders.tool_calls import ToolCallGrader
+from howsure.model.expectation import ArgumentMode, ExpectedCall, Matching, MatchMode, ToolCalls
+from howsure.model.score import Score
+from howsure.model.transcript import Message, Role, ToolCall, Transcript
+from howsure.testing import a_case
 
 pytestmark = pytest.mark.shared
 

@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from assay.graders.tool_calls import ToolCallGrader
-from assay.matching.arguments import check_matcher
-from assay.model.expectation import ExpectedCall, Matching, MatchMode, ToolCalls
-from assay.model.score import Score
-from assay.testing import a_case, a_transcript
+from howsure.graders.tool_calls import ToolCallGrader
+from howsure.matching.arguments import check_matcher
+from howsure.model.expectation import ExpectedCall, Matching, MatchMode, ToolCalls
+from howsure.model.score import Score
+from howsure.testing import a_case, a_transcript
 
 pytestmark = pytest.mark.shared
 

@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from assay.graders.choice import ChoiceGrader
-from assay.model.case import Case, opening
-from assay.model.expectation import Choice, CorrectChoice
-from assay.model.score import Score, Unscored
-from assay.testing import a_case, a_transcript
+from howsure.graders.choice import ChoiceGrader
+from howsure.model.case import Case, opening
+from howsure.model.expectation import Choice, CorrectChoice
+from howsure.model.score import Score, Unscored
+from howsure.testing import a_case, a_transcript
 
 pytestmark = pytest.mark.shared
 

@@ -9,9 +9,9 @@ from random import Random
 
 import pytest
 
-from assay.stats.corrected import Correction, corrected_rate, labels_of
-from assay.stats.intervals import Interval, wilson
-from assay.stats.rates import exact
+from howsure.stats.corrected import Correction, corrected_rate, labels_of
+from howsure.stats.intervals import Interval, wilson
+from howsure.stats.rates import exact
 
 pytestmark = pytest.mark.shared
 

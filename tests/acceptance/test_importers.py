@@ -11,24 +11,24 @@ from typing import Any
 
 import pytest
 
-from assay.dialects.base import Dialect, Importer
-from assay.dialects.golden import GoldenDialect
-from assay.dialects.importers import importers
-from assay.dialects.importers.ace import AceImporter
-from assay.dialects.importers.conversations import ConversationImporter
-from assay.dialects.importers.langfuse import LangfuseImporter
-from assay.dialects.importers.lexam import LexamImporter
-from assay.dialects.importers.mmlu import MmluImporter
-from assay.dialects.importers.tau2 import Tau2GoldenImporter, Tau2Importer
-from assay.dialects.legal import LegalDialect
-from assay.dialects.reading import read_cases, validate
-from assay.dialects.simulation import SimulationDialect
-from assay.dialects.test_set import TestSetDialect
-from assay.model.case import Case, SingleTurn, opening
-from assay.model.expectation import CorrectChoice, Criteria, ReferenceAnswer, ToolCalls, WeightedCriteria
-from assay.model.transcript import Transcript
-from assay.services.conversion.to_test_set import to_test_set
-from assay.traces.read import read_trace
+from howsure.dialects.base import Dialect, Importer
+from howsure.dialects.golden import GoldenDialect
+from howsure.dialects.importers import importers
+from howsure.dialects.importers.ace import AceImporter
+from howsure.dialects.importers.conversations import ConversationImporter
+from howsure.dialects.importers.langfuse import LangfuseImporter
+from howsure.dialects.importers.lexam import LexamImporter
+from howsure.dialects.importers.mmlu import MmluImporter
+from howsure.dialects.importers.tau2 import Tau2GoldenImporter, Tau2Importer
+from howsure.dialects.legal import LegalDialect
+from howsure.dialects.reading import read_cases, validate
+from howsure.dialects.simulation import SimulationDialect
+from howsure.dialects.test_set import TestSetDialect
+from howsure.model.case import Case, SingleTurn, opening
+from howsure.model.expectation import CorrectChoice, Criteria, ReferenceAnswer, ToolCalls, WeightedCriteria
+from howsure.model.transcript import Transcript
+from howsure.services.conversion.to_test_set import to_test_set
+from howsure.traces.read import read_trace
 
 pytestmark = pytest.mark.shared
 Shared = Callable[..., Path]

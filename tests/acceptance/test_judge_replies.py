@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.judges.reading import read_check
-from assay.judges.rulings import Check, Unreadable
+from howsure.judges.reading import read_check
+from howsure.judges.rulings import Check, Unreadable
 
 pytestmark = pytest.mark.shared
 

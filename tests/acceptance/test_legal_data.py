@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from assay.dialects.legal import LegalDialect
-from assay.dialects.reading import detect, read_cases, validate
-from assay.model.expectation import CorrectChoice, ReferenceAnswer
+from howsure.dialects.legal import LegalDialect
+from howsure.dialects.reading import detect, read_cases, validate
+from howsure.model.expectation import CorrectChoice, ReferenceAnswer
 
 pytestmark = pytest.mark.shared
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from assay.stats.agreement import Agreed, agreement, cohen_kappa
+from howsure.stats.agreement import Agreed, agreement, cohen_kappa
 
 pytestmark = pytest.mark.shared
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from assay.errors import JudgeFailed
-from assay.judges.base import Question
-from assay.judges.offline.about import MEASURED
-from assay.judges.offline.judge import OfflineJudge
-from assay.judges.offline.opinions import Opinion
-from assay.model.expectation import ReferenceAnswer
-from assay.testing import a_case, a_transcript
+from howsure.errors import JudgeFailed
+from howsure.judges.base import Question
+from howsure.judges.offline.about import MEASURED
+from howsure.judges.offline.judge import OfflineJudge
+from howsure.judges.offline.opinions import Opinion
+from howsure.model.expectation import ReferenceAnswer
+from howsure.testing import a_case, a_transcript
 
 pytestmark = pytest.mark.shared
 

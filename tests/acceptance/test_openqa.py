@@ -13,18 +13,18 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from assay.errors import JudgeFailed
-from assay.judges.base import Question
-from assay.judges.offline.about import MEASURED
-from assay.judges.offline.judge import OfflineJudge
-from assay.judges.reading import read_check, read_rating
-from assay.judges.rulings import Check, Rating, Unreadable
-from assay.model.expectation import ReferenceAnswer
-from assay.model.score import UNIT, Part
-from assay.policies.legal import DEFAULT_MARK
-from assay.stats.agreement import agreement, cohen_kappa
-from assay.stats.bootstrap import bootstrap_interval
-from assay.testing import a_case, a_transcript
+from howsure.errors import JudgeFailed
+from howsure.judges.base import Question
+from howsure.judges.offline.about import MEASURED
+from howsure.judges.offline.judge import OfflineJudge
+from howsure.judges.reading import read_check, read_rating
+from howsure.judges.rulings import Check, Rating, Unreadable
+from howsure.model.expectation import ReferenceAnswer
+from howsure.model.score import UNIT, Part
+from howsure.policies.legal import DEFAULT_MARK
+from howsure.stats.agreement import agreement, cohen_kappa
+from howsure.stats.bootstrap import bootstrap_interval
+from howsure.testing import a_case, a_transcript
 
 pytestmark = pytest.mark.shared
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.judges.pairwise import Comparison, Order, Preference, first_place, order_agreement, read_pick, settled
+from howsure.judges.pairwise import Comparison, Order, Preference, first_place, order_agreement, read_pick, settled
 
 pytestmark = pytest.mark.shared
 

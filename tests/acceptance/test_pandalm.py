@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from assay.judges.base import Question
-from assay.judges.offline.about import MEASURED, Kind
-from assay.judges.offline.judge import OfflineJudge
-from assay.judges.offline.opinions import Opinion
-from assay.stats.agreement import agreement, cohen_kappa, fleiss_counts, fleiss_kappa
-from assay.stats.classification import classification
-from assay.stats.krippendorff import krippendorff_alpha
-from assay.testing import a_case, a_transcript
+from howsure.judges.base import Question
+from howsure.judges.offline.about import MEASURED, Kind
+from howsure.judges.offline.judge import OfflineJudge
+from howsure.judges.offline.opinions import Opinion
+from howsure.stats.agreement import agreement, cohen_kappa, fleiss_counts, fleiss_kappa
+from howsure.stats.classification import classification
+from howsure.stats.krippendorff import krippendorff_alpha
+from howsure.testing import a_case, a_transcript
 
 pytestmark = pytest.mark.shared
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from assay.stats.repeats import flaky, reliability
+from howsure.stats.repeats import flaky, reliability
 
 pytestmark = pytest.mark.shared
 

@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from assay.model.case import Scenario
-from assay.model.simulation import SlipKind
-from assay.model.transcript import Message, Role, ToolCall
-from assay.users.fidelity import slips
+from howsure.model.case import Scenario
+from howsure.model.simulation import SlipKind
+from howsure.model.transcript import Message, Role, ToolCall
+from howsure.users.fidelity import slips
 
 pytestmark = pytest.mark.shared
 

@@ -13,12 +13,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from assay.graders.measures import measures
-from assay.model.score import Score
-from assay.model.transcript import Span
-from assay.testing import a_case, a_transcript
-from assay.traces.read import read_trace
-from assay.traces.views import Outcome
+from howsure.graders.measures import measures
+from howsure.model.score import Score
+from howsure.model.transcript import Span
+from howsure.testing import a_case, a_transcript
+from howsure.traces.read import read_trace
+from howsure.traces.views import Outcome
 
 pytestmark = pytest.mark.shared
 

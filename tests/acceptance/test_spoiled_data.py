@@ -1,6 +1,6 @@
 """Real files with something wrong in them, as files come: a field gone, a value of another kind, the end cut off.
 Whatever it is, reading gives cases and problems, converting gives a file that can be read or a refusal, and nothing
-breaks. `ASSAY_SPOILED=200` tries harder."""
+breaks. `HOWSURE_SPOILED=200` tries harder."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-from assay.dialects.base import Importer
-from assay.dialects.importers.base import Options
-from assay.errors import AssayError, Level, Problem
-from assay.kit.builtins import builtin_kit
-from assay.model.case import Case
-from assay.policies.profiles import builtin_profiles
-from assay.services.converting import ENDINGS, Order, convert
+from howsure.dialects.base import Importer
+from howsure.dialects.importers.base import Options
+from howsure.errors import HowsureError, Level, Problem
+from howsure.kit.builtins import builtin_kit
+from howsure.model.case import Case
+from howsure.policies.profiles import builtin_profiles
+from howsure.services.converting import ENDINGS, Order, convert
 
 pytestmark = [pytest.mark.shared, pytest.mark.slow, pytest.mark.thorough]
 
@@ -29,7 +29,7 @@ KIT = builtin_kit(builtin_profiles())
 READERS: list[Importer] = [*KIT.dialects, *KIT.importers]
 LARGEST = {".json": 200_000, ".jsonl": 3_000_000, ".csv": 3_000_000}
 LINES = 20
-TRIES = int(os.environ.get("ASSAY_SPOILED", "3"))
+TRIES = int(os.environ.get("HOWSURE_SPOILED", "3"))
 ODD: list[Any] = [None, "", 0, -1, [], {}, "x", True, 1.5, [None], {"a": None}, ["x"], [[]], "{}", "[1]", 10**30, "  "]
 CELLS = ["", "x", "{", "[1]", "null", "-1", "nan"]
 Place = tuple[str | int, ...]
@@ -102,7 +102,7 @@ def readers_of(path: Path) -> list[Importer]:
 def test_whatever_is_wrong_with_a_file_it_is_read_or_refused(
     folder: str, shared_data: Callable[..., Path], tmp_path: Path
 ) -> None:
-    demo = Path(__file__).parents[2] / "src" / "assay" / "demo"
+    demo = Path(__file__).parents[2] / "src" / "howsure" / "demo"
     base = demo if folder == "demo" else shared_data(folder)
     random, tried = Random(7), 0
     for path in (each for each in sorted(base.rglob("*")) if each.stat().st_size < LARGEST.get(each.suffix, 0)):
@@ -117,7 +117,7 @@ def test_whatever_is_wrong_with_a_file_it_is_read_or_refused(
 def read_and_convert(path: Path, reader: Importer, random: Random) -> None:
     try:
         found = list(reader.read(path))
-    except AssayError as refused:
+    except HowsureError as refused:
         assert str(refused)
         return
     assert all(isinstance(each, Case | Problem) for each in found)
@@ -133,7 +133,7 @@ def read_and_convert(path: Path, reader: Importer, random: Random) -> None:
     )
     try:
         convert(order, KIT)
-    except AssayError as refused:
+    except HowsureError as refused:
         assert str(refused)
         return
     again = [each for each in KIT.dialects[to].read(output) if isinstance(each, Problem)]

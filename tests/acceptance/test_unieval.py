@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from assay.judges.base import Question
-from assay.judges.offline.about import MEASURED, Kind
-from assay.judges.offline.judge import OfflineJudge
-from assay.judges.offline.opinions import Opinion
-from assay.model.case import SingleTurn
-from assay.stats.correlation import spearman
-from assay.testing import a_case, a_transcript
+from howsure.judges.base import Question
+from howsure.judges.offline.about import MEASURED, Kind
+from howsure.judges.offline.judge import OfflineJudge
+from howsure.judges.offline.opinions import Opinion
+from howsure.model.case import SingleTurn
+from howsure.stats.correlation import spearman
+from howsure.testing import a_case, a_transcript
 
 pytestmark = pytest.mark.shared
 

@@ -9,8 +9,8 @@ from functools import cache
 import pytest
 
 from api.shared import Asker, Service, in_a_thread
-from assay.api.app import Access
 from databases import KINDS, a_database, database
+from howsure.api.app import Access
 
 __all__ = ["ask", "database", "service", "services"]
 

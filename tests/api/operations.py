@@ -11,7 +11,7 @@ from typing import Any
 from fastapi.routing import APIRoute
 
 from api.shared import AGENT, Asker
-from assay.api.app import PREFIX, routers
+from howsure.api.app import PREFIX, routers
 
 Json = dict[str, Any]
 OPERATIONS = sorted(
@@ -23,7 +23,7 @@ OPERATIONS = sorted(
 )
 OPEN = {("GET", f"{PREFIX}/health"), ("GET", f"{PREFIX}/ready")}
 """Those that need no key."""
-DEMO = files("assay") / "demo"
+DEMO = files("howsure") / "demo"
 
 
 def entry(number: int, message: str = "") -> Json:

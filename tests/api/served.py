@@ -12,13 +12,13 @@ import uvicorn
 from aiohttp import ClientSession
 from msgspec import Struct
 
-from assay.api.app import Access, service
-from assay.config import ServiceSettings, Settings
-from assay.kit.builtins import builtin_kit
-from assay.policies.profiles import builtin_profiles
-from assay.services.hosting.host import Host
-from assay.services.hosting.worker import Pace, Worker
-from assay.services.workplace import Workplace
+from howsure.api.app import Access, service
+from howsure.config import ServiceSettings, Settings
+from howsure.kit.builtins import builtin_kit
+from howsure.policies.profiles import builtin_profiles
+from howsure.services.hosting.host import Host
+from howsure.services.hosting.worker import Pace, Worker
+from howsure.services.workplace import Workplace
 
 BOT = """
 def answer(text: str) -> str:
@@ -74,7 +74,7 @@ async def serving(
     (folder / "api_bot.py").write_text(BOT)
     chosen = ServiceSettings(**{"target": "bot", **rules})
     blocks = {"bot": {"kind": "function", "function": "api_bot:answer"}}
-    settings = Settings(database=database or str(folder / "assay.db"), targets=blocks, service=chosen)
+    settings = Settings(database=database or str(folder / "howsure.db"), targets=blocks, service=chosen)
     work = Workplace(settings, builtin_kit(builtin_profiles()), folder)
     async with await work.store() as store:
         host = Host(work, store)

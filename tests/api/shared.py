@@ -15,11 +15,11 @@ from typing import Any, TypeVar
 import sqlalchemy.ext.asyncio  # noqa: F401
 
 from api.served import Caller, Reply, serving
-from assay.api.app import Access
-from assay.services.hosting.host import Host
-from assay.services.hosting.keys import KeyWanted, make_key
-from assay.services.hosting.worker import Pace
-from assay.store.service.keys import Scope
+from howsure.api.app import Access
+from howsure.services.hosting.host import Host
+from howsure.services.hosting.keys import KeyWanted, make_key
+from howsure.services.hosting.worker import Pace
+from howsure.store.service.keys import Scope
 
 AGENT = "64f0c2a1e4b0a1b2c3d4e5f6"
 SECONDS = 120.0

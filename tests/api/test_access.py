@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from api.operations import MADE, OPEN, OPERATIONS, World, a_dataset, a_rubric, a_test_set
 from api.served import Reply
 from api.shared import AGENT, Asker, Service, in_a_thread
-from assay.api.app import PREFIX, Access
-from assay.services.hosting.keys import KeyWanted, make_key
-from assay.store.service.keys import Scope
+from howsure.api.app import PREFIX, Access
+from howsure.services.hosting.keys import KeyWanted, make_key
+from howsure.store.service.keys import Scope
 
 Json = dict[str, Any]
 GUARDED = [each for each in OPERATIONS if each not in OPEN]
@@ -58,8 +58,8 @@ class Homes:
         wanted = KeyWanted(name="old", scopes=[Scope.ADMIN], organization_id=home)
         key, _ = self.service.wait(make_key(store, wanted))
         old = replace(key, id="expired-" + key.id, expires_at=datetime.now(UTC) - timedelta(seconds=1))
-        self.service.wait(store.keys.add(old, "assay_" + old.id))
-        return Asker(self.service, "assay_" + old.id, old.id, home)
+        self.service.wait(store.keys.add(old, "howsure_" + old.id))
+        return Asker(self.service, "howsure_" + old.id, old.id, home)
 
     def _without(self, scope: str) -> Asker:
         return self.service.asker(
@@ -97,7 +97,7 @@ def home(request: pytest.FixtureRequest, homes: Callable[[str], Homes]) -> Homes
 
 @pytest.mark.parametrize(("method", "path"), GUARDED, ids=lambda text: text.removeprefix(PREFIX))
 def test_no_operation_is_open_to_those_it_is_not_for(home: Homes, method: str, path: str) -> None:
-    for asker in (home.service.nobody(), home.revoked, home.expired, Asker(home.service, "assay_guessed")):
+    for asker in (home.service.nobody(), home.revoked, home.expired, Asker(home.service, "howsure_guessed")):
         reply = home.asked(asker, method, path)
         assert (reply.status, reply.body["error"]) == (401, "unauthorized")
         assert reply.headers["www-authenticate"] == "Bearer"
@@ -213,7 +213,7 @@ def test_keys_open_no_more_than_their_makers(service: Service) -> None:
     assert limited("POST", "/keys", {**wanted, "agent_ids": ["a1", "a2"]}).status == 403
     made = limited.made("/keys", {**wanted, "agent_ids": ["a1"], "days": 1})
     assert (made["organization_id"], made["agent_ids"]) == (owner.organization_id, ["a1"])
-    assert made["secret"].startswith("assay_")
+    assert made["secret"].startswith("howsure_")
     listed = owner("GET", "/keys").body
     assert made["id"] in [each["id"] for each in listed]
     assert not any("secret" in each or made["secret"] in json.dumps(each) for each in listed)
@@ -311,9 +311,9 @@ def test_counters_are_told_to_prometheus(service: Service) -> None:
     told = operator("GET", "/metrics")
     assert told.headers["content-type"].startswith("text/plain")
     lines = told.raw.decode().splitlines()
-    wanted = f'assay_http_requests_total{{method="GET",route="{PREFIX}/rubrics/{{id}}",status="404"}}'
+    wanted = f'howsure_http_requests_total{{method="GET",route="{PREFIX}/rubrics/{{id}}",status="404"}}'
     assert any(line.startswith(wanted) for line in lines)
-    assert any(line.startswith('assay_runs{state="queued"}') for line in lines)
+    assert any(line.startswith('howsure_runs{state="queued"}') for line in lines)
 
 
 def test_keys_are_revoked_at_once_and_for_good(service: Service) -> None:

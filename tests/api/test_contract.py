@@ -23,7 +23,7 @@ from api.operations import (
     rule,
 )
 from api.shared import AGENT, Asker, Service
-from assay.api.app import PREFIX
+from howsure.api.app import PREFIX
 
 Json = dict[str, Any]
 FIXTURES = Path(__file__).parents[1] / "fixtures"

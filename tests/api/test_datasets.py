@@ -14,7 +14,7 @@ import pytest
 
 from api.operations import DEMO, a_bot, a_case, a_config, a_dataset, a_question_set, a_test_set, entry
 from api.shared import AGENT, Asker, Service, in_a_thread
-from assay.api.app import Access
+from howsure.api.app import Access
 
 Json = dict[str, Any]
 FILES = [

@@ -10,12 +10,12 @@ from jsonschema import Draft202012Validator
 
 from api.operations import OPERATIONS, World
 from api.shared import AGENT, Asker, Service
-from assay.api.app import PREFIX
-from assay.api.errors import KINDS
-from assay.api.idempotency import HEADER, LONGEST
-from assay.api.illustrated_answers import ANSWERED
-from assay.api.illustrations import GIVEN
-from assay.api.wire.base import ERRORS
+from howsure.api.app import PREFIX
+from howsure.api.errors import KINDS
+from howsure.api.idempotency import HEADER, LONGEST
+from howsure.api.illustrated_answers import ANSWERED
+from howsure.api.illustrations import GIVEN
+from howsure.api.wire.base import ERRORS
 
 Json = dict[str, Any]
 SHOWN = {**GIVEN, **ANSWERED}

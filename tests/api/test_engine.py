@@ -10,12 +10,12 @@ from msgspec.structs import replace
 
 from api.served import serving
 from api.test_runs import AGENT, a_test_set, entry
-from assay.config import Engine
-from assay.model.within import EVERYWHERE
-from assay.services.hosting.host import Host
-from assay.services.hosting.ordering import Order, order_run
-from assay.services.options import options_of
-from assay.services.workplace import Workplace
+from howsure.config import Engine
+from howsure.model.within import EVERYWHERE
+from howsure.services.hosting.host import Host
+from howsure.services.hosting.ordering import Order, order_run
+from howsure.services.options import options_of
+from howsure.services.workplace import Workplace
 
 WITHOUT_RAY = pytest.mark.skipif(find_spec("ray") is not None, reason="Ray is installed here")
 
@@ -41,7 +41,7 @@ async def test_a_run_that_is_asked_for_on_a_cluster_is_not_made_elsewhere(tmp_pa
         run = await ask.finished(asked.body["run_id"])
         assert (run["status"], run["completed"], run["pending"]) == ("failed", 0, 1)
         kept = await ask.host.store.run(asked.body["run_id"])
-        assert kept.error == "--engine ray needs Ray, on every machine: pip install 'assay[ray]'"
+        assert kept.error == "--engine ray needs Ray, on every machine: pip install 'howsure[ray]'"
         assert (kept.pins.engine, options_of(kept.pins, "").engine) == ("ray", "ray"), "resumed where it was begun"
 
 

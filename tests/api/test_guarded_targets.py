@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from api.operations import a_test_set, entry
 from api.served import Caller, serving
-from assay.services.runs import ground
+from howsure.services.runs import ground
 from listening import a_chat_bot
 
 WHY = "this host leads to an address that the service may not call"

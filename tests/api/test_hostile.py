@@ -19,12 +19,23 @@ from aiohttp import ClientSession
 from api.operations import a_bot, a_dataset, a_rubric, a_test_set, entry, rule
 from api.served import Reply
 from api.shared import AGENT, Asker, Service, in_a_thread
-from assay.api import around
-from assay.api.app import PREFIX, Access
-from assay.api.around import Around, Limits
-from assay.api.counters import Counters
+from howsure.api import around
+from howsure.api.app import PREFIX, Access
+from howsure.api.around import Around, Limits
+from howsure.api.counters import Counters
 
-INSIDES = ("Traceback", "/tmp/", "/home/", "/root/", "site-packages", "sqlalchemy", "SELECT", "INSERT", ".py", ".assay")
+INSIDES = (
+    "Traceback",
+    "/tmp/",
+    "/home/",
+    "/root/",
+    "site-packages",
+    "sqlalchemy",
+    "SELECT",
+    "INSERT",
+    ".py",
+    ".howsure",
+)
 SMALL = 64 * 1024
 
 

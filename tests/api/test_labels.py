@@ -9,7 +9,7 @@ import pytest
 
 from api.operations import a_rubric, a_test_set, entry, rule
 from api.shared import AGENT, Asker, Service
-from assay.api.app import PREFIX
+from howsure.api.app import PREFIX
 
 Json = dict[str, Any]
 HARD = {"success_criteria": ["The answer names seven purple elephants"]}

@@ -19,8 +19,8 @@ from schemathesis.specs.openapi.checks import ignored_auth
 
 from api.operations import OPERATIONS, World
 from api.shared import Service
-from assay.api.app import PREFIX
-from assay.api.idempotency import HEADER
+from howsure.api.app import PREFIX
+from howsure.api.idempotency import HEADER
 
 TRIES = int(os.environ.get("API_TRIES", "50"))
 DRAWN = max(4, TRIES // 10)

@@ -15,15 +15,15 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, Dialog, Page, expect, sync_playwright
 
-from assay.model.comparison import Comparison, Flip
-from assay.model.result import Result
-from assay.model.summary import Summary
-from assay.model.verdict import Verdict
-from assay.reports.html import write_html
-from assay.reports.html.gathering import Gathered
-from assay.reports.html.page import Page as Written
-from assay.testing import a_case, a_transcript
 from hostile import HTML, hostile_results, hostile_summary
+from howsure.model.comparison import Comparison, Flip
+from howsure.model.result import Result
+from howsure.model.summary import Summary
+from howsure.model.verdict import Verdict
+from howsure.reports.html import write_html
+from howsure.reports.html.gathering import Gathered
+from howsure.reports.html.page import Page as Written
+from howsure.testing import a_case, a_transcript
 from unit.reports.comparisons import FAILED, PASSED, compared, comparison, whole
 from unit.reports.northwind import (
     SUPPORT_PINS,
@@ -248,7 +248,7 @@ def test_hostile_text_is_inert_in_every_field(browser: Browser, tmp_path: Path) 
         assert watched.trouble == []
         assert {url.split("#")[0] for url in watched.asked} <= {path.as_uri(), "data:,"}
         assert page.locator("img, iframe, injected, script[src]").count() == 0
-        assert page.title() == f"{HTML[0]} · Assay"
+        assert page.title() == f"{HTML[0]} · Howsure"
         page.get_by_role("button", name="clear the filters").click()
         visible = page.locator("body").inner_text()
         assert not re.search(r"[\x1b\x9b\u202a-\u202e\u2066-\u2069]", visible)
@@ -275,7 +275,7 @@ def test_a_file_that_is_full_tells_how_to_see_what_is_left_out(browser: Browser,
     with Watched(browser) as watched:
         page = watched.open(path)
         page.locator(".case > button").last.click()
-        expect(page.locator(".detail code")).to_have_text("assay show 3f2a9c1b 'it'\"'\"'s 59'")
+        expect(page.locator(".detail code")).to_have_text("howsure show 3f2a9c1b 'it'\"'\"'s 59'")
         expect(page.locator("#left-out")).to_contain_text("results are not in this file")
 
 

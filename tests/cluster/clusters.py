@@ -82,21 +82,21 @@ def cluster(env: Mapping[str, str] | None = None, **head: Any) -> Iterator[Nodes
 
 
 class Program:
-    """`assay` in a process of its own, in a folder."""
+    """`howsure` in a process of its own, in a folder."""
 
     def __init__(self, folder: Path, env: Mapping[str, str]) -> None:
         self._folder = folder
-        clean = {name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")}
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("HOWSURE_")}
         self._environ = {**clean, **QUICK, **env}
 
     def begin(self, *words: str | Path) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "assay", *map(str, words)]
+        command = [sys.executable, "-m", "howsure", *map(str, words)]
         log = (self._folder / "driver.log").open("ab")
         with log:
             return subprocess.Popen(command, cwd=self._folder, env=self._environ, stdout=log, stderr=log)
 
     def run(self, *words: str | Path) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "assay", *map(str, words)]
+        command = [sys.executable, "-m", "howsure", *map(str, words)]
         return subprocess.run(
             command, cwd=self._folder, env=self._environ, capture_output=True, text=True, check=False, timeout=1_200
         )

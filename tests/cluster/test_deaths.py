@@ -25,17 +25,17 @@ def test_ten_thousand_live_cases_survive_a_node_and_the_driver(tmp_path: Path) -
     database = postgres.new_store()
     with serving(MODEL_SERVER, tmp_path) as base, cluster(num_cpus=1) as nodes:
         env = {
-            "ASSAY_DATABASE_URL": database,
+            "HOWSURE_DATABASE_URL": database,
             "RAY_ADDRESS": nodes.address,
             "OPENAI_BASE_URL": f"{base}/v1",
             "OPENAI_API_KEY": "sk-not-a-real-key",
         }
-        (tmp_path / "assay.yaml").write_text(
+        (tmp_path / "howsure.yaml").write_text(
             "cluster: {shard: 250, env: [OPENAI_API_KEY, OPENAI_BASE_URL]}\nmax_concurrency: 32\n", encoding="utf-8"
         )
         nodes.add(num_cpus=1)
         nodes.add(num_cpus=1)
-        assay = Program(tmp_path, env)
+        howsure = Program(tmp_path, env)
         words: list[str | Path] = [
             "run",
             dataset,
@@ -47,10 +47,10 @@ def test_ten_thousand_live_cases_survive_a_node_and_the_driver(tmp_path: Path) -
             "--engine",
             "ray",
         ]
-        driver = assay.begin(*words)
+        driver = howsure.begin(*words)
 
         def stored() -> int:
-            assert driver.poll() in (None, -signal.SIGKILL), assay.said()
+            assert driver.poll() in (None, -signal.SIGKILL), howsure.said()
             (found,) = postgres.execute(database, "SELECT count(*) FROM results")
             return int(found[0])
 
@@ -62,15 +62,15 @@ def test_ten_thousand_live_cases_survive_a_node_and_the_driver(tmp_path: Path) -
         driver.wait()
         half = stored()
         assert 4_000 <= half < CASES
-        far = assay.json("resume", "far")
+        far = howsure.json("resume", "far")
         assert (far["total"], far["completed"], far["pending"]) == (CASES, CASES, 0)
         counted = postgres.execute(
             database, "SELECT count(*), count(DISTINCT position), count(DISTINCT case_id) FROM results"
         )
         assert counted == [(CASES, CASES, CASES)]
-        near = assay.json("run", dataset, "--target", "chat:openai:gpt-x", "--no-cache", "--name", "near")
+        near = howsure.json("run", dataset, "--target", "chat:openai:gpt-x", "--no-cache", "--name", "near")
         assert near["completed"] == CASES
-        exported = [assay.run("results", name, "--canonical").stdout for name in ("far", "near")]
+        exported = [howsure.run("results", name, "--canonical").stdout for name in ("far", "near")]
     assert exported[0].count("\n") >= CASES
     assert exported[0] == exported[1]
 
@@ -78,23 +78,23 @@ def test_ten_thousand_live_cases_survive_a_node_and_the_driver(tmp_path: Path) -
 @pytest.mark.slow
 def test_a_run_that_is_interrupted_stops_everywhere_and_goes_on_here(tmp_path: Path) -> None:
     dataset = write_rows(tmp_path / "house.jsonl", [mcq(number) for number in range(1_200)])
-    (tmp_path / "assay.yaml").write_text("cluster: {shard: 200}\nmax_concurrency: 10\n", encoding="utf-8")
+    (tmp_path / "howsure.yaml").write_text("cluster: {shard: 200}\nmax_concurrency: 10\n", encoding="utf-8")
     database = postgres.new_store()
     with serving(MODEL_SERVER, tmp_path, "slow") as base:
         key = {"OPENAI_BASE_URL": f"{base}/v1", "OPENAI_API_KEY": "sk-not-a-real-key"}
         with cluster(key, num_cpus=1) as nodes:
             nodes.add(num_cpus=1)
-            assay = Program(tmp_path, {**key, "ASSAY_DATABASE_URL": database, "RAY_ADDRESS": nodes.address})
-            driver = assay.begin("run", dataset, "--target", "chat:openai:gpt-x", "--engine", "ray", "--name", "far")
+            howsure = Program(tmp_path, {**key, "HOWSURE_DATABASE_URL": database, "RAY_ADDRESS": nodes.address})
+            driver = howsure.begin("run", dataset, "--target", "chat:openai:gpt-x", "--engine", "ray", "--name", "far")
             until(lambda: fetched(f"{base}/count")["calls"] >= 200, PATIENCE, "nothing was asked")
             driver.send_signal(signal.SIGINT)
-            assert driver.wait(PATIENCE) == 130, assay.said()
+            assert driver.wait(PATIENCE) == 130, howsure.said()
             asked = fetched(f"{base}/count")["calls"]
             time.sleep(2)
             assert fetched(f"{base}/count")["calls"] == asked, "somebody went on asking"
-            shown = assay.json("show", "far")
+            shown = howsure.json("show", "far")
             assert shown["state"] == "interrupted"
             assert 0 < shown["completed"] < 1_200
-            done = assay.json("resume", "far", "--engine", "local")
+            done = howsure.json("resume", "far", "--engine", "local")
             assert (done["passed"], done["pending"]) == (1_200, 0)
             assert fetched(f"{base}/count")["calls"] <= 1_200 + 200, "what was stored is not asked again"

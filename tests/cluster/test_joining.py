@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from assay.config import ClusterSettings
-from assay.engine.plan import Lane
-from assay.errors import ConfigInvalid
-from assay.services.cluster.joining import Node, environ_for, joined, needs_of, options_for, ray
 from cluster.clusters import cluster
+from howsure.config import ClusterSettings
+from howsure.engine.plan import Lane
+from howsure.errors import ConfigInvalid
+from howsure.services.cluster.joining import Node, environ_for, joined, needs_of, options_for, ray
 
 
 class Part:
@@ -67,8 +67,8 @@ def test_ray_is_asked_in_its_own_words() -> None:
 
 def test_workers_get_the_variables_that_are_named_and_no_others() -> None:
     environ = {"KEY": "k", "OTHER": "o"}
-    found = environ_for(ClusterSettings(env=("KEY",)), "postgresql://db/assay", environ)
-    assert found == {"ASSAY_DATABASE_URL": "postgresql://db/assay", "KEY": "k"}
+    found = environ_for(ClusterSettings(env=("KEY",)), "postgresql://db/howsure", environ)
+    assert found == {"HOWSURE_DATABASE_URL": "postgresql://db/howsure", "KEY": "k"}
     assert environ_for(ClusterSettings(), "", environ) == {}
 
 

@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 import postgres
-from assay.llm.specs import parse
-from assay.model.calls import Rates
-from assay.services.cluster.actor import DeskActor
-from assay.services.cluster.leases import Leases
-from assay.services.cluster.tasks import CalledDesk
 from cluster.clusters import Program, cluster
 from dialect_rows import write_rows
 from house import mcq
+from howsure.llm.specs import parse
+from howsure.model.calls import Rates
+from howsure.services.cluster.actor import DeskActor
+from howsure.services.cluster.leases import Leases
+from howsure.services.cluster.tasks import CalledDesk
 from live_files import MODEL_SERVER, fetched, serving
 
 pytestmark = pytest.mark.slow
@@ -95,26 +95,26 @@ def test_three_workers_hold_five_hundred_calls_a_second_together() -> None:
 
 def test_a_budget_is_exceeded_by_the_calls_in_flight_at_most_and_resumed(tmp_path: Path) -> None:
     dataset = write_rows(tmp_path / "house.jsonl", [mcq(number) for number in range(2_000)])
-    (tmp_path / "assay.yaml").write_text("cluster: {shard: 100}\nmax_concurrency: 8\n", encoding="utf-8")
+    (tmp_path / "howsure.yaml").write_text("cluster: {shard: 100}\nmax_concurrency: 8\n", encoding="utf-8")
     with serving(MODEL_SERVER, tmp_path) as base:
         model = {"OPENAI_BASE_URL": f"{base}/v1", "OPENAI_API_KEY": "sk-not-a-real-key"}
         # Here the workers have the key in their own environment.
         with cluster(model, num_cpus=1) as nodes:
             nodes.add(num_cpus=1)
             nodes.add(num_cpus=1)
-            database = {"ASSAY_DATABASE_URL": postgres.new_store(), "RAY_ADDRESS": nodes.address}
-            assay = Program(tmp_path, {**model, **database})
+            database = {"HOWSURE_DATABASE_URL": postgres.new_store(), "RAY_ADDRESS": nodes.address}
+            howsure = Program(tmp_path, {**model, **database})
             asked = ["--target", "chat:openai:gpt-x", "--engine", "ray", "--budget", "60ktok", "--name", "dear"]
-            done = assay.run("run", dataset, *asked, "--json")
+            done = howsure.run("run", dataset, *asked, "--json")
             assert done.returncode == 2, done.stderr
             calls = fetched(f"{base}/count")["calls"]
             print(f"{calls} calls of 120 tokens against a budget of 60,000 tokens")
             # 500 calls of 120 tokens are 60,000; three workers have eight in flight.
             assert 480 <= calls <= 500 + 3 * 8
-            shown = assay.json("show", "dear")
+            shown = howsure.json("show", "dear")
             assert shown["total"] == 2_000
             assert 0 < shown["skipped"] < 2_000
-            again = assay.json("resume", "dear", "--budget", "1Mtok")
+            again = howsure.json("resume", "dear", "--budget", "1Mtok")
             assert (again["passed"], again["skipped"], again["pending"]) == (2_000, 0, 0)
             # What was answered is kept: nobody is asked twice.
             assert fetched(f"{base}/count")["calls"] <= 2_000 + 3 * 8

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from assay.errors import PlanRefused
-from assay.services.cluster.joining import Node
-from assay.services.cluster.readiness import Watch, look_over, why
-from assay.services.cluster.tasks import Found
+from howsure.errors import PlanRefused
+from howsure.services.cluster.joining import Node
+from howsure.services.cluster.readiness import Watch, look_over, why
+from howsure.services.cluster.tasks import Found
 
 lost: Any = import_module("ray.exceptions")
 
@@ -128,10 +128,10 @@ async def test_an_error_of_our_own_is_a_problem_at_once() -> None:
 
 async def test_one_file_cannot_be_written_from_another_machine() -> None:
     class Here(Site):
-        location = "/home/me/.assay/assay.db"
+        location = "/home/me/.howsure/howsure.db"
 
     cluster = Cluster({"one-": Found(machine="another")})
-    with pytest.raises(PlanRefused, match=r"it cannot write to /home/me/\.assay/assay\.db: several machines need"):
+    with pytest.raises(PlanRefused, match=r"it cannot write to /home/me/\.howsure/howsure\.db: several machines need"):
         await look_over(cluster.ask, [FIRST], Here(), Watch(living=cluster.living))  # type: ignore[arg-type]
 
 

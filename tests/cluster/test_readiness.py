@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 PLUGIN = """
 import os
-from assay.targets.base import Reply, Stateless
+from howsure.targets.base import Reply, Stateless
 
 if os.environ.get("LACKS_IT"):
     raise ModuleNotFoundError("No module named 'torch'")
@@ -40,16 +40,16 @@ def test_what_is_missing_is_named_with_the_node_before_anything_is_spent(tmp_pat
     database = postgres.new_store()
     with serving(MODEL_SERVER, tmp_path) as base, cluster(num_cpus=0) as nodes:
         env = {
-            "ASSAY_DATABASE_URL": database,
+            "HOWSURE_DATABASE_URL": database,
             "RAY_ADDRESS": nodes.address,
             "OPENAI_BASE_URL": f"{base}/v1",
             "OPENAI_API_KEY": "sk-not-a-real-key",
         }
         nodes.add({"OPENAI_BASE_URL": f"{base}/v1", "OPENAI_API_KEY": "sk-not-a-real-key"}, num_cpus=1)
         nodes.add({"LACKS_IT": "1"}, num_cpus=1, resources={"cage": 1})
-        assay = Program(tmp_path, env)
+        howsure = Program(tmp_path, env)
 
-        keyless = assay.run("run", dataset, "--target", "chat:openai:gpt-x", "--engine", "ray")
+        keyless = howsure.run("run", dataset, "--target", "chat:openai:gpt-x", "--engine", "ray")
         assert keyless.returncode == 2, keyless.stderr
         assert "the cluster is not ready: node " in keyless.stderr
         assert "OPENAI_API_KEY" in keyless.stderr
@@ -57,7 +57,7 @@ def test_what_is_missing_is_named_with_the_node_before_anything_is_spent(tmp_pat
         assert "Traceback" not in keyless.stderr
 
         words: list[str | Path] = ["run", dataset, "--plugin", plugin, "--target", "parrot", "--engine", "ray"]
-        bare = assay.run(*words)
+        bare = howsure.run(*words)
         assert bare.returncode == 2, bare.stderr
         assert "No module named 'torch'" in bare.stderr
         assert str(plugin) in bare.stderr
@@ -67,12 +67,12 @@ def test_what_is_missing_is_named_with_the_node_before_anything_is_spent(tmp_pat
 
         nodes.add(num_cpus=1, resources={"cage": 2})
         nodes.kill(1)
-        done = assay.json(*words)
+        done = howsure.json(*words)
         assert (done["total"], done["passed"]) == (40, 40)
 
         greedy = tmp_path / "greedy.yaml"
         greedy.write_text("cluster: {resources: {num_gpus: 8}}\n", encoding="utf-8")
-        refused = assay.run(
+        refused = howsure.run(
             "run", dataset, "--plugin", plugin, "--target", "parrot", "--engine", "ray", "--config", greedy
         )
         assert refused.returncode == 2
@@ -92,12 +92,12 @@ def test_a_worker_without_the_dataset_file_is_named(tmp_path: Path) -> None:
     )
     with cluster(num_cpus=0) as nodes:
         nodes.add({"LACKS_IT": "1"}, num_cpus=1)
-        assay = Program(tmp_path, {"ASSAY_DATABASE_URL": postgres.new_store(), "RAY_ADDRESS": nodes.address})
+        howsure = Program(tmp_path, {"HOWSURE_DATABASE_URL": postgres.new_store(), "RAY_ADDRESS": nodes.address})
         answers = write_rows(
             tmp_path / "answers.jsonl", [{"example_id": f"q{number}", "response_text": "A"} for number in range(4)]
         )
         words: list[str | Path] = ["run", dataset, "--responses", answers, "--plugin", hook, "--engine", "ray"]
-        refused = assay.run(*words)
+        refused = howsure.run(*words)
         assert refused.returncode == 2, refused.stderr
         assert f"no such file: {dataset}" in refused.stderr
         assert "node " in refused.stderr

@@ -8,19 +8,19 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from assay.dialects.base import Describing, Dialect
-from assay.dialects.reading import read_cases, validate
-from assay.errors import CaseFailure, Level, Problem
-from assay.graders.base import Binding, Grader, Setting
-from assay.kit import Kit
-from assay.kit.builtins import builtin_kit
-from assay.model.case import Case
-from assay.model.score import Score, Unscored
-from assay.model.transcript import Transcript
-from assay.policies.profiles import builtin_profiles
-from assay.services.demo import DEMOS, folder
-from assay.targets.base import Finished
-from assay.testing import a_transcript
+from howsure.dialects.base import Describing, Dialect
+from howsure.dialects.reading import read_cases, validate
+from howsure.errors import CaseFailure, Level, Problem
+from howsure.graders.base import Binding, Grader, Setting
+from howsure.kit import Kit
+from howsure.kit.builtins import builtin_kit
+from howsure.model.case import Case
+from howsure.model.score import Score, Unscored
+from howsure.model.transcript import Transcript
+from howsure.policies.profiles import builtin_profiles
+from howsure.services.demo import DEMOS, folder
+from howsure.targets.base import Finished
+from howsure.testing import a_transcript
 
 KIT: Kit = builtin_kit(builtin_profiles())
 DIALECTS = list(KIT.dialects)

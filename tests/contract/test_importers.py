@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from assay.dialects.base import Importer
-from assay.dialects.finding import HEAD
-from assay.dialects.importers.base import SKIPPED
-from assay.dialects.reading import read_cases, validate
-from assay.errors import Level, Problem
-from assay.kit import Kit
-from assay.kit.builtins import builtin_kit
-from assay.model.case import Case
-from assay.policies.profiles import builtin_profiles
-from assay.services.demo import DEMOS, folder
 from benchmark_files import SOURCES, written
+from howsure.dialects.base import Importer
+from howsure.dialects.finding import HEAD
+from howsure.dialects.importers.base import SKIPPED
+from howsure.dialects.reading import read_cases, validate
+from howsure.errors import Level, Problem
+from howsure.kit import Kit
+from howsure.kit.builtins import builtin_kit
+from howsure.model.case import Case
+from howsure.policies.profiles import builtin_profiles
+from howsure.services.demo import DEMOS, folder
 
 KIT: Kit = builtin_kit(builtin_profiles())
 IMPORTERS = list(KIT.importers)

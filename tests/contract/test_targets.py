@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from assay.errors import TargetFailed, TargetTimedOut
-from assay.model.case import Case, Script
-from assay.model.transcript import AgentStep, Role, ToolCall, ToolResult, ToolStep, Usage
-from assay.targets.base import Closing, Finished, Reply, Session, Target
-from assay.targets.making import Checked
+from howsure.errors import TargetFailed, TargetTimedOut
+from howsure.model.case import Case, Script
+from howsure.model.transcript import AgentStep, Role, ToolCall, ToolResult, ToolStep, Usage
+from howsure.targets.base import Closing, Finished, Reply, Session, Target
+from howsure.targets.making import Checked
 from live_targets import BENCHES, STATE, TURN_SECONDS, Bench, Stage, conversed
 from shop_bot import GREETING, MISHAPS
 

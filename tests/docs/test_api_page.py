@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from api.served import serving
-from assay.api import describing
-from assay.api.around import BODY_SECONDS, CHUNK_SECONDS
-from assay.api.paging import LARGEST
-from assay.client import errors
-from assay.client.blocking import Blocking, Client
-from assay.client.connection import Retries
-from assay.config import ServiceSettings
+from howsure.api import describing
+from howsure.api.around import BODY_SECONDS, CHUNK_SECONDS
+from howsure.api.paging import LARGEST
+from howsure.client import errors
+from howsure.client.blocking import Blocking, Client
+from howsure.client.connection import Retries
+from howsure.config import ServiceSettings
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "docs" / "api.md"
@@ -31,7 +31,7 @@ DEFAULT = "http://127.0.0.1:8002/api/v1"
 
 async def test_the_reference_is_up_to_date(tmp_path: Path) -> None:
     description = await describing.described()
-    assert describing.rewritten(PAGE, description) == PAGE, "run: python -m assay.api.describing docs/api.md"
+    assert describing.rewritten(PAGE, description) == PAGE, "run: python -m howsure.api.describing docs/api.md"
 
 
 def test_every_operation_and_shape_has_its_place() -> None:
@@ -69,7 +69,7 @@ async def test_three_lines_lead_to_thirteen_results(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", range(len(PYTHON)))
 async def test_every_python_example_works(tmp_path: Path, number: int) -> None:
     async with serving(tmp_path, target="") as ask:
-        script = PYTHON[number].replace("assay.Client()", f"assay.Client({ask.base!r})")
+        script = PYTHON[number].replace("howsure.Client()", f"howsure.Client({ask.base!r})")
         done = await asyncio.to_thread(ran, [sys.executable, "-"], script)
     assert (done.returncode, done.stderr) == (0, "")
     assert ["13 of 13\n", "rules"][number] in done.stdout
@@ -94,9 +94,9 @@ async def test_three_lines_of_the_readme_lead_to_a_finished_run_with_its_results
 
 
 async def test_the_client_of_the_readme_prints_what_failed(tmp_path: Path) -> None:
-    script = of_the_readme("python", "assay.Client")
+    script = of_the_readme("python", "howsure.Client")
     async with serving(tmp_path, target="") as ask:
-        script = script.replace("assay.Client()", f"assay.Client({ask.base!r})")
+        script = script.replace("howsure.Client()", f"howsure.Client({ask.base!r})")
         done = await asyncio.to_thread(ran, [sys.executable, "-"], script)
         (run,) = (await ask("GET", "/runs")).body
     assert (done.returncode, done.stderr) == (0, "")

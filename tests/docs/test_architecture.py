@@ -28,6 +28,6 @@ def test_the_map_shows_the_layers_that_the_linter_holds() -> None:
 
 def test_every_package_of_the_source_is_on_the_map() -> None:
     drawn = PAGE.split("```")[1]
-    source = ROOT / "src" / "assay"
+    source = ROOT / "src" / "howsure"
     packages = {path.parent.name for path in source.glob("*/__init__.py")}
     assert [name for name in sorted(packages) if name not in drawn] == []

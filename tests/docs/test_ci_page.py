@@ -13,15 +13,15 @@ import click
 import pytest
 import yaml
 
-from assay.main import program
 from house import lines, mcq
+from howsure.main import program
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"(?:^`(?P<file>[^`\n]+)`:\n\n)?^```(?P<kind>\w+)\n(?P<body>.*?)^```", re.DOTALL | re.MULTILINE)
 FILES = {block["file"]: block["body"] for block in BLOCK.finditer(PAGE) if block["file"]}
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
-TEMPLATE = yaml.safe_load((ROOT / "ci" / "gitlab" / "assay.gitlab-ci.yml").read_text(encoding="utf-8"))
+TEMPLATE = yaml.safe_load((ROOT / "ci" / "gitlab" / "howsure.gitlab-ci.yml").read_text(encoding="utf-8"))
 
 
 def squeezed(text: str) -> str:
@@ -45,13 +45,15 @@ def repository(tmp_path: Path) -> Path:
 @pytest.mark.slow
 @pytest.mark.thorough
 def test_each_command_prints_what_the_page_shows(repository: Path) -> None:
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("ASSAY_", "GITHUB_", "GITLAB_"))}
+    clean = {
+        name: value for name, value in os.environ.items() if not name.startswith(("HOWSURE_", "GITHUB_", "GITLAB_"))
+    }
     ran = 0
     for block in re.findall(r"```console\n(.+?)```", PAGE, re.DOTALL):
-        for text in block.split("$ assay ")[1:]:
+        for text in block.split("$ howsure ")[1:]:
             words, *shown = text.splitlines()
             done = subprocess.run(
-                [sys.executable, "-m", "assay", *shlex.split(words)],
+                [sys.executable, "-m", "howsure", *shlex.split(words)],
                 cwd=repository,
                 env=clean,
                 capture_output=True,
@@ -74,8 +76,8 @@ def test_every_option_of_the_command_is_told() -> None:
 
 
 def test_the_workflow_uses_inputs_that_the_action_has() -> None:
-    workflow = yaml.safe_load(FILES[".github/workflows/assay.yml"])
-    used = workflow["jobs"]["assay"]["steps"][-1]["with"]
+    workflow = yaml.safe_load(FILES[".github/workflows/howsure.yml"])
+    used = workflow["jobs"]["howsure"]["steps"][-1]["with"]
     assert used.keys() <= ACTION["inputs"].keys()
     assert [name for name in ACTION["inputs"] if name not in PAGE] == []
     assert [name for name in ACTION["outputs"] if f"`{name}`" not in PAGE] == []
@@ -88,16 +90,16 @@ def test_the_action_hands_its_inputs_over_by_the_environment_alone() -> None:
     assert [name for name in ACTION["inputs"] if f"inputs.{name}" not in told] == []
     script = (ROOT / "ci" / "check.sh").read_text(encoding="utf-8")
     check = next(step for step in steps if step.get("id") == "check")
-    given = [name for name in check["env"] if name.startswith("ASSAY_")]
+    given = [name for name in check["env"] if name.startswith("HOWSURE_")]
     assert [name for name in given if name not in script] == []
     assert check["env"]["SCRIPT"].endswith("/ci/check.sh")
 
 
 def test_the_job_extends_the_template() -> None:
-    job = yaml.safe_load(FILES[".gitlab-ci.yml"])["assay"]
+    job = yaml.safe_load(FILES[".gitlab-ci.yml"])["howsure"]
     assert job["extends"] in TEMPLATE
     template = TEMPLATE[job["extends"]]
     assert job["variables"].keys() <= template["variables"].keys()
     assert template["allow_failure"] == {"exit_codes": [101]}
     assert all(f"${name}" in str(template["script"]) for name in job["variables"])
-    assert set(template["artifacts"]["paths"]) == {"assay-report.html", "assay-comment.md"}
+    assert set(template["artifacts"]["paths"]) == {"howsure-report.html", "howsure-comment.md"}

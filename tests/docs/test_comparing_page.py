@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from assay.main import program
-from assay.model.comparison import What
-from assay.services.demo import DEMOS, options
-from assay.services.runs import start
-from assay.services.workplace import Workplace
+from howsure.main import program
+from howsure.model.comparison import What
+from howsure.services.demo import DEMOS, options
+from howsure.services.runs import start
+from howsure.services.workplace import Workplace
 
 PAGE = (Path(__file__).parents[2] / "docs" / "comparing.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```console\n(.+?)```", PAGE, re.DOTALL)
@@ -42,7 +42,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_each_command_prints_what_the_page_shows(block: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     command, *lines = block.splitlines()
-    words = shlex.split(command.removeprefix("$ assay "))
+    words = shlex.split(command.removeprefix("$ howsure "))
     done = CliRunner(env={"COLUMNS": "120"}).invoke(program, words)
     assert done.exit_code == 0, done.output
     printed = squeezed(done.stdout)
@@ -65,7 +65,7 @@ def test_everything_that_can_differ_is_explained() -> None:
 
 
 def test_every_option_is_mentioned() -> None:
-    command = program.get_command(program.make_context("assay", ["--help"], resilient_parsing=True), "compare")
+    command = program.get_command(program.make_context("howsure", ["--help"], resilient_parsing=True), "compare")
     assert command is not None
     own = {opt for each in command.params for opt in each.opts if opt.startswith("--")}
     assert {opt for opt in own - {"--database", "--config", "--plugin"} if opt not in PAGE} == set()

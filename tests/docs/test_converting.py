@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from assay.kit.builtins import builtin_kit
-from assay.main import program
-from assay.services.converting import ENDINGS
+from howsure.kit.builtins import builtin_kit
+from howsure.main import program
+from howsure.services.converting import ENDINGS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "converting.md").read_text(encoding="utf-8")
 BLOCK = re.compile(
@@ -28,7 +28,7 @@ def test_the_page_does_what_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyP
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(block["body"], encoding="utf-8")
         else:
-            ran += sum(run(command) for command in block["body"].split("$ assay ")[1:])
+            ran += sum(run(command) for command in block["body"].split("$ howsure ")[1:])
     assert ran == 22
 
 

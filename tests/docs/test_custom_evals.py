@@ -6,13 +6,13 @@ import json
 import re
 from pathlib import Path
 
-from assay.dialects.rubric_file import read_rubric
-from assay.graders.case_sources import FAMILIES, SOURCES
-from assay.graders.custom_eval_file import FIELDS, read_evals
-from assay.graders.library_evals import LIBRARY_EVALS
-from assay.judges.reading import read_rating
-from assay.matching.comparing import OPERATORS
-from assay.model.score import LIKERT
+from howsure.dialects.rubric_file import read_rubric
+from howsure.graders.case_sources import FAMILIES, SOURCES
+from howsure.graders.custom_eval_file import FIELDS, read_evals
+from howsure.graders.library_evals import LIBRARY_EVALS
+from howsure.judges.reading import read_rating
+from howsure.matching.comparing import OPERATORS
+from howsure.model.score import LIKERT
 
 PAGE = (Path(__file__).parents[2] / "docs" / "custom-evals.md").read_text(encoding="utf-8")
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from assay.main import program
-from assay.store.database import WAIT_SECONDS
-from assay.store.lease import LEASE
-from assay.store.postgres import CONNECTIONS, MORE_CONNECTIONS
-from assay.store.upgrading import CLOCKS_APART
+from howsure.main import program
+from howsure.store.database import WAIT_SECONDS
+from howsure.store.lease import LEASE
+from howsure.store.postgres import CONNECTIONS, MORE_CONNECTIONS
+from howsure.store.upgrading import CLOCKS_APART
 
 PAGE = (Path(__file__).parents[2] / "docs" / "databases.md").read_text(encoding="utf-8")
 (CONSOLE,) = re.findall(r"```console\n(.+?)```", PAGE, re.DOTALL)
@@ -27,10 +27,10 @@ def alike(text: str, folder: Path) -> str:
 
 def test_every_command_prints_what_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("ASSAY_DATABASE_URL", raising=False)
+    monkeypatch.delenv("HOWSURE_DATABASE_URL", raising=False)
     said = ""
     for line in CONSOLE.splitlines():
-        if line.startswith("$ assay "):
+        if line.startswith("$ howsure "):
             said += f"{line}\n{CliRunner().invoke(program, shlex.split(line)[2:]).output}"
     assert alike(said, tmp_path) == alike(CONSOLE, tmp_path)
 

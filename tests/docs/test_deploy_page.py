@@ -21,15 +21,15 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-import assay
-from assay.api import serving
-from assay.api.counters import Counters
-from assay.client.errors import Unavailable
-from assay.config import load
-from assay.main import program
-from assay.model.job import Lengths
-from assay.services.hosting import worker
-from assay.store.lease import LEASE
+import howsure
+from howsure.api import serving
+from howsure.api.counters import Counters
+from howsure.client.errors import Unavailable
+from howsure.config import load
+from howsure.main import program
+from howsure.model.job import Lengths
+from howsure.services.hosting import worker
+from howsure.store.lease import LEASE
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
@@ -39,8 +39,8 @@ YAML = re.findall(r"```yaml\n(.+?)```", PAGE, re.DOTALL)
 
 
 def test_the_settings_shown_are_settings(tmp_path: Path) -> None:
-    (tmp_path / "assay.yaml").write_text(YAML[0])
-    assert load(tmp_path, {}).service.host_names == ("assay.example.com",)
+    (tmp_path / "howsure.yaml").write_text(YAML[0])
+    assert load(tmp_path, {}).service.host_names == ("howsure.example.com",)
     assert yaml.safe_load(YAML[1])["scrape_configs"][0]["metrics_path"] == "/api/v1/metrics"
 
 
@@ -49,8 +49,8 @@ def test_every_series_is_one_that_is_counted() -> None:
     counters.note({"method": "GET"}, 200, 0.1)
     text = counters.text(Lengths(queued=1, running=2))
     counted = set(re.findall(r"^# TYPE (\S+)", text, re.MULTILINE))
-    assert set(re.findall(r"\| `(assay_\w+)` \|", PAGE)) == counted
-    assert 'assay_runs{state="queued"} 1' in text
+    assert set(re.findall(r"\| `(howsure_\w+)` \|", PAGE)) == counted
+    assert 'howsure_runs{state="queued"} 1' in text
 
 
 def test_the_messages_to_look_for_are_logged() -> None:
@@ -67,7 +67,7 @@ def test_a_unit_starts_a_command_of_ours(unit: Path) -> None:
     read.optionxform = str  # type: ignore[assignment,method-assign]
     read.read_string(unit.read_text(encoding="utf-8"))
     command = shlex.split(read["Service"]["ExecStart"])
-    assert command[0] == "/opt/assay/bin/assay"
+    assert command[0] == "/opt/howsure/bin/howsure"
     shown = CliRunner().invoke(program, [command[1], "--help"]).output
     assert [option for option in command if option.startswith("--") and option not in shown] == []
     assert float(read["Service"]["TimeoutStopSec"]) > serving.STOP_SECONDS + 10
@@ -78,7 +78,7 @@ def test_systemd_accepts_the_unit(unit: Path, tmp_path: Path) -> None:
     if shutil.which("systemd-analyze") is None:
         pytest.skip("there is no systemd-analyze here")
     here = tmp_path / unit.name
-    here.write_text(unit.read_text(encoding="utf-8").replace("/opt/assay/bin/assay", sys.executable))
+    here.write_text(unit.read_text(encoding="utf-8").replace("/opt/howsure/bin/howsure", sys.executable))
     done = subprocess.run(
         ["systemd-analyze", "verify", str(here)], capture_output=True, text=True, timeout=60, check=False
     )
@@ -123,7 +123,7 @@ mount -t tmpfs -o mode=1777 tmpfs /var/tmp
 mount -o remount,bind,ro /
 cd "$DATA"
 exec setpriv --reuid 10001 --regid 10001 --clear-groups --no-new-privs --bounding-set=-all \\
-    env -i PATH=/usr/bin:/bin TMPDIR=/var/tmp PYTHONDONTWRITEBYTECODE=1 "$PYTHON" -m assay serve --port "$PORT"
+    env -i PATH=/usr/bin:/bin TMPDIR=/var/tmp PYTHONDONTWRITEBYTECODE=1 "$PYTHON" -m howsure serve --port "$PORT"
 """
 
 
@@ -170,23 +170,23 @@ def test_it_serves_without_root_on_a_read_only_file_system(open_folder: Path, un
     data = open_folder / "data"
     data.mkdir()
     os.chown(data, 10001, 10001)
-    with confined(data, unused_port) as process, assay.Client(f"http://127.0.0.1:{unused_port}") as client:
+    with confined(data, unused_port) as process, howsure.Client(f"http://127.0.0.1:{unused_port}") as client:
         until = time.monotonic() + 60
         while not up(client):
             assert process.poll() is None, process.stderr
             assert time.monotonic() < until
             time.sleep(0.2)
-        dataset = client.datasets.upload(ROOT / "src" / "assay" / "demo" / "simulation" / "support-simulation.csv")
+        dataset = client.datasets.upload(ROOT / "src" / "howsure" / "demo" / "simulation" / "support-simulation.csv")
         run = client.runs.wait(client.runs.start(dataset_id=dataset.dataset_id).run_id, seconds=60)
         assert (run.state, run.completed) == ("completed", 13)
         status = Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8")
         assert "Uid:\t10001\t10001\t10001\t10001" in status
         assert "CapEff:\t0000000000000000" in status
     written = {path.relative_to(data).parts[0] for path in data.rglob("*")}
-    assert written == {".assay"}
+    assert written == {".howsure"}
 
 
-def up(client: assay.Client) -> bool:
+def up(client: howsure.Client) -> bool:
     try:
         return client.health().status == "ok"
     except Unavailable:

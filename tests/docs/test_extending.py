@@ -28,8 +28,8 @@ def workplace(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def assay(folder: Path, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "assay", *words]
+def howsure(folder: Path, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "howsure", *words]
     return subprocess.run(
         command,
         cwd=folder,
@@ -43,26 +43,26 @@ def assay(folder: Path, *words: str, **environ: str) -> subprocess.CompletedProc
 
 def words(command: str) -> list[str]:
     program, *rest = shlex.split(command)
-    assert program == "assay"
+    assert program == "howsure"
     return rest
 
 
 def verdicts(folder: Path) -> dict[str, str]:
-    printed = assay(folder, "results", "--json").stdout
+    printed = howsure(folder, "results", "--json").stdout
     return {result["test_case_id"]: result["verdict"] for result in json.loads(printed)}
 
 
 def test_the_plugin_works_from_its_file(workplace: Path) -> None:
     (workplace / "shop_plugin.py").write_text(PLUGIN, encoding="utf-8")
-    done = assay(workplace, *words(COMMAND[0]))
+    done = howsure(workplace, *words(COMMAND[0]))
     assert done.returncode == 0, done.stderr
     assert verdicts(workplace) == {"opening": "passed", "chatty": "failed"}
 
 
 def test_the_plugin_works_from_the_settings(workplace: Path) -> None:
     (workplace / "shop_plugin.py").write_text(PLUGIN, encoding="utf-8")
-    (workplace / "assay.yaml").write_text(SETTINGS, encoding="utf-8")
-    done = assay(workplace, "run", "faq.csv", "--target", "parrot", "--graders", "word_limit")
+    (workplace / "howsure.yaml").write_text(SETTINGS, encoding="utf-8")
+    done = howsure(workplace, "run", "faq.csv", "--target", "parrot", "--graders", "word_limit")
     assert done.returncode == 0, done.stderr
 
 
@@ -72,8 +72,8 @@ def test_the_plugin_works_by_entry_point(workplace: Path) -> None:
     meta.mkdir(parents=True)
     (site / "shop_plugin.py").write_text(PLUGIN, encoding="utf-8")
     (meta / "METADATA").write_text("Metadata-Version: 2.1\nName: shop-plugin\nVersion: 1.0\n", encoding="utf-8")
-    (meta / "entry_points.txt").write_text("[assay.plugins]\nshop = shop_plugin:register\n", encoding="utf-8")
-    done = assay(workplace, "run", "faq.csv", "--target", "parrot", "--graders", "word_limit", PYTHONPATH=str(site))
+    (meta / "entry_points.txt").write_text("[howsure.plugins]\nshop = shop_plugin:register\n", encoding="utf-8")
+    done = howsure(workplace, "run", "faq.csv", "--target", "parrot", "--graders", "word_limit", PYTHONPATH=str(site))
     assert done.returncode == 0, done.stderr
     assert verdicts(workplace)["opening"] == "passed"
 
@@ -85,15 +85,15 @@ def desk(tmp_path: Path) -> Path:
     item = {"item_id": "lamp", "type": "scenario", "name": "Lamp", "inputs": inputs, "expected": expected}
     (tmp_path / "scenarios.json").write_text(json.dumps({"items": [item]}), encoding="utf-8")
     (tmp_path / "desk_plugin.py").write_text(DESK, encoding="utf-8")
-    (tmp_path / "assay.yaml").write_text(DESK_SETTINGS, encoding="utf-8")
+    (tmp_path / "howsure.yaml").write_text(DESK_SETTINGS, encoding="utf-8")
     return tmp_path
 
 
 @pytest.mark.parametrize(("command", "greeting"), [*zip(DESK_COMMANDS, ["Good morning.", "Hello."], strict=True)])
 def test_the_kind_and_the_simulated_user_work_from_the_settings(desk: Path, command: str, greeting: str) -> None:
-    done = assay(desk, *words(command))
+    done = howsure(desk, *words(command))
     assert done.returncode == 0, done.stderr
-    (result,) = json.loads(assay(desk, "results", "--json").stdout)
+    (result,) = json.loads(howsure(desk, "results", "--json").stdout)
     assert [message["content"] for message in result["output"]["messages"]] == [
         "My lamp is broken.",
         f"{greeting} You said: My lamp is broken.",
@@ -105,8 +105,8 @@ def test_the_kind_and_the_simulated_user_work_from_the_settings(desk: Path, comm
 
 
 def test_a_kind_that_lacks_a_setting_says_which(desk: Path) -> None:
-    (desk / "assay.yaml").write_text(DESK_SETTINGS.replace(', greeting: "Good morning."', ""), encoding="utf-8")
-    done = assay(desk, *words(DESK_COMMANDS[0]))
+    (desk / "howsure.yaml").write_text(DESK_SETTINGS.replace(', greeting: "Good morning."', ""), encoding="utf-8")
+    done = howsure(desk, *words(DESK_COMMANDS[0]))
     assert done.returncode == 2
     assert "`targets.reception.greeting`: is needed" in done.stderr
 

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from assay.cli.output import gravest
-from assay.config import load
-from assay.main import program
-from assay.model.gate import GateRuling, Outcome
-from assay.policies.gate_reading import KINDS, SHAPES, read_gate
-from assay.reports.gates import gate_shape
 from house import lines, mcq
+from howsure.cli.output import gravest
+from howsure.config import load
+from howsure.main import program
+from howsure.model.gate import GateRuling, Outcome
+from howsure.policies.gate_reading import KINDS, SHAPES, read_gate
+from howsure.reports.gates import gate_shape
 
 PAGE = (Path(__file__).parents[2] / "docs" / "gates.md").read_text(encoding="utf-8")
 GATE = re.compile(r"^\| `([^`]+)` \|", re.MULTILINE)
@@ -45,7 +45,7 @@ def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], in
 
     def run(command: str) -> int:
         name, *words = shlex.split(command)
-        assert name == "assay"
+        assert name == "howsure"
         return CliRunner().invoke(program, words).exit_code
 
     return run
@@ -65,7 +65,7 @@ def test_every_gate_of_the_table_can_be_read_and_every_kind_is_in_it() -> None:
 
 
 def test_the_settings_it_shows_are_read(tmp_path: Path) -> None:
-    (tmp_path / "assay.yaml").write_text(shown("yaml")[0], encoding="utf-8")
+    (tmp_path / "howsure.yaml").write_text(shown("yaml")[0], encoding="utf-8")
     gates = load(tmp_path, {}).gates
     assert gates == ("pass_rate >= 0.8", "errors <= 1%", "no_regression vs main by 5%")
     assert [read_gate(text).expression for text in gates] == list(gates)

@@ -8,25 +8,25 @@ from pathlib import Path
 
 import pytest
 
-from assay.dialects.base import Dialect
-from assay.dialects.golden import GoldenDialect
-from assay.dialects.reading import read_cases, validate
-from assay.dialects.simulation_columns import JSON_COLUMNS, NUMBERED, PLAIN
-from assay.dialects.test_set import TestSetDialect
+from howsure.dialects.base import Dialect
+from howsure.dialects.golden import GoldenDialect
+from howsure.dialects.reading import read_cases, validate
+from howsure.dialects.simulation_columns import JSON_COLUMNS, NUMBERED, PLAIN
+from howsure.dialects.test_set import TestSetDialect
 
 ROOT = Path(__file__).parents[2]
 PAGES = ROOT / "docs" / "dialects"
 SOURCES = {
     "golden.md": ["golden", "reference_data", "matcher_shapes", "documents"],
     "test-set.md": ["test_set", "test_set_writing", "rubric_file", "agent_file", "documents"],
-    "simulation.md": [path.stem for path in (ROOT / "src/assay/dialects").glob("simulation*.py")],
+    "simulation.md": [path.stem for path in (ROOT / "src/howsure/dialects").glob("simulation*.py")],
 }
 _CODE = re.compile(r"\.(?:problem|warning)\(\s*\"(?P<code>[a-z-]+)\"|code=\"(?P<named>[a-z-]+)\"")
 
 
 def codes(page: str) -> Iterator[str]:
     for name in SOURCES[page]:
-        for found in _CODE.finditer((ROOT / "src/assay/dialects" / f"{name}.py").read_text(encoding="utf-8")):
+        for found in _CODE.finditer((ROOT / "src/howsure/dialects" / f"{name}.py").read_text(encoding="utf-8")):
             yield found["code"] or found["named"]
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from assay.main import program
-from assay.reports.html.blocks import LONGEST
-from assay.reports.html.matrix import COLUMNS
-from assay.reports.html.page import LIMIT, LISTED, PLAIN, STATIC, TEMPLATES
 from house import lines, mcq
+from howsure.main import program
+from howsure.reports.html.blocks import LONGEST
+from howsure.reports.html.matrix import COLUMNS
+from howsure.reports.html.page import LIMIT, LISTED, PLAIN, STATIC, TEMPLATES
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "html-report.md").read_text(encoding="utf-8")

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from assay.dialects.importers import importers
+from howsure.dialects.importers import importers
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "importers.md").read_text("utf-8")
-SOURCE = ROOT / "src" / "assay" / "dialects" / "importers"
+SOURCE = ROOT / "src" / "howsure" / "dialects" / "importers"
 OURS = ("fields", "records", "prbench", "apex", "lexam", "include", "lar_echr", "mmlu", "ace", "tau2", "conversations",
         "langfuse", "otlp", "span_cases")  # fmt: skip
 CODE = re.compile(r'\.(?:problem|warning|wrong)\(\s*(?:"[\w ]*", )?"(?P<code>[a-z]+(?:-[a-z]+)+)"')

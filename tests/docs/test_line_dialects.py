@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from assay.dialects.base import Dialect
-from assay.dialects.explain import ExplainDialect
-from assay.dialects.explain_schema import PAYLOADS, REPEATS
-from assay.dialects.explain_schema import SCHEMA as EXPLAIN
-from assay.dialects.legal import LegalDialect
-from assay.dialects.legal_schema import SCHEMA as LEGAL
-from assay.dialects.reading import read_cases, validate
-from assay.dialects.scenarios import SCHEMA as CATALOG
+from howsure.dialects.base import Dialect
+from howsure.dialects.explain import ExplainDialect
+from howsure.dialects.explain_schema import PAYLOADS, REPEATS
+from howsure.dialects.explain_schema import SCHEMA as EXPLAIN
+from howsure.dialects.legal import LegalDialect
+from howsure.dialects.legal_schema import SCHEMA as LEGAL
+from howsure.dialects.reading import read_cases, validate
+from howsure.dialects.scenarios import SCHEMA as CATALOG
 
 ROOT = Path(__file__).parents[2]
 PAGES = ROOT / "docs" / "dialects"
@@ -34,7 +34,7 @@ def page(name: str) -> str:
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_every_problem_code_is_explained(name: str) -> None:
-    sources = [(ROOT / "src/assay/dialects" / f"{source}.py").read_text(encoding="utf-8") for source in SOURCES[name]]
+    sources = [(ROOT / "src/howsure/dialects" / f"{source}.py").read_text(encoding="utf-8") for source in SOURCES[name]]
     found = {match["code"] or match["named"] for source in sources for match in _CODE.finditer(source)}
     assert len(found) > 10
     assert sorted(code for code in found - NOT_OF_A_FILE if f"`{code}`" not in page(name)) == []

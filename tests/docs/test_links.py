@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.main import COMMANDS
+from howsure.main import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -22,7 +22,7 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_command_shown_exists(page: Path) -> None:
-    shown = re.findall(r"^\s*assay ([a-z]+)", page.read_text(encoding="utf-8"), re.MULTILINE)
+    shown = re.findall(r"^\s*howsure ([a-z]+)", page.read_text(encoding="utf-8"), re.MULTILINE)
     assert [command for command in shown if command not in COMMANDS] == []
 
 

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from msgspec.structs import fields
 
-from assay.config import PanelRule, PanelSettings, load
-from assay.judges.pairwise import KEYS, Preference
-from assay.judges.recording_file import read_lines
-from assay.stats.agreement import Agreed
-from assay.testing import ScriptedJudge
+from howsure.config import PanelRule, PanelSettings, load
+from howsure.judges.pairwise import KEYS, Preference
+from howsure.judges.recording_file import read_lines
+from howsure.stats.agreement import Agreed
+from howsure.testing import ScriptedJudge
 
 PAGE = (Path(__file__).parents[2] / "docs" / "panels.md").read_text(encoding="utf-8")
 
@@ -32,7 +32,7 @@ def shown(language: str) -> list[str]:
     ],
 )
 def test_the_settings_it_shows_are_read(tmp_path: Path, place: int, settings: PanelSettings) -> None:
-    (tmp_path / "assay.yaml").write_text(shown("yaml")[place], encoding="utf-8")
+    (tmp_path / "howsure.yaml").write_text(shown("yaml")[place], encoding="utf-8")
     assert load(tmp_path, {}).panel == settings
 
 

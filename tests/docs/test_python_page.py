@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-import assay
-from assay.pytest_plugin import MARKS, SETTINGS
-from assay.services.evaluating import Asked
-from assay.services.given import SHORT
+import howsure
+from howsure.pytest_plugin import MARKS, SETTINGS
+from howsure.services.evaluating import Asked
+from howsure.services.given import SHORT
 
 PAGE = (Path(__file__).parents[2] / "docs" / "python.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"(?:^`(?P<file>[^`\n]+)`:\n\n)?^```(?P<kind>\w+)\n(?P<body>.*?)^```", re.DOTALL | re.MULTILINE)
-INSTALLED = any(point.value == "assay.pytest_plugin" for point in entry_points(group="pytest11"))
+INSTALLED = any(point.value == "howsure.pytest_plugin" for point in entry_points(group="pytest11"))
 
 
 def squeezed(text: str) -> str:
@@ -31,7 +31,7 @@ def squeezed(text: str) -> str:
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    for name in ("ASSAY_DATABASE_URL", "ASSAY_JUDGE", "PYTEST_ADDOPTS"):
+    for name in ("HOWSURE_DATABASE_URL", "HOWSURE_JUDGE", "PYTEST_ADDOPTS"):
         monkeypatch.delenv(name, raising=False)
     yield tmp_path
     sys.modules.pop("shop", None)
@@ -63,7 +63,7 @@ def check_console(body: str, folder: Path) -> None:
     command, *shown = body.splitlines()
     program, *words = shlex.split(command.removeprefix("$ "))
     assert program == "pytest"
-    plugin = [] if INSTALLED else ["-p", "assay.pytest_plugin"]
+    plugin = [] if INSTALLED else ["-p", "howsure.pytest_plugin"]
     ini = ["-o", "asyncio_default_fixture_loop_scope=function", "--no-header"]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *plugin, *ini, *words],
@@ -94,4 +94,4 @@ def test_what_it_tells_of_a_run_exists() -> None:
     told = set(re.findall(r"`run\.([a-z_]+)", PAGE))
     assert {"passed", "results", "gate", "compare", "to_frame", "write"} <= told
     # `summary` is what it is made of, and the only one that is no member of the class.
-    assert [name for name in told - {"summary"} if not hasattr(assay.Run, name)] == []
+    assert [name for name in told - {"summary"} if not hasattr(howsure.Run, name)] == []

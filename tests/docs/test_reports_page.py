@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from assay.main import program
-from assay.reports.artifacts import SETS
-from assay.reports.csv_file import AFTER, BEFORE
-from assay.reports.formats import FORMATS
 from demo_runs import demo_runs
 from house import lines, mcq
+from howsure.main import program
+from howsure.reports.artifacts import SETS
+from howsure.reports.csv_file import AFTER, BEFORE
+from howsure.reports.formats import FORMATS
 
 files: Any = pytest.importorskip("pyarrow.parquet")
 PAGE = (Path(__file__).parents[2] / "docs" / "reports.md").read_text(encoding="utf-8")
@@ -40,7 +40,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         lines(place / f"{name}.jsonl", *said)
     for name in ("before", "after"):
         words = ["run", "cases.jsonl", "--responses", f"{name}.jsonl", "--name", {"before": "main"}.get(name, "branch")]
-        assert typed(place, "assay", *words)[0] == 0
+        assert typed(place, "howsure", *words)[0] == 0
     return place
 
 
@@ -48,7 +48,7 @@ def typed(place: Path, name: str, *words: str) -> tuple[int, str]:
     """What a command of the page does: ours, or one of the few that look at a file."""
     with pytest.MonkeyPatch.context() as here:
         here.chdir(place)
-        if name == "assay":
+        if name == "howsure":
             done = CliRunner(env={"COLUMNS": "120"}).invoke(program, list(words))
             return done.exit_code, done.output
         return 0, LOOKING[name](*words)
@@ -106,7 +106,7 @@ def test_every_column_of_parquet_and_every_field_of_a_line_is_told(folder: Path)
         ("results.parquet", ("## Parquet", "## Canonical")),
         ("results.jsonl", ("## JSON", "## Parq")),
     ):
-        typed(folder, "assay", "report", "branch", "-o", name)
+        typed(folder, "howsure", "report", "branch", "-o", name)
         part = PAGE.partition(titles[0])[2].partition(titles[1])[0]
         shown = columns(str(folder / name)) if name.endswith("parquet") else keys(str(folder / name))
         told = part.partition("| --- |")[2]
@@ -115,7 +115,7 @@ def test_every_column_of_parquet_and_every_field_of_a_line_is_told(folder: Path)
 
 
 def test_every_option_is_mentioned() -> None:
-    context = program.make_context("assay", ["--help"], resilient_parsing=True)
+    context = program.make_context("howsure", ["--help"], resilient_parsing=True)
     for name in ("report", "card"):
         command = program.get_command(context, name)
         assert command is not None

@@ -9,9 +9,9 @@ from typing import Any
 
 import yaml
 
-from assay.config import ClusterSettings, Engine, load
-from assay.services.cluster.shards import MOST_BYTES, PER_SLOT, shard_size
-from assay.services.cluster.tasks import LARGE
+from howsure.config import ClusterSettings, Engine, load
+from howsure.services.cluster.shards import MOST_BYTES, PER_SLOT, shard_size
+from howsure.services.cluster.tasks import LARGE
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
@@ -22,7 +22,7 @@ def blocks(language: str) -> list[str]:
 
 
 def test_the_settings_are_read_as_they_are_shown(tmp_path: Path) -> None:
-    (tmp_path / "assay.yaml").write_text(blocks("yaml")[0], encoding="utf-8")
+    (tmp_path / "howsure.yaml").write_text(blocks("yaml")[0], encoding="utf-8")
     settings = load(tmp_path, {})
     assert settings.engine is Engine.RAY
     assert settings.cluster == ClusterSettings(
@@ -50,12 +50,12 @@ def test_the_recipe_for_slurm_is_a_script() -> None:
     (script,) = blocks("bash")
     checked = subprocess.run(["bash", "-n"], input=script, text=True, capture_output=True, check=False)
     assert (checked.returncode, checked.stderr) == (0, "")
-    assert "assay run" in script
+    assert "howsure run" in script
 
 
 def test_a_laptop_cluster_takes_three_commands() -> None:
     (commands,) = blocks("console")
-    assert [line.split()[0] for line in commands.splitlines()] == ["pip", "ray", "assay"]
+    assert [line.split()[0] for line in commands.splitlines()] == ["pip", "ray", "howsure"]
 
 
 def test_the_numbers_of_the_page_are_those_of_the_program() -> None:

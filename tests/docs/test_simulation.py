@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-from assay.dialects.reading import read_cases
-from assay.dialects.test_set import TestSetDialect
-from assay.model.case import Fact, PlanStep, Scenario
-from assay.model.simulation import Ending, Party, SlipKind
+from howsure.dialects.reading import read_cases
+from howsure.dialects.test_set import TestSetDialect
+from howsure.model.case import Fact, PlanStep, Scenario
+from howsure.model.simulation import Ending, Party, SlipKind
 from simulated_users import FILES, conversations
 
 PAGE = (Path(__file__).parents[2] / "docs" / "simulation.md").read_text(encoding="utf-8")

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from assay.stats.clusters import clustered_rate
-from assay.stats.corrected import Labels, corrected_rate
-from assay.stats.intervals import Interval, wilson
-from assay.stats.means import for_mean
-from assay.stats.multiplicity import benjamini_hochberg, holm
-from assay.stats.paired import paired_rates
-from assay.stats.power import PairedRates, UnpairedRates, detectable, needed
-from assay.stats.rates import for_rate
-from assay.stats.repeats import reliability
-from assay.stats.unpaired import unpaired_rates
+from howsure.stats.clusters import clustered_rate
+from howsure.stats.corrected import Labels, corrected_rate
+from howsure.stats.intervals import Interval, wilson
+from howsure.stats.means import for_mean
+from howsure.stats.multiplicity import benjamini_hochberg, holm
+from howsure.stats.paired import paired_rates
+from howsure.stats.power import PairedRates, UnpairedRates, detectable, needed
+from howsure.stats.rates import for_rate
+from howsure.stats.repeats import reliability
+from howsure.stats.unpaired import unpaired_rates
 
 PAGE = (Path(__file__).parents[2] / "docs" / "statistics.md").read_text(encoding="utf-8")
 

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from msgspec.structs import fields
 
-from assay.config import load
-from assay.llm.base import Completion
-from assay.model.transcript import ToolCall, ToolResult, Usage
-from assay.targets.chat.block import ChatBlock, Offer, offer_of, read_chat
-from assay.targets.chat.target import ChatTarget
-from assay.testing import ScriptedModel, a_case
+from howsure.config import load
+from howsure.llm.base import Completion
+from howsure.model.transcript import ToolCall, ToolResult, Usage
+from howsure.targets.chat.block import ChatBlock, Offer, offer_of, read_chat
+from howsure.targets.chat.target import ChatTarget
+from howsure.testing import ScriptedModel, a_case
 
 PAGE = (Path(__file__).parents[2] / "docs" / "targets-chat.md").read_text(encoding="utf-8")
 

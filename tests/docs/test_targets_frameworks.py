@@ -11,13 +11,13 @@ import yaml
 from msgspec import Struct
 from msgspec.structs import fields
 
-from assay.targets.adk.target import AdkKind, AdkSettings
-from assay.targets.frameworks.adk_runner import AdkAgentKind
-from assay.targets.frameworks.langgraph import LangGraphKind, LangGraphSettings
-from assay.targets.frameworks.loaded import InProcess, block_of
-from assay.targets.frameworks.openai_agents import OpenAiAgentsKind, OpenAiAgentsSettings
-from assay.targets.frameworks.pydantic_ai import PydanticAiKind, PydanticAiSettings
-from assay.targets.making import Wish
+from howsure.targets.adk.target import AdkKind, AdkSettings
+from howsure.targets.frameworks.adk_runner import AdkAgentKind
+from howsure.targets.frameworks.langgraph import LangGraphKind, LangGraphSettings
+from howsure.targets.frameworks.loaded import InProcess, block_of
+from howsure.targets.frameworks.openai_agents import OpenAiAgentsKind, OpenAiAgentsSettings
+from howsure.targets.frameworks.pydantic_ai import PydanticAiKind, PydanticAiSettings
+from howsure.targets.making import Wish
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "targets-frameworks.md").read_text(encoding="utf-8")
@@ -53,5 +53,5 @@ def test_every_kind_is_named_with_an_extra_that_exists() -> None:
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     for kind in (AdkKind.name, *BLOCKS):
         assert f"| `{kind}:" in PAGE
-    for extra in re.findall(r"assay\[([a-z-]+)\]", PAGE):
+    for extra in re.findall(r"howsure\[([a-z-]+)\]", PAGE):
         assert f"\n{extra} = [" in project

@@ -14,18 +14,18 @@ import pytest
 import yaml
 from aiohttp import web
 
-from assay.dialects.golden import GoldenDialect
-from assay.dialects.reading import read_cases, validate
-from assay.model.case import Case, Script
-from assay.targets.base import Target
-from assay.targets.command.settings import CommandBlock
-from assay.targets.command.target import CommandKind
-from assay.targets.function.calls import KNOWN
-from assay.targets.function.target import FunctionBlock, FunctionKind
-from assay.targets.http.settings import BODY, CallPaths, Ending, HttpBlock, Opening, UsagePaths
-from assay.targets.http.target import HttpKind
-from assay.targets.making import Making, Wish
-from assay.targets.templates import PLACEHOLDERS
+from howsure.dialects.golden import GoldenDialect
+from howsure.dialects.reading import read_cases, validate
+from howsure.model.case import Case, Script
+from howsure.targets.base import Target
+from howsure.targets.command.settings import CommandBlock
+from howsure.targets.command.target import CommandKind
+from howsure.targets.function.calls import KNOWN
+from howsure.targets.function.target import FunctionBlock, FunctionKind
+from howsure.targets.http.settings import BODY, CallPaths, Ending, HttpBlock, Opening, UsagePaths
+from howsure.targets.http.target import HttpKind
+from howsure.targets.making import Making, Wish
+from howsure.targets.templates import PLACEHOLDERS
 from live_targets import conversed, running, stopped, web_bot
 
 PAGE = (Path(__file__).parents[2] / "docs" / "targets.md").read_text(encoding="utf-8")

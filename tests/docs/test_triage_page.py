@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from assay.cli.browse.frame import LIST_KEYS
-from assay.cli.browse.view import Shown
-from assay.main import program
-from assay.model.simulation import Party
-from assay.model.triage import PRIORITY, Claim, Confidence, Written
-from assay.services.triage.asking import SCHEMA
-from assay.services.triage.ruling import RULES
+from howsure.cli.browse.frame import LIST_KEYS
+from howsure.cli.browse.view import Shown
+from howsure.main import program
+from howsure.model.simulation import Party
+from howsure.model.triage import PRIORITY, Claim, Confidence, Written
+from howsure.services.triage.asking import SCHEMA
+from howsure.services.triage.ruling import RULES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "triage.md").read_text(encoding="utf-8")
 
@@ -27,7 +27,7 @@ def shown(language: str) -> list[str]:
 
 def typed(command: str) -> Result:
     name, *words = shlex.split(command)
-    assert name == "assay"
+    assert name == "howsure"
     return CliRunner(env={"COLUMNS": "100"}).invoke(program, words)
 
 
@@ -48,7 +48,7 @@ def test_the_example_gives_what_the_page_shows(tmp_path: Path, monkeypatch: pyte
 
 
 def test_the_options_it_names_are_there() -> None:
-    said = typed("assay triage --help").stdout
+    said = typed("howsure triage --help").stdout
     for option in ("--judge", "--record-judge", "--budget", "--json", "-o"):
         assert option in PAGE
         assert option in said

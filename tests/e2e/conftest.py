@@ -1,4 +1,4 @@
-"""The `assay` program as a user starts it, in a folder of its own."""
+"""The `howsure` program as a user starts it, in a folder of its own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 from msgspec import Struct
 
-from assay.main import program
+from howsure.main import program
 
 ROOT = Path(__file__).parents[2]
 
@@ -32,12 +32,12 @@ class Ended(Struct, frozen=True):
         return json.loads(self.out)
 
 
-Assay = Callable[..., Ended]
+Howsure = Callable[..., Ended]
 
 
 @pytest.fixture
-def assay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Assay:
-    """`assay("run", "file", env={…}, cwd=…)`, in a fresh folder.
+def howsure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Howsure:
+    """`howsure("run", "file", env={…}, cwd=…)`, in a fresh folder.
 
     The program runs in this process, which is quicker; in one of its own where that is what is tested: another locale
     (`env` with LC_ALL or PYTHON…), a pipe (`stdin`), or `alone=True`.
@@ -50,7 +50,7 @@ def assay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Assay:
         stdin: bytes = b"",
         alone: bool = False,
     ) -> Ended:
-        given = {name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")} | (env or {})
+        given = {name: value for name, value in os.environ.items() if not name.startswith("HOWSURE_")} | (env or {})
         place = cwd or tmp_path
         if alone or stdin or any(name == "LC_ALL" or name.startswith("PYTHON") for name in env or ()):
             return in_a_process(words, place, given, stdin)
@@ -62,7 +62,7 @@ def assay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Assay:
 
 
 def in_a_process(words: Sequence[str | Path], cwd: Path, environ: dict[str, str], stdin: bytes) -> Ended:
-    command = [sys.executable, "-m", "assay", *map(str, words)]
+    command = [sys.executable, "-m", "howsure", *map(str, words)]
     done = subprocess.run(command, cwd=cwd, env=environ, input=stdin, capture_output=True, check=False, timeout=300)
     return Ended(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
 

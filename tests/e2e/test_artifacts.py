@@ -1,4 +1,4 @@
-"""The files of the systems before Assay, written from the demo's runs, under the names that the facts about those
+"""The files of the systems before Howsure, written from the demo's runs, under the names that the facts about those
 systems give, and read back where one of our dialects reads them."""
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assay.dialects.golden import GoldenDialect
-from assay.dialects.legal import LegalDialect
-from assay.dialects.reading import read_cases
-from assay.dialects.simulation import SimulationDialect
-from assay.errors import PlanRefused, UnknownName
-from assay.model.result import Result
-from assay.model.summary import Summary
-from assay.services.demo import DEMOS, folder, options
-from assay.services.reporting import write_artifacts
-from assay.services.runs import start
-from assay.services.workplace import Workplace
 from demo_runs import demo_runs
+from howsure.dialects.golden import GoldenDialect
+from howsure.dialects.legal import LegalDialect
+from howsure.dialects.reading import read_cases
+from howsure.dialects.simulation import SimulationDialect
+from howsure.errors import PlanRefused, UnknownName
+from howsure.model.result import Result
+from howsure.model.summary import Summary
+from howsure.services.demo import DEMOS, folder, options
+from howsure.services.reporting import write_artifacts
+from howsure.services.runs import start
+from howsure.services.workplace import Workplace
 
 Lines = list[dict[str, Any]]
 DIALECTS = ("legal", "golden", "explain", "simulation")

@@ -16,7 +16,7 @@ import pytest
 from live_files import FASTAPI_BOT, TESTS, fetched, golden, scenario, serving, test_set, trouble_of
 from live_targets import alive
 
-Assay = Callable[..., Any]
+Howsure = Callable[..., Any]
 CASES = 40
 TURNS = 4
 REASONS = {
@@ -41,8 +41,8 @@ def expected(case: str) -> tuple[str, int]:
     return "", TURNS + 1
 
 
-def results(assay: Assay) -> dict[str, dict[str, Any]]:
-    return {one["test_case_id"]: one for one in assay("results", "latest", "--json").json}
+def results(howsure: Howsure) -> dict[str, dict[str, Any]]:
+    return {one["test_case_id"]: one for one in howsure("results", "latest", "--json").json}
 
 
 def open_files() -> int:
@@ -54,12 +54,12 @@ def open_files() -> int:
 @pytest.fixture
 def troubled(shop: str, tmp_path: Path) -> str:
     block = f"targets: {{shop: {{kind: http, url: '{shop}/troubled', turn_seconds: 2}}}}\n"
-    (tmp_path / "assay.yaml").write_text(block, encoding="utf-8")
+    (tmp_path / "howsure.yaml").write_text(block, encoding="utf-8")
     return "shop"
 
 
 def test_every_case_of_a_bad_agent_ends_in_a_defined_state(
-    assay: Assay, shop: str, troubled: str, tmp_path: Path
+    howsure: Howsure, shop: str, troubled: str, tmp_path: Path
 ) -> None:
     plan = [{"say": f"Then I would like number {word}."} for word in ("two", "three", "four")]
     held = [
@@ -68,7 +68,7 @@ def test_every_case_of_a_bad_agent_ends_in_a_defined_state(
     ]
     dataset = test_set(tmp_path / "bad.json", *held)
     files = open_files()
-    done = assay("run", dataset, "--target", troubled, "--max-concurrency", "40", "--json")
+    done = howsure("run", dataset, "--target", troubled, "--max-concurrency", "40", "--json")
     assert done.code == 3, done.err
     wanted = {f"case-{number}": expected(f"case-{number}") for number in range(CASES)}
     broken = {case for case, (trouble, _) in wanted.items() if trouble}
@@ -77,7 +77,7 @@ def test_every_case_of_a_bad_agent_ends_in_a_defined_state(
     assert (run["total"], run["completed"], run["errored"]) == (CASES, CASES, len(broken))
     assert run["passed"] + run["failed"] + run["errored"] + run["skipped"] == CASES
     assert sum(run["faults"].values()) == len(broken)
-    found = results(assay)
+    found = results(howsure)
     assert set(found) == set(wanted)
     for case, (trouble, turn) in wanted.items():
         result = found[case]
@@ -96,21 +96,21 @@ def test_every_case_of_a_bad_agent_ends_in_a_defined_state(
     assert asked == {case: min(turn, TURNS) for case, (_, turn) in wanted.items()}, "nothing is sent twice"
 
 
-def test_what_broke_can_be_tried_again(assay: Assay, troubled: str, tmp_path: Path) -> None:
+def test_what_broke_can_be_tried_again(howsure: Howsure, troubled: str, tmp_path: Path) -> None:
     dataset = golden(
         tmp_path / "again_golden.json",
         {"id": "case-1", "user_inputs": ["one", "two"]},
         {"id": "case-4", "user_inputs": ["one", "two"]},
     )
-    assert assay("run", dataset, "--target", troubled, "--json").json["errored"] == 1
-    done = assay("retry", "latest", "--errors", "--json")
+    assert howsure("run", dataset, "--target", troubled, "--json").json["errored"] == 1
+    done = howsure("retry", "latest", "--errors", "--json")
     assert done.code == 3, done.err
     assert (done.json["errored"], done.json["total"]) == (1, 2)
-    assert "the connection broke" in results(assay)["case-4"]["error"]
+    assert "the connection broke" in results(howsure)["case-4"]["error"]
 
 
 @pytest.mark.parametrize("mode", ["conversation", "server"])
-def test_programs_that_misbehave_are_ended_and_told_of(assay: Assay, tmp_path: Path, mode: str) -> None:
+def test_programs_that_misbehave_are_ended_and_told_of(howsure: Howsure, tmp_path: Path, mode: str) -> None:
     pids = tmp_path / "pids"
     block = f"""
 targets:
@@ -121,14 +121,14 @@ targets:
     turn_seconds: 3
     stop_seconds: 1
 """
-    (tmp_path / "assay.yaml").write_text(block, encoding="utf-8")
+    (tmp_path / "howsure.yaml").write_text(block, encoding="utf-8")
     turns = {"hangs": "hang", "leaves": "leave", "garbage": "garbage", "breaks": "break", "fine": "hello"}
     questions = [{"id": id, "user_inputs": ["hello", text]} for id, text in turns.items()]
     dataset = golden(tmp_path / "programs_golden.json", *questions)
     words = ("--target", "shop", "--max-concurrency", "1", "--json")
-    done = assay("run", dataset, *words, env={"SHOP_BOT_PIDS": str(pids)})
+    done = howsure("run", dataset, *words, env={"SHOP_BOT_PIDS": str(pids)})
     assert done.code == 3, done.err
-    found = results(assay)
+    found = results(howsure)
     told = {id: found[id]["error"] for id in turns}
     assert told["fine"] is None
     assert "in 3 s" in told["hangs"]
@@ -153,32 +153,32 @@ async def answer(text, case):
 """
 
 
-def test_functions_that_misbehave_are_told_of(assay: Assay, tmp_path: Path) -> None:
+def test_functions_that_misbehave_are_told_of(howsure: Howsure, tmp_path: Path) -> None:
     (tmp_path / "bad_bots.py").write_text(FUNCTION, encoding="utf-8")
-    (tmp_path / "assay.yaml").write_text("turn_seconds: 0.5\n", encoding="utf-8")
+    (tmp_path / "howsure.yaml").write_text("turn_seconds: 0.5\n", encoding="utf-8")
     names = ("hangs", "breaks", "garbage", "fine")
     dataset = golden(tmp_path / "f_golden.json", *({"id": name, "user_inputs": ["one"]} for name in names))
-    done = assay("run", dataset, "--target", "function:bad_bots:answer", "--json")
+    done = howsure("run", dataset, "--target", "function:bad_bots:answer", "--json")
     assert done.code == 3, done.err
-    told = {id: one["error"] for id, one in results(assay).items()}
+    told = {id: one["error"] for id, one in results(howsure).items()}
     assert told["fine"] is None
     assert "turn 1 was not answered within 0.5 seconds" in told["hangs"]
     assert "ValueError: no such shelf (bad_bots.py:9, in answer)" in told["breaks"]
     assert "expected text" in told["garbage"]
 
 
-def test_a_case_that_takes_too_long_is_given_up(assay: Assay, tmp_path: Path) -> None:
+def test_a_case_that_takes_too_long_is_given_up(howsure: Howsure, tmp_path: Path) -> None:
     slow = "import asyncio\n\n\nasync def answer(text):\n    await asyncio.sleep(0.3)\n    return text\n"
     (tmp_path / "slow_bots.py").write_text(slow, encoding="utf-8")
-    (tmp_path / "assay.yaml").write_text("case_seconds: 1\n", encoding="utf-8")
+    (tmp_path / "howsure.yaml").write_text("case_seconds: 1\n", encoding="utf-8")
     dataset = golden(
         tmp_path / "s_golden.json",
         {"id": "long", "user_inputs": ["one", "two", "three", "four"]},
         {"id": "short", "user_inputs": ["one"]},
     )
-    done = assay("run", dataset, "--target", "function:slow_bots:answer", "--json")
+    done = howsure("run", dataset, "--target", "function:slow_bots:answer", "--json")
     assert done.code == 3, done.err
-    found = results(assay)
+    found = results(howsure)
     assert "the conversation was not over within 1 seconds" in found["long"]["error"]
     assert [message["content"] for message in found["long"]["output"]["messages"]][:2] == ["one", "one"]
     assert found["short"]["error"] is None

@@ -16,7 +16,7 @@ import pytest
 from dialect_rows import reference_qa
 from house import asked_and_answered
 
-Assay = Callable[..., Any]
+Howsure = Callable[..., Any]
 SERVER = Path(__file__).with_name("model_server.py")
 CASES = 2_000
 
@@ -30,7 +30,7 @@ def dataset(folder: Path) -> tuple[Path, Path]:
     )
 
 
-def timed(assay: Assay, folder: Path, mood: str) -> tuple[float, dict[str, Any], dict[str, int]]:
+def timed(howsure: Howsure, folder: Path, mood: str) -> tuple[float, dict[str, Any], dict[str, int]]:
     """Seconds for the whole run, the run, and what the server counted."""
     port = folder / f"port-{mood}"
     process = subprocess.Popen([sys.executable, str(SERVER), str(port), mood])
@@ -40,7 +40,7 @@ def timed(assay: Assay, folder: Path, mood: str) -> tuple[float, dict[str, Any],
         base = f"http://127.0.0.1:{port.read_text(encoding='utf-8')}"
         questions, answers = dataset(folder)
         began = time.monotonic()
-        done = assay(
+        done = howsure(
             "run", questions, "--responses", answers, "--judge", f"openai-compatible:judge@{base}/v1",
             "--max-concurrency", "50", "--database", folder / f"{mood}.db", "--no-cache", "--json",
         )  # fmt: skip
@@ -54,11 +54,11 @@ def timed(assay: Assay, folder: Path, mood: str) -> tuple[float, dict[str, Any],
 
 
 @pytest.mark.slow
-def test_no_case_is_lost_or_judged_twice_on_a_bad_day(assay: Assay, tmp_path: Path) -> None:
-    (tmp_path / "assay.yaml").write_text("attempt_seconds: 2\n", encoding="utf-8")
-    quiet, run, counts = timed(assay, tmp_path, "slow")
+def test_no_case_is_lost_or_judged_twice_on_a_bad_day(howsure: Howsure, tmp_path: Path) -> None:
+    (tmp_path / "howsure.yaml").write_text("attempt_seconds: 2\n", encoding="utf-8")
+    quiet, run, counts = timed(howsure, tmp_path, "slow")
     assert (run["passed"], run["errored"], counts["answered"]) == (CASES, 0, CASES)
-    disturbed, run, counts = timed(assay, tmp_path, "bad-day")
+    disturbed, run, counts = timed(howsure, tmp_path, "bad-day")
     assert (run["completed"], run["passed"], run["errored"]) == (CASES, CASES, 0)
     assert counts["answered"] == CASES
     # Two to three times as long here; the bound is loose because others may share the machine.

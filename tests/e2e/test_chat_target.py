@@ -16,7 +16,7 @@ import pytest
 from dialect_rows import reference_qa
 from house import lines, mcq
 
-Assay = Callable[..., Any]
+Howsure = Callable[..., Any]
 SERVER = Path(__file__).with_name("model_server.py")
 
 
@@ -43,50 +43,50 @@ def dataset(tmp_path: Path) -> Path:
     return lines(tmp_path / "questions.jsonl", *(mcq(n, context=context, **fields) for n, fields in right.items()))
 
 
-def test_a_model_is_asked_and_graded(assay: Assay, base: str, dataset: Path) -> None:
-    done = assay("run", dataset, "--target", f"chat:openai-compatible:m@{base}/v1", "--json")
+def test_a_model_is_asked_and_graded(howsure: Howsure, base: str, dataset: Path) -> None:
+    done = howsure("run", dataset, "--target", f"chat:openai-compatible:m@{base}/v1", "--json")
     assert done.code == 0, done.err
     assert (done.json["passed"], done.json["failed"]) == (3, 3)
     assert done.json["spent"]["calls"] == 6
-    first = assay("results", "--json").json[0]
+    first = howsure("results", "--json").json[0]
     assert first["output"]["messages"][-1]["content"] == "Answer: A"
 
 
-def test_several_models_stand_side_by_side(assay: Assay, base: str, dataset: Path) -> None:
+def test_several_models_stand_side_by_side(howsure: Howsure, base: str, dataset: Path) -> None:
     names = [f"openai-compatible:{name}@{base}/v1" for name in ("juno", "orchid")]
     chosen = [word for name in names for word in ("--candidate", name)]
-    done = assay("run", dataset, "--target", "chat", *chosen, "--json")
+    done = howsure("run", dataset, "--target", "chat", *chosen, "--json")
     assert done.code == 0, done.err
     assert {name: counts["passed"] for name, counts in done.json["candidates"].items()} == dict.fromkeys(names, 3)
 
 
-def test_answers_are_cached_and_repeats_are_asked_anew(assay: Assay, base: str, dataset: Path) -> None:
+def test_answers_are_cached_and_repeats_are_asked_anew(howsure: Howsure, base: str, dataset: Path) -> None:
     target = f"chat:openai-compatible:m@{base}/v1"
-    assay("run", dataset, "--target", target, "--quiet")
-    assay("run", dataset, "--target", target, "--quiet")
+    howsure("run", dataset, "--target", target, "--quiet")
+    howsure("run", dataset, "--target", target, "--quiet")
     assert calls(base) == 6
-    done = assay("run", dataset, "--target", target, "--repeat", "3", "--json")
+    done = howsure("run", dataset, "--target", target, "--repeat", "3", "--json")
     assert done.json["total"] == 18
     assert calls(base) == 18
 
 
-def test_a_model_that_cannot_be_reached_errors_its_cases(assay: Assay, tmp_path: Path, dataset: Path) -> None:
-    (tmp_path / "assay.yaml").write_text("attempt_seconds: 1\n", encoding="utf-8")
+def test_a_model_that_cannot_be_reached_errors_its_cases(howsure: Howsure, tmp_path: Path, dataset: Path) -> None:
+    (tmp_path / "howsure.yaml").write_text("attempt_seconds: 1\n", encoding="utf-8")
     target = "chat:openai-compatible:m@http://127.0.0.1:9/v1"
-    done = assay("run", dataset, "--target", target, "--limit", "1", "--budget", "3s", "--json")
+    done = howsure("run", dataset, "--target", target, "--limit", "1", "--budget", "3s", "--json")
     assert done.code in (2, 3), done.err
     assert done.json["passed"] == done.json["failed"] == 0
     assert "Traceback" not in done.err
 
 
-def test_chat_without_a_model_says_what_is_missing(assay: Assay, dataset: Path) -> None:
-    done = assay("run", dataset, "--target", "chat")
+def test_chat_without_a_model_says_what_is_missing(howsure: Howsure, dataset: Path) -> None:
+    done = howsure("run", dataset, "--target", "chat")
     assert done.code == 2
     assert "--candidate" in done.err
 
 
 def test_attachments_settings_and_the_datasets_own_instructions_reach_the_model(
-    assay: Assay, base: str, tmp_path: Path
+    howsure: Howsure, base: str, tmp_path: Path
 ) -> None:
     (tmp_path / "lease.txt").write_text("The lease ends in May.", encoding="utf-8")
     (tmp_path / "plan.png").write_bytes(b"\x89PNG\r\n\x1a\n0000")
@@ -99,9 +99,9 @@ def test_attachments_settings_and_the_datasets_own_instructions_reach_the_model(
     )
     dataset, trace = tmp_path / "attached.jsonl", tmp_path / "trace.jsonl"
     dataset.write_text(json.dumps(row) + "\n", encoding="utf-8")
-    (tmp_path / "assay.yaml").write_text("target_settings: {temperature: 0.3, seed: 5}\n", encoding="utf-8")
+    (tmp_path / "howsure.yaml").write_text("target_settings: {temperature: 0.3, seed: 5}\n", encoding="utf-8")
     target = f"chat:openai-compatible:m@{base}/v1"
-    done = assay("run", dataset, "--target", target, "--judge", "none", "--trace", trace, "--json")
+    done = howsure("run", dataset, "--target", target, "--judge", "none", "--trace", trace, "--json")
     assert done.code in (0, 3), done.err
     traced = trace.read_text(encoding="utf-8")
     for part in ("The lease ends in May.", "image_url", "data:image/png;base64,", "experienced lawyer"):
@@ -130,8 +130,8 @@ targets:
 """
 
 
-def test_tools_are_offered_answered_and_graded(assay: Assay, base: str, tmp_path: Path) -> None:
-    (tmp_path / "assay.yaml").write_text(TOOLS.format(base=base), encoding="utf-8")
+def test_tools_are_offered_answered_and_graded(howsure: Howsure, base: str, tmp_path: Path) -> None:
+    (tmp_path / "howsure.yaml").write_text(TOOLS.format(base=base), encoding="utf-8")
     (tmp_path / "shop_functions.py").write_text(
         "TOOLS = {'refund': lambda order: {'refunded': order}}\n", encoding="utf-8"
     )
@@ -141,9 +141,9 @@ def test_tools_are_offered_answered_and_graded(assay: Assay, base: str, tmp_path
     golden = tmp_path / "moss_golden.json"
     golden.write_text(json.dumps({"golden_questions": [question]}), encoding="utf-8")
     for _ in range(2):
-        done = assay("run", golden, "--target", "shop", "--json")
+        done = howsure("run", golden, "--target", "shop", "--json")
         assert done.code == 0, done.err + done.out
-        (result,) = assay("results", "--json").json
+        (result,) = howsure("results", "--json").json
         made = [(call["name"], call["arguments"]) for call in result["output"]["tool_calls"]]
         assert made == [("look_up", {"order": "A1"}), ("refund", {"order": "A1"})]
         assert result["output"]["messages"][-1]["content"] == 'It says: {"refunded":"A1"}'
@@ -152,10 +152,10 @@ def test_tools_are_offered_answered_and_graded(assay: Assay, base: str, tmp_path
     assert calls(base) == 2
 
 
-def test_every_wrong_setting_of_a_chat_block_is_told_at_once(assay: Assay, tmp_path: Path, dataset: Path) -> None:
+def test_every_wrong_setting_of_a_chat_block_is_told_at_once(howsure: Howsure, tmp_path: Path, dataset: Path) -> None:
     block = "targets: {bot: {kind: chat, model: 3, tool: [], max_tool_rounds: 0}}\n"
-    (tmp_path / "assay.yaml").write_text(block, encoding="utf-8")
-    done = assay("run", dataset, "--target", "bot")
+    (tmp_path / "howsure.yaml").write_text(block, encoding="utf-8")
+    done = howsure("run", dataset, "--target", "bot")
     assert done.code == 2
     for name in ("model", "tool", "max_tool_rounds"):
         assert f"`targets.bot.{name}`" in done.err

@@ -56,7 +56,7 @@ def repository(tmp_path: Path) -> Path:
     folder.mkdir()
     git(folder, "init", "-q", "-b", "main")
     lines(folder / "cases.jsonl", *(mcq(number) for number in range(1, CASES + 1)))
-    (folder / ".gitignore").write_text(".assay\nassay-*\n__pycache__\n", encoding="utf-8")
+    (folder / ".gitignore").write_text(".howsure\nhowsure-*\n__pycache__\n", encoding="utf-8")
     commit(folder, bot=wrong_below(10))
     git(folder, "switch", "-q", "-c", "change")
     return folder
@@ -109,7 +109,7 @@ def github() -> Iterator[tuple[str, type[Comments]]]:
 
 def check(folder: Path, api: str = "", **settings: str) -> subprocess.CompletedProcess[str]:
     """As the Action's step runs it."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("ASSAY_", "GITHUB_", "CI_"))}
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("HOWSURE_", "GITHUB_", "CI_"))}
     job = {
         "GITHUB_ACTIONS": "true",
         "GITHUB_BASE_REF": "main",
@@ -118,12 +118,12 @@ def check(folder: Path, api: str = "", **settings: str) -> subprocess.CompletedP
         "GITHUB_REPOSITORY": "somebody/shop",
         "GITHUB_API_URL": api,
         "GITHUB_TOKEN": TOKEN if api else "",
-        "GITHUB_OUTPUT": str(folder / "assay-outputs"),
-        "GITHUB_STEP_SUMMARY": str(folder / "assay-summary.md"),
+        "GITHUB_OUTPUT": str(folder / "howsure-outputs"),
+        "GITHUB_STEP_SUMMARY": str(folder / "howsure-summary.md"),
     }
     given = {
-        "ASSAY_DATASETS": "cases.jsonl",
-        "ASSAY_RUN_OPTIONS": "--target\nfunction:bot.py:answer",
+        "HOWSURE_DATASETS": "cases.jsonl",
+        "HOWSURE_RUN_OPTIONS": "--target\nfunction:bot.py:answer",
         "PYTHON": sys.executable,
     }
     return subprocess.run(
@@ -159,16 +159,16 @@ def test_the_comment_has_the_right_sentence_and_the_exit_code_follows(
     address, kept = github
     done = check(repository, address)
     assert done.returncode == code, done.stderr
-    comment = (repository / "assay-comment.md").read_text(encoding="utf-8")
+    comment = (repository / "howsure-comment.md").read_text(encoding="utf-8")
     assert f"**{sentence}" in comment
     assert sentence in done.stdout
-    assert kept.kept == {1: "a person's comment", 101: f"<!-- assay: assay -->\n{comment}"}
+    assert kept.kept == {1: "a person's comment", 101: f"<!-- howsure: howsure -->\n{comment}"}
     assert len(comment) < 65_536
-    assert (repository / "assay-report.html").read_text(encoding="utf-8").startswith("<!")
-    told = dict(line.split("=", 1) for line in (repository / "assay-outputs").read_text("utf-8").splitlines())
-    assert (told["exit-code"], told["report"]) == (str(code), "assay-report.html")
+    assert (repository / "howsure-report.html").read_text(encoding="utf-8").startswith("<!")
+    told = dict(line.split("=", 1) for line in (repository / "howsure-outputs").read_text("utf-8").splitlines())
+    assert (told["exit-code"], told["report"]) == (str(code), "howsure-report.html")
     assert told["sentence"].startswith(sentence)
-    assert sentence in (repository / "assay-summary.md").read_text(encoding="utf-8")
+    assert sentence in (repository / "howsure-summary.md").read_text(encoding="utf-8")
     assert TOKEN not in done.stdout + done.stderr + comment
 
 
@@ -178,17 +178,17 @@ def test_a_second_push_rewrites_our_comment_and_leaves_the_repository_as_it_was(
 ) -> None:
     commit(repository, bot=wrong_below(40))
     address, kept = github
-    first = check(repository, address, ASSAY_GATES="errors <= 0")
+    first = check(repository, address, HOWSURE_GATES="errors <= 0")
     assert first.returncode == 0, first.stderr
     commit(repository, bot=wrong_below(0))
-    assert check(repository, address, ASSAY_BASE_RUN="main").returncode == 0
+    assert check(repository, address, HOWSURE_BASE_RUN="main").returncode == 0
     assert list(kept.kept) == [1, 101]
     assert "change is better than main" in kept.kept[101]
     assert [method for method, _, _ in kept.asked] == ["GET", "POST", "GET", "PATCH"]
     assert git(repository, "worktree", "list").count("\n") == 0
     assert git(repository, "status", "--short") == ""
     runs = subprocess.run(
-        [sys.executable, "-m", "assay", "runs"], cwd=repository, capture_output=True, text=True, check=True
+        [sys.executable, "-m", "howsure", "runs"], cwd=repository, capture_output=True, text=True, check=True
     )
     # The second time the stored run of the base is taken: three runs, not four.
     assert [line.split()[1] for line in runs.stdout.splitlines()[1:] if line.strip()] == ["change", "change", "main"]
@@ -199,11 +199,11 @@ def test_inconclusive_may_be_let_pass_and_a_comment_refused_changes_nothing(
     repository: Path, github: tuple[str, type[Comments]]
 ) -> None:
     commit(repository, bot=wrong_below(12))
-    done = check(repository, github[0], ASSAY_INCONCLUSIVE="pass", GITHUB_TOKEN="wrong")
+    done = check(repository, github[0], HOWSURE_INCONCLUSIVE="pass", GITHUB_TOKEN="wrong")
     assert done.returncode == 0, done.stderr
     assert "no comment was posted: GitHub refused the comment: 403" in done.stderr
     assert "inconclusive: no_regression vs main by 5%" in done.stdout
-    assert "exit-code=101\n" in (repository / "assay-outputs").read_text(encoding="utf-8")
+    assert "exit-code=101\n" in (repository / "howsure-outputs").read_text(encoding="utf-8")
 
 
 @pytest.mark.thorough
@@ -213,7 +213,7 @@ def test_a_base_that_cannot_be_run_is_told_and_the_change_is_still_held_to_its_g
     git(repository, "commit", "-q", "-a", "-m", "no agent yet")
     git(repository, "switch", "-q", "-c", "first")
     commit(repository, bot=wrong_below(0))
-    done = check(repository, ASSAY_GATES="pass_rate >= 0.9", ASSAY_COMMENT="false")
+    done = check(repository, HOWSURE_GATES="pass_rate >= 0.9", HOWSURE_COMMENT="false")
     assert done.returncode == 0, done.stderr
     assert "the base could not be run (it ended with 2): there is nothing to compare with" in done.stderr
     assert "All 60 passed" in done.stdout
@@ -221,7 +221,7 @@ def test_a_base_that_cannot_be_run_is_told_and_the_change_is_still_held_to_its_g
 
 def test_a_change_that_cannot_be_run_ends_as_its_run_did(repository: Path) -> None:
     commit(repository, bot="def answer(:\n")
-    done = check(repository, ASSAY_COMMENT="false")
+    done = check(repository, HOWSURE_COMMENT="false")
     assert done.returncode == 2
     assert "the run of change ended with 2: see above. Nothing was compared." in done.stderr
     assert "Traceback" not in done.stderr
@@ -230,20 +230,23 @@ def test_a_change_that_cannot_be_run_ends_as_its_run_did(repository: Path) -> No
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"ASSAY_INCONCLUSIVE": "maybe"}, "inconclusive: expected fail or pass, found maybe"),
-        ({"ASSAY_BASE": "nowhere"}, "there is no branch or commit 'nowhere' here"),
-        ({"ASSAY_GATES": "pass_rat >= 1"}, "did you mean pass_rate"),
+        ({"HOWSURE_INCONCLUSIVE": "maybe"}, "inconclusive: expected fail or pass, found maybe"),
+        ({"HOWSURE_BASE": "nowhere"}, "there is no branch or commit 'nowhere' here"),
+        ({"HOWSURE_GATES": "pass_rat >= 1"}, "did you mean pass_rate"),
     ],
 )
 def test_settings_that_are_wrong_are_told(repository: Path, settings: dict[str, str], told: str) -> None:
-    done = check(repository, ASSAY_COMMENT="false", **settings)
+    done = check(repository, HOWSURE_COMMENT="false", **settings)
     assert done.returncode == 2
     assert told in done.stderr
 
 
 def test_what_a_contributor_writes_is_never_a_command(repository: Path) -> None:
     done = check(
-        repository, ASSAY_COMMENT="false", ASSAY_DATASETS="cases.jsonl; touch owned\n$(touch owned)", ASSAY_BASE=""
+        repository,
+        HOWSURE_COMMENT="false",
+        HOWSURE_DATASETS="cases.jsonl; touch owned\n$(touch owned)",
+        HOWSURE_BASE="",
     )
     assert done.returncode == 2
     assert not (repository / "owned").exists()

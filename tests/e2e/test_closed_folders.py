@@ -1,4 +1,4 @@
-"""Files and folders that whoever runs Assay may not enter, read or write: told as theirs to open, never as a bug."""
+"""Files and folders that whoever runs Howsure may not enter, read or write: told as theirs to open, never as a bug."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from assay.config import load
-from assay.errors import ConfigInvalid
-from assay.services.workplace import current_folder
 from dialect_rows import mcq, write_rows
+from howsure.config import load
+from howsure.errors import ConfigInvalid
+from howsure.services.workplace import current_folder
 
 STRANGER = "10001"
 """Somebody who is not root: to root nothing is closed."""
@@ -59,13 +59,13 @@ def refused(done: subprocess.CompletedProcess[str]) -> str:
     """The one line of an error that the user can act on."""
     assert done.returncode == 2, done.stderr
     assert "Traceback" not in done.stderr
-    assert "Assay broke" not in done.stderr
+    assert "Howsure broke" not in done.stderr
     return done.stderr.strip().splitlines()[-1]
 
 
 @pytest.mark.parametrize("command", ["runs", "run ../cases.jsonl", "serve"])
 def test_a_closed_folder_is_named(place: Path, command: str) -> None:
-    told = refused(as_somebody("-m", "assay", *command.split(), cwd=place / "closed"))
+    told = refused(as_somebody("-m", "howsure", *command.split(), cwd=place / "closed"))
     why = "cannot be looked into (Permission denied): work in a folder that you may read and enter"
     assert told == f"error: {place / 'closed'} {why}"
 
@@ -74,18 +74,18 @@ def test_a_closed_folder_is_named(place: Path, command: str) -> None:
     ("command", "told"),
     [
         ("demo", "cannot be written: Permission denied; run the demo in a folder of yours"),
-        ("init", "assay.yaml: cannot be written: Permission denied"),
+        ("init", "howsure.yaml: cannot be written: Permission denied"),
     ],
 )
 def test_a_folder_that_cannot_be_written_is_named(place: Path, command: str, told: str) -> None:
-    assert told in refused(as_somebody("-m", "assay", command, cwd=place / "readable"))
+    assert told in refused(as_somebody("-m", "howsure", command, cwd=place / "readable"))
 
 
 @pytest.mark.parametrize("option", ["--responses", "--agent", "--plugin", "--judge recorded:", "--config"])
 def test_a_file_that_may_not_be_read_is_named(place: Path, option: str) -> None:
     name = f"{place / 'closed' / 'x.json'}"
     words = option.split(" ") if option.endswith(":") else [option, ""]
-    done = as_somebody("-m", "assay", "run", "cases.jsonl", words[0], words[1] + name, cwd=place)
+    done = as_somebody("-m", "howsure", "run", "cases.jsonl", words[0], words[1] + name, cwd=place)
     told = refused(done)
     assert "Permission denied" in told
     assert str(place / "closed") in told
@@ -93,19 +93,19 @@ def test_a_file_that_may_not_be_read_is_named(place: Path, option: str) -> None:
 
 def test_a_file_that_may_not_be_written_is_named(place: Path) -> None:
     out = place / "closed" / "golden.json"
-    told = refused(as_somebody("-m", "assay", "convert", "cases.jsonl", "--to", "golden", "-o", str(out), cwd=place))
+    told = refused(as_somebody("-m", "howsure", "convert", "cases.jsonl", "--to", "golden", "-o", str(out), cwd=place))
     assert "Permission denied" in told
 
 
 def test_it_is_said_in_json_too(place: Path) -> None:
-    done = as_somebody("-m", "assay", "runs", "--json", cwd=place / "closed")
+    done = as_somebody("-m", "howsure", "runs", "--json", cwd=place / "closed")
     assert done.returncode == 2
     assert "cannot be looked into" in done.stdout + done.stderr
 
 
 def test_a_folder_that_is_gone_is_told(tmp_path: Path) -> None:
     program = (
-        "import os, sys; from assay.main import main; gone = sys.argv.pop(); os.chdir(gone); os.rmdir(gone); main()"
+        "import os, sys; from howsure.main import main; gone = sys.argv.pop(); os.chdir(gone); os.rmdir(gone); main()"
     )
     gone = tmp_path / "gone"
     gone.mkdir()

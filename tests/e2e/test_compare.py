@@ -1,4 +1,4 @@
-"""`assay compare`, as a user types it: the right sentence for a run that is better, one that is the same and one that
+"""`howsure compare`, as a user types it: the right sentence for a run that is better, one that is the same and one that
 nobody can tell; unlike runs flagged; and how it ends."""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pytest
 
 from dialect_rows import explain, mcq, write_rows
 
-Assay = Callable[..., Any]
+Howsure = Callable[..., Any]
 
 CASES = 60
 
@@ -26,14 +26,14 @@ def dataset(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def run(assay: Assay, tmp_path: Path, dataset: Path) -> Callable[..., str]:
+def run(howsure: Howsure, tmp_path: Path, dataset: Path) -> Callable[..., str]:
     """Makes a run in which the first so many of sixty questions are answered wrongly."""
 
     def made(name: str, wrong: int, *options: str, first: int = 0) -> str:
         said = ["B" if first <= n < first + wrong else "A" for n in range(CASES)]
         rows = [{"case_id": f"q{n}", "response_text": text} for n, text in enumerate(said)]
         answers = write_rows(tmp_path / f"{name}.jsonl", rows)
-        done = assay("run", dataset, "--responses", answers, "--name", name, "--quiet", *options)
+        done = howsure("run", dataset, "--responses", answers, "--name", name, "--quiet", *options)
         assert done.code == 0, done.err
         return name
 
@@ -44,8 +44,8 @@ def squeezed(text: str) -> str:
     return " ".join(text.split())
 
 
-def test_a_run_that_is_truly_better_is_called_better(assay: Assay, run: Callable[..., str]) -> None:
-    done = assay("compare", run("before", 18), run("after", 4))
+def test_a_run_that_is_truly_better_is_called_better(howsure: Howsure, run: Callable[..., str]) -> None:
+    done = howsure("compare", run("before", 18), run("after", 4))
     assert done.code == 0, done.err
     assert (
         "after is better than before: 93.3 % of 60 paired cases passed against 70.0 % (+23.3 points, likely +14"
@@ -55,30 +55,30 @@ def test_a_run_that_is_truly_better_is_called_better(assay: Assay, run: Callable
     assert "0 cases got worse" in done.out
 
 
-def test_a_run_that_is_worse_is_called_worse_and_its_cases_are_named(assay: Assay, run: Callable[..., str]) -> None:
-    done = assay("compare", run("before", 4), run("after", 18))
+def test_a_run_that_is_worse_is_called_worse_and_its_cases_are_named(howsure: Howsure, run: Callable[..., str]) -> None:
+    done = howsure("compare", run("before", 4), run("after", 18))
     assert "after is worse than before" in squeezed(done.out)
     assert "q4  passed → failed  choice" in done.out
-    assert "assay show" in done.out
+    assert "howsure show" in done.out
 
 
-def test_the_same_answers_are_no_difference(assay: Assay, run: Callable[..., str]) -> None:
-    done = assay("compare", run("before", 10), run("after", 10))
+def test_the_same_answers_are_no_difference(howsure: Howsure, run: Callable[..., str]) -> None:
+    done = howsure("compare", run("before", 10), run("after", 10))
     assert (
         "No difference larger than 6.0 points between before and after: all 60 paired cases came out the same."
         in squeezed(done.out)
     )
 
 
-def test_a_small_difference_cannot_be_told_yet(assay: Assay, run: Callable[..., str]) -> None:
-    done = assay("compare", run("before", 10), run("after", 8, first=4))
+def test_a_small_difference_cannot_be_told_yet(howsure: Howsure, run: Callable[..., str]) -> None:
+    done = howsure("compare", run("before", 10), run("after", 8, first=4))
     said = squeezed(done.out)
     assert "Cannot tell yet whether after is better or worse than before" in said
     assert "paired cases would tell" in said
 
 
-def test_json_has_the_conclusion_for_other_programs(assay: Assay, run: Callable[..., str]) -> None:
-    shape = assay("compare", run("before", 18), run("after", 4), "--json", "--by", "policy_id").json
+def test_json_has_the_conclusion_for_other_programs(howsure: Howsure, run: Callable[..., str]) -> None:
+    shape = howsure("compare", run("before", 18), run("after", 4), "--json", "--by", "policy_id").json
     (pair,) = shape["comparisons"]
     assert (pair["conclusion"], pair["alike"]) == ("better", True)
     assert pair["verdict"]["p_value"] == pytest.approx(2 / 2**14)
@@ -92,21 +92,21 @@ def test_json_has_the_conclusion_for_other_programs(assay: Assay, run: Callable[
     assert [each["what"] for each in pair["unlike"]] == ["target"]
 
 
-def test_reports_are_written_by_their_ending(assay: Assay, run: Callable[..., str], tmp_path: Path) -> None:
-    done = assay("compare", run("before", 18), run("after", 4), "-o", "out.md", "-o", "out.json")
+def test_reports_are_written_by_their_ending(howsure: Howsure, run: Callable[..., str], tmp_path: Path) -> None:
+    done = howsure("compare", run("before", 18), run("after", 4), "-o", "out.md", "-o", "out.json")
     assert done.code == 0, done.err
     assert (tmp_path / "out.md").read_text(encoding="utf-8").startswith("# before against after\n")
     assert json.loads((tmp_path / "out.json").read_bytes())["comparisons"][0]["conclusion"] == "better"
 
 
 def test_unlike_runs_are_compared_and_flagged_with_what_differs(
-    assay: Assay, run: Callable[..., str], dataset: Path, tmp_path: Path
+    howsure: Howsure, run: Callable[..., str], dataset: Path, tmp_path: Path
 ) -> None:
     run("before", 10)
     rows = dataset.read_text(encoding="utf-8").replace('"prompt": "Is it?"', '"prompt": "Is it not?"', 1)
     dataset.write_text(rows.replace('["A"]', '["B"]', 1), encoding="utf-8")
     run("after", 10, "--judge", "none")
-    done = assay("compare", "before", "after")
+    done = howsure("compare", "before", "after")
     said = squeezed(done.out)
     assert done.code == 0, done.err
     assert "Mind that the test set and judge are not the same on both sides." in said
@@ -115,19 +115,19 @@ def test_unlike_runs_are_compared_and_flagged_with_what_differs(
     assert "The judge differs: offline and no judge" in said
 
 
-def test_two_candidates_of_one_run(assay: Assay, dataset: Path, tmp_path: Path) -> None:
+def test_two_candidates_of_one_run(howsure: Howsure, dataset: Path, tmp_path: Path) -> None:
     rows = [
         {"case_id": f"q{n}", "candidate_name": name, "response_text": "A" if name == "large" or n > 20 else "B"}
         for n in range(CASES)
         for name in ("small", "large")
     ]
     answers = write_rows(tmp_path / "answers.jsonl", rows)
-    assert assay("run", dataset, "--responses", answers, "--name", "both", "-q").code == 0
-    done = assay("compare", "both", "--candidate", "small=large")
+    assert howsure("run", dataset, "--responses", answers, "--name", "both", "-q").code == 0
+    done = howsure("compare", "both", "--candidate", "small=large")
     assert "large is better than small" in squeezed(done.out)
 
 
-def test_single_agent_against_multi_agent(assay: Assay, tmp_path: Path) -> None:
+def test_single_agent_against_multi_agent(howsure: Howsure, tmp_path: Path) -> None:
     """The question of the Explain world: both answer the same scenarios in one run."""
     rows = [
         explain(n, agent_name=agent, scenario_id=f"SCN-{n:03}")
@@ -144,9 +144,9 @@ def test_single_agent_against_multi_agent(assay: Assay, tmp_path: Path) -> None:
         for row in rows
     ]
     judge = write_rows(tmp_path / "judge.jsonl", replies)
-    ran = assay("run", dataset, "--judge", f"recorded:{judge}", "--name", "agents", "-q", "--dialect", "explain")
+    ran = howsure("run", dataset, "--judge", f"recorded:{judge}", "--name", "agents", "-q", "--dialect", "explain")
     assert ran.code == 0, ran.err
-    done = assay("compare", "agents", "--by", "agent_name", "--pair", "scenario_id")
+    done = howsure("compare", "agents", "--by", "agent_name", "--pair", "scenario_id")
     assert done.code == 0, done.err
     assert (
         "learning-path-curator is better than assessment-agent: 100.0 % of 12 paired scenario_id values passed "
@@ -168,11 +168,11 @@ def test_single_agent_against_multi_agent(assay: Assay, tmp_path: Path) -> None:
     ],
 )
 def test_what_the_user_must_act_on_ends_with_two(
-    assay: Assay, run: Callable[..., str], words: list[str], said: str
+    howsure: Howsure, run: Callable[..., str], words: list[str], said: str
 ) -> None:
     run("before", 1)
     run("after", 1)
-    done = assay("compare", *words)
+    done = howsure("compare", *words)
     assert done.code == 2
     assert said in done.err
     assert "Traceback" not in done.err
@@ -180,5 +180,5 @@ def test_what_the_user_must_act_on_ends_with_two(
 
 def test_starting_a_run_loads_no_numbers_library() -> None:
     """numpy and scipy cost a second: only those who compare pay for it."""
-    script = "import sys, assay.main, assay.cli.run; sys.exit(bool({'numpy', 'scipy'} & set(sys.modules)))"
+    script = "import sys, howsure.main, howsure.cli.run; sys.exit(bool({'numpy', 'scipy'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", script], check=False, timeout=60).returncode == 0

@@ -1,4 +1,4 @@
-"""`assay convert`, `sample`, `split` and `merge`, as a user types them."""
+"""`howsure convert`, `sample`, `split` and `merge`, as a user types them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from adk_files import history, result, write_history
 from house import lines, mcq
 
-Assay = Callable[..., Any]
+Howsure = Callable[..., Any]
 
 
 @pytest.fixture
@@ -23,9 +23,9 @@ def raw_logs(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_seeds_flags_make_a_golden_file(assay: Assay, raw_logs: Path, tmp_path: Path) -> None:
+def test_the_seeds_flags_make_a_golden_file(howsure: Howsure, raw_logs: Path, tmp_path: Path) -> None:
     flags = ("--input", raw_logs, "--output", "my_golden.json", "--agent", "my_agent", "--prefix", "billing")
-    done = assay("convert", *flags, "--metadata", "complexity:high")
+    done = howsure("convert", *flags, "--metadata", "complexity:high")
     assert (done.code, done.err) == (0, "")
     assert done.out.splitlines()[-1] == "wrote my_golden.json (golden): 1 cases"
     (question,) = json.loads((tmp_path / "my_golden.json").read_text())["golden_questions"]
@@ -34,18 +34,18 @@ def test_the_seeds_flags_make_a_golden_file(assay: Assay, raw_logs: Path, tmp_pa
     assert question["agents_evaluated"] == ["my_agent"]
     assert question["metadata"] == {"source_file": "raw_logs.json", "complexity": "high"}
     assert question["reference_data"]["reference_trajectory"] == ["my_agent"]
-    assert assay("validate", "my_golden.json").code == 0
-    assert assay("convert", *flags).code == 2
-    more = assay("convert", *flags, "--append", "--json").json
+    assert howsure("validate", "my_golden.json").code == 0
+    assert howsure("convert", *flags).code == 2
+    more = howsure("convert", *flags, "--append", "--json").json
     assert (more["kept"], more["written"]) == (1, 1)
 
 
-def test_a_history_is_converted_and_graded_and_no_latency_is_invented(assay: Assay, tmp_path: Path) -> None:
+def test_a_history_is_converted_and_graded_and_no_latency_is_invented(howsure: Howsure, tmp_path: Path) -> None:
     write_history(tmp_path / "shop", history(result()))
-    report = assay("convert", "shop", "--to", "simulation", "-o", "shop.csv", "--json").json
+    report = howsure("convert", "shop", "--to", "simulation", "-o", "shop.csv", "--json").json
     assert (report["read"], report["written"], report["lost"]) == (1, 1, [])
-    assert assay("run", "shop.csv", "--json").code == 0
-    (done,) = assay("results", "latest", "--json").json
+    assert howsure("run", "shop.csv", "--json").code == 0
+    (done,) = howsure("results", "latest", "--json").json
     scores = {name: (score["score"], json.loads(score["comment"])["status"]) for name, score in done["scores"].items()}
     assert scores["tool_usage_accuracy"] == (1.0, "scored")
     assert scores["latency_metrics"] == (None, "not_applicable")
@@ -54,9 +54,9 @@ def test_a_history_is_converted_and_graded_and_no_latency_is_invented(assay: Ass
     assert scores["tool_utilization"] == (2.0, "scored")
 
 
-def test_what_the_target_cannot_hold_is_named(assay: Assay, raw_logs: Path) -> None:
-    assay("convert", raw_logs, "-o", "g.json")
-    done = assay("convert", "g.json", "--to", "test-set", "-o", "t.json")
+def test_what_the_target_cannot_hold_is_named(howsure: Howsure, raw_logs: Path) -> None:
+    howsure("convert", raw_logs, "-o", "g.json")
+    done = howsure("convert", "g.json", "--to", "test-set", "-o", "t.json")
     assert done.code == 0
     assert "lost expectations.tool_calls.arguments in 1 cases: tools are named, without arguments" in done.out
     assert "changed input.turns in 1 cases" in done.out
@@ -68,10 +68,10 @@ def test_what_the_target_cannot_hold_is_named(assay: Assay, raw_logs: Path) -> N
     ids=["truncated", "wrong kind"],
 )
 def test_a_bad_source_ends_with_two_and_writes_nothing(
-    assay: Assay, content: bytes, code: str, line: int, tmp_path: Path
+    howsure: Howsure, content: bytes, code: str, line: int, tmp_path: Path
 ) -> None:
     (tmp_path / "logs.json").write_bytes(content)
-    done = assay("convert", "logs.json", "--from", "raw-logs", "-o", "g.json", "--json")
+    done = howsure("convert", "logs.json", "--from", "raw-logs", "-o", "g.json", "--json")
     assert done.code == 2
     assert (done.json["problems"][0]["code"], done.json["problems"][0]["line"]) == (code, line)
     assert not (tmp_path / "g.json").exists()
@@ -89,31 +89,33 @@ def test_a_bad_source_ends_with_two_and_writes_nothing(
     ],
     ids=["nothing", "metadata", "since", "catalog", "split", "sample"],
 )
-def test_words_that_make_no_sense_are_refused(assay: Assay, raw_logs: Path, words: tuple[str, ...], said: str) -> None:
-    done = assay(*words)
+def test_words_that_make_no_sense_are_refused(
+    howsure: Howsure, raw_logs: Path, words: tuple[str, ...], said: str
+) -> None:
+    done = howsure(*words)
     assert done.code == 2
     assert said in done.err
 
 
-def test_an_importer_may_be_named_wherever_a_dialect_may(assay: Assay, raw_logs: Path) -> None:
-    assert assay("validate", raw_logs).code == 2
-    assert assay("validate", raw_logs, "--dialect", "raw-logs").code == 0
-    done = assay("run", raw_logs, "--dialect", "nonsense")
+def test_an_importer_may_be_named_wherever_a_dialect_may(howsure: Howsure, raw_logs: Path) -> None:
+    assert howsure("validate", raw_logs).code == 2
+    assert howsure("validate", raw_logs, "--dialect", "raw-logs").code == 0
+    done = howsure("run", raw_logs, "--dialect", "nonsense")
     assert "known: ace" in done.err or "adk-evalset" in done.err
 
 
-def test_a_catalog_of_scenarios(assay: Assay, tmp_path: Path) -> None:
-    done = assay("convert", "--to", "scenario-catalog", "-o", "scenario-catalog.jsonl", "--count", "5", "--seed", "3")
+def test_a_catalog_of_scenarios(howsure: Howsure, tmp_path: Path) -> None:
+    done = howsure("convert", "--to", "scenario-catalog", "-o", "scenario-catalog.jsonl", "--count", "5", "--seed", "3")
     assert done.out == "wrote scenario-catalog.jsonl: 5 scenarios\n"
     rows = [json.loads(line) for line in (tmp_path / "scenario-catalog.jsonl").read_text().splitlines()]
     assert [row["scenario_id"] for row in rows] == ["SCN-001", "SCN-002", "SCN-003", "SCN-004", "SCN-005"]
 
 
-def test_parts_of_a_dataset_and_one_again(assay: Assay, tmp_path: Path) -> None:
+def test_parts_of_a_dataset_and_one_again(howsure: Howsure, tmp_path: Path) -> None:
     source = lines(tmp_path / "house.jsonl", *(mcq(number) for number in range(1, 11)))
-    assert assay("sample", source, "-n", "3", "--seed", "1", "-o", "few.jsonl").out == "wrote few.jsonl: 3 cases\n"
-    parts = assay("split", source, "--share", "0.7", "--seed", "1", "--json").json
+    assert howsure("sample", source, "-n", "3", "--seed", "1", "-o", "few.jsonl").out == "wrote few.jsonl: 3 cases\n"
+    parts = howsure("split", source, "--share", "0.7", "--seed", "1", "--json").json
     assert [(part["path"], part["cases"]) for part in parts] == [("house.a.jsonl", 7), ("house.b.jsonl", 3)]
-    merged = assay("merge", "house.a.jsonl", "house.b.jsonl", "few.jsonl", "-o", "all.jsonl", "--json").json
+    merged = howsure("merge", "house.a.jsonl", "house.b.jsonl", "few.jsonl", "-o", "all.jsonl", "--json").json
     assert (merged["cases"], merged["repeated"]) == (10, 3)
     assert sorted((tmp_path / "all.jsonl").read_bytes().splitlines()) == sorted(source.read_bytes().splitlines())

@@ -1,4 +1,4 @@
-"""Gates as a user meets them: on the command line, in assay.yaml, in reports; and how the program ends."""
+"""Gates as a user meets them: on the command line, in howsure.yaml, in reports; and how the program ends."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import pytest
 
 from house import lines, mcq
 
-Assay = Callable[..., Any]
+Howsure = Callable[..., Any]
 SAID = {"p": "A", "f": "Answer: B", "e": "A or B, hard to say: A? B?"}
 
 
 @pytest.fixture
-def run(assay: Assay, tmp_path: Path) -> Assay:
+def run(howsure: Howsure, tmp_path: Path) -> Howsure:
     """`run("ppf", "--gate", …)`: a run whose cases pass, fail and err as the letters say."""
 
     def started(letters: str, *words: str | Path, repeat: int = 1) -> Any:
@@ -28,7 +28,7 @@ def run(assay: Assay, tmp_path: Path) -> Assay:
             for again in range(1, repeat + 1)
         )
         answers = lines(tmp_path / "said.jsonl", *said)
-        return assay("run", dataset, "--responses", answers, "--repeat", str(repeat), *words)
+        return howsure("run", dataset, "--responses", answers, "--repeat", str(repeat), *words)
 
     return started
 
@@ -50,14 +50,14 @@ def run(assay: Assay, tmp_path: Path) -> Assay:
     ids=["held", "failed", "inconclusive", "all held", "one inconclusive", "failed before inconclusive",
          "held, but a case errored", "failed before errored", "inconclusive before errored", "no gate, errored"],
 )  # fmt: skip
-def test_a_run_ends_as_its_gates_say(run: Assay, letters: str, gates: list[str], code: int) -> None:
+def test_a_run_ends_as_its_gates_say(run: Howsure, letters: str, gates: list[str], code: int) -> None:
     words = [word for gate in gates for word in ("--gate", gate)]
     done = run(letters, *words)
     assert done.code == code, done.err
     assert "Traceback" not in done.err
 
 
-def test_a_gate_is_told_in_a_sentence_and_in_json(run: Assay, assay: Assay) -> None:
+def test_a_gate_is_told_in_a_sentence_and_in_json(run: Howsure, howsure: Howsure) -> None:
     done = run("p" * 19 + "f", "--gate", "pass_rate >= 0.9", "--json")
     assert done.code == 101
     (gate,) = done.json["gates"]
@@ -68,18 +68,18 @@ def test_a_gate_is_told_in_a_sentence_and_in_json(run: Assay, assay: Assay) -> N
         20,
     )
     assert gate["needed_cases"] == 134
-    shown = assay("show", "latest")
+    shown = howsure("show", "latest")
     assert shown.code == 0
     assert "inconclusive  pass_rate >= 0.9" in shown.out
-    assert assay("show", "latest", "--json").json["gates"] == [gate]
-    assert assay("runs", "--json").json[0]["gates"] == [gate]
+    assert howsure("show", "latest", "--json").json["gates"] == [gate]
+    assert howsure("runs", "--json").json[0]["gates"] == [gate]
 
 
 @pytest.mark.parametrize("ending", [".html", ".md", ".json"])
-def test_every_report_tells_what_came_of_the_gates(run: Assay, assay: Assay, tmp_path: Path, ending: str) -> None:
+def test_every_report_tells_what_came_of_the_gates(run: Howsure, howsure: Howsure, tmp_path: Path, ending: str) -> None:
     at_once, later = tmp_path / f"once{ending}", tmp_path / f"later{ending}"
     assert run("p" * 50, "--gate", "pass_rate >= 0.9", "--output", at_once).code == 0
-    assert assay("report", "latest", "--output", later).code == 0
+    assert howsure("report", "latest", "--output", later).code == 0
     for path in (at_once, later):
         assert "held" in path.read_text(encoding="utf-8")
 
@@ -95,26 +95,26 @@ def test_every_report_tells_what_came_of_the_gates(run: Assay, assay: Assay, tmp
         (["rule:SAFETY all"], 101),
     ],
 )
-def test_a_stored_run_can_be_held_to_other_gates(run: Assay, assay: Assay, words: list[str], code: int) -> None:
+def test_a_stored_run_can_be_held_to_other_gates(run: Howsure, howsure: Howsure, words: list[str], code: int) -> None:
     assert run("p" * 91 + "f" * 7).code == 0
-    done = assay("gate", "latest", *(word for gate in words for word in ("--gate", gate)))
+    done = howsure("gate", "latest", *(word for gate in words for word in ("--gate", gate)))
     assert done.code == code, done.out
     assert words[0] in done.out
 
 
-def test_without_a_gate_the_runs_own_are_decided_again(run: Assay, assay: Assay, tmp_path: Path) -> None:
+def test_without_a_gate_the_runs_own_are_decided_again(run: Howsure, howsure: Howsure, tmp_path: Path) -> None:
     run("p" * 50, "--gate", "errors <= 0", "--name", "own")
-    assert assay("gate", "own", "--json").json["gates"][0]["expression"] == "errors <= 0"
+    assert howsure("gate", "own", "--json").json["gates"][0]["expression"] == "errors <= 0"
     run("p" * 50, "--name", "bare")
-    bare = assay("gate", "bare")
+    bare = howsure("gate", "bare")
     assert bare.code == 2
     assert "--gate 'pass_rate >= 0.9'" in bare.err
-    (tmp_path / "assay.yaml").write_text("gates: ['errors <= 1']\n", encoding="utf-8")
-    assert assay("gate", "bare", "--json").json["gates"][0]["expression"] == "errors <= 1"
+    (tmp_path / "howsure.yaml").write_text("gates: ['errors <= 1']\n", encoding="utf-8")
+    assert howsure("gate", "bare", "--json").json["gates"][0]["expression"] == "errors <= 1"
 
 
-def test_gates_of_the_settings_hold_with_those_of_the_command_line(run: Assay, tmp_path: Path) -> None:
-    (tmp_path / "assay.yaml").write_text("gates:\n  - pass_rate >= 0.8\n  - errors <= 0\n", encoding="utf-8")
+def test_gates_of_the_settings_hold_with_those_of_the_command_line(run: Howsure, tmp_path: Path) -> None:
+    (tmp_path / "howsure.yaml").write_text("gates:\n  - pass_rate >= 0.8\n  - errors <= 0\n", encoding="utf-8")
     done = run("p" * 50, "--gate", "cost <= 1 USD", "--json")
     assert done.code == 0
     assert [gate["expression"] for gate in done.json["gates"]] == ["pass_rate >= 0.8", "errors <= 0", "cost <= 1 USD"]
@@ -129,19 +129,19 @@ def test_gates_of_the_settings_hold_with_those_of_the_command_line(run: Assay, t
     ],
 )
 def test_a_gate_that_cannot_be_read_is_refused_before_the_run(
-    run: Assay, assay: Assay, tmp_path: Path, gate: str, told: str
+    run: Howsure, howsure: Howsure, tmp_path: Path, gate: str, told: str
 ) -> None:
     done = run("p", "--gate", gate)
     assert done.code == 2
     assert told in done.err
-    (tmp_path / "assay.yaml").write_text(f"gates: ['{gate}']\n", encoding="utf-8")
+    (tmp_path / "howsure.yaml").write_text(f"gates: ['{gate}']\n", encoding="utf-8")
     again = run("p")
     assert again.code == 2
     assert told in again.err
-    assert assay("runs", "--json").json == []
+    assert howsure("runs", "--json").json == []
 
 
-def test_a_run_is_held_against_an_earlier_one(run: Assay) -> None:
+def test_a_run_is_held_against_an_earlier_one(run: Howsure) -> None:
     gate = ("--gate", "no_regression vs main by 2%")
     assert run("p" * 190 + "f" * 10, "--name", "main", *gate).code == 101
     assert run("p" * 190 + "f" * 10, "--name", "same", *gate).code == 0
@@ -149,23 +149,23 @@ def test_a_run_is_held_against_an_earlier_one(run: Assay) -> None:
     assert run("p" * 150 + "f" * 50, "--gate", "no_regression vs latest by 2%").code == 0
 
 
-def test_repeats_are_needed_for_gates_about_repeats(run: Assay) -> None:
+def test_repeats_are_needed_for_gates_about_repeats(run: Howsure) -> None:
     assert run("p" * 30, "--gate", "pass^2 >= 0.8").code == 101
     assert run("p" * 30, "--gate", "pass^2 >= 0.8", "--gate", "pass@2 >= 0.8", repeat=2).code == 0
 
 
-def test_retry_holds_the_run_to_its_gates_again(run: Assay, assay: Assay) -> None:
+def test_retry_holds_the_run_to_its_gates_again(run: Howsure, howsure: Howsure) -> None:
     assert run("p" * 49 + "e", "--gate", "errors <= 0").code == 100
-    again = assay("retry", "latest", "--errors", "--gate", "pass_rate >= 0.8", "--json")
+    again = howsure("retry", "latest", "--errors", "--gate", "pass_rate >= 0.8", "--json")
     assert again.code == 100
     assert [gate["outcome"] for gate in again.json["gates"]] == ["failed", "held"]
 
 
-def test_a_run_without_a_gate_imports_no_statistics(assay: Assay, run: Assay, tmp_path: Path) -> None:
+def test_a_run_without_a_gate_imports_no_statistics(howsure: Howsure, run: Howsure, tmp_path: Path) -> None:
     run("p")
     program = (
         "import sys\n"
-        "from assay.main import program\n"
+        "from howsure.main import program\n"
         "try:\n    program(['run', 'house.jsonl', '--responses', 'said.jsonl', '--quiet'])\n"
         "except SystemExit as ended:\n"
         "    print(ended.code, [name for name in ('numpy', 'scipy') if name in sys.modules])\n"
@@ -178,12 +178,12 @@ def in_a_process(program: str, folder: Path) -> str:
     return done.stdout
 
 
-def test_a_plan_says_how_many_cases_in_a_sentence(assay: Assay, run: Assay) -> None:
-    done = assay("plan", "--difference", "5%", "--rate", "0.8")
+def test_a_plan_says_how_many_cases_in_a_sentence(howsure: Howsure, run: Howsure) -> None:
+    done = howsure("plan", "--difference", "5%", "--rate", "0.8")
     assert done.code == 0
     assert "1,094 cases" in done.out.replace("\n", " ")
     run("p" * 80 + "f" * 20, repeat=2)
-    learned = assay("plan", "--difference", "5%", "--paired", "--from", "latest", "--json").json
+    learned = howsure("plan", "--difference", "5%", "--paired", "--from", "latest", "--json").json
     assert (learned["rate"], learned["cases"], learned["assumed"]) == (0.8, 100, [])
     assert [size["repeats"] for size in learned["sizes"]] == [1, 2, 3, 5]
     assert learned["sentence"].startswith("To see a difference of 5 points with a chance of 80%, on the same cases")
@@ -199,20 +199,20 @@ def test_a_plan_says_how_many_cases_in_a_sentence(assay: Assay, run: Assay) -> N
         (["--difference", "5%", "--from", "nobody"], "there is no"),
     ],
 )
-def test_a_plan_that_cannot_be_made_is_explained(assay: Assay, words: list[str], told: str) -> None:
-    done = assay("plan", *words)
+def test_a_plan_that_cannot_be_made_is_explained(howsure: Howsure, words: list[str], told: str) -> None:
+    done = howsure("plan", *words)
     assert done.code == 2
     assert told in done.err
 
 
-def test_a_trend_shows_where_the_rate_changed(assay: Assay, run: Assay) -> None:
+def test_a_trend_shows_where_the_rate_changed(howsure: Howsure, run: Howsure) -> None:
     for letters in ("p" * 60, "p" * 59 + "f", "p" * 40 + "f" * 20):
         assert run(letters, "--name", "nightly").code == 0
-    done = assay("trend", "nightly")
+    done = howsure("trend", "nightly")
     assert done.code == 0
     assert "It fell from 99.2 % to 66.7 %" in done.out.replace("\n", " ")
-    found = assay("trend", "--dataset", "house.jsonl", "--json").json
+    found = howsure("trend", "--dataset", "house.jsonl", "--json").json
     assert [turning["index"] for turning in found["lines"][0]["turnings"]] == [2]
-    missing = assay("trend", "nobody")
+    missing = howsure("trend", "nobody")
     assert missing.code == 2
     assert "there is no run of the agent or run name 'nobody'" in missing.err

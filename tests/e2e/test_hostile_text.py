@@ -1,5 +1,6 @@
 """Text that means something to whoever shows it (HTML, scripts, formulas, terminal escapes, direction marks), planted
-in every field of a stored run, is inert wherever Assay shows that run: on the terminal and in every file for people."""
+in every field of a stored run, is inert wherever Howsure shows that run: on the terminal and in every file for
+people."""
 
 from __future__ import annotations
 
@@ -17,12 +18,12 @@ import xmlschema
 from click.testing import CliRunner
 from markdown_it import MarkdownIt
 
-from assay.main import program
-from assay.model.rubric import Rubric, Rule, Scope, Severity
-from assay.model.run import DatasetPin
-from assay.reports.formats import FORMATS
-from assay.services.workplace import Workplace
 from hostile import DIRECTION, FORMULAS, HOSTILE, HTML, MARKDOWN, TERMINAL, XML, hostile_agent, hostile_results
+from howsure.main import program
+from howsure.model.rubric import Rubric, Rule, Scope, Severity
+from howsure.model.run import DatasetPin
+from howsure.reports.formats import FORMATS
+from howsure.services.workplace import Workplace
 from two_runs import AFTER, BEFORE, keep
 
 DATA = Path(__file__).parents[1] / "data"

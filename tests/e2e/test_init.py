@@ -1,4 +1,4 @@
-"""From nothing to a graded conversation: what `assay init` writes works at once, and what it suggests does, too."""
+"""From nothing to a graded conversation: what `howsure init` writes works at once, and what it suggests does, too."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-Assay = Callable[..., Any]
+Howsure = Callable[..., Any]
 TEST_SET = "evaluation/datasets/first_test_set.json"
 
 
@@ -22,25 +22,25 @@ def the_path() -> Iterator[None]:
     sys.path[:] = before
 
 
-def test_everything_it_suggests_works_and_all_cases_pass(assay: Assay, tmp_path: Path) -> None:
-    done = assay("init", "shop")
+def test_everything_it_suggests_works_and_all_cases_pass(howsure: Howsure, tmp_path: Path) -> None:
+    done = howsure("init", "shop")
     assert done.code == 0, done.err
-    assert (tmp_path / "shop" / "assay.yaml").is_file()
+    assert (tmp_path / "shop" / "howsure.yaml").is_file()
     commands = re.findall(r"^  (\w.+)$", done.out, re.MULTILINE)
     assert commands[0] == "cd shop"
     assert len(commands) == 5
     for command in commands[1:]:
-        ended = assay(*command.split()[1:], cwd=tmp_path / "shop")
+        ended = howsure(*command.split()[1:], cwd=tmp_path / "shop")
         assert ended.code == 0, (command, ended.err)
     assert (tmp_path / "shop" / "report.html").is_file()
 
 
-def test_the_conversation_with_the_simulated_user_reaches_its_goal(assay: Assay) -> None:
-    assert assay("init").code == 0
-    done = assay("run", TEST_SET, "--target", "agent", "--json")
+def test_the_conversation_with_the_simulated_user_reaches_its_goal(howsure: Howsure) -> None:
+    assert howsure("init").code == 0
+    done = howsure("run", TEST_SET, "--target", "agent", "--json")
     assert done.code == 0, done.err
     assert (done.json["passed"], done.json["total"]) == (2, 2)
-    question, talk = assay("results", "--json").json
+    question, talk = howsure("results", "--json").json
     assert (question["test_case_id"], talk["test_case_id"]) == ("where-is-it", "broken-lamp")
     assert talk["simulation"]["ending"] == "goal_reached"
     assert [call["name"] for call in talk["output"]["tool_calls"]] == ["look_up_order", "refund_order"]
@@ -48,37 +48,37 @@ def test_the_conversation_with_the_simulated_user_reaches_its_goal(assay: Assay)
     assert all(each["passed"] for each in talk["criteria_scores"])
 
 
-def test_nothing_is_overwritten_unless_it_is_forced(assay: Assay, tmp_path: Path) -> None:
-    (tmp_path / "assay.yaml").write_text("judge: [", encoding="utf-8")
-    done = assay("init")
+def test_nothing_is_overwritten_unless_it_is_forced(howsure: Howsure, tmp_path: Path) -> None:
+    (tmp_path / "howsure.yaml").write_text("judge: [", encoding="utf-8")
+    done = howsure("init")
     assert done.code == 2
-    assert "assay.yaml already; nothing was written (--force overwrites)" in done.err
+    assert "howsure.yaml already; nothing was written (--force overwrites)" in done.err
     assert not (tmp_path / "evaluation").exists()
-    forced = assay("init", "--force", "--json")
+    forced = howsure("init", "--force", "--json")
     assert forced.code == 0
-    assert forced.json["written"][0] == "assay.yaml"
-    assert assay("doctor", "--target", "agent").code == 0
+    assert forced.json["written"][0] == "howsure.yaml"
+    assert howsure("doctor", "--target", "agent").code == 0
 
 
-def test_a_second_init_says_what_it_kept(assay: Assay) -> None:
-    assay("init")
-    again = assay("init")
+def test_a_second_init_says_what_it_kept(howsure: Howsure) -> None:
+    howsure("init")
+    again = howsure("init")
     assert again.code == 0
     assert again.out.count("kept   ") == 4
     assert "wrote" not in again.out
     assert "cd " not in again.out
 
 
-def test_the_doctor_tells_of_a_target_in_one_line_and_fails_with_it(assay: Assay, tmp_path: Path) -> None:
-    assay("init")
-    well = assay("doctor", "--target", "agent")
+def test_the_doctor_tells_of_a_target_in_one_line_and_fails_with_it(howsure: Howsure, tmp_path: Path) -> None:
+    howsure("init")
+    well = howsure("doctor", "--target", "agent")
     assert well.code == 0
     assert well.out.splitlines()[-1] == "ok   target agent: support_agent.py:answer is there and takes text, state"
     (tmp_path / "support_agent.py").unlink()
-    gone = assay("doctor", "--target", "agent", "--json")
+    gone = howsure("doctor", "--target", "agent", "--json")
     assert gone.code == 2
     assert gone.json["healthy"] is False
     found = gone.json["findings"][-1]
     assert found["what"] == "target agent"
     assert found["found"].endswith("support_agent.py: no such file")
-    assert found["hint"] == "`targets.agent` in assay.yaml says how to reach it"
+    assert found["hint"] == "`targets.agent` in howsure.yaml says how to reach it"

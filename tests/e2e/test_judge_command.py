@@ -1,4 +1,4 @@
-"""`assay judge`, as a user types it: on the demo data, with recorded judges, the offline one, a model on loopback."""
+"""`howsure judge`, as a user types it: on the demo data, with recorded judges, the offline one, a model on loopback."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import pytest
 
 from house import lines
 
-Assay = Callable[..., Any]
+Howsure = Callable[..., Any]
 
-DEMO = Path(__file__).parents[2] / "src" / "assay" / "demo"
+DEMO = Path(__file__).parents[2] / "src" / "howsure" / "demo"
 EXPLAIN = DEMO / "explain" / "support-onboarding.explain.jsonl"
 TEST_SET = (
     DEMO / "test-set" / "test-set.json",
@@ -29,13 +29,13 @@ EXPLAIN_JUDGE = f"recorded:{DEMO / 'explain' / 'judge.jsonl'}"
 
 
 @pytest.fixture
-def graded(assay: Assay) -> list[dict[str, Any]]:
+def graded(howsure: Howsure) -> list[dict[str, Any]]:
     """What the recorded judge says of every criterion of the demo test set."""
-    done = assay("run", *TEST_SET, "--judge", RECORDED, "--name", "demo", "--json")
+    done = howsure("run", *TEST_SET, "--judge", RECORDED, "--name", "demo", "--json")
     assert done.code in (0, 3), done.err
     return [
         {"case_id": result["test_case_id"], "criterion_id": each["criterion"], "passed": each["passed"]}
-        for result in assay("results", "demo", "--json").json
+        for result in howsure("results", "demo", "--json").json
         for each in result["criteria_scores"] or []
     ]
 
@@ -53,8 +53,8 @@ def labels(tmp_path: Path, graded: list[dict[str, Any]]) -> Path:
     return lines(tmp_path / "labels.jsonl", *given)
 
 
-def test_a_stored_run_is_calibrated_and_remembered(assay: Assay, labels: Path, tmp_path: Path) -> None:
-    done = assay("judge", "calibrate", labels, "--run", "demo", "--json")
+def test_a_stored_run_is_calibrated_and_remembered(howsure: Howsure, labels: Path, tmp_path: Path) -> None:
+    done = howsure("judge", "calibrate", labels, "--run", "demo", "--json")
     assert done.code == 0, done.err
     found = done.json
     coverage = found["coverage"]
@@ -73,26 +73,26 @@ def test_a_stored_run_is_calibrated_and_remembered(assay: Assay, labels: Path, t
     }
     assert pooled["raters"]["annotators"] == ["ann", "bo"]
     assert sum(each["level"] == "criterion" for each in found["groups"]) == 27
-    (line,) = (tmp_path / ".assay" / "calibrations.jsonl").read_text(encoding="utf-8").splitlines()
+    (line,) = (tmp_path / ".howsure" / "calibrations.jsonl").read_text(encoding="utf-8").splitlines()
     assert json.loads(line) == found
-    told = assay("judge", "about", RECORDED)
+    told = howsure("judge", "about", RECORDED)
     assert told.code == 0
     assert "this version" in told.out
     assert "kappa 1.000" in told.out
 
 
-def test_datasets_are_judged_now_with_the_graders_that_the_labels_name(assay: Assay, labels: Path) -> None:
-    done = assay("judge", "calibrate", labels, *TEST_SET, "--judge", "offline")
+def test_datasets_are_judged_now_with_the_graders_that_the_labels_name(howsure: Howsure, labels: Path) -> None:
+    done = howsure("judge", "calibrate", labels, *TEST_SET, "--judge", "offline")
     assert done.code == 0, done.err
     assert "cannot tell or unreadable" in done.out
     assert "silence counted as disagreement" in done.out
-    results = assay("results", "calibration", "--json").json
+    results = howsure("results", "calibration", "--json").json
     assert {name for result in results for name in result["scores"]} == {"criteria"}
     assert all(len(line) <= 80 for line in done.out.splitlines())
 
 
-def test_bands_need_no_labels(assay: Assay) -> None:
-    done = assay("judge", "calibrate", EXPLAIN, "--by", "quality_band", "--judge", EXPLAIN_JUDGE, "--json")
+def test_bands_need_no_labels(howsure: Howsure) -> None:
+    done = howsure("judge", "calibrate", EXPLAIN, "--by", "quality_band", "--judge", EXPLAIN_JUDGE, "--json")
     assert done.code == 0, done.err
     bands = {each["grader"]: each for each in done.json["bands"]}
     adherence = bands["TaskAdherenceExplain"]
@@ -103,11 +103,11 @@ def test_bands_need_no_labels(assay: Assay) -> None:
     assert 0 < adherence["spearman"]["value"] <= 1
 
 
-def test_labels_can_be_looked_at_band_by_band(assay: Assay, tmp_path: Path) -> None:
+def test_labels_can_be_looked_at_band_by_band(howsure: Howsure, tmp_path: Path) -> None:
     cases = [json.loads(line)["case_id"] for line in EXPLAIN.read_text(encoding="utf-8").splitlines()]
     given = ({"case_id": case, "grader": "TaskAdherenceExplain", "label": 4} for case in cases)
     path = lines(tmp_path / "numbers.jsonl", *given)
-    done = assay("judge", "calibrate", path, EXPLAIN, "--by", "quality_band", "--judge", EXPLAIN_JUDGE, "--json")
+    done = howsure("judge", "calibrate", path, EXPLAIN, "--by", "quality_band", "--judge", EXPLAIN_JUDGE, "--json")
     assert done.code == 0, done.err
     assert [each["where"] for each in done.json["groups"]] == ["", "excellent", "good", "mixed", "poor"]
     ratings = done.json["groups"][0]["ratings"]
@@ -130,18 +130,18 @@ def test_labels_can_be_looked_at_band_by_band(assay: Assay, tmp_path: Path) -> N
     ],
 )
 def test_what_the_user_must_mend_is_said(
-    assay: Assay, tmp_path: Path, words: tuple[str, ...], code: int, said: str
+    howsure: Howsure, tmp_path: Path, words: tuple[str, ...], code: int, said: str
 ) -> None:
     lines(tmp_path / "bad.jsonl", {"case_id": "c"})
     lines(tmp_path / "good.jsonl", {"case_id": "c", "grader": "criteria", "label": True})
-    done = assay("judge", *words)
+    done = howsure("judge", *words)
     assert (done.code, said in done.err) == (code, True), done.err
     assert "Traceback" not in done.err
 
 
-def test_problems_are_json_too(assay: Assay, tmp_path: Path) -> None:
+def test_problems_are_json_too(howsure: Howsure, tmp_path: Path) -> None:
     path = lines(tmp_path / "bad.jsonl", {"case_id": "c"}, {"grader": "g", "label": "so so"})
-    done = assay("judge", "calibrate", path, "--run", "latest", "--json")
+    done = howsure("judge", "calibrate", path, "--run", "latest", "--json")
     assert done.code == 2
     assert [(each["line"], each["field"]) for each in done.json["problems"]] == [
         (1, "grader"),
@@ -151,21 +151,21 @@ def test_problems_are_json_too(assay: Assay, tmp_path: Path) -> None:
     ]
 
 
-def test_the_offline_judge_tells_what_was_measured(assay: Assay) -> None:
-    done = assay("judge", "about", "offline", env={"PYTHONIOENCODING": "ascii", "COLUMNS": "80"})
+def test_the_offline_judge_tells_what_was_measured(howsure: Howsure) -> None:
+    done = howsure("judge", "about", "offline", env={"PYTHONIOENCODING": "ascii", "COLUMNS": "80"})
     assert done.code == 0
     assert "0.813  1,490 of 1,490  short reference answers" in done.out
     assert "not measured: EmpathyExplain" in done.out
     assert done.out.isascii()
     assert all(len(line) <= 80 for line in done.out.splitlines() if "No calibration" not in line)
-    known = assay("judge", "about", "offline", "--json").json
+    known = howsure("judge", "about", "offline", "--json").json
     assert known["measured"][0]["value"] == 0.813
     assert known["calibrations"] == []
 
 
-def test_the_offline_judge_is_shaken_and_attacked(assay: Assay) -> None:
+def test_the_offline_judge_is_shaken_and_attacked(howsure: Howsure) -> None:
     legal = (DEMO / "legal" / "compliance.jsonl", "--responses", DEMO / "legal" / "responses.jsonl")
-    done = assay("judge", "test", *legal, "--limit", "24", "--json")
+    done = howsure("judge", "test", *legal, "--limit", "24", "--json")
     assert done.code == 0, done.err
     found = done.json
     assert found["cases"] == 72
@@ -175,7 +175,7 @@ def test_the_offline_judge_is_shaken_and_attacked(assay: Assay) -> None:
     assert len(found["attacks"]) >= 20
     assert found["failing"] > 0
     assert all(each["success"]["n"] + each["unreadable"] == found["failing"] for each in found["attacks"])
-    shown = assay("judge", "test", *legal, "--limit", "24", env={"COLUMNS": "80"})
+    shown = howsure("judge", "test", *legal, "--limit", "24", env={"COLUMNS": "80"})
     assert "attack success" in shown.out
     assert all(len(line) <= 80 for line in shown.out.splitlines())
 
@@ -197,43 +197,43 @@ def model(tmp_path: Path) -> Iterator[str]:
         server.wait()
 
 
-def test_a_model_is_tested_and_calibrated_like_any_judge(assay: Assay, model: str, labels: Path) -> None:
-    done = assay("judge", "test", *TEST_SET, "--judge", model, "--limit", "1", "--graders", "criteria", "--json")
+def test_a_model_is_tested_and_calibrated_like_any_judge(howsure: Howsure, model: str, labels: Path) -> None:
+    done = howsure("judge", "test", *TEST_SET, "--judge", model, "--limit", "1", "--graders", "criteria", "--json")
     assert done.code == 0, done.err
     assert done.json["turned"]["value"] == 0.0
     assert done.json["judge"]["prompts"]
-    done = assay("judge", "calibrate", labels, *TEST_SET, "--judge", model, "--json")
+    done = howsure("judge", "calibrate", labels, *TEST_SET, "--judge", model, "--json")
     assert done.code == 0, done.err
     assert done.json["coverage"]["compared"] == 25
     assert done.json["judge"]["prompts"]
-    told = assay("judge", "about", model, "--json").json
+    told = howsure("judge", "about", model, "--json").json
     assert [each["current"] for each in told["calibrations"]] == [True]
 
 
-def test_a_judge_that_agrees_as_well_may_replace_the_old_one(assay: Assay, labels: Path) -> None:
-    done = assay("judge", "migrate", RECORDED, RECORDED, labels, *TEST_SET, "--json")
+def test_a_judge_that_agrees_as_well_may_replace_the_old_one(howsure: Howsure, labels: Path) -> None:
+    done = howsure("judge", "migrate", RECORDED, RECORDED, labels, *TEST_SET, "--json")
     assert done.code == 0, done.err
     assert done.json["may_replace"] is True
     assert done.json["gain"]["interval"] == [0.0, 0.0]
     assert done.json["shifts"][0]["flips"] == []
 
 
-def test_a_judge_that_agrees_less_may_not_and_the_flips_are_named(assay: Assay, labels: Path, model: str) -> None:
-    done = assay("judge", "migrate", RECORDED, model, labels, *TEST_SET, "--json")
+def test_a_judge_that_agrees_less_may_not_and_the_flips_are_named(howsure: Howsure, labels: Path, model: str) -> None:
+    done = howsure("judge", "migrate", RECORDED, model, labels, *TEST_SET, "--json")
     assert done.code == 100, done.err
     assert done.json["may_replace"] is False
     flips = done.json["shifts"][0]["flips"]
     assert {(flip["before"], flip["after"]) for flip in flips} == {("pass", "fail")}
     assert all(flip["case_id"] and flip["criterion"] for flip in flips)
-    shown = assay("judge", "migrate", RECORDED, "offline", labels, *TEST_SET, env={"COLUMNS": "80"})
+    shown = howsure("judge", "migrate", RECORDED, "offline", labels, *TEST_SET, env={"COLUMNS": "80"})
     assert shown.code == 100
     assert shown.out.startswith("The new judge may not replace the old one")
     assert all(len(line) <= 80 for line in shown.out.splitlines())
 
 
-def test_too_few_labels_do_not_decide(assay: Assay, tmp_path: Path, graded: list[dict[str, Any]]) -> None:
+def test_too_few_labels_do_not_decide(howsure: Howsure, tmp_path: Path, graded: list[dict[str, Any]]) -> None:
     one = {"case_id": graded[0]["case_id"], "grader": "criteria", "criterion_id": graded[0]["criterion_id"]}
     path = lines(tmp_path / "one.jsonl", {**one, "label": True})
-    done = assay("judge", "migrate", RECORDED, "offline", path, *TEST_SET)
+    done = howsure("judge", "migrate", RECORDED, "offline", path, *TEST_SET)
     assert done.code == 101
     assert "It cannot be told" in done.out

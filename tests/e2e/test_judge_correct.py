@@ -1,4 +1,4 @@
-"""`assay judge correct`: what people would say of a run, from labels on some of its cases."""
+"""`howsure judge correct`: what people would say of a run, from labels on some of its cases."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from dialect_rows import reference_qa
 from house import asked_and_answered, lines
 
-Assay = Callable[..., Any]
+Howsure = Callable[..., Any]
 CASES, LABELLED = 200, 60
 JUDGE_PASSES = 150
 """The judge passes three cases in four; people pass one in five of those it passes less, and none that it fails."""
@@ -22,7 +22,7 @@ def people_pass(number: int) -> bool:
 
 
 @pytest.fixture
-def judged(assay: Assay, tmp_path: Path) -> str:
+def judged(howsure: Howsure, tmp_path: Path) -> str:
     """A run whose judge is too kind: a recording that passes the first 150 of 200."""
     questions = [reference_qa(f"q{number}", prompt=f"Question {number}?") for number in range(CASES)]
     answers = [{"case_id": f"q{number}", "response_text": "Because it is so."} for number in range(CASES)]
@@ -36,7 +36,7 @@ def judged(assay: Assay, tmp_path: Path) -> str:
         for number in range(CASES)
     ]
     judge = lines(tmp_path / "judge.jsonl", *replies)
-    done = assay("run", asked, "--responses", said, "--judge", f"recorded:{judge}", "--name", "kind", "--json")
+    done = howsure("run", asked, "--responses", said, "--judge", f"recorded:{judge}", "--name", "kind", "--json")
     assert done.code == 0, done.err
     assert done.json["passed"] == JUDGE_PASSES
     return str(done.json["run_id"])
@@ -51,10 +51,10 @@ def labels(folder: Path) -> Path:
 
 
 def test_the_rate_that_people_would_give_lies_within_the_corrected_interval(
-    assay: Assay, judged: str, tmp_path: Path
+    howsure: Howsure, judged: str, tmp_path: Path
 ) -> None:
-    assert assay("judge", "calibrate", labels(tmp_path), "--run", "kind").code == 0
-    done = assay("judge", "correct", "kind", "--json")
+    assert howsure("judge", "calibrate", labels(tmp_path), "--run", "kind").code == 0
+    done = howsure("judge", "correct", "kind", "--json")
     assert done.code == 0, done.err
     (found,) = [each for each in done.json["rates"] if each["grader"] == "reference_answer" and not each["criterion"]]
     truth = sum(map(people_pass, range(CASES))) / CASES
@@ -62,18 +62,18 @@ def test_the_rate_that_people_would_give_lies_within_the_corrected_interval(
     assert low < truth < high < found["rate"]["judge_rate"] == JUDGE_PASSES / CASES
     assert (found["rate"]["labels"], found["rate"]["judged"]) == (LABELLED, CASES - LABELLED)
     assert (done.json["method"], done.json["same_run"]) == ("prediction_powered", True)
-    shown = assay("judge", "correct", "kind")
+    shown = howsure("judge", "correct", "kind")
     assert "people would say" in shown.out and "75.0 %" in shown.out
 
 
-def test_by_error_rates_it_lies_within_too(assay: Assay, judged: str, tmp_path: Path) -> None:
-    assert assay("judge", "calibrate", labels(tmp_path), "--run", "kind").code == 0
-    done = assay("judge", "correct", "kind", "--method", "sensitivity_specificity", "--json")
+def test_by_error_rates_it_lies_within_too(howsure: Howsure, judged: str, tmp_path: Path) -> None:
+    assert howsure("judge", "calibrate", labels(tmp_path), "--run", "kind").code == 0
+    done = howsure("judge", "correct", "kind", "--method", "sensitivity_specificity", "--json")
     low, high = done.json["rates"][0]["rate"]["interval"]
     assert low < sum(map(people_pass, range(CASES))) / CASES < high
 
 
-def test_without_a_calibration_it_says_how_to_make_one(assay: Assay, judged: str) -> None:
-    done = assay("judge", "correct", "kind")
+def test_without_a_calibration_it_says_how_to_make_one(howsure: Howsure, judged: str) -> None:
+    done = howsure("judge", "correct", "kind")
     assert done.code == 2
-    assert f"`assay judge calibrate LABELS --run {judged[:8]}`" in done.err
+    assert f"`howsure judge calibrate LABELS --run {judged[:8]}`" in done.err

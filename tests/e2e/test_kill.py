@@ -17,7 +17,7 @@ import pytest
 from dialect_rows import Row, mcq
 from house import asked_and_answered
 
-Assay = Callable[..., Any]
+Howsure = Callable[..., Any]
 
 CASES = 20_000
 KILLS = 10
@@ -44,33 +44,33 @@ def _answer(number: int) -> Row:
     return {"case_id": f"case:{number}", **answer}
 
 
-def canonical(assay: Assay, database: Path) -> str:
-    printed = assay("results", "latest", "--canonical", "--database", database)
+def canonical(howsure: Howsure, database: Path) -> str:
+    printed = howsure("results", "latest", "--canonical", "--database", database)
     assert printed.code == 0, printed.err
     return str(printed.out)
 
 
 def begun(folder: Path, *words: str | Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-m", "assay", *map(str, words)],
+        [sys.executable, "-m", "howsure", *map(str, words)],
         cwd=folder,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
-        env={name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")},
+        env={name: value for name, value in os.environ.items() if not name.startswith("HOWSURE_")},
     )
 
 
-def stored(assay: Assay, database: Path) -> int:
+def stored(howsure: Howsure, database: Path) -> int:
     """How many results are kept; 0 while there is no run yet."""
-    shown = assay("show", "latest", "--json", "--database", database)
+    shown = howsure("show", "latest", "--json", "--database", database)
     return int(shown.json["completed"]) if shown.code == 0 else 0
 
 
 @pytest.mark.slow
-def test_a_run_killed_ten_times_gives_the_same_export(assay: Assay, tmp_path: Path) -> None:
+def test_a_run_killed_ten_times_gives_the_same_export(howsure: Howsure, tmp_path: Path) -> None:
     questions, answers = dataset(tmp_path)
     quiet, battered = tmp_path / "quiet.db", tmp_path / "battered.db"
-    undisturbed = assay("run", questions, "--responses", answers, "--database", quiet, "--quiet")
+    undisturbed = howsure("run", questions, "--responses", answers, "--database", quiet, "--quiet")
     assert undisturbed.code == 3, undisturbed.err
 
     chance, patience = random.Random(20261115), 2.0
@@ -81,7 +81,7 @@ def test_a_run_killed_ten_times_gives_the_same_export(assay: Assay, tmp_path: Pa
         time.sleep(chance.uniform(0.3, patience))
         process.send_signal(signal.SIGKILL)
         process.communicate()
-        kept = stored(assay, battered)
+        kept = stored(howsure, battered)
         if process.returncode != -signal.SIGKILL:
             break  # it was done before it could be killed again
         kills += 1
@@ -91,8 +91,8 @@ def test_a_run_killed_ten_times_gives_the_same_export(assay: Assay, tmp_path: Pa
             patience += 0.5  # on a slow machine it is killed while it still reads the files
     assert kept, "it never came to keep anything"
     assert kills, "it was never killed"
-    done = assay("resume", "latest", "--database", battered, "--quiet")
+    done = howsure("resume", "latest", "--database", battered, "--quiet")
     assert done.code in (2, 3), done.err  # 2: the last kill came after the end
-    shown = assay("show", "latest", "--json", "--database", battered).json
+    shown = howsure("show", "latest", "--json", "--database", battered).json
     assert (shown["total"], shown["completed"], shown["pending"]) == (CASES, CASES, 0)
-    assert canonical(assay, battered) == canonical(assay, quiet)
+    assert canonical(howsure, battered) == canonical(howsure, quiet)

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from assay.services.demo import DEMOS, Demo, folder
+from howsure.services.demo import DEMOS, Demo, folder
 
-Assay = Callable[..., Any]
+Howsure = Callable[..., Any]
 SERVER = Path(__file__).with_name("model_server.py")
 
 
@@ -66,79 +66,79 @@ def demo(dialect: str) -> Demo:
 
 @pytest.mark.parametrize("dialect", ["explain", "test-set", "legal"])
 def test_every_world_is_judged_live_and_replays_from_its_recording(
-    assay: Assay, model: Model, tmp_path: Path, dialect: str
+    howsure: Howsure, model: Model, tmp_path: Path, dialect: str
 ) -> None:
     replies = tmp_path / "replies.jsonl"
-    live = assay(*words(demo(dialect), model.spec), "--record-judge", replies, "--name", "live", "--json")
+    live = howsure(*words(demo(dialect), model.spec), "--record-judge", replies, "--name", "live", "--json")
     assert live.code in (0, 3), live.err
     assert live.json["passed"] > 0
-    replayed = assay(*words(demo(dialect), f"recorded:{replies}"), "--name", "replayed", "--json")
+    replayed = howsure(*words(demo(dialect), f"recorded:{replies}"), "--name", "replayed", "--json")
     assert replayed.code == live.code, replayed.err
-    exports = [assay("results", name, "--canonical").out for name in ("live", "replayed")]
+    exports = [howsure("results", name, "--canonical").out for name in ("live", "replayed")]
     assert exports[0] == exports[1]
 
 
 @pytest.mark.parametrize("dialect", ["test-set", "legal"])
 def test_batches_are_judged_in_fewer_calls_and_replay_as_any_recording(
-    assay: Assay, model: Model, tmp_path: Path, dialect: str
+    howsure: Howsure, model: Model, tmp_path: Path, dialect: str
 ) -> None:
     replies = tmp_path / "replies.jsonl"
-    assay(*words(demo(dialect), model.spec), "--name", "singly", "--json")
+    howsure(*words(demo(dialect), model.spec), "--name", "singly", "--json")
     singly = model.calls
-    live = assay(
+    live = howsure(
         *words(demo(dialect), model.spec), "--batch-criteria", "--record-judge", replies, "--name", "batched", "--json"
     )
     assert live.code in (0, 3), live.err
     assert live.json["passed"] > 0
     assert model.calls - singly < singly / 2
     # A recording of batches is one of single verdicts: a replay need not know how they were asked for.
-    replayed = assay(*words(demo(dialect), f"recorded:{replies}"), "--name", "replayed", "--json")
+    replayed = howsure(*words(demo(dialect), f"recorded:{replies}"), "--name", "replayed", "--json")
     assert replayed.code == live.code, replayed.err
-    exports = [assay("results", name, "--canonical").out for name in ("batched", "replayed")]
+    exports = [howsure("results", name, "--canonical").out for name in ("batched", "replayed")]
     assert exports[0] == exports[1]
 
 
-def test_the_golden_judged_graders_run_when_they_are_asked_for(assay: Assay, model: Model) -> None:
+def test_the_golden_judged_graders_run_when_they_are_asked_for(howsure: Howsure, model: Model) -> None:
     asked = "response_correctness,capability_honesty,general_quality,trajectory_accuracy_judged"
-    done = assay(*words(demo("golden"), model.spec), "--graders", asked, "--json")
+    done = howsure(*words(demo("golden"), model.spec), "--graders", asked, "--json")
     assert done.code in (0, 3), done.err
     graded = {each["name"]: each["scored"] for each in done.json["graders"]}
     assert set(graded) == set(asked.split(","))
     assert all(graded.values())
 
 
-def test_a_second_run_asks_nothing_and_without_the_cache_asks_again(assay: Assay, model: Model) -> None:
-    assay(*words(demo("explain"), model.spec), "--quiet")
+def test_a_second_run_asks_nothing_and_without_the_cache_asks_again(howsure: Howsure, model: Model) -> None:
+    howsure(*words(demo("explain"), model.spec), "--quiet")
     first = model.calls
     assert first > 0
-    assay(*words(demo("explain"), model.spec), "--quiet")
+    howsure(*words(demo("explain"), model.spec), "--quiet")
     assert model.calls == first
-    assay(*words(demo("explain"), model.spec), "--no-cache", "--quiet")
+    howsure(*words(demo("explain"), model.spec), "--no-cache", "--quiet")
     assert model.calls == 2 * first
-    held = assay("cache", "--json").json
+    held = howsure("cache", "--json").json
     assert held["replies"] == first
-    assert assay("cache", "--clear", "--json").json["forgotten"] == first
+    assert howsure("cache", "--clear", "--json").json["forgotten"] == first
 
 
 @pytest.mark.parametrize("model", ["garbage"], indirect=True)
-def test_a_judge_that_talks_nonsense_errors_every_case_and_the_run_ends(assay: Assay, model: Model) -> None:
-    done = assay(*words(demo("explain"), model.spec), "--json")
+def test_a_judge_that_talks_nonsense_errors_every_case_and_the_run_ends(howsure: Howsure, model: Model) -> None:
+    done = howsure(*words(demo("explain"), model.spec), "--json")
     assert done.code == 3, done.err
     assert done.json["passed"] == 0
     assert done.json["errored"] + done.json["failed"] == done.json["total"]
-    errored = assay("results", "--verdict", "errored").json
+    errored = howsure("results", "--verdict", "errored").json
     assert all("no idea" in json.dumps(each, ensure_ascii=False) for each in errored)
 
 
 @pytest.mark.parametrize("model", ["flaky"], indirect=True)
-def test_a_server_that_fails_now_and_then_loses_no_case(assay: Assay, model: Model) -> None:
-    done = assay(*words(demo("test-set"), model.spec), "--json")
+def test_a_server_that_fails_now_and_then_loses_no_case(howsure: Howsure, model: Model) -> None:
+    done = howsure(*words(demo("test-set"), model.spec), "--json")
     assert done.code == 0, done.err
     assert (done.json["completed"], done.json["errored"]) == (12, 0)
 
 
-def test_a_budget_ends_the_run_and_more_of_it_goes_on(assay: Assay, model: Model) -> None:
-    done = assay(*words(demo("explain"), model.spec), "--budget", "2ktok", "--max-concurrency", "1", "--json")
+def test_a_budget_ends_the_run_and_more_of_it_goes_on(howsure: Howsure, model: Model) -> None:
+    done = howsure(*words(demo("explain"), model.spec), "--budget", "2ktok", "--max-concurrency", "1", "--json")
     assert done.code == 2, done.err
     assert done.json["state"] == "out_of_budget"
     assert done.json["skipped"] > 0
@@ -146,13 +146,13 @@ def test_a_budget_ends_the_run_and_more_of_it_goes_on(assay: Assay, model: Model
     before = model.calls
     # 120 tokens a call: the seventeenth reaches 2,000; with one case at a time few are in flight.
     assert 17 <= before <= 17 + 9
-    skipped = assay("results", "--verdict", "skipped").json
+    skipped = howsure("results", "--verdict", "skipped").json
     assert all(each["reasons"][0].startswith("budget: ") for each in skipped)
-    again = assay("resume", "latest", "--budget", "1Mtok", "--json")
+    again = howsure("resume", "latest", "--budget", "1Mtok", "--json")
     assert again.code == 0, again.err
     assert (again.json["state"], again.json["skipped"]) == ("completed", 0)
     whole = model.calls
-    fresh = assay(*words(demo("explain"), model.spec), "--no-cache", "--json")
+    fresh = howsure(*words(demo("explain"), model.spec), "--no-cache", "--json")
     assert fresh.json["passed"] == again.json["passed"]
     assert model.calls - whole == whole, "the resumed run repeated calls"
 
@@ -160,27 +160,27 @@ def test_a_budget_ends_the_run_and_more_of_it_goes_on(assay: Assay, model: Model
 MARKED = "sk-marked-0123456789-do-not-leak"
 
 
-def test_no_key_appears_anywhere(assay: Assay, model: Model, tmp_path: Path) -> None:
+def test_no_key_appears_anywhere(howsure: Howsure, model: Model, tmp_path: Path) -> None:
     place = tmp_path / "place"
     place.mkdir()
     env = {"OPENAI_API_KEY": MARKED, "OPENAI_BASE_URL": model.base}
     run = words(demo("explain"), "openai:judge-1")
     options = ["--record-judge", "replies.jsonl", "--trace", "trace.jsonl"]
     outputs = [word for ending in ("html", "md", "csv", "jsonl", "json") for word in ("--output", f"report.{ending}")]
-    done = assay(*run, *options, *outputs, cwd=place, env=env)
+    done = howsure(*run, *options, *outputs, cwd=place, env=env)
     assert done.code in (0, 3), done.err
     nobody = {**env, "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
-    broken = assay(*run, "--no-cache", "--limit", "1", "--budget", "5s", cwd=place, env=nobody)
+    broken = howsure(*run, "--no-cache", "--limit", "1", "--budget", "5s", cwd=place, env=nobody)
     for text in (done.out, done.err, broken.out, broken.err):
         assert MARKED not in text
     files = [path for path in place.rglob("*") if path.is_file()]
-    assert {path.name for path in files} >= {"assay.db", "replies.db", "replies.jsonl", "trace.jsonl", "report.html"}
+    assert {path.name for path in files} >= {"howsure.db", "replies.db", "replies.jsonl", "trace.jsonl", "report.html"}
     assert [path.name for path in files if MARKED.encode() in path.read_bytes()] == []
     assert (place / "trace.jsonl").read_text(encoding="utf-8").count("\n") > 10
 
 
-def test_a_key_alone_never_selects_a_judge_that_costs_money(assay: Assay, model: Model) -> None:
+def test_a_key_alone_never_selects_a_judge_that_costs_money(howsure: Howsure, model: Model) -> None:
     env = {"OPENAI_API_KEY": MARKED, "OPENAI_BASE_URL": model.base}
-    done = assay("run", folder() / demo("explain").dataset, "--json", env=env)
+    done = howsure("run", folder() / demo("explain").dataset, "--json", env=env)
     assert done.json["judge"] == "offline"
     assert model.calls == 0

@@ -17,7 +17,7 @@ import pytest
 
 from live_files import FASTAPI_BOT, fetched, scenario, serving, test_set
 
-Assay = Callable[..., Any]
+Howsure = Callable[..., Any]
 CASES = 20
 AT_ONCE = 4
 STEPS = ("order:42", "several", "how often")
@@ -41,9 +41,10 @@ def sessions(shop: str) -> Sessions:
 
 
 def killed_in_the_middle(shop: str, folder: Path, words: list[str], turns: int) -> None:
-    """Starts Assay and kills it once the bot was asked for a second turn so often: some talk, and some have talked."""
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")}
-    command = [sys.executable, "-m", "assay", *words]
+    """Starts Howsure and kills it once the bot was asked for a second turn so often: some talk, and some have
+    talked."""
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("HOWSURE_")}
+    command = [sys.executable, "-m", "howsure", *words]
     process = subprocess.Popen(command, cwd=folder, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     until = time.monotonic() + 60
     while sum(asked["turn"] == 2 for asked in fetched(f"{shop}/asked")) < turns:
@@ -54,32 +55,32 @@ def killed_in_the_middle(shop: str, folder: Path, words: list[str], turns: int) 
     assert process.returncode == -signal.SIGKILL
 
 
-def kept(assay: Assay) -> dict[str, dict[str, Any]]:
-    found = assay("results", "latest", "--json").json
+def kept(howsure: Howsure) -> dict[str, dict[str, Any]]:
+    found = howsure("results", "latest", "--json").json
     by_case = {one["test_case_id"]: one for one in found}
     assert len(by_case) == len(found), "a case has two results"
     return by_case
 
 
-def test_a_killed_run_calls_nobody_again_whose_case_was_finished(assay: Assay, shop: str, tmp_path: Path) -> None:
+def test_a_killed_run_calls_nobody_again_whose_case_was_finished(howsure: Howsure, shop: str, tmp_path: Path) -> None:
     plan = [{"say": step} for step in STEPS]
     held = [scenario(f"s{number}", "hello", conversation_plan=plan, max_turns=4) for number in range(CASES)]
     dataset = test_set(tmp_path / "shop.json", *held)
     words = ["run", str(dataset), "--target", f"http:{shop}/chat", "--max-concurrency", str(AT_ONCE)]
     killed_in_the_middle(shop, tmp_path, words, turns=2 * AT_ONCE + 1)
-    first, before = kept(assay), sessions(shop)
+    first, before = kept(howsure), sessions(shop)
     assert 0 < len(first) < len(before) < CASES
     half = {case for case, talks in before.items() if case not in first and max(map(len, talks.values())) < 4}
     assert half, "nobody was in the middle"
 
     killed_in_the_middle(shop, tmp_path, ["resume", "latest"], turns=5 * AT_ONCE)
-    second = kept(assay)
+    second = kept(howsure)
     assert len(first) < len(second) < CASES
-    done = assay("resume", "latest", "--json")
+    done = howsure("resume", "latest", "--json")
     assert done.code == 0, done.err
     assert (done.json["total"], done.json["completed"], done.json["pending"]) == (CASES, CASES, 0)
 
-    results, talks = kept(assay), sessions(shop)
+    results, talks = kept(howsure), sessions(shop)
     assert set(results) == {f"s{number}" for number in range(CASES)}
     assert all(len(talks[case]) == 1 for case in first)
     assert all(len(talks[case]) == len(before[case]) for case in first)

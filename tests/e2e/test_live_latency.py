@@ -15,7 +15,7 @@ import pytest
 
 from live_files import MODEL_SERVER, golden, serving
 
-Assay = Callable[..., Any]
+Howsure = Callable[..., Any]
 CASES = 80
 SLOW_SECONDS = 0.6
 GATE = "p95_latency <= 500ms"
@@ -74,31 +74,31 @@ def asked(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(("pace", "code"), [("quick", HELD), ("slow", FAILED)])
 @pytest.mark.parametrize("way", ["http", "function"])
 def test_a_gate_on_latency_tells_a_slow_agent_from_a_quick_one(
-    assay: Assay, bot: str, asked: Path, way: str, pace: str, code: int
+    howsure: Howsure, bot: str, asked: Path, way: str, pace: str, code: int
 ) -> None:
     target = f"http:{bot}/{pace}" if way == "http" else f"function:timed_bots:{pace}"
     at_once = CASES if pace == "slow" else 4
-    done = assay("run", asked, "--target", target, "--gate", GATE, "--max-concurrency", str(at_once), "--json")
+    done = howsure("run", asked, "--target", target, "--gate", GATE, "--max-concurrency", str(at_once), "--json")
     assert done.code == code, done.err
     (gate,) = done.json["gates"]
     assert (gate["n"], gate["unjudged"]) == (CASES, 0)
     assert (gate["value"] >= SLOW_SECONDS) == (pace == "slow")
 
 
-def test_what_the_clock_says_is_no_grade_and_in_no_canonical_export(assay: Assay, asked: Path) -> None:
+def test_what_the_clock_says_is_no_grade_and_in_no_canonical_export(howsure: Howsure, asked: Path) -> None:
     for name in ("first", "again"):
-        assert assay("run", asked, "--target", "function:timed_bots:quick", "--name", name).code == 0
-    exports = [assay("results", name, "--canonical").out for name in ("first", "again")]
+        assert howsure("run", asked, "--target", "function:timed_bots:quick", "--name", name).code == 0
+    exports = [howsure("results", name, "--canonical").out for name in ("first", "again")]
     assert exports[0] == exports[1]
     assert "duration_ms" not in exports[0]
-    (result, *_) = assay("results", "first", "--json").json
+    (result, *_) = howsure("results", "first", "--json").json
     assert json.loads(result["scores"]["latency_metrics"]["comment"])["status"] == "not_applicable"
 
 
-def test_replies_from_the_cache_say_nothing_of_a_models_latency(assay: Assay, asked: Path, tmp_path: Path) -> None:
+def test_replies_from_the_cache_say_nothing_of_a_models_latency(howsure: Howsure, asked: Path, tmp_path: Path) -> None:
     with serving(MODEL_SERVER, tmp_path) as base:
         words = ("run", asked, "--target", f"chat:openai-compatible:m@{base}/v1", "--gate", "p95_latency <= 1m")
-        fresh, again = assay(*words, "--json"), assay(*words, "--json")
+        fresh, again = howsure(*words, "--json"), howsure(*words, "--json")
     assert (fresh.code, again.code) == (HELD, INCONCLUSIVE), fresh.err
     assert fresh.json["gates"][0]["n"] == CASES
     (gate,) = again.json["gates"]

@@ -17,10 +17,10 @@ from typing import Any
 
 import pytest
 
-from assay.services.demo import folder
 from e2e.test_live_judge import demo, words
+from howsure.services.demo import folder
 
-Assay = Callable[..., Any]
+Howsure = Callable[..., Any]
 
 SERVER = """
 import glob, importlib.util, signal, sys
@@ -71,11 +71,11 @@ def model() -> Iterator[str]:
 
 
 def test_a_real_small_model_judges_a_case_and_every_reply_is_read_or_refused(
-    assay: Assay, model: str, tmp_path: Path
+    howsure: Howsure, model: str, tmp_path: Path
 ) -> None:
-    (tmp_path / "assay.yaml").write_text("judge_settings: {max_tokens: 60}\n", encoding="utf-8")
+    (tmp_path / "howsure.yaml").write_text("judge_settings: {max_tokens: 60}\n", encoding="utf-8")
     legal = folder() / "legal"
-    done = assay(
+    done = howsure(
         "run", legal / "compliance.jsonl", "--responses", legal / "responses.jsonl", "--candidate", "juno-large",
         "--filter", "task_type:reference_qa", "--limit", "1", "--max-concurrency", "1", "--judge", model, "--json",
     )  # fmt: skip
@@ -100,32 +100,32 @@ WORLDS: dict[str, tuple[str, tuple[str, ...], set[str]]] = {
 @pytest.mark.skipif(not ALONE, reason="a small model takes minutes for it: `make test-local`")
 @pytest.mark.parametrize(("dialect", "more", "judged"), WORLDS.values(), ids=WORLDS.keys())
 def test_a_real_small_model_judges_every_world_and_replays_from_its_recording(
-    assay: Assay, model: str, tmp_path: Path, dialect: str, more: tuple[str, ...], judged: set[str]
+    howsure: Howsure, model: str, tmp_path: Path, dialect: str, more: tuple[str, ...], judged: set[str]
 ) -> None:
-    (tmp_path / "assay.yaml").write_text("judge_settings: {max_tokens: 120}\n", encoding="utf-8")
+    (tmp_path / "howsure.yaml").write_text("judge_settings: {max_tokens: 120}\n", encoding="utf-8")
     replies = tmp_path / "replies.jsonl"
-    live = assay(*words(demo(dialect), model), *more, "--record-judge", replies, "--name", "live", "--json")
+    live = howsure(*words(demo(dialect), model), *more, "--record-judge", replies, "--name", "live", "--json")
     assert live.code in (0, 3), live.err
     graded = {each["name"]: each for each in live.json["graders"]}
     assert judged <= graded.keys()
     assert live.json["spent"]["calls"] >= len(judged)
     assert all(graded[name]["scored"] + graded[name]["errored"] > 0 for name in judged), graded
-    replayed = assay(*words(demo(dialect), f"recorded:{replies}"), *more, "--name", "replayed", "--json")
+    replayed = howsure(*words(demo(dialect), f"recorded:{replies}"), *more, "--name", "replayed", "--json")
     assert replayed.code == live.code, replayed.err
-    exports = [assay("results", name, "--canonical").out for name in ("live", "replayed")]
+    exports = [howsure("results", name, "--canonical").out for name in ("live", "replayed")]
     assert exports[0] == exports[1]
 
 
-def test_a_real_small_model_is_talked_to_as_the_agent(assay: Assay, model: str, tmp_path: Path) -> None:
-    (tmp_path / "assay.yaml").write_text("target_settings: {max_tokens: 24, temperature: 0.8}\n", encoding="utf-8")
+def test_a_real_small_model_is_talked_to_as_the_agent(howsure: Howsure, model: str, tmp_path: Path) -> None:
+    (tmp_path / "howsure.yaml").write_text("target_settings: {max_tokens: 24, temperature: 0.8}\n", encoding="utf-8")
     turns = ["Hi, my name is Kim.", "What is my name?"]
     question = {"id": "q1", "user_inputs": turns, "agents_evaluated": [], "reference_data": {}}
     dataset = tmp_path / "talk_golden.json"
     dataset.write_text(json.dumps({"golden_questions": [question]}), encoding="utf-8")
-    done = assay("run", dataset, "--target", f"chat:{model}", "--repeat", "2", "--json")
+    done = howsure("run", dataset, "--target", f"chat:{model}", "--repeat", "2", "--json")
     assert done.code == 0, done.err
     assert (done.json["total"], done.json["spent"]["calls"], done.json["errored"]) == (2, 4, 0)
-    found = assay("results", "latest", "--json").json
+    found = howsure("results", "latest", "--json").json
     assert [result["repeat"] for result in found] == [1, 2]
     for result in found:
         said = result["output"]["messages"]
@@ -136,8 +136,10 @@ def test_a_real_small_model_is_talked_to_as_the_agent(assay: Assay, model: str, 
         assert 0 < result["output"]["usage"]["completion_tokens"] <= 48
 
 
-def test_a_real_small_model_plays_a_scenario_with_a_simulated_user(assay: Assay, model: str, tmp_path: Path) -> None:
-    (tmp_path / "assay.yaml").write_text("target_settings: {max_tokens: 24, seed: 5}\n", encoding="utf-8")
+def test_a_real_small_model_plays_a_scenario_with_a_simulated_user(
+    howsure: Howsure, model: str, tmp_path: Path
+) -> None:
+    (tmp_path / "howsure.yaml").write_text("target_settings: {max_tokens: 24, seed: 5}\n", encoding="utf-8")
     inputs = {
         "persona": "A traveller who writes in short sentences.",
         "initial_message": "Hi, which city is the capital of France?",
@@ -147,9 +149,9 @@ def test_a_real_small_model_plays_a_scenario_with_a_simulated_user(assay: Assay,
     entry = {"item_id": "s1", "type": "scenario", "inputs": inputs, "expected": {"should_not_use_tools": ["book"]}}
     dataset = tmp_path / "capitals.json"
     dataset.write_text(json.dumps({"items": [entry]}), encoding="utf-8")
-    done = assay("run", dataset, "--target", f"chat:{model}", "--json")
+    done = howsure("run", dataset, "--target", f"chat:{model}", "--json")
     assert done.code == 0, done.err
-    (result,) = assay("results", "latest", "--json").json
+    (result,) = howsure("results", "latest", "--json").json
     said = [message["content"] for message in result["output"]["messages"] if message["role"] == "user"]
     assert said == ["Hi, which city is the capital of France?", "And of Italy?"]
     assert result["simulation"]["ending"] in ("goal_reached", "turn_limit", "loop", "silence", "handed_off")

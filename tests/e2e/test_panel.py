@@ -1,4 +1,4 @@
-"""A panel, from assay.yaml to several model servers and back: recorded, replayed, cached, resumed."""
+"""A panel, from howsure.yaml to several model servers and back: recorded, replayed, cached, resumed."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from assay.services.demo import DEMOS, Demo, folder
+from howsure.services.demo import DEMOS, Demo, folder
 
-Assay = Callable[..., Any]
+Howsure = Callable[..., Any]
 SERVER = Path(__file__).with_name("model_server.py")
 
 
@@ -55,7 +55,7 @@ def serving(tmp_path: Path) -> Iterator[Callable[[str], Model]]:
 
 def configured(place: Path, *members: str, **rest: Any) -> None:
     text = json.dumps({"panel": {"members": list(members), **rest}})
-    (place / "assay.yaml").write_text(text, encoding="utf-8")
+    (place / "howsure.yaml").write_text(text, encoding="utf-8")
 
 
 def words(demo: Demo, judge: str = "panel") -> list[str | Path]:
@@ -81,77 +81,82 @@ def demo(dialect: str) -> Demo:
     ],
 )
 def test_a_panel_judges_every_world_and_replays_without_its_settings(
-    assay: Assay, serving: Callable[[str], Model], tmp_path: Path, dialect: str, rule: str, counts: tuple[int, int, int]
+    howsure: Howsure,
+    serving: Callable[[str], Model],
+    tmp_path: Path,
+    dialect: str,
+    rule: str,
+    counts: tuple[int, int, int],
 ) -> None:
     good, bad, garbage = (serving(mood) for mood in ("good", "bad", "garbage"))
     silent = (garbage.named("four"),) if rule != "round_robin" else ()
     members = (good.named("one"), good.named("two"), bad.named("three"), *silent)
     configured(tmp_path, *members, rule=rule)
     replies = tmp_path / "replies.jsonl"
-    live = assay(*words(demo(dialect)), "--record-judge", replies, "--name", "live", "--json")
+    live = howsure(*words(demo(dialect)), "--record-judge", replies, "--name", "live", "--json")
     assert live.code in (0, 3), live.err
     assert live.json["judge"] == f"panel: {rule} of {', '.join(members)}"
     assert (live.json["passed"], live.json["failed"], live.json["errored"]) == counts
-    (tmp_path / "assay.yaml").unlink()
+    (tmp_path / "howsure.yaml").unlink()
     calls = good.calls
-    replayed = assay(*words(demo(dialect), f"recorded:{replies}"), "--name", "replayed", "--json")
+    replayed = howsure(*words(demo(dialect), f"recorded:{replies}"), "--name", "replayed", "--json")
     assert replayed.code == live.code, replayed.err
     assert good.calls == calls
-    exports = [assay("results", name, "--canonical").out for name in ("live", "replayed")]
+    exports = [howsure("results", name, "--canonical").out for name in ("live", "replayed")]
     assert exports[0] == exports[1]
     assert '"panel_rule":"' + rule in exports[0]
 
 
 def test_the_offline_judge_that_cannot_tell_is_left_out_and_replays(
-    assay: Assay, serving: Callable[[str], Model], tmp_path: Path
+    howsure: Howsure, serving: Callable[[str], Model], tmp_path: Path
 ) -> None:
     good = serving("good")
     configured(tmp_path, good.named("one"), good.named("two"), "offline")
     replies = tmp_path / "replies.jsonl"
-    live = assay(*words(demo("test-set")), "--record-judge", replies, "--name", "live", "--json")
+    live = howsure(*words(demo("test-set")), "--record-judge", replies, "--name", "live", "--json")
     assert live.code == 0, live.err
     assert "the offline judge cannot tell" in replies.read_text(encoding="utf-8")
-    replayed = assay(*words(demo("test-set"), f"recorded:{replies}"), "--name", "replayed", "--json")
+    replayed = howsure(*words(demo("test-set"), f"recorded:{replies}"), "--name", "replayed", "--json")
     assert replayed.code == 0, replayed.err
-    exports = [assay("results", name, "--canonical").out for name in ("live", "replayed")]
+    exports = [howsure("results", name, "--canonical").out for name in ("live", "replayed")]
     assert exports[0] == exports[1]
 
 
 def test_votes_are_calls_of_their_own_and_are_cached(
-    assay: Assay, serving: Callable[[str], Model], tmp_path: Path
+    howsure: Howsure, serving: Callable[[str], Model], tmp_path: Path
 ) -> None:
     good = serving("good")
     configured(tmp_path, good.named("one"))
-    assert assay(*words(demo("explain")), "--quiet").code in (0, 3)
+    assert howsure(*words(demo("explain")), "--quiet").code in (0, 3)
     once = good.calls
     configured(tmp_path, good.named("one"), votes=3)
-    assert assay(*words(demo("explain")), "--quiet").code in (0, 3)
+    assert howsure(*words(demo("explain")), "--quiet").code in (0, 3)
     assert good.calls == 4 * once, "a judge that votes is not asked at temperature 0: three votes were asked for"
-    assert assay(*words(demo("explain")), "--quiet").code in (0, 3)
+    assert howsure(*words(demo("explain")), "--quiet").code in (0, 3)
     assert good.calls == 4 * once
     configured(tmp_path, good.named("two"), votes=3, near=0.5)
-    assert assay(*words(demo("explain")), "--quiet").code in (0, 3)
+    assert howsure(*words(demo("explain")), "--quiet").code in (0, 3)
     assert good.calls == 5 * once, "full marks are far from every pass mark: nobody was asked twice"
 
 
 def test_a_panel_out_of_budget_is_resumed_as_it_was_or_refused(
-    assay: Assay, serving: Callable[[str], Model], tmp_path: Path
+    howsure: Howsure, serving: Callable[[str], Model], tmp_path: Path
 ) -> None:
     good = serving("good")
     configured(tmp_path, good.named("one"), good.named("two"))
-    first = assay(*words(demo("explain")), "--budget", "2ktok", "--max-concurrency", "1", "--json")
+    first = howsure(*words(demo("explain")), "--budget", "2ktok", "--max-concurrency", "1", "--json")
     assert (first.code, first.json["state"]) == (2, "out_of_budget")
     configured(tmp_path, good.named("one"), "offline")
-    changed = assay("resume", "latest", "--budget", "1Mtok")
+    changed = howsure("resume", "latest", "--budget", "1Mtok")
     assert changed.code == 2
     assert "now makes it" in changed.err
     configured(tmp_path, good.named("one"), good.named("two"))
-    again = assay("resume", "latest", "--budget", "1Mtok", "--json")
+    again = howsure("resume", "latest", "--budget", "1Mtok", "--json")
     assert again.code in (0, 3), again.err
     assert (again.json["state"], again.json["skipped"]) == ("completed", 0)
 
 
-def test_without_settings_there_is_no_panel(assay: Assay) -> None:
-    refused = assay(*words(demo("explain")))
+def test_without_settings_there_is_no_panel(howsure: Howsure) -> None:
+    refused = howsure(*words(demo("explain")))
     assert refused.code == 2
-    assert "needs `panel:` in assay.yaml" in refused.err
+    assert "needs `panel:` in howsure.yaml" in refused.err

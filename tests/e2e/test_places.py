@@ -1,4 +1,4 @@
-"""Where Assay is run from: read-only folders, paths with spaces, terminals without Unicode, pipes."""
+"""Where Howsure is run from: read-only folders, paths with spaces, terminals without Unicode, pipes."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from assay.services.demo import DEMOS, Demo, folder
+from howsure.services.demo import DEMOS, Demo, folder
 
-Assay = Callable[..., Any]
+Howsure = Callable[..., Any]
 
 ids = [demo.dialect for demo in DEMOS]
 
 
 def words(demo: Demo, base: Path) -> list[str | Path]:
-    """The `assay run` of one demo dataset that lies under `base`."""
+    """The `howsure run` of one demo dataset that lies under `base`."""
     said: list[str | Path] = ["run", base / demo.dataset]
     for option, value in (("responses", demo.responses), ("rubric", demo.rubric), ("agent", demo.agent)):
         if value:
@@ -34,101 +34,101 @@ def copied(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("demo", DEMOS, ids=ids)
-def test_a_path_with_spaces_and_beyond_ascii_works(assay: Assay, copied: Path, demo: Demo) -> None:
-    done = assay(*words(demo, copied), "--json")
+def test_a_path_with_spaces_and_beyond_ascii_works(howsure: Howsure, copied: Path, demo: Demo) -> None:
+    done = howsure(*words(demo, copied), "--json")
     assert done.code == 3, done.err
     assert done.json["passed"] > 0
 
 
 @pytest.mark.parametrize("demo", DEMOS, ids=ids)
-def test_a_terminal_without_unicode_works(assay: Assay, copied: Path, demo: Demo) -> None:
+def test_a_terminal_without_unicode_works(howsure: Howsure, copied: Path, demo: Demo) -> None:
     plain = {"PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0", "LC_ALL": "C"}
-    done = assay(*words(demo, copied), env=plain)
+    done = howsure(*words(demo, copied), env=plain)
     assert done.code == 3, done.err
     assert "Traceback" not in done.err
     assert done.out.isascii()
-    assert assay("results", "--json", env=plain).json[0]["run_id"]
+    assert howsure("results", "--json", env=plain).json[0]["run_id"]
 
 
 @pytest.mark.parametrize("demo", DEMOS, ids=ids)
-def test_a_dataset_that_cannot_be_written_to_works(assay: Assay, copied: Path, demo: Demo) -> None:
+def test_a_dataset_that_cannot_be_written_to_works(howsure: Howsure, copied: Path, demo: Demo) -> None:
     for path in (*copied.rglob("*"), copied):
         path.chmod(0o555 if path.is_dir() else 0o444)
     try:
-        assert assay(*words(demo, copied), "--json").code == 3
+        assert howsure(*words(demo, copied), "--json").code == 3
     finally:
         for path in (copied, *copied.rglob("*")):
             path.chmod(0o755 if path.is_dir() else 0o644)
 
 
-def test_a_place_that_cannot_be_written_to_explains_itself(assay: Assay, tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_to_explains_itself(howsure: Howsure, tmp_path: Path) -> None:
     """A folder under a file can never be made, whoever asks: root ignores permissions."""
     (tmp_path / "file").write_text("", encoding="utf-8")
     demo = DEMOS[-1]
-    done = assay(*words(demo, folder()), "--database", tmp_path / "file" / "assay.db")
+    done = howsure(*words(demo, folder()), "--database", tmp_path / "file" / "howsure.db")
     assert done.code == 2
     assert "Traceback" not in done.err
     assert "file" in done.err
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_read_only_folder_explains_itself(assay: Assay, tmp_path: Path) -> None:
+def test_a_read_only_folder_explains_itself(howsure: Howsure, tmp_path: Path) -> None:
     place = tmp_path / "locked"
     place.mkdir(mode=0o555)
-    done = assay(*words(DEMOS[-1], folder()), cwd=place)
+    done = howsure(*words(DEMOS[-1], folder()), cwd=place)
     assert done.code == 2
     assert "Traceback" not in done.err
 
 
-def test_a_dataset_through_a_pipe_is_kept_and_can_be_retried(assay: Assay) -> None:
+def test_a_dataset_through_a_pipe_is_kept_and_can_be_retried(howsure: Howsure) -> None:
     demo = next(each for each in DEMOS if each.dialect == "explain")
     text = (folder() / demo.dataset).read_bytes()
-    done = assay("run", "-", "--judge", f"recorded:{folder() / demo.judge}", "--json", stdin=text)
+    done = howsure("run", "-", "--judge", f"recorded:{folder() / demo.judge}", "--json", stdin=text)
     assert done.code == 3, done.err
     assert done.json["total"] == 20
-    assert assay("retry", "latest", "--errors", "--json").json["total"] == 20
+    assert howsure("retry", "latest", "--errors", "--json").json["total"] == 20
 
 
-def test_validate_reads_a_pipe(assay: Assay) -> None:
-    done = assay("validate", "-", "--json", stdin=(folder() / DEMOS[-1].dataset).read_bytes())
+def test_validate_reads_a_pipe(howsure: Howsure) -> None:
+    done = howsure("validate", "-", "--json", stdin=(folder() / DEMOS[-1].dataset).read_bytes())
     assert done.code == 0, done.err
     assert done.json["files"][0]["dialect"] == "legal"
 
 
-def test_the_demo_ends_with_a_table_and_the_path_of_a_page(assay: Assay, tmp_path: Path) -> None:
-    done = assay("demo")
+def test_the_demo_ends_with_a_table_and_the_path_of_a_page(howsure: Howsure, tmp_path: Path) -> None:
+    done = howsure("demo")
     assert done.code == 0, done.err
     assert all(demo.dialect in done.out for demo in DEMOS)
-    pages = sorted(path.name for path in (tmp_path / ".assay" / "demo").glob("*.html"))
+    pages = sorted(path.name for path in (tmp_path / ".howsure" / "demo").glob("*.html"))
     assert pages == sorted(f"{demo.dialect}.html" for demo in DEMOS)
-    assert str(tmp_path / ".assay" / "demo" / "legal.html") in done.out
-    assert [run["total"] for run in assay("demo", "--json").json] == [20, 16, 13, 12, 72]
+    assert str(tmp_path / ".howsure" / "demo" / "legal.html") in done.out
+    assert [run["total"] for run in howsure("demo", "--json").json] == [20, 16, 13, 12, 72]
 
 
-def test_a_folder_stands_for_the_files_in_it(assay: Assay, copied: Path) -> None:
-    done = assay("validate", copied / "test-set", "--json")
+def test_a_folder_stands_for_the_files_in_it(howsure: Howsure, copied: Path) -> None:
+    done = howsure("validate", copied / "test-set", "--json")
     assert done.code == 0, done.err
     assert "test-set" in [file["dialect"] for file in done.json["files"]]
 
 
 @pytest.mark.parametrize("demo", [demo for demo in DEMOS if demo.judge], ids=lambda demo: demo.dialect)
-def test_a_recorded_judge_replays_to_the_same_export(assay: Assay, tmp_path: Path, demo: Demo) -> None:
-    first = assay(*words(demo, folder()), "--record-judge", tmp_path / "replies.jsonl", "--name", "first", "--quiet")
+def test_a_recorded_judge_replays_to_the_same_export(howsure: Howsure, tmp_path: Path, demo: Demo) -> None:
+    first = howsure(*words(demo, folder()), "--record-judge", tmp_path / "replies.jsonl", "--name", "first", "--quiet")
     assert first.code == 3, first.err
     without_judge = words(demo, folder())[:-2]
-    again = assay(*without_judge, "--judge", f"recorded:{tmp_path / 'replies.jsonl'}", "--name", "again", "--quiet")
+    again = howsure(*without_judge, "--judge", f"recorded:{tmp_path / 'replies.jsonl'}", "--name", "again", "--quiet")
     assert again.code == 3, again.err
-    exports = [assay("results", name, "--canonical").out for name in ("first", "again")]
+    exports = [howsure("results", name, "--canonical").out for name in ("first", "again")]
     assert exports[0] == exports[1]
     assert len(exports[0]) > 1000
 
 
-def test_without_a_judge_nothing_is_guessed(assay: Assay) -> None:
+def test_without_a_judge_nothing_is_guessed(howsure: Howsure) -> None:
     demo = next(each for each in DEMOS if each.dialect == "explain")
-    done = assay("run", folder() / demo.dataset, "--judge", "none", "--json")
+    done = howsure("run", folder() / demo.dataset, "--judge", "none", "--json")
     counts = {name: done.json[name] for name in ("passed", "errored", "total")}
     assert counts["passed"] == 0
     assert done.json["failed"] + done.json["skipped"] == counts["total"]
-    skipped = [each for each in assay("results").json if each["verdict"] == "skipped"]
+    skipped = [each for each in howsure("results").json if each["verdict"] == "skipped"]
     assert all("needs a judge" in " ".join(each["reasons"]) for each in skipped)
     assert skipped

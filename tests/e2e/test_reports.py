@@ -1,4 +1,4 @@
-"""`assay report` and `assay card`, as they are typed."""
+"""`howsure report` and `howsure card`, as they are typed."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from house import lines, mcq
 
 
 @pytest.fixture
-def ran(assay: Callable[..., Any], tmp_path: Path) -> Callable[..., Any]:
+def ran(howsure: Callable[..., Any], tmp_path: Path) -> Callable[..., Any]:
     """The program, in a folder with the runs `main` and `branch` of one agent."""
     lines(tmp_path / "cases.jsonl", *(mcq(number) for number in range(1, 5)))
     (tmp_path / "agent.json").write_text(json.dumps({"bot_id": "bot-1", "bot_name": "Moss"}))
     for name, wrong in (("main", {3}), ("branch", {2, 3})):
         said = ({"case_id": f"q{n}", "response_text": "B" if n in wrong else "A"} for n in range(1, 5))
         answers = lines(tmp_path / f"{name}.jsonl", *said)
-        assert assay("run", "cases.jsonl", "--responses", answers, "--name", name, "--agent", "agent.json").code == 0
-    return assay
+        assert howsure("run", "cases.jsonl", "--responses", answers, "--name", name, "--agent", "agent.json").code == 0
+    return howsure
 
 
 def test_several_files_are_written_at_once(ran: Callable[..., Any], tmp_path: Path) -> None:

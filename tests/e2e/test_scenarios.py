@@ -11,7 +11,7 @@ import pytest
 
 from live_files import FASTAPI_BOT, MODEL_SERVER, scenario, serving, test_set
 
-Assay = Callable[..., Any]
+Howsure = Callable[..., Any]
 
 AGENT = """
 SAID = {
@@ -54,8 +54,8 @@ def agent(tmp_path: Path) -> None:
     (tmp_path / "bots.py").write_text(AGENT, encoding="utf-8")
 
 
-def results(assay: Assay) -> dict[str, dict[str, Any]]:
-    printed = assay("results", "latest", "--json")
+def results(howsure: Howsure) -> dict[str, dict[str, Any]]:
+    printed = howsure("results", "latest", "--json")
     assert printed.code == 0, printed.err
     return {one["test_case_id"]: one for one in printed.json}
 
@@ -81,11 +81,11 @@ def endings(tmp_path: Path) -> Path:
     return test_set(tmp_path / "endings.json", *held)
 
 
-def test_a_scenario_of_each_stop_rule_ends_in_that_state(assay: Assay, endings: Path, judge: str) -> None:
-    done = assay("run", endings, "--target", "function:bots.py:answer", "--judge", judge, "--json")
+def test_a_scenario_of_each_stop_rule_ends_in_that_state(howsure: Howsure, endings: Path, judge: str) -> None:
+    done = howsure("run", endings, "--target", "function:bots.py:answer", "--judge", judge, "--json")
     assert done.code == 0, done.err
     assert (done.json["passed"], done.json["simulator"], done.json["faults"]) == (len(ENDINGS), "offline", {})
-    found = results(assay)
+    found = results(howsure)
     ended = {id: one["simulation"]["ending"] for id, one in found.items()}
     spoken = {id: sum(message["role"] == "user" for message in one["output"]["messages"]) for id, one in found.items()}
     assert {id: (ended[id], spoken[id]) for id in found} == ENDINGS
@@ -93,28 +93,28 @@ def test_a_scenario_of_each_stop_rule_ends_in_that_state(assay: Assay, endings: 
     assert not any(one["simulation"].get("slips") for one in found.values())
 
 
-def test_a_handoff_is_no_failure_by_itself(assay: Assay, endings: Path, judge: str, strict: str) -> None:
+def test_a_handoff_is_no_failure_by_itself(howsure: Howsure, endings: Path, judge: str, strict: str) -> None:
     graders = ("--graders", "criteria,simulator_fidelity")
     words = ("run", endings, "--target", "function:bots.py:answer", *graders, "--json", "--judge")
-    assert assay(*words, judge).code == 0
+    assert howsure(*words, judge).code == 0
     for id in ("handed_off", "tool"):
-        handed = results(assay)[id]
+        handed = results(howsure)[id]
         assert (handed["verdict"], handed["error"], handed["fault"]) == ("passed", None, None)
         assert handed["simulation"]["ending"] == "handed_off"
-    assert results(assay)["tool"]["simulation"]["reason"] == "the agent called transfer_to_human"
-    done = assay(*words, strict)
+    assert results(howsure)["tool"]["simulation"]["reason"] == "the agent called transfer_to_human"
+    done = howsure(*words, strict)
     assert (done.code, done.json["failed"]) == (0, len(ENDINGS))
     assert done.json["faults"] == {"agent": len(ENDINGS)}
-    assert results(assay)["handed_off"]["fault"]["reason"].endswith("is below its mark")
+    assert results(howsure)["handed_off"]["fault"]["reason"].endswith("is below its mark")
 
 
-def test_a_scenario_reaches_a_bot_behind_an_address(assay: Assay, tmp_path: Path) -> None:
+def test_a_scenario_reaches_a_bot_behind_an_address(howsure: Howsure, tmp_path: Path) -> None:
     held = scenario("s1", "hello", conversation_plan=[{"say": "order:42"}, {"say": "how often"}], max_turns=3)
     dataset = test_set(tmp_path / "shop.json", held)
     with serving(FASTAPI_BOT, tmp_path) as base:
-        done = assay("run", dataset, "--target", f"http:{base}/chat", "--json")
+        done = howsure("run", dataset, "--target", f"http:{base}/chat", "--json")
     assert done.code == 0, done.err
-    result = results(assay)["s1"]
+    result = results(howsure)["s1"]
     said = [message["content"] for message in result["output"]["messages"] if message["role"] == "user"]
     assert said == ["hello", "order:42", "how often"]
     assert result["output"]["answer"] == "3 times"
@@ -122,26 +122,26 @@ def test_a_scenario_reaches_a_bot_behind_an_address(assay: Assay, tmp_path: Path
     assert result["simulation"]["ending"] == "turn_limit"
 
 
-def test_a_fact_is_told_when_it_is_asked_for_and_not_before(assay: Assay, tmp_path: Path) -> None:
+def test_a_fact_is_told_when_it_is_asked_for_and_not_before(howsure: Howsure, tmp_path: Path) -> None:
     facts = {"order": "LM-204817", "e-mail": "kim@larkmoor.example"}
     held = scenario("s1", "Where is it?", goal="Know whether the order was shipped.", facts=facts)
-    done = assay("run", test_set(tmp_path / "facts.json", held), "--target", "function:bots.py:ask", "--json")
+    done = howsure("run", test_set(tmp_path / "facts.json", held), "--target", "function:bots.py:ask", "--json")
     assert done.code == 0, done.err
-    result = results(assay)["s1"]
+    result = results(howsure)["s1"]
     told = [message["content"] for message in result["output"]["messages"] if message["role"] == "user"]
     assert "LM-204817" in told[1]
     assert not any("larkmoor" in text for text in told)
     assert result["simulation"]["ending"] == "goal_reached"
 
 
-def test_a_model_plays_the_user(assay: Assay, tmp_path: Path, judge: str) -> None:
+def test_a_model_plays_the_user(howsure: Howsure, tmp_path: Path, judge: str) -> None:
     held = scenario("s1", "Where is my order?", goal="Know where the order is.", criteria=["It is fine."])
     words = ("--target", "function:bots.py:ask", "--simulator", judge, "--judge", judge)
-    done = assay("run", test_set(tmp_path / "played.json", held), *words, "--json")
+    done = howsure("run", test_set(tmp_path / "played.json", held), *words, "--json")
     assert done.code == 0, done.err
     assert (done.json["simulator"], done.json["passed"]) == (judge, 1)
     assert done.json["spent"]["calls"] == 6  # four turns of the user's after the first, two verdicts
-    result = results(assay)["s1"]
+    result = results(howsure)["s1"]
     said = [message["content"] for message in result["output"]["messages"] if message["role"] == "user"]
     assert said == [
         "Where is my order?",
@@ -152,21 +152,21 @@ def test_a_model_plays_the_user(assay: Assay, tmp_path: Path, judge: str) -> Non
     assert result["simulation"] == {"user": judge, "ending": "goal_reached", "reason": "all was told"}
 
 
-def test_a_model_that_cannot_play_is_the_simulators_fault(assay: Assay, tmp_path: Path) -> None:
+def test_a_model_that_cannot_play_is_the_simulators_fault(howsure: Howsure, tmp_path: Path) -> None:
     held = scenario("s1", "Where is my order?", goal="Know where the order is.")
     with serving(MODEL_SERVER, tmp_path, "garbage") as base:
         words = ("--target", "function:bots.py:ask", "--simulator", f"openai-compatible:m@{base}/v1")
-        done = assay("run", test_set(tmp_path / "played.json", held), *words, "--json")
+        done = howsure("run", test_set(tmp_path / "played.json", held), *words, "--json")
     assert done.code == 3, done.err
     assert done.json["faults"] == {"simulator": 1}
-    result = results(assay)["s1"]
+    result = results(howsure)["s1"]
     assert result["verdict"] == "errored"
     assert "no usable reply in 2 tries" in result["error"]
 
 
 USERS = """
-from assay.model.simulation import Ending
-from assay.users.base import Leave, Say
+from howsure.model.simulation import Ending
+from howsure.users.base import Leave, Say
 
 MISTAKES = {
     "invents": Say("It is order 42. My passport number is 88217345."),
@@ -220,38 +220,40 @@ def careless(tmp_path: Path) -> tuple[str | Path, ...]:
     )  # fmt: skip
 
 
-def test_a_user_that_errs_is_caught_and_answerable(assay: Assay, careless: tuple[str | Path, ...], strict: str) -> None:
-    done = assay(*careless, strict)
+def test_a_user_that_errs_is_caught_and_answerable(
+    howsure: Howsure, careless: tuple[str | Path, ...], strict: str
+) -> None:
+    done = howsure(*careless, strict)
     assert done.code == 0, done.err
     assert done.json["failed"] == 4
     assert done.json["faults"] == {"simulator": 3, "agent": 1}
     (fidelity,) = [one for one in done.json["graders"] if one["name"] == "simulator_fidelity"]
     assert (fidelity["passed"], fidelity["failed"]) == (1, 3)
-    found = results(assay)
+    found = results(howsure)
     kinds = {id: [slip["kind"] for slip in one["simulation"].get("slips", [])] for id, one in found.items()}
     assert kinds == {**{id: [kind] for id, kind in SLIPS.items()}, "clean": []}
     assert {id: one["fault"]["party"] for id, one in found.items()} == dict.fromkeys(SLIPS, "simulator") | {
         "clean": "agent"
     }
     assert "88217345" in found["invents"]["fault"]["evidence"]
-    shown = assay("show", "latest").out
+    shown = howsure("show", "latest").out
     assert "careless" in shown
     assert "3 of 4" in shown
 
 
-def test_a_judge_may_find_what_no_program_does(assay: Assay, endings: Path, strict: str) -> None:
-    done = assay("run", endings, "--target", "function:bots.py:answer", "--judge", strict, "--json")
+def test_a_judge_may_find_what_no_program_does(howsure: Howsure, endings: Path, strict: str) -> None:
+    done = howsure("run", endings, "--target", "function:bots.py:answer", "--judge", strict, "--json")
     assert done.json["faults"] == {"simulator": len(ENDINGS)}
-    assert results(assay)["loop"]["fault"]["reason"] == "the judge gives the simulated user 0 of 5"
+    assert results(howsure)["loop"]["fault"]["reason"] == "the judge gives the simulated user 0 of 5"
 
 
 def test_a_spoiled_conversation_is_played_again(
-    assay: Assay, careless: tuple[str | Path, ...], strict: str, judge: str
+    howsure: Howsure, careless: tuple[str | Path, ...], strict: str, judge: str
 ) -> None:
-    done = assay(*careless, strict, "--replay-spoiled", "1")
+    done = howsure(*careless, strict, "--replay-spoiled", "1")
     assert done.code == 0, done.err
     assert done.json["faults"] == {"agent": 4}
-    found = results(assay)
+    found = results(howsure)
     thrown = {
         id: [[slip["kind"] for slip in one] for one in result["simulation"].get("discarded", [])]
         for id, result in found.items()
@@ -260,5 +262,5 @@ def test_a_spoiled_conversation_is_played_again(
     assert not any(one["simulation"].get("slips") for one in found.values())
     said = [message["content"] for message in found["invents"]["output"]["messages"]]
     assert said == ["Where is my order?", "Which order is it?", "It is order 42.", "The order was shipped on Monday."]
-    done = assay(*careless, judge, "--replay-spoiled", "1")
+    done = howsure(*careless, judge, "--replay-spoiled", "1")
     assert (done.json["passed"], done.json["faults"]) == (4, {})

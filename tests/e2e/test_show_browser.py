@@ -1,4 +1,4 @@
-"""`assay show` on a real pseudo-terminal of 80 × 24: keys are sent, and what the screen holds is looked at."""
+"""`howsure show` on a real pseudo-terminal of 80 × 24: keys are sent, and what the screen holds is looked at."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Screen:
         self.resize(size)
         environ = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "assay", *words],
+            [sys.executable, "-m", "howsure", *words],
             cwd=cwd,
             env={**environ, "TERM": "xterm-256color", "PYTHONUTF8": "1"},
             stdin=theirs,
@@ -103,7 +103,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     answers = [{"case_id": case, "response_text": text} for case, text in said.items()]
     dataset, responses = asked_and_answered(folder, questions, answers)
     words = ["run", str(dataset), "--responses", str(responses), "--name", "five questions"]
-    subprocess.run([sys.executable, "-m", "assay", *words], cwd=folder, capture_output=True, timeout=120, check=True)
+    subprocess.run([sys.executable, "-m", "howsure", *words], cwd=folder, capture_output=True, timeout=120, check=True)
     return folder
 
 

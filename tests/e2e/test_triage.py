@@ -1,4 +1,4 @@
-"""`assay triage`, from the command line: what it prints and writes, whom it asks, and how it ends."""
+"""`howsure triage`, from the command line: what it prints and writes, whom it asks, and how it ends."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import Any
 
 import pytest
 
-from assay.services.demo import DEMOS, folder
-from e2e.conftest import Assay
+from e2e.conftest import Howsure
 from e2e.test_live_judge import Model, started, words
+from howsure.services.demo import DEMOS, folder
 
 RUN = ("triage", "demo test-set")
 
 
-def run_demo(assay: Assay, dialect: str) -> None:
+def run_demo(howsure: Howsure, dialect: str) -> None:
     """One of the demo's runs, under the name it has there."""
     demo = next(each for each in DEMOS if each.dialect == dialect)
     judged = words(demo, f"recorded:{folder() / demo.judge}")
-    assert assay(*judged, "--name", f"demo {dialect}").code == 3
+    assert howsure(*judged, "--name", f"demo {dialect}").code == 3
 
 
 @pytest.fixture
-def demo(assay: Assay) -> Assay:
-    run_demo(assay, "test-set")
-    return assay
+def demo(howsure: Howsure) -> Howsure:
+    run_demo(howsure, "test-set")
+    return howsure
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def model(tmp_path: Path) -> Iterator[Model]:
     process.wait()
 
 
-def test_the_failures_of_a_run_are_triaged_without_a_model(demo: Assay) -> None:
+def test_the_failures_of_a_run_are_triaged_without_a_model(demo: Howsure) -> None:
     done = demo(*RUN)
     assert done.code == 0
     assert "12 results: 8 passed, 3 failed, 1 errored. Answerable: agent 3, judge 1." in done.out
@@ -54,7 +54,7 @@ def test_the_failures_of_a_run_are_triaged_without_a_model(demo: Assay) -> None:
     assert "No model was asked: the judge is offline." in done.out
 
 
-def test_json_has_everything_and_every_claim_its_cases(demo: Assay) -> None:
+def test_json_has_everything_and_every_claim_its_cases(demo: Howsure) -> None:
     found: dict[str, Any] = demo(*RUN, "--json").json
     assert [(each["priority"], each["party"], each["cause"], len(each["cases"])) for each in found["causes"]] == [
         ("P1", "judge", "judge_unreadable", 1),
@@ -71,7 +71,7 @@ def test_json_has_everything_and_every_claim_its_cases(demo: Assay) -> None:
     assert found["written"]["judge"] == ""
 
 
-def test_it_is_written_as_markdown(demo: Assay, tmp_path: Path) -> None:
+def test_it_is_written_as_markdown(demo: Howsure, tmp_path: Path) -> None:
     done = demo(*RUN, "-o", "triage.md")
     assert (done.code, done.out) == (0, "")
     assert "written: triage.md" in done.err
@@ -89,14 +89,16 @@ def test_it_is_written_as_markdown(demo: Assay, tmp_path: Path) -> None:
         ((*RUN, "--judge", "nobody:x"), "nobody"),
     ],
 )
-def test_what_the_user_must_mend_is_said_without_a_traceback(demo: Assay, words: tuple[str, ...], message: str) -> None:
+def test_what_the_user_must_mend_is_said_without_a_traceback(
+    demo: Howsure, words: tuple[str, ...], message: str
+) -> None:
     done = demo(*words)
     assert done.code == 2
     assert message in done.err
     assert "Traceback" not in done.err
 
 
-def test_a_live_judge_is_asked_once_recorded_and_replayed(demo: Assay, model: Model, tmp_path: Path) -> None:
+def test_a_live_judge_is_asked_once_recorded_and_replayed(demo: Howsure, model: Model, tmp_path: Path) -> None:
     """The model of this test cites no case: its claim is left out, and that is said."""
     live = demo(*RUN, "--judge", model.spec, "--record-judge", "judge.jsonl", "--json")
     assert live.code == 0
@@ -110,7 +112,7 @@ def test_a_live_judge_is_asked_once_recorded_and_replayed(demo: Assay, model: Mo
     assert model.calls == 1
 
 
-def test_a_recording_with_a_claim_is_shown_with_its_cases(demo: Assay, model: Model, tmp_path: Path) -> None:
+def test_a_recording_with_a_claim_is_shown_with_its_cases(demo: Howsure, model: Model, tmp_path: Path) -> None:
     demo(*RUN, "--judge", model.spec, "--record-judge", "judge.jsonl", "--json")
     file = tmp_path / "judge.jsonl"
     line = json.loads(file.read_text(encoding="utf-8"))
@@ -125,20 +127,20 @@ def test_a_recording_with_a_claim_is_shown_with_its_cases(demo: Assay, model: Mo
     assert "made-up" in shown.out
 
 
-def test_a_judge_that_cannot_be_read_leaves_the_triage_and_ends_with_3(demo: Assay, garbage: Model) -> None:
+def test_a_judge_that_cannot_be_read_leaves_the_triage_and_ends_with_3(demo: Howsure, garbage: Model) -> None:
     done = demo(*RUN, "--judge", garbage.spec)
     assert done.code == 3
     assert "A standing rule was broken" in done.out
     assert "There is no written report" in done.out
 
 
-def test_the_judge_of_the_settings_writes_too(demo: Assay, model: Model, tmp_path: Path) -> None:
-    (tmp_path / "assay.yaml").write_text(f"judge: {model.spec}\n", encoding="utf-8")
+def test_the_judge_of_the_settings_writes_too(demo: Howsure, model: Model, tmp_path: Path) -> None:
+    (tmp_path / "howsure.yaml").write_text(f"judge: {model.spec}\n", encoding="utf-8")
     assert demo(*RUN, "--json").json["written"]["judge"] == model.spec
     assert demo(*RUN, "--judge", "offline", "--json").json["written"]["judge"] == ""
 
 
-def test_another_run_in_the_same_words_is_another_question(demo: Assay, model: Model) -> None:
+def test_another_run_in_the_same_words_is_another_question(demo: Howsure, model: Model) -> None:
     demo(*RUN, "--judge", model.spec, "--record-judge", "judge.jsonl", "--json")
     run_demo(demo, "legal")
     done = demo("triage", "demo legal", "--judge", "recorded:judge.jsonl")

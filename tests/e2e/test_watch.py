@@ -1,4 +1,4 @@
-"""`assay run --watch` as a person uses it: files are really changed, and Ctrl-C really pressed."""
+"""`howsure run --watch` as a person uses it: files are really changed, and Ctrl-C really pressed."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Watching:
     def __init__(self, folder: Path, *words: str) -> None:
         self._said = (folder / "said").open("wb")
         self._path = folder / "said"
-        environ = {name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")}
+        environ = {name: value for name, value in os.environ.items() if not name.startswith("HOWSURE_")}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "assay", "run", *words, "--watch"],
+            [sys.executable, "-m", "howsure", "run", *words, "--watch"],
             cwd=folder,
             env={**environ, "PYTHONUNBUFFERED": "1"},
             stdout=self._said,

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from assay.engine.converse import assembled
-from assay.model.case import Case, Script, SingleTurn, user_turns
-from assay.model.transcript import Message, Role, Transcript
-from assay.targets.base import Finished, Target
-from assay.targets.making import Held, Making, Wish
+from howsure.engine.converse import assembled
+from howsure.model.case import Case, Script, SingleTurn, user_turns
+from howsure.model.transcript import Message, Role, Transcript
+from howsure.targets.base import Finished, Target
+from howsure.targets.making import Held, Making, Wish
 
 HERE = Path(__file__).parent
 
@@ -53,12 +53,12 @@ async def try_out(kind: Making, wish: Wish, case: Case) -> Transcript:
 
 
 def run_by_command(folder: Path, target: str, expected: Mapping[str, Any]) -> dict[str, Any]:
-    """`assay run` as a user types it, on one golden question about a refund or an order; the result it stored."""
+    """`howsure run` as a user types it, on one golden question about a refund or an order; the result it stored."""
     reference = {key: value for key, value in expected.items() if key != "turn"}
     turns = [expected.get("turn", "I want a refund")]
     question = {"id": "q1", "user_inputs": turns, "agents_evaluated": ["front_desk"], "reference_data": reference}
     (folder / "shop_golden.json").write_text(json.dumps({"golden_questions": [question]}), encoding="utf-8")
-    command = [sys.executable, "-m", "assay"]
+    command = [sys.executable, "-m", "howsure"]
     run = [*command, "run", "shop_golden.json", "--target", target, "--state", "tier:silver", "--json"]
     done = subprocess.run(run, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

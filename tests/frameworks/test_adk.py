@@ -15,11 +15,11 @@ from urllib.request import urlopen
 
 import pytest
 
-from assay.errors import TargetFailed
-from assay.model.transcript import ToolResult, Transcript, Usage
-from assay.targets.adk.target import AdkKind
-from assay.targets.frameworks.adk_runner import AdkAgentKind
 from frameworks.talking import HERE, REFUND, a_case_with_a_past, a_wish, run_by_command, talk_to, try_out
+from howsure.errors import TargetFailed
+from howsure.model.transcript import ToolResult, Transcript, Usage
+from howsure.targets.adk.target import AdkKind
+from howsure.targets.frameworks.adk_runner import AdkAgentKind
 
 APPS = HERE / "adk_apps"
 SECONDS_TO_START = 90

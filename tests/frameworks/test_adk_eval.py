@@ -17,9 +17,9 @@ from google.adk.runners import InMemoryRunner
 from google.adk.sessions import Session
 from google.genai import types
 
-from assay.main import program
 from frameworks.adk_apps.shop.agent import root_agent
 from frameworks.talking import HERE
+from howsure.main import program
 
 WISH = "I want a refund"
 CALLS = [
@@ -66,15 +66,15 @@ def evaluated(folder: Path) -> None:
     assert "Tests passed: 1" in done.stdout
 
 
-def assay(*words: str) -> Any:
+def howsure(*words: str) -> Any:
     done = CliRunner().invoke(program, [*words, "--json"])
     assert done.exit_code == 0, done.output
     return json.loads(done.stdout)
 
 
 def graded(*words: str) -> dict[str, tuple[Any, str]]:
-    assay("run", *words)
-    (result,) = assay("results", "latest")
+    howsure("run", *words)
+    (result,) = howsure("results", "latest")
     return {name: (one["score"], json.loads(one["comment"])["status"]) for name, one in result["scores"].items()}
 
 
@@ -90,7 +90,7 @@ def test_the_history_of_adk_eval_is_graded_and_no_latency_is_invented(
     shop: Path, ending: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(shop)
-    report = assay("convert", "shop", "--to", "simulation", "-o", f"shop.{ending}")
+    report = howsure("convert", "shop", "--to", "simulation", "-o", f"shop.{ending}")
     assert (report["sources"][0]["dialect"], report["read"], report["written"]) == ("adk-history", 1, 1)
     assert (report["lost"], report["changed"], report["skipped"]) == ([], [], [])
     scores = graded(f"shop.{ending}")
@@ -107,8 +107,8 @@ def test_the_history_of_adk_eval_is_graded_and_no_latency_is_invented(
 def test_what_the_eval_set_expects_is_held_against_the_history(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """State and trajectory are expected in the eval set, and not in what ADK writes of its run."""
     monkeypatch.chdir(shop)
-    assay("convert", "basic.evalset.json", "--to", "golden", "--agent", "billing", "-o", "basic_golden.json")
-    assay("convert", "shop", "--to", "simulation", "-o", "answers.jsonl")
+    howsure("convert", "basic.evalset.json", "--to", "golden", "--agent", "billing", "-o", "basic_golden.json")
+    howsure("convert", "shop", "--to", "simulation", "-o", "answers.jsonl")
     scores = graded("basic_golden.json", "--responses", "answers.jsonl")
     wanted = ("tool_usage_accuracy", "trajectory_accuracy", "state_management_fidelity", "agent_routing")
     assert {name: scores[name] for name in wanted} == dict.fromkeys(wanted, (1.0, "scored"))
@@ -118,7 +118,7 @@ def test_what_the_eval_set_expects_is_held_against_the_history(shop: Path, monke
 
 def test_the_marks_that_adk_gave_are_kept_and_never_read_as_ours(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(shop)
-    assay("convert", "shop", "--to", "simulation", "-o", "marks.jsonl")
+    howsure("convert", "shop", "--to", "simulation", "-o", "marks.jsonl")
     row = json.loads(Path("marks.jsonl").read_text())
     assert row["adk_score.tool_trajectory_avg_score"] == 1.0
     assert 0 < row["adk_score.response_match_score"] < 1
@@ -143,7 +143,7 @@ def test_a_saved_session_of_a_real_agent_is_a_row(tmp_path: Path, monkeypatch: p
     monkeypatch.chdir(tmp_path)
     session = asyncio.run(talked(WISH))
     (tmp_path / "one.session.json").write_text(session.model_dump_json())
-    report = assay("convert", "one.session.json", "--to", "simulation", "-o", "one.csv")
+    report = howsure("convert", "one.session.json", "--to", "simulation", "-o", "one.csv")
     assert (report["sources"][0]["dialect"], report["written"]) == ("adk-session", 1)
     scores = graded("one.csv")
     assert scores["tool_utilization"] == (2.0, "scored")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from assay.model.transcript import ToolResult, Usage
-from assay.targets.frameworks.langgraph import LangGraphKind
 from frameworks.talking import HERE, REFUND, a_case_with_a_past, a_wish, run_by_command, talk_to, try_out
+from howsure.model.transcript import ToolResult, Usage
+from howsure.targets.frameworks.langgraph import LangGraphKind
 
 SHOP = a_wish("langgraph_shop.py:build", state={"tier": "gold", "intent": "none"})
 

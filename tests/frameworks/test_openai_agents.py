@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.model.transcript import ToolResult, Usage
-from assay.targets.frameworks.openai_agents import OpenAiAgentsKind
 from frameworks.talking import HERE, REFUND, a_case_with_a_past, a_wish, run_by_command, talk_to, try_out
+from howsure.model.transcript import ToolResult, Usage
+from howsure.targets.frameworks.openai_agents import OpenAiAgentsKind
 
 APIS = pytest.mark.parametrize("api", ["chat", "responses"])
 

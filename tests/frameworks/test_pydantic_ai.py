@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from assay.model.transcript import ToolResult, Usage
-from assay.targets.frameworks.pydantic_ai import PydanticAiKind
 from frameworks.talking import HERE, a_case_with_a_past, a_wish, run_by_command, talk_to, try_out
+from howsure.model.transcript import ToolResult, Usage
+from howsure.targets.frameworks.pydantic_ai import PydanticAiKind
 
 SHOP = a_wish("pydantic_ai_shop.py:build", state={"tier": "gold"})
 

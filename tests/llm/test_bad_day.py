@@ -9,14 +9,14 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from assay.errors import ModelFailed
-from assay.llm.base import LanguageModel, Request
-from assay.llm.counters import Counters
-from assay.llm.door import Door, Habits
-from assay.llm.opening import open_door
-from assay.llm.parts import Message
-from assay.llm.retry import Retry
-from assay.model.transcript import Role
+from howsure.errors import ModelFailed
+from howsure.llm.base import LanguageModel, Request
+from howsure.llm.counters import Counters
+from howsure.llm.door import Door, Habits
+from howsure.llm.opening import open_door
+from howsure.llm.parts import Message
+from howsure.llm.retry import Retry
+from howsure.model.transcript import Role
 from llm.bad_server import BadServer, Faults, bad_server
 
 CALLS = 2000

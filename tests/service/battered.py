@@ -1,5 +1,5 @@
-"""`assay serve` and `assay worker` as processes of their own, to be killed, with a bot that takes its time. What the
-service says of a run is checked whenever it is asked."""
+"""`howsure serve` and `howsure worker` as processes of their own, to be killed, with a bot that takes its time. What
+the service says of a run is checked whenever it is asked."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Service:
         self.sessions: list[int] = []
         self._begun: list[subprocess.Popen[bytes]] = []
         (folder / "slow_bot.py").write_text(BOT)
-        (folder / "assay.yaml").write_text(SETTINGS)
+        (folder / "howsure.yaml").write_text(SETTINGS)
 
     @property
     def pid(self) -> int:
@@ -80,8 +80,8 @@ class Service:
         return self._begin(self._folder / f"worker-{len(self.sessions)}.log", "worker")
 
     def _begin(self, log: Path, *words: str) -> subprocess.Popen[bytes]:
-        environ = {name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")}
-        command = [sys.executable, "-m", "assay", *words, "--database", self._database]
+        environ = {name: value for name, value in os.environ.items() if not name.startswith("HOWSURE_")}
+        command = [sys.executable, "-m", "howsure", *words, "--database", self._database]
         with log.open("wb") as said:
             process = subprocess.Popen(
                 command,

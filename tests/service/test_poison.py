@@ -30,7 +30,7 @@ def ended(service: Service, run_id: str) -> dict[str, object]:
 
 @pytest.mark.slow
 def test_a_run_that_brings_its_workers_down_fails_and_others_go_on(tmp_path: Path) -> None:
-    with service_at(tmp_path, str(tmp_path / "assay.db"), workers=1) as service:
+    with service_at(tmp_path, str(tmp_path / "howsure.db"), workers=1) as service:
         (tmp_path / "slow_bot.py").write_text(POISON)
         poisoned, harmless = service.order(40, concurrency=2), service.order(5)
         assert ended(service, harmless)["state"] == "completed"
@@ -48,7 +48,7 @@ def test_a_run_that_brings_its_workers_down_fails_and_others_go_on(tmp_path: Pat
 
 @pytest.mark.slow
 def test_a_service_that_is_told_to_stop_waits_for_its_workers(tmp_path: Path) -> None:
-    with service_at(tmp_path, str(tmp_path / "assay.db"), workers=2) as service:
+    with service_at(tmp_path, str(tmp_path / "howsure.db"), workers=2) as service:
         run_id = service.order(1_000)
         watch = Watch(service, run_id, 1_000)
         watch.until(20)

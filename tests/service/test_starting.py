@@ -1,4 +1,4 @@
-"""How `assay serve` begins, and how it ends when it cannot."""
+"""How `howsure serve` begins, and how it ends when it cannot."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from service.battered import PATIENCE, service_at
 def test_a_port_that_is_taken_is_named_and_no_worker_stays(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        words = ["-m", "assay", "serve", "--port", str(port), "--database", str(tmp_path / "assay.db")]
-        environ = {name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")}
+        words = ["-m", "howsure", "serve", "--port", str(port), "--database", str(tmp_path / "howsure.db")]
+        environ = {name: value for name, value in os.environ.items() if not name.startswith("HOWSURE_")}
         ended = subprocess.run(
             [sys.executable, *words], cwd=tmp_path, env=environ, capture_output=True, timeout=PATIENCE, check=False
         )
@@ -29,7 +29,7 @@ def test_a_port_that_is_taken_is_named_and_no_worker_stays(tmp_path: Path) -> No
 
 @pytest.mark.slow
 def test_a_service_says_where_it_listens(tmp_path: Path) -> None:
-    with service_at(tmp_path, str(tmp_path / "assay.db"), workers=0) as service:
+    with service_at(tmp_path, str(tmp_path / "howsure.db"), workers=0) as service:
         assert service("GET", "/health")["status"] == "ok"
         assert service.stop() == 0
         assert service.left() == []

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import postgres
-from assay.store.store import Store
 from databases import KINDS, a_database
+from howsure.store.store import Store
 from store.making import NOON
 
 

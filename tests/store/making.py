@@ -8,13 +8,13 @@ from uuid import UUID
 
 from sqlalchemy import Connection, text
 
-from assay.model.agent import Agent
-from assay.model.result import Result
-from assay.model.run import Counts, DatasetPin, Pins, Run, RunState
-from assay.model.score import Score
-from assay.model.verdict import Verdict
-from assay.store.store import Store
-from assay.testing import a_case, a_transcript
+from howsure.model.agent import Agent
+from howsure.model.result import Result
+from howsure.model.run import Counts, DatasetPin, Pins, Run, RunState
+from howsure.model.score import Score
+from howsure.model.verdict import Verdict
+from howsure.store.store import Store
+from howsure.testing import a_case, a_transcript
 
 RUN = "11111111-1111-4111-8111-111111111111"
 OTHER = "22222222-2222-4222-8222-222222222222"

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from assay.model.result import Result
-from assay.model.rubric import Severity
-from assay.model.run import RunState
-from assay.model.score import Grade, Part, Score, Unscored, Why
-from assay.model.simulation import Fault, Party
-from assay.model.verdict import Verdict
-from assay.model.within import Within
-from assay.store.browsing import Chosen, Order, Tag, Try
-from assay.store.counting import Failing
-from assay.store.store import Store
-from assay.testing import a_case, a_transcript
+from howsure.model.result import Result
+from howsure.model.rubric import Severity
+from howsure.model.run import RunState
+from howsure.model.score import Grade, Part, Score, Unscored, Why
+from howsure.model.simulation import Fault, Party
+from howsure.model.verdict import Verdict
+from howsure.model.within import Within
+from howsure.store.browsing import Chosen, Order, Tag, Try
+from howsure.store.counting import Failing
+from howsure.store.store import Store
+from howsure.testing import a_case, a_transcript
 from store.making import NOON, OTHER, RUN, a_result, a_run
 
 PASSED, FAILED, ERRORED, SKIPPED = Verdict.PASSED, Verdict.FAILED, Verdict.ERRORED, Verdict.SKIPPED

@@ -1,4 +1,4 @@
-"""Looking after a database, by the command that does it: `assay db check | upgrade | backup`, on both kinds."""
+"""Looking after a database, by the command that does it: `howsure db check | upgrade | backup`, on both kinds."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 import postgres
-from assay.main import program
-from assay.store.addresses import Server, place, without_password
-from assay.store.care import backup
-from assay.store.schema import HEAD
-from assay.store.store import Store
+from howsure.main import program
+from howsure.store.addresses import Server, place, without_password
+from howsure.store.care import backup
+from howsure.store.schema import HEAD
+from howsure.store.store import Store
 from store.making import RUN, a_result, a_run
 from store.test_upgrading import set_revision, tell
 
@@ -31,7 +31,7 @@ Told = Callable[..., Result]
 def db(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Told:
     """`db("check")` in a folder of its own."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("ASSAY_DATABASE_URL", raising=False)
+    monkeypatch.delenv("HOWSURE_DATABASE_URL", raising=False)
 
     def told(*words: str) -> Result:
         return CliRunner().invoke(program, ["db", *words])
@@ -86,7 +86,7 @@ def test_a_file_that_is_not_there_is_not_made(db: Told, tmp_path: Path) -> None:
 
 
 def test_a_damaged_file_is_found_out(db: Told, tmp_path: Path) -> None:
-    path = tmp_path / "assay.db"
+    path = tmp_path / "howsure.db"
     filled(str(path))
     tell(path, "PRAGMA wal_checkpoint(TRUNCATE)")
     tell(path, "DELETE FROM alembic_version")
@@ -105,7 +105,7 @@ def test_an_older_file_is_called_older_and_upgraded_when_that_is_asked(db: Told,
     path = tmp_path / "old.db"
     path.write_bytes(gzip.decompress((STORES / "schema_0001.db.gz").read_bytes()))
     told = answer(db("check", "--database", str(path), "--json"))
-    assert told["problems"] == [f"its schema is 0001, and {HEAD} is the newest: `assay db upgrade`"]
+    assert told["problems"] == [f"its schema is 0001, and {HEAD} is the newest: `howsure db upgrade`"]
     assert db("upgrade", "--database", str(path)).stdout == f"{path}: upgraded from schema 0001 to {HEAD}\n"
     assert db("upgrade", "--database", str(path)).stdout == f"{path}: schema {HEAD} is the newest; nothing to do\n"
     assert answer(db("check", "--database", str(path), "--json"))["healthy"] is True
@@ -119,21 +119,21 @@ def test_a_new_database_is_made_when_that_is_asked(db: Told, nowhere: str) -> No
 
 
 def test_the_database_of_the_environment_is_meant(db: Told, nowhere: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ASSAY_DATABASE_URL", nowhere)
+    monkeypatch.setenv("HOWSURE_DATABASE_URL", nowhere)
     assert answer(db("upgrade", "--json"))["where"] == nowhere
 
 
 def test_a_copy_of_a_file_is_a_store_with_everything_in_it(db: Told, tmp_path: Path) -> None:
-    path = filled(str(tmp_path / "assay.db"))
+    path = filled(str(tmp_path / "howsure.db"))
     made = db("backup", str(tmp_path / "copy.db"), "--database", path)
     assert made.exit_code == 0
     assert made.stdout.endswith(f"then: cp {tmp_path}/copy.db {path}\n")
     assert asyncio.run(_runs(tmp_path / "copy.db")) == {"first": 2}
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["assay.db", "copy.db"]
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["howsure.db", "copy.db"]
 
 
 def test_a_file_that_is_there_is_replaced_only_when_asked(db: Told, tmp_path: Path) -> None:
-    path = filled(str(tmp_path / "assay.db"))
+    path = filled(str(tmp_path / "howsure.db"))
     (tmp_path / "copy.db").write_text("mine")
     refused = db("backup", "copy.db", "--database", path)
     assert refused.exit_code == 2
@@ -145,17 +145,17 @@ def test_a_file_that_is_there_is_replaced_only_when_asked(db: Told, tmp_path: Pa
 
 @pytest.mark.parametrize(
     ("file", "words"),
-    [("assay.db", "is the database itself"), ("no/folder/copy.db", "no/folder is not a folder: make it first")],
+    [("howsure.db", "is the database itself"), ("no/folder/copy.db", "no/folder is not a folder: make it first")],
 )
 def test_a_place_that_will_not_do_is_refused(db: Told, tmp_path: Path, file: str, words: str) -> None:
-    path = filled(str(tmp_path / "assay.db"))
+    path = filled(str(tmp_path / "howsure.db"))
     refused = db("backup", file, "--force", "--database", path)
     assert (refused.exit_code, words in refused.output) == (2, True)
     assert asyncio.run(_runs(path)) == {"first": 2}
 
 
 async def test_a_copy_made_while_others_write_is_of_one_moment(tmp_path: Path) -> None:
-    async with await Store.open(tmp_path / "assay.db") as store:
+    async with await Store.open(tmp_path / "howsure.db") as store:
         await store.create_run(a_run(total=2000))
         going = asyncio.Event()
 
@@ -166,7 +166,7 @@ async def test_a_copy_made_while_others_write_is_of_one_moment(tmp_path: Path) -
 
         writing = asyncio.create_task(write())
         await going.wait()
-        await backup(tmp_path / "assay.db", tmp_path / "copy.db")
+        await backup(tmp_path / "howsure.db", tmp_path / "copy.db")
         await writing
     async with await Store.open(tmp_path / "copy.db") as copy:
         found = await copy.finished(RUN)

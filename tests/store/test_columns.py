@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from math import isnan
 
-from assay.model.expectation import Criteria, Criterion, ReferenceAnswer
-from assay.model.score import LIKERT, OPEN, Direction, Part, Scale, Score, Unscored, Why
-from assay.model.verdict import Verdict
-from assay.store.queries.columns import OUTCOMES, VERDICTS, Face, PartOutcome
-from assay.store.store import Store
-from assay.testing import a_transcript
+from howsure.model.expectation import Criteria, Criterion, ReferenceAnswer
+from howsure.model.score import LIKERT, OPEN, Direction, Part, Scale, Score, Unscored, Why
+from howsure.model.verdict import Verdict
+from howsure.store.queries.columns import OUTCOMES, VERDICTS, Face, PartOutcome
+from howsure.store.store import Store
+from howsure.testing import a_transcript
 from two_runs import AFTER, BEFORE, choice, keep, tried, verdicts
 
 

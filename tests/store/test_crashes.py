@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from assay.errors import Conflict
-from assay.model.run import RunState
-from assay.store.lease import this_process
-from assay.store.store import Store
+from howsure.errors import Conflict
+from howsure.model.run import RunState
+from howsure.store.lease import this_process
+from howsure.store.store import Store
 from store.making import RUN, a_result, a_run
 
 BATCH = 50
@@ -25,9 +25,9 @@ WRITER = """
 import asyncio, sys
 from datetime import UTC, datetime
 from store.making import RUN, a_result
-from assay.model.run import RunState
-from assay.store.lease import this_process
-from assay.store.store import Store
+from howsure.model.run import RunState
+from howsure.store.lease import this_process
+from howsure.store.store import Store
 
 async def main(path: str, start: int, stop: int) -> None:
     async with await Store.open(path) as store:

@@ -15,12 +15,12 @@ import pytest
 from sqlalchemy import Connection, text
 
 import postgres
-from assay.errors import Conflict
-from assay.model.document import DocumentKind
-from assay.store.database import once
-from assay.store.service.documents import Draft
-from assay.store.store import Store
 from databases import a_machine
+from howsure.errors import Conflict
+from howsure.model.document import DocumentKind
+from howsure.store.database import once
+from howsure.store.service.documents import Draft
+from howsure.store.store import Store
 from store.making import OTHER, RUN, a_result, a_run, asked
 from store.service.test_keys import a_key
 from store.service.test_labels import a_label

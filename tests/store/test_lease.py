@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from assay.model.run import RunState
-from assay.store.lease import alive, held, stale, this_process
+from howsure.model.run import RunState
+from howsure.store.lease import alive, held, stale, this_process
 from store.making import NOON
 
 SOON = NOON + timedelta(seconds=60)
@@ -19,7 +19,7 @@ LATE = NOON + timedelta(seconds=61)
 
 def a_dead_owner() -> str:
     """The owner text of a process that has ended."""
-    code = "from assay.store.lease import this_process; print(this_process('x'))"
+    code = "from howsure.store.lease import this_process; print(this_process('x'))"
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
 
 

@@ -7,13 +7,13 @@ from itertools import product
 
 import pytest
 
-from assay.model.result import Result
-from assay.model.score import Part, Score
-from assay.model.verdict import Verdict
-from assay.store.browsing import Beside, Chosen, Order
-from assay.store.queries import searching
-from assay.store.store import Store
-from assay.testing import a_case, a_transcript
+from howsure.model.result import Result
+from howsure.model.score import Part, Score
+from howsure.model.verdict import Verdict
+from howsure.store.browsing import Beside, Chosen, Order
+from howsure.store.queries import searching
+from howsure.store.store import Store
+from howsure.testing import a_case, a_transcript
 from store.making import NOON, RUN, a_run, asked
 
 KINDS = (Verdict.PASSED, Verdict.FAILED, Verdict.ERRORED, Verdict.SKIPPED, Verdict.FAILED)

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assay.model.score import Part, Score
-from assay.model.verdict import Verdict
-from assay.store.bodies import Marks, face_body, lines_saying, read_marks
-from assay.store.browsing import Chosen
-from assay.store.queries.columns import Face
-from assay.store.queries.results import Graded
-from assay.store.store import Store
-from assay.testing import a_case
+from howsure.model.score import Part, Score
+from howsure.model.verdict import Verdict
+from howsure.store.bodies import Marks, face_body, lines_saying, read_marks
+from howsure.store.browsing import Chosen
+from howsure.store.queries.columns import Face
+from howsure.store.queries.results import Graded
+from howsure.store.store import Store
+from howsure.testing import a_case
 from store.making import RUN, a_result, a_run, asked
 
 HOSTILE = ('"', "a\nb", "=", '="a":"b"', "\\", "ü", "\u2028", "", ": ", "a: b: c", "\t")

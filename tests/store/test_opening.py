@@ -16,14 +16,14 @@ from pathlib import Path
 
 import pytest
 
-from assay.errors import ConfigInvalid, InputError, NotFound
-from assay.store.store import Store
+from howsure.errors import ConfigInvalid, InputError, NotFound
+from howsure.store.store import Store
 from store.making import RUN, a_result, a_run
 
 
 @pytest.mark.parametrize(
     "name",
-    [".assay/assay.db", "a b/c d.db", "ünïcode/案例 🎉.db", "odd?mode=ro#x%20&'\".db", "deep/er/still/x.db"],
+    [".howsure/howsure.db", "a b/c d.db", "ünïcode/案例 🎉.db", "odd?mode=ro#x%20&'\".db", "deep/er/still/x.db"],
 )
 async def test_a_store_is_made_wherever_it_is_asked_for(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
@@ -49,11 +49,14 @@ async def test_a_path_is_seen_from_the_working_folder(tmp_path: Path, monkeypatc
 @pytest.mark.parametrize(
     ("address", "message"),
     [
-        ("sqlite://", "sqlite://: not a database that Assay can use; expected sqlite:///path/file.db or postgresql://"),
-        ("sqlite:///:memory:", "not a database that Assay can use; expected sqlite:///path/file.db"),
-        ("mysql://me:secret@db/assay", "mysql://me:***@db/assay: not a database that Assay can use"),
-        ("postgresql+psycopg2://me:secret@db/x", "postgresql+psycopg2://me:***@db/x: Assay speaks to PostgreSQL by"),
-        ("postgresql+psycopg2://db/x?password=secret", "postgresql+psycopg2://db/x?password=***: Assay speaks"),
+        (
+            "sqlite://",
+            "sqlite://: not a database that Howsure can use; expected sqlite:///path/file.db or postgresql://",
+        ),
+        ("sqlite:///:memory:", "not a database that Howsure can use; expected sqlite:///path/file.db"),
+        ("mysql://me:secret@db/howsure", "mysql://me:***@db/howsure: not a database that Howsure can use"),
+        ("postgresql+psycopg2://me:secret@db/x", "postgresql+psycopg2://me:***@db/x: Howsure speaks to PostgreSQL by"),
+        ("postgresql+psycopg2://db/x?password=secret", "postgresql+psycopg2://db/x?password=***: Howsure speaks"),
         ("postgresql://me:secret@db:port/x", "postgresql://… is not a database address; expected sqlite:///"),
         ("://", "://… is not a database address"),
     ],
@@ -71,7 +74,7 @@ async def test_a_file_of_another_kind_is_refused_and_left_alone(
 ) -> None:
     path = tmp_path / "notes.txt"
     path.write_bytes(content)
-    with pytest.raises(ConfigInvalid, match=r"notes\.txt is not an Assay database"):
+    with pytest.raises(ConfigInvalid, match=r"notes\.txt is not an Howsure database"):
         await Store.open(path, read_only=read_only)
     assert path.read_bytes() == content
 
@@ -88,16 +91,16 @@ async def test_a_database_of_another_program_is_refused_and_left_alone(tmp_path:
 
 
 async def test_a_damaged_database_is_called_damaged(tmp_path: Path) -> None:
-    path = tmp_path / "assay.db"
+    path = tmp_path / "howsure.db"
     async with await Store.open(path) as store:
         await store.create_run(a_run())
     path.write_bytes(path.read_bytes()[:100] + b"\xff" * 20_000)
-    with pytest.raises(ConfigInvalid, match=r"is damaged|is not an Assay database"):
+    with pytest.raises(ConfigInvalid, match=r"is damaged|is not an Howsure database"):
         await Store.open(path)
 
 
 async def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
-    path = tmp_path / "assay.db"
+    path = tmp_path / "howsure.db"
     path.touch()
     async with await Store.open(path) as store:
         assert await store.runs() == []
@@ -111,12 +114,12 @@ async def test_a_folder_is_no_database(tmp_path: Path) -> None:
 async def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(ConfigInvalid, match=r"the folder .*file/deeper cannot be made: Not a directory"):
-        await Store.open(tmp_path / "file" / "deeper" / "assay.db")
+        await Store.open(tmp_path / "file" / "deeper" / "howsure.db")
 
 
 async def test_reading_what_is_not_there_makes_nothing(tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match=r"there is no database at .* yet; `assay run` makes it"):
-        await Store.open(tmp_path / ".assay" / "assay.db", read_only=True)
+    with pytest.raises(NotFound, match=r"there is no database at .* yet; `howsure run` makes it"):
+        await Store.open(tmp_path / ".howsure" / "howsure.db", read_only=True)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -131,7 +134,7 @@ async def test_a_store_opened_to_read_refuses_to_write(location: str) -> None:
 
 
 async def test_a_database_that_stays_locked_is_given_up_with_a_reason(tmp_path: Path) -> None:
-    path = tmp_path / "assay.db"
+    path = tmp_path / "howsure.db"
     async with await Store.open(path, wait=0.1) as store:
         await store.create_run(a_run())
         with closing(sqlite3.connect(path, isolation_level=None)) as other:
@@ -145,7 +148,7 @@ async def test_a_database_that_stays_locked_is_given_up_with_a_reason(tmp_path: 
 
 
 async def test_a_lock_that_is_let_go_in_time_is_waited_for(tmp_path: Path) -> None:
-    path = tmp_path / "assay.db"
+    path = tmp_path / "howsure.db"
     async with await Store.open(path) as store:
         await store.create_run(a_run())
         with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
@@ -160,7 +163,7 @@ async def test_a_lock_that_is_let_go_in_time_is_waited_for(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("how", ["deleted", "replaced"])
 async def test_a_file_that_goes_away_under_us_is_noticed(tmp_path: Path, how: str) -> None:
-    path = tmp_path / "assay.db"
+    path = tmp_path / "howsure.db"
     async with await Store.open(path) as store:
         await store.create_run(a_run())
         path.unlink()
@@ -176,7 +179,7 @@ async def test_a_file_that_goes_away_under_us_is_noticed(tmp_path: Path, how: st
 async def test_many_can_open_a_new_store_at_once(nowhere: str) -> None:
     code = """
 import asyncio, sys
-from assay.store.store import Store
+from howsure.store.store import Store
 
 async def main() -> None:
     async with await Store.open(sys.argv[1]) as store:
@@ -220,8 +223,8 @@ async def test_readers_and_writers_go_on_together(store: Store) -> None:
 
 UNPRIVILEGED = """
 import asyncio, os, sys, tempfile
-from assay.errors import InputError
-from assay.store.store import Store
+from howsure.errors import InputError
+from howsure.store.store import Store
 
 async def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -244,7 +247,7 @@ asyncio.run(main())
 @pytest.fixture
 def locked_folder() -> Iterator[Path]:
     """A folder that everybody may read and, once a test has called chmod, nobody may write."""
-    folder = Path(tempfile.mkdtemp(prefix="assay read only "))
+    folder = Path(tempfile.mkdtemp(prefix="howsure read only "))
     folder.chmod(0o755)
     yield folder
     folder.chmod(0o755)
@@ -259,15 +262,15 @@ def as_nobody(path: Path, mode: str) -> str:
 
 def test_a_read_only_folder_is_named_with_what_to_do(locked_folder: Path) -> None:
     locked_folder.chmod(stat.S_IRUSR | stat.S_IXUSR | stat.S_IROTH | stat.S_IXOTH)
-    said = as_nobody(locked_folder / "assay.db", "write")
-    assert said.startswith(f"ConfigInvalid {locked_folder}/assay.db cannot be opened: its folder is read-only")
-    assert "set ASSAY_DATABASE_URL" in said
-    said = as_nobody(locked_folder / ".assay" / "assay.db", "write")
-    assert said.startswith(f"ConfigInvalid the folder {locked_folder}/.assay cannot be made: Permission denied")
+    said = as_nobody(locked_folder / "howsure.db", "write")
+    assert said.startswith(f"ConfigInvalid {locked_folder}/howsure.db cannot be opened: its folder is read-only")
+    assert "set HOWSURE_DATABASE_URL" in said
+    said = as_nobody(locked_folder / ".howsure" / "howsure.db", "write")
+    assert said.startswith(f"ConfigInvalid the folder {locked_folder}/.howsure cannot be made: Permission denied")
 
 
 async def test_a_store_in_a_read_only_folder_can_be_read(locked_folder: Path) -> None:
-    path = locked_folder / "assay.db"
+    path = locked_folder / "howsure.db"
     async with await Store.open(path) as store:
         await store.create_run(a_run())
     path.chmod(0o444)
@@ -283,11 +286,11 @@ def test_every_refusal_is_the_users_to_fix() -> None:
 def test_the_driver_of_a_server_is_loaded_only_for_a_server(tmp_path: Path) -> None:
     code = """
 import asyncio, sys
-from assay.store.store import Store
+from howsure.store.store import Store
 
 async def main() -> None:
     async with await Store.open(sys.argv[1]):
-        print([name for name in sys.modules if name in ("asyncpg", "sqlalchemy.ext.asyncio", "assay.store.postgres")])
+        print([name for name in sys.modules if name in ("asyncpg", "sqlalchemy.ext.asyncio", "howsure.store.postgres")])
 
 asyncio.run(main())
 """
@@ -296,6 +299,6 @@ asyncio.run(main())
 
 
 async def test_a_driver_that_is_missing_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("assay.store.opening.find_spec", lambda name: None if name == "asyncpg" else object())
-    with pytest.raises(ConfigInvalid, match=r"@db/x: PostgreSQL needs asyncpg: pip install 'assay\[server\]'"):
+    monkeypatch.setattr("howsure.store.opening.find_spec", lambda name: None if name == "asyncpg" else object())
+    with pytest.raises(ConfigInvalid, match=r"@db/x: PostgreSQL needs asyncpg: pip install 'howsure\[server\]'"):
         await Store.open("postgresql://me@db/x")

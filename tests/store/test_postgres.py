@@ -12,13 +12,13 @@ import pytest
 from sqlalchemy import Connection, text
 
 import postgres
-from assay.errors import ConfigInvalid, InputError, NotFound
-from assay.model.result import Result
-from assay.store import upgrading
-from assay.store.addresses import Server, place
-from assay.store.database import alone
-from assay.store.postgres import PostgresDatabase
-from assay.store.store import Store
+from howsure.errors import ConfigInvalid, InputError, NotFound
+from howsure.model.result import Result
+from howsure.store import upgrading
+from howsure.store.addresses import Server, place
+from howsure.store.database import alone
+from howsure.store.postgres import PostgresDatabase
+from howsure.store.store import Store
 from store.making import OTHER, RUN, a_result, a_run, asked, numbered
 
 
@@ -53,7 +53,7 @@ async def test_every_text_is_ordered_by_its_code_points(server: str) -> None:
 
 
 async def test_reading_a_database_with_nothing_in_it_makes_nothing(server: str) -> None:
-    with pytest.raises(NotFound, match=r"there are no runs in postgresql://.* yet; `assay run` makes some"):
+    with pytest.raises(NotFound, match=r"there are no runs in postgresql://.* yet; `howsure run` makes some"):
         await Store.open(server, read_only=True)
     assert postgres.execute(server, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'") == []
 
@@ -90,7 +90,7 @@ async def test_a_database_that_is_not_there_is_named_with_what_makes_it(server: 
     [
         ("&sslmode=bogus", "is not an address that can be used: `sslmode` parameter must be one of: disable, allow"),
         ("&port=abc", "is not an address that can be used: invalid literal for int"),
-        ("&colour=red", 'is not set up as Assay expects (unrecognized configuration parameter "colour")'),
+        ("&colour=red", 'is not set up as Howsure expects (unrecognized configuration parameter "colour")'),
         ("&search_path=nowhere", "has no schema to make tables in: see `search_path` in the address"),
     ],
 )
@@ -216,7 +216,7 @@ async def test_a_read_sees_one_state_throughout(server_store: Store) -> None:
 async def test_connections_that_the_server_ends_are_not_noticed(server_store: Store) -> None:
     await server_store.create_run(a_run())
     await asyncio.gather(*(server_store.run(RUN) for _ in range(20)))
-    end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'assay'"
+    end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'howsure'"
     postgres.execute(server_store.where, end)
     assert {run.id for run in await asyncio.gather(*(server_store.run(RUN) for _ in range(20)))} == {RUN}
     postgres.execute(server_store.where, end)
@@ -228,6 +228,6 @@ async def test_more_at_once_than_connections_wait_their_turn(server_store: Store
     await asyncio.gather(*(server_store.create_run(a_run(numbered(number))) for number in range(60)))
     assert len(await server_store.runs(limit=100)) == 60
     (connections,) = postgres.execute(
-        server_store.where, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'assay'"
+        server_store.where, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'howsure'"
     )
     assert connections[0] <= 15

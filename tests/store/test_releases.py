@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from assay.errors import ConfigInvalid
-from assay.model.run import Counts, RunState
-from assay.model.simulation import Fault, Party
-from assay.model.verdict import Verdict
-from assay.store.schema import HEAD
-from assay.store.store import Store
+from howsure.errors import ConfigInvalid
+from howsure.model.run import Counts, RunState
+from howsure.model.simulation import Fault, Party
+from howsure.model.verdict import Verdict
+from howsure.store.schema import HEAD
+from howsure.store.store import Store
 from store.making import NOON, OTHER, RUN, a_result
 
 STORES = Path(__file__).parent.parent / "fixtures" / "stores"
@@ -25,7 +25,7 @@ BLAMED = Fault(party=Party.AGENT, reason="it gave up")
 @pytest.fixture(params=EARLIER)
 def written(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Path]:
     """The schema of an earlier version, and a store that it wrote."""
-    path = tmp_path / "assay.db"
+    path = tmp_path / "howsure.db"
     path.write_bytes(gzip.decompress((STORES / f"schema_{request.param}.db.gz").read_bytes()))
     return request.param, path
 
@@ -54,6 +54,6 @@ async def test_a_run_that_it_began_can_be_finished(written: tuple[str, Path]) ->
 
 async def test_it_is_not_upgraded_by_looking(written: tuple[str, Path]) -> None:
     before = written[1].read_bytes()
-    with pytest.raises(ConfigInvalid, match="cannot be upgraded while it is only read; `assay db upgrade` does that"):
+    with pytest.raises(ConfigInvalid, match="cannot be upgraded while it is only read; `howsure db upgrade` does that"):
         await Store.open(written[1], read_only=True)
     assert written[1].read_bytes() == before

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.errors import ConfigInvalid
-from assay.store import replies
-from assay.store.replies import BATCH, CacheSize, ReplyCache
+from howsure.errors import ConfigInvalid
+from howsure.store import replies
+from howsure.store.replies import BATCH, CacheSize, ReplyCache
 
 EARLIER_TABLE = "CREATE TABLE replies (key BLOB PRIMARY KEY, value BLOB NOT NULL, made_at REAL NOT NULL) WITHOUT ROWID"
 

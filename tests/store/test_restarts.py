@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 import postgres
-from assay.errors import ConfigInvalid
-from assay.store.store import Store
 from databases import a_machine
+from howsure.errors import ConfigInvalid
+from howsure.store.store import Store
 from store.making import RUN, a_result, a_run
 
 WRITERS = 6

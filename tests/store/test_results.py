@@ -11,18 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from assay.errors import Conflict, InputError, NotFound
-from assay.model.case import Fact, PlanStep, Scenario, Script
-from assay.model.expectation import Choice, CorrectChoice, Criteria, Criterion, ExpectedCall, ToolCalls
-from assay.model.result import Failure, Result, result_id
-from assay.model.rubric import Severity
-from assay.model.score import OPEN, Direction, Part, Score, Unscored, Why
-from assay.model.simulation import Ending, Fault, Party, Simulation, Slip, SlipKind
-from assay.model.transcript import AgentStep, Mishap, Span, Transcript, Usage
-from assay.model.verdict import Verdict
-from assay.store.store import Store
-from assay.store.writing import result_key
-from assay.testing import a_case, a_transcript
+from howsure.errors import Conflict, InputError, NotFound
+from howsure.model.case import Fact, PlanStep, Scenario, Script
+from howsure.model.expectation import Choice, CorrectChoice, Criteria, Criterion, ExpectedCall, ToolCalls
+from howsure.model.result import Failure, Result, result_id
+from howsure.model.rubric import Severity
+from howsure.model.score import OPEN, Direction, Part, Score, Unscored, Why
+from howsure.model.simulation import Ending, Fault, Party, Simulation, Slip, SlipKind
+from howsure.model.transcript import AgentStep, Mishap, Span, Transcript, Usage
+from howsure.model.verdict import Verdict
+from howsure.store.store import Store
+from howsure.store.writing import result_key
+from howsure.testing import a_case, a_transcript
 from store.making import NOON, OTHER, RUN, a_result, a_run, asked
 
 PART = Part(id="r1", text="Says hello", weight=-2.0, severity=Severity.HIGH, scope="prompt")
@@ -275,7 +275,9 @@ async def test_a_body_of_a_newer_format_is_refused(store: Store, table: str, wha
     await store.create_run(a_run())
     await store.save(RUN, [a_result()])
     await asked(store, f"UPDATE {table} SET format = 99")
-    with pytest.raises(InputError, match=rf"this {what} was stored by a newer Assay \(format 99; this one reads up to"):
+    with pytest.raises(
+        InputError, match=rf"this {what} was stored by a newer Howsure \(format 99; this one reads up to"
+    ):
         await store.results(RUN)
         await store.run(RUN)
 

@@ -6,12 +6,12 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from assay.errors import Conflict, InputError, NotFound
-from assay.model.run import Counts, RunState
-from assay.model.verdict import Verdict
-from assay.store.lease import this_process
-from assay.store.queries.runs import cursor
-from assay.store.store import Store
+from howsure.errors import Conflict, InputError, NotFound
+from howsure.model.run import Counts, RunState
+from howsure.model.verdict import Verdict
+from howsure.store.lease import this_process
+from howsure.store.queries.runs import cursor
+from howsure.store.store import Store
 from store.making import NOON, OTHER, RUN, a_result, a_run, numbered
 
 
@@ -158,7 +158,7 @@ async def test_a_run_is_found_by_what_a_person_types(store: Store, text: str, ex
         ("zzz", "(an id needs 4 characters at least)"),
         ("shop", "agent 'shop' has no completed run yet"),
         ("", "there is no run, run name or agent ''"),
-        ("%%%%", "`assay runs` lists them"),
+        ("%%%%", "`howsure runs` lists them"),
     ],
 )
 async def test_a_run_that_is_not_there_is_named_with_its_neighbours(store: Store, text: str, message: str) -> None:
@@ -170,7 +170,7 @@ async def test_a_run_that_is_not_there_is_named_with_its_neighbours(store: Store
 
 async def test_an_empty_store_says_how_to_begin(store: Store) -> None:
     for text in ("latest", "nightly"):
-        with pytest.raises(NotFound, match="there are no runs yet; `assay run` makes one"):
+        with pytest.raises(NotFound, match="there are no runs yet; `howsure run` makes one"):
             await store.find_run(text)
 
 

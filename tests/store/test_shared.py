@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from assay.model.score import Part, Score, Unscored, Why
-from assay.store.queries.columns import Measured
-from assay.store.store import Store
+from howsure.model.score import Part, Score, Unscored, Why
+from howsure.store.queries.columns import Measured
+from howsure.store.store import Store
 from two_runs import AFTER, BEFORE, choice, keep, tried
 
 

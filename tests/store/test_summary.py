@@ -6,15 +6,15 @@ import pytest
 from msgspec import structs
 from sqlalchemy import Connection, Select, text
 
-from assay.model.run import Counts, RunState
-from assay.model.score import LIKERT, OPEN, UNIT, Direction, Grade, Part, Scale, Score, Unscored, Why
-from assay.model.simulation import Fault, Party
-from assay.model.summary import GraderSummary, Tally
-from assay.model.verdict import Verdict
-from assay.store.counting import faults, grouped, verdicts
-from assay.store.queries.results import page
-from assay.store.store import Store
-from assay.store.summary import brief_summary, summary_from
+from howsure.model.run import Counts, RunState
+from howsure.model.score import LIKERT, OPEN, UNIT, Direction, Grade, Part, Scale, Score, Unscored, Why
+from howsure.model.simulation import Fault, Party
+from howsure.model.summary import GraderSummary, Tally
+from howsure.model.verdict import Verdict
+from howsure.store.counting import faults, grouped, verdicts
+from howsure.store.queries.results import page
+from howsure.store.store import Store
+from howsure.store.summary import brief_summary, summary_from
 from store.making import OTHER, RUN, a_result, a_run, asked
 
 

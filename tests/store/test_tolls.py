@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assay.model.score import OPEN, Part, Score, Unscored, Why
-from assay.model.transcript import Mishap, Transcript, Usage
-from assay.store.queries.tolls import PartGrade, Toll
-from assay.store.store import Store
-from assay.testing import a_case, a_transcript
+from howsure.model.score import OPEN, Part, Score, Unscored, Why
+from howsure.model.transcript import Mishap, Transcript, Usage
+from howsure.store.queries.tolls import PartGrade, Toll
+from howsure.store.store import Store
+from howsure.testing import a_case, a_transcript
 from store.making import RUN, a_result, a_run
 
 

@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolEmpty
 
-from assay.errors import ConfigInvalid
-from assay.store.troubles import explained, lost, passing, unstorable
+from howsure.errors import ConfigInvalid
+from howsure.store.troubles import explained, lost, passing, unstorable
 
 
 class Said(Exception):

@@ -16,11 +16,11 @@ from msgspec.structs import replace
 from sqlalchemy import Connection, create_engine
 
 import postgres
-from assay.errors import ConfigInvalid
-from assay.model.simulation import Fault, Party
-from assay.store.schema import HEAD, runs
-from assay.store.store import Store
-from assay.store.upgrading import MIGRATIONS, behind, upgrade
+from howsure.errors import ConfigInvalid
+from howsure.model.simulation import Fault, Party
+from howsure.store.schema import HEAD, runs
+from howsure.store.store import Store
+from howsure.store.upgrading import MIGRATIONS, behind, upgrade
 from store.making import RUN, a_result, a_run
 
 
@@ -60,7 +60,7 @@ async def test_migrations_make_the_schema_that_a_new_store_has(tmp_path: Path) -
 
 
 async def test_a_store_made_by_migrations_is_used_as_it_is(tmp_path: Path) -> None:
-    path = tmp_path / "assay.db"
+    path = tmp_path / "howsure.db"
     migrated(path)
     async with await Store.open(path) as store:
         await store.create_run(a_run())
@@ -116,10 +116,10 @@ async def test_an_older_store_is_migrated_with_its_data(
     later = tmp_path / "100% migrations"
     shutil.copytree(MIGRATIONS, later, ignore=shutil.ignore_patterns("__pycache__"))
     (later / "versions" / f"v{AFTER}_note.py").write_text(NEXT)
-    monkeypatch.setattr("assay.store.upgrading.HEAD", AFTER)
-    monkeypatch.setattr("assay.store.upgrading.MIGRATIONS", later)
+    monkeypatch.setattr("howsure.store.upgrading.HEAD", AFTER)
+    monkeypatch.setattr("howsure.store.upgrading.MIGRATIONS", later)
     monkeypatch.setattr(upgrade, "__defaults__", (later,))
-    with pytest.raises(ConfigInvalid, match="is from an older Assay and cannot be upgraded while it is only read"):
+    with pytest.raises(ConfigInvalid, match="is from an older Howsure and cannot be upgraded while it is only read"):
         await Store.open(location, read_only=True)
     async with await Store.open(location) as store:
         assert (await store.run(RUN)).counts.passed == 1
@@ -160,7 +160,7 @@ async def test_a_migration_that_breaks_changes_nothing(
     later = tmp_path / "migrations"
     shutil.copytree(MIGRATIONS, later, ignore=shutil.ignore_patterns("__pycache__"))
     (later / "versions" / f"v{AFTER}_note.py").write_text(NEXT + "    raise RuntimeError('half way')\n")
-    monkeypatch.setattr("assay.store.upgrading.HEAD", AFTER)
+    monkeypatch.setattr("howsure.store.upgrading.HEAD", AFTER)
     monkeypatch.setattr(upgrade, "__defaults__", (later,))
     with pytest.raises(RuntimeError, match="half way"):
         await Store.open(location)
@@ -180,8 +180,8 @@ def columns_of(location: str, table: str) -> set[object]:
 @pytest.mark.parametrize(
     ("revision", "message"),
     [
-        ("0099", "is from a newer Assay (schema 0099, this one knows " + HEAD + "): upgrade Assay"),
-        ("4fe3a1", "has the schema revision '4fe3a1', which is none of Assay's"),
+        ("0099", "is from a newer Howsure (schema 0099, this one knows " + HEAD + "): upgrade Howsure"),
+        ("4fe3a1", "has the schema revision '4fe3a1', which is none of Howsure's"),
     ],
 )
 async def test_a_newer_or_foreign_schema_is_refused(
@@ -203,7 +203,7 @@ def test_our_own_revision_is_not_behind() -> None:
 def test_alembic_is_not_loaded_for_a_new_store(tmp_path: Path) -> None:
     code = """
 import asyncio, sys
-from assay.store.store import Store
+from howsure.store.store import Store
 
 async def main() -> None:
     for _ in range(2):
@@ -220,7 +220,7 @@ asyncio.run(main())
 
 
 def test_going_back_to_the_beginning_leaves_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "assay.db"
+    path = tmp_path / "howsure.db"
     migrated(path)
     engine = create_engine(f"sqlite:///{path}")
     with engine.begin() as connection:

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from assay.config import Settings, load, profiles
-from assay.errors import ConfigInvalid
-from assay.model.calls import CallSettings
-from assay.model.profile import Normalization, Profile
+from howsure.config import Settings, load, profiles
+from howsure.errors import ConfigInvalid
+from howsure.model.calls import CallSettings
+from howsure.model.profile import Normalization, Profile
 
 
 def written(folder: Path, text: str) -> Path:
-    (folder / "assay.yaml").write_text(text, encoding="utf-8")
+    (folder / "howsure.yaml").write_text(text, encoding="utf-8")
     return folder
 
 
@@ -23,7 +23,7 @@ def test_without_a_file_the_defaults_hold(tmp_path: Path) -> None:
 
 def test_the_environment_wins_over_the_file(tmp_path: Path) -> None:
     folder = written(tmp_path, "database: one.db\njudge: recorded:a.jsonl\n")
-    settings = load(folder, {"ASSAY_DATABASE_URL": "two.db"})
+    settings = load(folder, {"HOWSURE_DATABASE_URL": "two.db"})
     assert (settings.database, settings.judge) == ("two.db", "recorded:a.jsonl")
 
 
@@ -74,7 +74,7 @@ def test_the_environment_wins_over_the_file(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_setting_is_named(tmp_path: Path, text: str, told: str) -> None:
-    with pytest.raises(ConfigInvalid, match=r"assay\.yaml") as caught:
+    with pytest.raises(ConfigInvalid, match=r"howsure\.yaml") as caught:
         load(written(tmp_path, text), {})
     assert told in str(caught.value)
 
@@ -110,7 +110,7 @@ def test_an_explicit_file_must_exist(tmp_path: Path) -> None:
 
 
 def test_a_byte_order_mark_and_an_empty_file_are_fine(tmp_path: Path) -> None:
-    (tmp_path / "assay.yaml").write_bytes(b"\xef\xbb\xbf")
+    (tmp_path / "howsure.yaml").write_bytes(b"\xef\xbb\xbf")
     assert load(tmp_path, {}) == Settings()
 
 

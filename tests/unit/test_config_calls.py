@@ -1,4 +1,4 @@
-"""How models are called, as assay.yaml may say it: typed, checked, every problem in one error."""
+"""How models are called, as howsure.yaml may say it: typed, checked, every problem in one error."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from assay.config import Settings, load
-from assay.errors import ConfigInvalid
-from assay.model.calls import CallSettings, Patience, Rates
+from howsure.config import Settings, load
+from howsure.errors import ConfigInvalid
+from howsure.model.calls import CallSettings, Patience, Rates
 
 
 def loaded(folder: Path, text: str) -> Settings:
-    (folder / "assay.yaml").write_text(text, encoding="utf-8")
+    (folder / "howsure.yaml").write_text(text, encoding="utf-8")
     return load(folder, {})
 
 

@@ -7,15 +7,15 @@ import asyncio
 import msgspec
 import pytest
 
-from assay import errors
-from assay.errors import (
-    AssayError,
+from howsure import errors
+from howsure.errors import (
     BudgetReached,
     CaseFailure,
     ConfigInvalid,
     Conflict,
     DatasetInvalid,
     GraderFailed,
+    HowsureError,
     InputError,
     JudgeFailed,
     Level,
@@ -42,7 +42,7 @@ BROKEN = {
 
 def test_every_error_is_in_exactly_one_family_and_drawn_in_the_tree() -> None:
     known = {each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, Exception)}
-    assert known == {AssayError, InputError, CaseFailure} | FIXABLE | BROKEN
+    assert known == {HowsureError, InputError, CaseFailure} | FIXABLE | BROKEN
     assert {each for each in known if issubclass(each, InputError)} == FIXABLE | {InputError}
     assert {each for each in known if issubclass(each, CaseFailure)} == BROKEN | {CaseFailure}
     assert [each.__name__ for each in known if each.__name__ not in (errors.__doc__ or "")] == []

@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from assay.errors import JudgeFailed, ModelFailed, TargetFailed
-from assay.judges.base import Question
-from assay.llm.base import Completion, Request
-from assay.llm.parts import Message as Asked
-from assay.model.case import Script, SingleTurn
-from assay.model.expectation import Goal
-from assay.model.score import Part
-from assay.model.simulation import Ending
-from assay.model.transcript import Message, Role, Span, Transcript, Usage
-from assay.targets.base import Closing, Finished, Reply, Stateless
-from assay.testing import (
+from howsure.errors import JudgeFailed, ModelFailed, TargetFailed
+from howsure.judges.base import Question
+from howsure.llm.base import Completion, Request
+from howsure.llm.parts import Message as Asked
+from howsure.model.case import Script, SingleTurn
+from howsure.model.expectation import Goal
+from howsure.model.score import Part
+from howsure.model.simulation import Ending
+from howsure.model.transcript import Message, Role, Span, Transcript, Usage
+from howsure.targets.base import Closing, Finished, Reply, Stateless
+from howsure.testing import (
     ScriptedJudge,
     ScriptedModel,
     ScriptedSession,
@@ -25,7 +25,7 @@ from assay.testing import (
     a_case,
     a_transcript,
 )
-from assay.users.base import Leave, Say
+from howsure.users.base import Leave, Say
 
 
 async def session(target: ScriptedTarget) -> ScriptedSession:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parents[2] / "src" / "assay"
+SOURCE = Path(__file__).parents[2] / "src" / "howsure"
 BANNED = {"sample", "item", "example", "metric", "evaluator", "scorer", "experiment", "manager", "handler", "processor",
           "helper", "utils", "util", "row"}  # fmt: skip
 FOREIGN = {"sample", "item", "example", "row"}  # words of the file formats, at home in dialects/ alone

@@ -9,15 +9,15 @@ from typing import Any
 
 from msgspec import Struct
 
-from assay.model.document import DocumentKind
-from assay.model.label import Opinion
-from assay.model.within import EVERYWHERE
-from assay.services.hosting import library
-from assay.services.hosting.keys import KeyWanted, make_key
-from assay.services.hosting.labelling import Said, label_of, queue
-from assay.services.hosting.uploads import Upload, draft_of
-from assay.store.service.keys import Scope
-from assay.web.contents import pages
+from howsure.model.document import DocumentKind
+from howsure.model.label import Opinion
+from howsure.model.within import EVERYWHERE
+from howsure.services.hosting import library
+from howsure.services.hosting.keys import KeyWanted, make_key
+from howsure.services.hosting.labelling import Said, label_of, queue
+from howsure.services.hosting.uploads import Upload, draft_of
+from howsure.store.service.keys import Scope
+from howsure.web.contents import pages
 from web.pages_served import Served
 from web.stocked import NASTY, NEWER, OLDER, SUPPORT, stock
 

@@ -13,15 +13,15 @@ from typing import Any, TypeVar
 
 import uvicorn
 
-from assay.api.app import Access, service
-from assay.config import ServiceSettings, Settings
-from assay.kit.builtins import builtin_kit
-from assay.policies.profiles import builtin_profiles
-from assay.services.hosting.host import Host
-from assay.services.hosting.worker import Pace, Worker
-from assay.services.workplace import Workplace
-from assay.store.store import Store
-from assay.web.app import create_pages
+from howsure.api.app import Access, service
+from howsure.config import ServiceSettings, Settings
+from howsure.kit.builtins import builtin_kit
+from howsure.policies.profiles import builtin_profiles
+from howsure.services.hosting.host import Host
+from howsure.services.hosting.worker import Pace, Worker
+from howsure.services.workplace import Workplace
+from howsure.store.store import Store
+from howsure.web.app import create_pages
 
 QUICK = Pace(look=0.05, beat=0.05)
 T = TypeVar("T")
@@ -79,7 +79,7 @@ async def _serve(
     working: bool,
     rules: dict[str, Any],
 ) -> None:
-    settings = Settings(database=str(folder / "assay.db"), service=ServiceSettings(**rules))
+    settings = Settings(database=str(folder / "howsure.db"), service=ServiceSettings(**rules))
     work = Workplace(settings, builtin_kit(builtin_profiles()), folder)
     async with await work.store() as store:
         host, ended = Host(work, store), asyncio.Event()

@@ -10,14 +10,14 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from assay.model.result import Result
-from assay.model.run import Run, RunState
-from assay.model.score import Score
-from assay.model.transcript import Span
-from assay.model.verdict import Verdict
-from assay.store.lease import this_process
-from assay.store.store import Store
 from hostile import HOSTILE, HTML, hostile_results, hostile_summary
+from howsure.model.result import Result
+from howsure.model.run import Run, RunState
+from howsure.model.score import Score
+from howsure.model.transcript import Span
+from howsure.model.verdict import Verdict
+from howsure.store.lease import this_process
+from howsure.store.store import Store
 from unit.reports.northwind import (
     AGENT,
     MOMENT,

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from assay.services.hosting.keys import KeyWanted, make_key
-from assay.store.service.keys import Scope
+from howsure.services.hosting.keys import KeyWanted, make_key
+from howsure.store.service.keys import Scope
 from unit.reports.northwind import refund_results
 from web.pages_served import Served, serving
 from web.stocked import NEWER, OLDER, PAGES, keep, stock
@@ -131,7 +131,7 @@ def test_a_cookie_that_was_tampered_with_opens_nothing(locked: Served, change: o
     (cookie,) = somebody.cookies
     assert cookie.value is not None
     changed = change(cookie.value)
-    reply = Visitor(locked.base).get("/", Cookie=f"assay_session={changed}")
+    reply = Visitor(locked.base).get("/", Cookie=f"howsure_session={changed}")
     assert reply.status == 303
 
 

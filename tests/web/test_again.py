@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assay.model.document import DocumentKind
-from assay.model.rubric import Rubric, Rule, Severity
-from assay.model.run import DatasetPin, Run
-from assay.services.hosting.keys import KeyWanted, make_key
-from assay.store.service.catalog import Card
-from assay.store.service.keys import Scope
-from assay.web.pages.again import again_page
-from assay.web.pages.run import earlier
 from hostile import HTML
+from howsure.model.document import DocumentKind
+from howsure.model.rubric import Rubric, Rule, Severity
+from howsure.model.run import DatasetPin, Run
+from howsure.services.hosting.keys import KeyWanted, make_key
+from howsure.store.service.catalog import Card
+from howsure.store.service.keys import Scope
+from howsure.web.pages.again import again_page
+from howsure.web.pages.run import earlier
 from store.making import NOON, a_run
 from web.pages_served import Served, serving
 from web.stocked import NASTY, OLDER, SUPPORT, stock

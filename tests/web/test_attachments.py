@@ -10,11 +10,11 @@ import pytest
 from msgspec.structs import replace
 from playwright.sync_api import Browser
 
-from assay.model.case import Attachment, SingleTurn
-from assay.model.run import DatasetPin
-from assay.services.hosting.keys import KeyWanted, make_key
-from assay.store.service.keys import Scope
-from assay.web.pages.attachments import FILE, POLICY, TEXT, folders_of, held_in
+from howsure.model.case import Attachment, SingleTurn
+from howsure.model.run import DatasetPin
+from howsure.services.hosting.keys import KeyWanted, make_key
+from howsure.store.service.keys import Scope
+from howsure.web.pages.attachments import FILE, POLICY, TEXT, folders_of, held_in
 from store.making import a_result, a_run, numbered
 from web.looking import Watched, needs_chromium
 from web.pages_served import Served, serving

@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Route, expect
 
-from assay.model.job import Wish
-from assay.model.run import RunState
-from assay.services.hosting.keys import KeyWanted, make_key
-from assay.store.service.keys import Scope
-from assay.web.pages import events
+from howsure.model.job import Wish
+from howsure.model.run import RunState
+from howsure.services.hosting.keys import KeyWanted, make_key
+from howsure.store.service.keys import Scope
+from howsure.web.pages import events
 from unit.reports.northwind import refund_results
 from web.looking import Watched, needs_chromium
 from web.pages_served import Served, serving

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser
 
-from assay.services.hosting.keys import KeyWanted, make_key
-from assay.store.service.keys import Scope
-from assay.web.contents import pages
-from assay.web.sharing import Page
+from howsure.services.hosting.keys import KeyWanted, make_key
+from howsure.store.service.keys import Scope
+from howsure.web.contents import pages
+from howsure.web.sharing import Page
 from web.everything import NOT_PAGES, READ, SHOWN, WRITTEN, Everything, fill
 from web.looking import LARGEST, Watched, needs_chromium
 from web.pages_served import Served, serving

@@ -14,7 +14,7 @@ from web.looking import Watched, needs_chromium
 from web.pages_served import Served, serving
 
 pytestmark = needs_chromium
-DEMO = Path(__file__).parents[2] / "src" / "assay" / "demo"
+DEMO = Path(__file__).parents[2] / "src" / "howsure" / "demo"
 SIMULATION = DEMO / "simulation" / "support-simulation.csv"
 PRIVACY = "Other people's data stay with us"
 SOON = 60_000

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assay.model.run import Run
-from assay.model.trust import (
+from hostile import HOSTILE
+from howsure.model.run import Run
+from howsure.model.trust import (
     AttackOutcome,
     Calibration,
     ClassFigures,
@@ -23,13 +24,12 @@ from assay.model.trust import (
     Stability,
     VerdictFigures,
 )
-from assay.services.hosting.keys import KeyWanted, make_key
-from assay.services.trust.calibrations import keep
-from assay.services.trust.judge_tests import KeptTest, keep_test
-from assay.store.service.keys import Scope
-from assay.web.pages.judges import SHOWN, judges_page
-from assay.web.pages.judges_kept import kept_of
-from hostile import HOSTILE
+from howsure.services.hosting.keys import KeyWanted, make_key
+from howsure.services.trust.calibrations import keep
+from howsure.services.trust.judge_tests import KeptTest, keep_test
+from howsure.store.service.keys import Scope
+from howsure.web.pages.judges import SHOWN, judges_page
+from howsure.web.pages.judges_kept import kept_of
 from store.making import NOON, a_run, numbered
 from web.pages_served import serving
 from web.visiting import Visitor

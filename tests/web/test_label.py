@@ -13,21 +13,21 @@ from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-unt
 from msgspec.structs import replace
 from playwright.sync_api import Browser, expect
 
-from assay.model.label import Opinion
-from assay.model.result import Result
-from assay.model.rubric import Rubric, Rule, Severity
-from assay.model.run import Run
-from assay.model.score import LIKERT, Part, Score
-from assay.model.verdict import Verdict
-from assay.model.within import Within
-from assay.services.hosting.keys import KeyWanted, make_key
-from assay.services.hosting.labelling import Said, label_of, questions
-from assay.store.service.keys import Scope
-from assay.store.service.labels import Labelled
-from assay.web.pages.label import View, label_page, view_in
-from assay.web.pages.label_home import label_home
-from assay.web.pages.label_words import asked, kappa_words
 from hostile import HOSTILE, hostile_result
+from howsure.model.label import Opinion
+from howsure.model.result import Result
+from howsure.model.rubric import Rubric, Rule, Severity
+from howsure.model.run import Run
+from howsure.model.score import LIKERT, Part, Score
+from howsure.model.verdict import Verdict
+from howsure.model.within import Within
+from howsure.services.hosting.keys import KeyWanted, make_key
+from howsure.services.hosting.labelling import Said, label_of, questions
+from howsure.store.service.keys import Scope
+from howsure.store.service.labels import Labelled
+from howsure.web.pages.label import View, label_page, view_in
+from howsure.web.pages.label_home import label_home
+from howsure.web.pages.label_words import asked, kappa_words
 from store.making import NOON, a_result, a_run, numbered
 from web.looking import needs_chromium
 from web.pages_served import Served, serving
@@ -260,8 +260,8 @@ def test_agreement_of_two_people_and_the_judge(served: Served, visitor: Visitor)
 def test_of_many_labels_the_newest_count_and_the_page_says_so(
     served: Served, visitor: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("assay.web.pages.label_agreement.MOST", 8)
-    monkeypatch.setattr("assay.web.pages.label_agreement.LISTED", 3)
+    monkeypatch.setattr("howsure.web.pages.label_agreement.MOST", 8)
+    monkeypatch.setattr("howsure.web.pages.label_agreement.LISTED", 3)
     address = stored(served, 45)
     for _ in range(12):
         shown = visitor.data(address)["shown"]

@@ -12,19 +12,19 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assay.model.document import DocumentKind
-from assay.model.result import Result
-from assay.model.rubric import Rubric, Rule, Severity
-from assay.model.run import RunState
-from assay.model.score import Grade, Part, Score, Unscored, Why
-from assay.model.verdict import Verdict
-from assay.model.within import EVERYWHERE
-from assay.services.hosting import library
-from assay.services.hosting.keys import KeyWanted, make_key
-from assay.services.hosting.text_lines import field_lines, line_of
-from assay.store.service.keys import Scope
-from assay.web.pages.editor import is_large
 from hostile import HOSTILE
+from howsure.model.document import DocumentKind
+from howsure.model.result import Result
+from howsure.model.rubric import Rubric, Rule, Severity
+from howsure.model.run import RunState
+from howsure.model.score import Grade, Part, Score, Unscored, Why
+from howsure.model.verdict import Verdict
+from howsure.model.within import EVERYWHERE
+from howsure.services.hosting import library
+from howsure.services.hosting.keys import KeyWanted, make_key
+from howsure.services.hosting.text_lines import field_lines, line_of
+from howsure.store.service.keys import Scope
+from howsure.web.pages.editor import is_large
 from store.making import NOON, a_result, a_run, numbered
 from web.pages_served import Served, serving
 from web.visiting import Visitor
@@ -367,7 +367,7 @@ def test_a_large_run_that_goes_on_is_said_not_to_be_counted(
     made = a_run(numbered(77), agent="large", name="huge", total=3, created_at=NOON)
     served.do(served.store.create_run(replace(made, pins=replace(made.pins, rubric=rules))))
     served.do(served.store.save(made.id, [graded(place, f"c{place}", place > 0) for place in range(3)]))
-    monkeypatch.setattr("assay.web.pages.library_content.LARGEST", 2)
+    monkeypatch.setattr("howsure.web.pages.library_content.LARGEST", 2)
     page = visitor.data(rubric)
     assert page["across"].endswith("Not counted before they end: huge.")
     assert page["entries"][0]["runs"] == []

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, expect
 
-from assay.model.document import DocumentKind
-from assay.model.within import EVERYWHERE
-from assay.services.hosting import library
-from assay.services.hosting.keys import KeyWanted, make_key
-from assay.store.service.keys import Scope
+from howsure.model.document import DocumentKind
+from howsure.model.within import EVERYWHERE
+from howsure.services.hosting import library
+from howsure.services.hosting.keys import KeyWanted, make_key
+from howsure.store.service.keys import Scope
 from web.looking import Watched, needs_chromium
 from web.pages_served import Served, serving
 

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from assay.config import ServiceSettings
-from assay.errors import PlanRefused
-from assay.model.within import Within
-from assay.services.hosting.callers import OWNER, Caller
-from assay.services.hosting.keys import KeyWanted, make_key
-from assay.store.service.keys import ApiKey, Scope
-from assay.store.service.logs import Deed
-from assay.web.pages.settings import Kept, settings_page
-from assay.web.pages.settings_form import key_from
 from hostile import HOSTILE
+from howsure.config import ServiceSettings
+from howsure.errors import PlanRefused
+from howsure.model.within import Within
+from howsure.services.hosting.callers import OWNER, Caller
+from howsure.services.hosting.keys import KeyWanted, make_key
+from howsure.store.service.keys import ApiKey, Scope
+from howsure.store.service.logs import Deed
+from howsure.web.pages.settings import Kept, settings_page
+from howsure.web.pages.settings_form import key_from
 from store.making import NOON
 from web.pages_served import Served, serving
 from web.visiting import Visitor
@@ -95,7 +95,7 @@ def test_a_key_is_shown_once_and_can_be_revoked(served: Served, visitor: Visitor
     reply = visitor.post("/settings/keys", [("name", "shown once"), ("scope", "read"), ("scope", "run"), ("days", "7")])
     assert reply.status == 201
     secret = reply.text.split('<code class="secret">')[1].split("<")[0]
-    assert secret.startswith("assay_")
+    assert secret.startswith("howsure_")
     assert reply.headers["cache-control"] == "no-store"
     assert secret not in visitor.get("/settings").text
     kept = served.do(served.store.keys.by_secret(secret))

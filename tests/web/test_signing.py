@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from assay.services.hosting.keys import KeyWanted
-from assay.services.hosting.passwords import make_password
-from assay.store.service.keys import ApiKey, Scope
 from hostile import HTML
+from howsure.services.hosting.keys import KeyWanted
+from howsure.services.hosting.passwords import make_password
+from howsure.store.service.keys import ApiKey, Scope
 from web.looking import Watched, needs_chromium
 from web.pages_served import Served, serving
 from web.stocked import OLDER, stock

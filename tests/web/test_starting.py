@@ -11,20 +11,20 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Browser, expect
 
-from assay.errors import PlanRefused
-from assay.model.document import DocumentKind
-from assay.services.hosting.keys import KeyWanted, make_key
-from assay.services.hosting.ordering import Order
-from assay.store.service.catalog import Card
-from assay.store.service.keys import Scope
-from assay.web.pages.starting import Offered, order_from, start_page
 from hostile import HOSTILE
+from howsure.errors import PlanRefused
+from howsure.model.document import DocumentKind
+from howsure.services.hosting.keys import KeyWanted, make_key
+from howsure.services.hosting.ordering import Order
+from howsure.store.service.catalog import Card
+from howsure.store.service.keys import Scope
+from howsure.web.pages.starting import Offered, order_from, start_page
 from store.making import NOON
 from web.looking import Watched, needs_chromium
 from web.pages_served import Served, serving
 from web.visiting import Visitor
 
-DEMO = Path(__file__).parents[2] / "src" / "assay" / "demo"
+DEMO = Path(__file__).parents[2] / "src" / "howsure" / "demo"
 SIMULATION = DEMO / "simulation" / "support-simulation.csv"
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from assay.model.run import RunState
+from howsure.model.run import RunState
 from unit.reports.northwind import refund_results
 from web.looking import Watched, needs_chromium
 from web.pages_served import Served, serving

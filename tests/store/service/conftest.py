@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from assay.store.store import Store
+from howsure.store.store import Store
 from store.making import NOON
 
 

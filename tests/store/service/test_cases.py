@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from assay.errors import NotFound
-from assay.model.document import DocumentKind
-from assay.model.within import Within
-from assay.store.service.cases import address
-from assay.store.service.documents import Draft
-from assay.store.store import Store
+from howsure.errors import NotFound
+from howsure.model.document import DocumentKind
+from howsure.model.within import Within
+from howsure.store.service.cases import address
+from howsure.store.service.documents import Draft
+from howsure.store.store import Store
 
 DATASET = DocumentKind.DATASET
 ACME, OTHER = Within(organization_id="acme"), Within(organization_id="other")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from assay.model.document import DocumentKind
-from assay.model.score import Part, Score, Unscored, Why
-from assay.model.verdict import Verdict
-from assay.model.within import Within
-from assay.store.service.catalog import Ended, PartTally, cursor
-from assay.store.service.documents import Draft
-from assay.store.store import Store
+from howsure.model.document import DocumentKind
+from howsure.model.score import Part, Score, Unscored, Why
+from howsure.model.verdict import Verdict
+from howsure.model.within import Within
+from howsure.store.service.catalog import Ended, PartTally, cursor
+from howsure.store.service.documents import Draft
+from howsure.store.store import Store
 from store.making import OTHER, RUN, a_result, a_run
 
 RUBRIC = DocumentKind.RUBRIC

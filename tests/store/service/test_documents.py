@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assay.errors import Conflict, InputError, NotFound
-from assay.model.document import DocumentKind
-from assay.model.within import Within
-from assay.store.service.documents import Draft, Listing, cursor
-from assay.store.store import Store
+from howsure.errors import Conflict, InputError, NotFound
+from howsure.model.document import DocumentKind
+from howsure.model.within import Within
+from howsure.store.service.documents import Draft, Listing, cursor
+from howsure.store.store import Store
 from store.service.conftest import Clock
 
 RUBRIC, DATASET = DocumentKind.RUBRIC, DocumentKind.DATASET

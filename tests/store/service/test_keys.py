@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from assay.errors import NotFound
-from assay.model.within import Within
-from assay.store.service.keys import ApiKey, Scope, cursor, hashed
-from assay.store.store import Store
+from howsure.errors import NotFound
+from howsure.model.within import Within
+from howsure.store.service.keys import ApiKey, Scope, cursor, hashed
+from howsure.store.store import Store
 from store.making import NOON, asked
 from store.service.conftest import Clock
 
 ACME, OTHER = Within(organization_id="acme"), Within(organization_id="other")
-SECRET = "assay_0123456789"
+SECRET = "howsure_0123456789"
 
 
 def a_key(id: str = "k1", **fields: Any) -> ApiKey:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from assay.errors import InputError, NotFound
-from assay.model.label import HumanLabel, Opinion
-from assay.model.within import EVERYWHERE, Within
-from assay.store.service.labels import Labelled, LabelListing, cursor
-from assay.store.store import Store
+from howsure.errors import InputError, NotFound
+from howsure.model.label import HumanLabel, Opinion
+from howsure.model.within import EVERYWHERE, Within
+from howsure.store.service.labels import Labelled, LabelListing, cursor
+from howsure.store.store import Store
 from store.making import NOON, OTHER, RUN, a_result, a_run
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from assay.errors import Conflict
-from assay.model.within import Within
-from assay.store.service.logs import Answer, Deed, cursor
-from assay.store.store import Store
+from howsure.errors import Conflict
+from howsure.model.within import Within
+from howsure.store.service.logs import Answer, Deed, cursor
+from howsure.store.store import Store
 from store.making import NOON
 from store.service.conftest import Clock
 

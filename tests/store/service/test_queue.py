@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assay.errors import Conflict, NotFound
-from assay.model.job import Job, JobState, Lengths, Task, Wish
-from assay.model.run import Run, RunState
-from assay.model.within import Within
-from assay.store.lease import this_process
-from assay.store.service.queue import MOST_TRIES
-from assay.store.store import Store
+from howsure.errors import Conflict, NotFound
+from howsure.model.job import Job, JobState, Lengths, Task, Wish
+from howsure.model.run import Run, RunState
+from howsure.model.within import Within
+from howsure.store.lease import this_process
+from howsure.store.service.queue import MOST_TRIES
+from howsure.store.store import Store
 from store.making import RUN, a_result, a_run, asked, numbered
 from store.service.conftest import Clock
 
@@ -223,7 +223,7 @@ async def test_a_run_of_the_command_line_is_not_in_the_queue(kept: Store) -> Non
     await kept.create_run(a_run())
     assert await kept.queue.job(RUN) is None
     for call in (kept.queue.wish(RUN, Wish.CANCEL), kept.queue.again(RUN, Task.ATTEMPT)):
-        with pytest.raises(NotFound, match="is not one of the service's own: it was started by `assay run`"):
+        with pytest.raises(NotFound, match="is not one of the service's own: it was started by `howsure run`"):
             await call
     await kept.set_state(RUN, RunState.COMPLETED)
     assert await taken(kept) is None

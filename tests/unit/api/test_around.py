@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from assay.api.around import HEADERS, REQUEST_ID, Around, Body, Limits
-from assay.api.counters import Counters
-from assay.api.errors import Refused
-from assay.model.job import Lengths
+from howsure.api.around import HEADERS, REQUEST_ID, Around, Body, Limits
+from howsure.api.counters import Counters
+from howsure.api.errors import Refused
+from howsure.model.job import Lengths
 
 SMALL = Limits(largest_body=10, chunk_seconds=0.05, body_seconds=0.2)
 Message = MutableMapping[str, Any]
@@ -166,7 +166,7 @@ async def test_every_request_is_logged_and_counted_whatever_becomes_of_it(caplog
     counters = Counters()
     around = Around(broken, SMALL, counters)
     caller = Caller()
-    with caplog.at_level(logging.INFO, "assay.requests"), pytest.raises(RuntimeError):
+    with caplog.at_level(logging.INFO, "howsure.requests"), pytest.raises(RuntimeError):
         await around(scope(x_request_id="r1"), caller.receive, caller.send)
     (record,) = caplog.records
     told = vars(record)

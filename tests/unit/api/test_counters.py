@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from assay.api.counters import BOUNDS, Counters, route_of
-from assay.model.job import Lengths
+from howsure.api.counters import BOUNDS, Counters, route_of
+from howsure.model.job import Lengths
 
 NONE = Lengths(queued=0, running=0)
 
@@ -42,10 +42,10 @@ def test_answers_are_counted_by_method_route_and_status() -> None:
     for status in (200, 200, 404):
         counters.note(scope(), status, 0.001)
     counters.note(scope(method="PUT"), 200, 0.001)
-    assert lines(counters, "assay_http_requests_total") == [
-        'assay_http_requests_total{method="GET",route="/api/v1/rubrics/{id}",status="200"} 2',
-        'assay_http_requests_total{method="GET",route="/api/v1/rubrics/{id}",status="404"} 1',
-        'assay_http_requests_total{method="PUT",route="/api/v1/rubrics/{id}",status="200"} 1',
+    assert lines(counters, "howsure_http_requests_total") == [
+        'howsure_http_requests_total{method="GET",route="/api/v1/rubrics/{id}",status="200"} 2',
+        'howsure_http_requests_total{method="GET",route="/api/v1/rubrics/{id}",status="404"} 1',
+        'howsure_http_requests_total{method="PUT",route="/api/v1/rubrics/{id}",status="200"} 1',
     ]
 
 
@@ -53,23 +53,23 @@ def test_times_are_put_into_buckets_that_grow() -> None:
     counters = Counters()
     for seconds in (0.0, 0.005, 0.0051, 0.3, 99.0):
         counters.note(scope(), 200, seconds)
-    found = lines(counters, "assay_http_request_seconds_bucket")
+    found = lines(counters, "howsure_http_request_seconds_bucket")
     numbers = [int(line.rpartition(" ")[2]) for line in found]
     assert len(found) == len(BOUNDS) + 1
     assert numbers == sorted(numbers)
     assert numbers[:2] == [2, 3]
     assert (numbers[-2], numbers[-1]) == (4, 5)
     assert 'le="+Inf"' in found[-1]
-    assert lines(counters, "assay_http_request_seconds_count")[0].endswith(" 5")
-    assert lines(counters, "assay_http_request_seconds_sum")[0].endswith(" 99.310100")
+    assert lines(counters, "howsure_http_request_seconds_count")[0].endswith(" 5")
+    assert lines(counters, "howsure_http_request_seconds_sum")[0].endswith(" 99.310100")
 
 
 def test_odd_requests_make_no_series_of_their_own() -> None:
     counters = Counters()
     for number in range(50):
         counters.note(scope(f"/x{number}", None, f"ODD{number}"), 404, 0.0)
-    assert lines(counters, "assay_http_requests_total") == [
-        'assay_http_requests_total{method="OTHER",route="unmatched",status="404"} 50'
+    assert lines(counters, "howsure_http_requests_total") == [
+        'howsure_http_requests_total{method="OTHER",route="unmatched",status="404"} 50'
     ]
 
 
@@ -81,7 +81,7 @@ def test_the_text_is_what_prometheus_reads() -> None:
     series = re.compile(r'[a-z_]+(\{[a-z]+="[^"\\]*"(,[a-z]+="[^"\\]*")*\})? [0-9.]+')
     for line in text.splitlines():
         assert line.startswith(("# HELP ", "# TYPE ")) or series.fullmatch(line), line
-    assert 'assay_runs{state="queued"} 3' in text
-    assert 'assay_runs{state="running"} 1' in text
+    assert 'howsure_runs{state="queued"} 3' in text
+    assert 'howsure_runs{state="running"} 1' in text
     named = re.findall(r"^# TYPE (\S+)", text, re.MULTILINE)
     assert len(named) == len(set(named))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from assay.api.describing import MARKER, _answers, _asked, _body, _kind, _note, reference, rewritten
+from howsure.api.describing import MARKER, _answers, _asked, _body, _kind, _note, reference, rewritten
 
 ERROR = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorShape"}}}}
 POINT: dict[str, Any] = {

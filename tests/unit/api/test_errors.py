@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from assay.api.errors import BROKEN, KINDS, UNAVAILABLE, _place, answer_to, error_answer
-from assay.errors import (
-    AssayError,
+from howsure.api.errors import BROKEN, KINDS, UNAVAILABLE, _place, answer_to, error_answer
+from howsure.errors import (
     ConfigInvalid,
     Conflict,
     DatasetInvalid,
+    HowsureError,
     InputError,
     JudgeFailed,
     NotFound,
@@ -22,10 +22,10 @@ from assay.errors import (
     Unreachable,
 )
 
-OURS = (Path("/srv/assay/.assay"), Path("/tmp"))
+OURS = (Path("/srv/howsure/.howsure"), Path("/tmp"))
 
 
-def told(error: AssayError) -> tuple[int, dict[str, Any]]:
+def told(error: HowsureError) -> tuple[int, dict[str, Any]]:
     answer = answer_to(error, OURS)
     body: dict[str, Any] = json.loads(bytes(answer.body))
     assert body["error"] == KINDS[answer.status_code]
@@ -39,13 +39,13 @@ def told(error: AssayError) -> tuple[int, dict[str, Any]]:
         (Conflict("somebody was faster"), 409, "somebody was faster"),
         (PlanRefused("a run needs cases"), 422, "a run needs cases"),
         (InputError("odd"), 422, "odd"),
-        (ConfigInvalid("assay.yaml: the password is hunter2"), 503, UNAVAILABLE),
+        (ConfigInvalid("howsure.yaml: the password is hunter2"), 503, UNAVAILABLE),
         (Unreachable("postgresql://me:secret@db cannot be reached"), 503, UNAVAILABLE),
         (JudgeFailed("Traceback in /home/x"), 500, BROKEN),
     ],
     ids=["missing", "conflict", "refused", "odd", "settings", "database", "ours"],
 )
-def test_every_error_has_its_status(error: AssayError, status: int, detail: str) -> None:
+def test_every_error_has_its_status(error: HowsureError, status: int, detail: str) -> None:
     assert told(error) == (status, {"error": KINDS[status], "detail": detail})
 
 
@@ -58,7 +58,7 @@ def test_whoever_may_try_again_is_told_when() -> None:
     ("message", "shown"),
     [
         ("/tmp/tmpa1/dataset.csv: not recognised", "dataset.csv: not recognised"),
-        ("/srv/assay/.assay/documents/ab12/cases.jsonl line 3", "cases.jsonl line 3"),
+        ("/srv/howsure/.howsure/documents/ab12/cases.jsonl line 3", "cases.jsonl line 3"),
         ("/etc/passwd", "/etc/passwd"),
         ("see /tmp/a/b.json and /tmp/c.json", "see b.json and c.json"),
     ],

@@ -12,13 +12,13 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import Response
 
-from assay.api.errors import Answer, Refused
-from assay.api.idempotency import LONGEST, REPEATED, done_once, keep_instead, key_of, new_id
-from assay.errors import Conflict
-from assay.model.within import Within
-from assay.services.hosting.callers import OWNER, Caller
-from assay.store.service.keys import Scope
-from assay.store.store import Store
+from howsure.api.errors import Answer, Refused
+from howsure.api.idempotency import LONGEST, REPEATED, done_once, keep_instead, key_of, new_id
+from howsure.errors import Conflict
+from howsure.model.within import Within
+from howsure.services.hosting.callers import OWNER, Caller
+from howsure.store.service.keys import Scope
+from howsure.store.store import Store
 
 ANA = Caller("ana", frozenset((Scope.WRITE,)), Within(organization_id="acme"), "key-a")
 BO = Caller("bo", frozenset((Scope.WRITE,)), Within(organization_id="acme"), "key-b")
@@ -26,7 +26,7 @@ BO = Caller("bo", frozenset((Scope.WRITE,)), Within(organization_id="acme"), "ke
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    async with await Store.open(tmp_path / "assay.db") as opened:
+    async with await Store.open(tmp_path / "howsure.db") as opened:
         yield opened
 
 

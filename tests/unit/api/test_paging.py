@@ -11,8 +11,8 @@ from fastapi import Request
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.api.errors import Refused
-from assay.api.paging import NEXT, number_in, page, place_in
+from howsure.api.errors import Refused
+from howsure.api.paging import NEXT, number_in, page, place_in
 
 
 def asked(path: str = "/api/v1/runs", query: str = "") -> Request:

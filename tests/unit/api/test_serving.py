@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from assay.api.app import Access
-from assay.api.serving import Serving, access_for, is_loopback
-from assay.config import ServiceSettings, Settings
-from assay.errors import ConfigInvalid
-from assay.kit.builtins import builtin_kit
-from assay.policies.profiles import builtin_profiles
-from assay.services.hosting.keys import KeyWanted, make_key
-from assay.services.workplace import Workplace
-from assay.store.service.keys import Scope
-from assay.store.store import Store
+from howsure.api.app import Access
+from howsure.api.serving import Serving, access_for, is_loopback
+from howsure.config import ServiceSettings, Settings
+from howsure.errors import ConfigInvalid
+from howsure.kit.builtins import builtin_kit
+from howsure.policies.profiles import builtin_profiles
+from howsure.services.hosting.keys import KeyWanted, make_key
+from howsure.services.workplace import Workplace
+from howsure.store.service.keys import Scope
+from howsure.store.store import Store
 
 LOCAL = ("localhost", "127.0.0.1", "::1")
 
@@ -24,7 +24,7 @@ LOCAL = ("localhost", "127.0.0.1", "::1")
 @pytest.mark.parametrize(
     ("host", "here"),
     [("127.0.0.1", True), ("127.8.9.1", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("::", False),
-     ("10.0.0.1", False), ("assay.example.com", False), ("localhost.evil.test", False), ("", False),
+     ("10.0.0.1", False), ("howsure.example.com", False), ("localhost.evil.test", False), ("", False),
      ("::ffff:127.0.0.1", False)],
 )  # fmt: skip
 def test_what_is_this_machine_alone(host: str, here: bool) -> None:
@@ -36,13 +36,13 @@ def test_what_is_this_machine_alone(host: str, here: bool) -> None:
 
 
 def workplace(folder: Path, *names: str) -> Workplace:
-    settings = Settings(database=str(folder / "assay.db"), service=ServiceSettings(host_names=names))
+    settings = Settings(database=str(folder / "howsure.db"), service=ServiceSettings(host_names=names))
     return Workplace(settings, builtin_kit(builtin_profiles()), folder)
 
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    async with await Store.open(tmp_path / "assay.db") as opened:
+    async with await Store.open(tmp_path / "howsure.db") as opened:
         yield opened
 
 
@@ -51,18 +51,18 @@ async def test_on_this_machine_no_key_is_needed_and_only_its_own_names_are_answe
 ) -> None:
     found = await access_for(workplace(tmp_path), store, Serving())
     assert found == Access(keys_needed=False, host_names=LOCAL)
-    named = await access_for(workplace(tmp_path, "assay.example.com"), store, Serving())
-    assert named.host_names == (*LOCAL, "assay.example.com")
+    named = await access_for(workplace(tmp_path, "howsure.example.com"), store, Serving())
+    assert named.host_names == (*LOCAL, "howsure.example.com")
 
 
 async def test_keys_may_be_asked_for_on_this_machine_too(tmp_path: Path, store: Store) -> None:
     assert (await access_for(workplace(tmp_path), store, Serving(keys=True))).keys_needed
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "assay.example.com"])
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "howsure.example.com"])
 async def test_nothing_wider_begins_without_a_key(tmp_path: Path, store: Store, host: str) -> None:
     work = workplace(tmp_path)
-    with pytest.raises(ConfigInvalid, match="there is no key yet: make one with `assay keys create"):
+    with pytest.raises(ConfigInvalid, match="there is no key yet: make one with `howsure keys create"):
         await access_for(work, store, Serving(host=host))
     key, _ = await make_key(store, KeyWanted(name="me", scopes=(Scope.ADMIN,)))
     assert await access_for(work, store, Serving(host=host)) == Access(keys_needed=True)

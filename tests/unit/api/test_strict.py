@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.api.errors import Refused
-from assay.api.strict import DEEPEST, read_json, too_deep
+from howsure.api.errors import Refused
+from howsure.api.strict import DEEPEST, read_json, too_deep
 
 VALUES = st.recursive(
     st.none()

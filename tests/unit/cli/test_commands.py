@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from assay.main import COMMANDS, program
+from howsure.main import COMMANDS, program
 from unit.services.places import house, lines, mcq
 
 Run = Callable[..., Result]
 
 PLUGIN = """
 from pathlib import Path
-from assay.errors import BudgetReached
-from assay.targets.base import Reply, Stateless
+from howsure.errors import BudgetReached
+from howsure.targets.base import Reply, Stateless
 
 class Moody:
     name = "moody"
@@ -37,9 +37,9 @@ def register(kit):
 
 
 @pytest.fixture
-def assay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+def howsure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.chdir(tmp_path)
-    for name in ("ASSAY_DATABASE_URL", "ASSAY_JUDGE"):
+    for name in ("HOWSURE_DATABASE_URL", "HOWSURE_JUDGE"):
         monkeypatch.delenv(name, raising=False)
 
     def run(*words: str) -> Result:
@@ -49,14 +49,14 @@ def assay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 @pytest.fixture
-def moody(assay: Run, tmp_path: Path) -> Callable[..., Result]:
-    """`assay COMMAND …` with a plug-in whose target has moods."""
+def moody(howsure: Run, tmp_path: Path) -> Callable[..., Result]:
+    """`howsure COMMAND …` with a plug-in whose target has moods."""
     (tmp_path / "plugin.py").write_text(PLUGIN, encoding="utf-8")
     house(tmp_path)
 
     def run(*words: str, mood: str = "") -> Result:
         (tmp_path / "mood").write_text(mood, encoding="utf-8")
-        return assay(*words, "--plugin", "plugin.py")
+        return howsure(*words, "--plugin", "plugin.py")
 
     return run
 
@@ -96,7 +96,7 @@ def test_a_reached_budget_ends_with_2_and_is_resumed_with_more(moody: Run) -> No
     assert stopped.exit_code == 2
     told = json.loads(stopped.stdout)
     assert (told["passed"], told["skipped"]) == (3, 1)
-    assert f"`assay resume {told['run_id'][:8]} --budget MORE` goes on" in stopped.stderr
+    assert f"`howsure resume {told['run_id'][:8]} --budget MORE` goes on" in stopped.stderr
     done = moody("resume", "--json")
     assert (done.exit_code, json.loads(done.stdout)["passed"]) == (0, 4)
     complete = moody("resume")
@@ -189,12 +189,12 @@ def test_results_are_printed_in_one_of_three_ways(moody: Run) -> None:
     assert (both.exit_code, both.stderr) == (2, "error: choose one of --json, --ndjson and --canonical\n")
 
 
-def test_validate_tells_good_from_bad(assay: Run, tmp_path: Path) -> None:
+def test_validate_tells_good_from_bad(howsure: Run, tmp_path: Path) -> None:
     house(tmp_path)
-    good = assay("validate", "house.jsonl")
+    good = howsure("validate", "house.jsonl")
     assert (good.exit_code, good.stdout) == (0, "house.jsonl (legal): 4 cases, valid\n")
     lines(tmp_path / "bad.jsonl", mcq(1, prompt=""), mcq(1))
-    bad = assay("validate", "bad.jsonl", "house.jsonl", "--json")
+    bad = howsure("validate", "bad.jsonl", "house.jsonl", "--json")
     assert bad.exit_code == 2
     told = json.loads(bad.stdout)
     assert told["valid"] is False
@@ -202,37 +202,37 @@ def test_validate_tells_good_from_bad(assay: Run, tmp_path: Path) -> None:
         ("bad.jsonl", True),
         ("house.jsonl", False),
     ]
-    assert "not usable" in assay("validate", "bad.jsonl").stdout
-    assert assay("validate", "nowhere.jsonl").stderr == "error: no such file: nowhere.jsonl\n"
+    assert "not usable" in howsure("validate", "bad.jsonl").stdout
+    assert howsure("validate", "nowhere.jsonl").stderr == "error: no such file: nowhere.jsonl\n"
 
 
-def test_a_refused_dataset_says_in_which_file(assay: Run, tmp_path: Path) -> None:
+def test_a_refused_dataset_says_in_which_file(howsure: Run, tmp_path: Path) -> None:
     lines(tmp_path / "a.jsonl", mcq(1, prompt=""))
     lines(tmp_path / "b.jsonl", mcq(2, prompt=""))
-    refused = assay("run", "a.jsonl", "b.jsonl", "--json")
+    refused = howsure("run", "a.jsonl", "b.jsonl", "--json")
     assert refused.exit_code == 2
     problems = json.loads(refused.stdout)["problems"]
     assert [(Path(each["file"]).name, each["line"]) for each in problems] == [("a.jsonl", 1), ("b.jsonl", 1)]
 
 
-def test_doctor_cache_and_schema_end_well(assay: Run, tmp_path: Path) -> None:
-    healthy = assay("doctor")
+def test_doctor_cache_and_schema_end_well(howsure: Run, tmp_path: Path) -> None:
+    healthy = howsure("doctor")
     assert healthy.exit_code == 0
     assert all(line.startswith("ok   ") for line in healthy.stdout.splitlines())
     (tmp_path / "none.db").write_text("hello " * 100, encoding="utf-8")
-    sick = assay("doctor", "--database", "none.db")
+    sick = howsure("doctor", "--database", "none.db")
     assert sick.exit_code == 2
     assert "BAD  database: " in sick.stdout
-    empty: dict[str, Any] = json.loads(assay("cache", "--clear", "--json").stdout)
+    empty: dict[str, Any] = json.loads(howsure("cache", "--clear", "--json").stdout)
     assert (empty["replies"], empty["bytes"], empty["forgotten"]) == (0, 0, 0)
-    assert assay("cache").stdout.startswith("0 replies, 0.0 MB in ")
-    assert assay("schema").stdout.split() == ["explain", "golden", "simulation", "test-set", "legal", "responses"]
-    assert assay("schema", "klingon").exit_code == 2
+    assert howsure("cache").stdout.startswith("0 replies, 0.0 MB in ")
+    assert howsure("schema").stdout.split() == ["explain", "golden", "simulation", "test-set", "legal", "responses"]
+    assert howsure("schema", "klingon").exit_code == 2
 
 
 @pytest.mark.parametrize("command", sorted(set(COMMANDS) - {"judge", "db", "keys", "demo", "init"}))
-def test_wrong_settings_stop_every_command(assay: Run, tmp_path: Path, command: str) -> None:
-    (tmp_path / "assay.yaml").write_text("colour: red\n", encoding="utf-8")
+def test_wrong_settings_stop_every_command(howsure: Run, tmp_path: Path, command: str) -> None:
+    (tmp_path / "howsure.yaml").write_text("colour: red\n", encoding="utf-8")
     words = {
         "run": ("x",),
         "validate": ("x",),
@@ -246,29 +246,29 @@ def test_wrong_settings_stop_every_command(assay: Run, tmp_path: Path, command: 
         "ci": ("x",),
         "completion": ("bash",),
     }.get(command, ())
-    done = assay(command, *words)
+    done = howsure(command, *words)
     assert done.exit_code == 2
     assert "`colour` is not a setting" in done.stderr
 
 
-def test_many_warnings_are_shortened(assay: Run, tmp_path: Path) -> None:
+def test_many_warnings_are_shortened(howsure: Run, tmp_path: Path) -> None:
     lines(tmp_path / "odd.jsonl", *(mcq(number, colour="red") for number in range(15)))
     said = lines(tmp_path / "r.jsonl", *({"case_id": f"q{number}", "response_text": "A"} for number in range(15)))
-    done = assay("run", "odd.jsonl", "--responses", said)
+    done = howsure("run", "odd.jsonl", "--responses", said)
     warnings = [line for line in done.stderr.splitlines() if line.startswith("warning: ")]
     assert len(warnings) == 11
-    assert warnings[-1] == "warning: … and 5 more (assay validate shows all)"
+    assert warnings[-1] == "warning: … and 5 more (howsure validate shows all)"
 
 
-def test_the_demo_prints_a_table_and_what_to_do_next(assay: Run, tmp_path: Path) -> None:
-    done = assay("demo")
+def test_the_demo_prints_a_table_and_what_to_do_next(howsure: Run, tmp_path: Path) -> None:
+    done = howsure("demo")
     assert done.exit_code == 0, done.output
     assert "What to try next:" in done.stdout
-    assert str((tmp_path / ".assay" / "demo" / "legal.html").resolve()) in done.stdout
+    assert str((tmp_path / ".howsure" / "demo" / "legal.html").resolve()) in done.stdout
 
 
-def test_a_demo_that_cannot_write_says_so(assay: Run, tmp_path: Path) -> None:
-    (tmp_path / ".assay").write_text("in the way", encoding="utf-8")
-    done = assay("demo", "--database", "runs.db")
+def test_a_demo_that_cannot_write_says_so(howsure: Run, tmp_path: Path) -> None:
+    (tmp_path / ".howsure").write_text("in the way", encoding="utf-8")
+    done = howsure("demo", "--database", "runs.db")
     assert done.exit_code == 2
     assert "cannot be written" in done.stderr

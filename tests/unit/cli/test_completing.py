@@ -9,9 +9,9 @@ from typing import Any
 import click
 import pytest
 
-from assay.cli.completing import RunName, teach
-from assay.main import COMMANDS, program
-from assay.store.store import Store
+from howsure.cli.completing import RunName, teach
+from howsure.main import COMMANDS, program
+from howsure.store.store import Store
 from two_runs import AFTER, BEFORE, NOON, keep, verdicts
 
 
@@ -64,8 +64,8 @@ def test_every_command_can_be_taught() -> None:
 @pytest.fixture
 async def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("ASSAY_DATABASE_URL", raising=False)
-    async with await Store.open(tmp_path / ".assay" / "assay.db", clock=lambda: NOON + timedelta(days=1)) as store:
+    monkeypatch.delenv("HOWSURE_DATABASE_URL", raising=False)
+    async with await Store.open(tmp_path / ".howsure" / "howsure.db", clock=lambda: NOON + timedelta(days=1)) as store:
         await keep(store, BEFORE, verdicts("+"), name="before")
         await keep(store, AFTER, verdicts("-"), name='a "name" with blanks')
     return tmp_path
@@ -82,4 +82,4 @@ def test_names_and_ids_are_offered_but_no_name_that_a_shell_would_break(runs: Pa
 def test_without_a_database_nothing_is_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert RunName().shell_complete(click.Context(program), click.Argument(["run"]), "") == []
-    assert not (tmp_path / ".assay").exists()
+    assert not (tmp_path / ".howsure").exists()

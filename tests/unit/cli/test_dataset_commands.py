@@ -9,20 +9,20 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from assay.cli.convert import _moment, _pair, tell
-from assay.errors import InputError
-from assay.main import program
-from assay.services.conversion.ledger import FieldLine
-from assay.services.converting import Converted
+from howsure.cli.convert import _moment, _pair, tell
+from howsure.errors import InputError
+from howsure.main import program
+from howsure.services.conversion.ledger import FieldLine
+from howsure.services.converting import Converted
 from unit.services.places import house, lines, mcq
 
 Run = Callable[..., Result]
 
 
 @pytest.fixture
-def assay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+def howsure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("ASSAY_DATABASE_URL", raising=False)
+    monkeypatch.delenv("HOWSURE_DATABASE_URL", raising=False)
     return lambda *words: CliRunner().invoke(program, words)
 
 
@@ -30,20 +30,20 @@ def ids(path: Path) -> list[str]:
     return [json.loads(line)["id"] for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def test_a_part_is_drawn_by_seed(assay: Run, tmp_path: Path) -> None:
+def test_a_part_is_drawn_by_seed(howsure: Run, tmp_path: Path) -> None:
     house(tmp_path, 10)
-    done = assay("sample", "house.jsonl", "-n", "3", "-o", "a.jsonl")
+    done = howsure("sample", "house.jsonl", "-n", "3", "-o", "a.jsonl")
     assert (done.exit_code, done.stdout) == (0, "wrote a.jsonl: 3 cases\n")
-    assay("sample", "house.jsonl", "-n", "3", "-o", "b.jsonl")
-    told = json.loads(assay("sample", "house.jsonl", "-n", "3", "--seed", "7", "-o", "c.jsonl", "--json").stdout)
+    howsure("sample", "house.jsonl", "-n", "3", "-o", "b.jsonl")
+    told = json.loads(howsure("sample", "house.jsonl", "-n", "3", "--seed", "7", "-o", "c.jsonl", "--json").stdout)
     assert told["cases"] == 3
     assert ids(tmp_path / "a.jsonl") == ids(tmp_path / "b.jsonl")
     assert set(ids(tmp_path / "c.jsonl")) <= {f"q{number}" for number in range(1, 11)}
 
 
-def test_two_parts_hold_every_case_once(assay: Run, tmp_path: Path) -> None:
+def test_two_parts_hold_every_case_once(howsure: Run, tmp_path: Path) -> None:
     house(tmp_path, 10)
-    done = assay("split", "house.jsonl", "--share", "0.3", "--json")
+    done = howsure("split", "house.jsonl", "--share", "0.3", "--json")
     assert done.exit_code == 0, done.output
     parts = [Path(part["path"]) for part in json.loads(done.stdout)]
     found = [id for part in parts for id in ids(tmp_path / part)]
@@ -51,9 +51,9 @@ def test_two_parts_hold_every_case_once(assay: Run, tmp_path: Path) -> None:
     assert [len(ids(tmp_path / part)) for part in parts] == [3, 7]
 
 
-def test_a_part_for_each_value(assay: Run, tmp_path: Path) -> None:
+def test_a_part_for_each_value(howsure: Run, tmp_path: Path) -> None:
     lines(tmp_path / "all.jsonl", *(mcq(number, dataset="ab"[number % 2]) for number in range(5)))
-    done = assay("split", "all.jsonl", "--by", "dataset")
+    done = howsure("split", "all.jsonl", "--by", "dataset")
     assert (done.exit_code, done.stdout) == (0, "wrote all.a.jsonl: 3 cases\nwrote all.b.jsonl: 2 cases\n")
     assert ids(tmp_path / "all.b.jsonl") == ["q1", "q3"]
 
@@ -79,45 +79,45 @@ def test_a_part_for_each_value(assay: Run, tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_done_is_refused_and_nothing_is_written(
-    assay: Run, tmp_path: Path, words: tuple[str, ...], told: str
+    howsure: Run, tmp_path: Path, words: tuple[str, ...], told: str
 ) -> None:
     house(tmp_path)
     before = sorted(path.name for path in tmp_path.iterdir())
-    done = assay(*words)
+    done = howsure(*words)
     assert done.exit_code == 2, done.output
     assert told in done.stderr
-    assert sorted(path.name for path in tmp_path.iterdir() if path.name != ".assay") == before
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name != ".howsure") == before
 
 
-def test_files_are_merged_and_what_stands_in_two_is_kept_once(assay: Run, tmp_path: Path) -> None:
+def test_files_are_merged_and_what_stands_in_two_is_kept_once(howsure: Run, tmp_path: Path) -> None:
     lines(tmp_path / "a.jsonl", mcq(1), mcq(2))
     lines(tmp_path / "b.jsonl", mcq(2), mcq(3))
-    done = assay("merge", "a.jsonl", "b.jsonl", "-o", "c.jsonl")
+    done = howsure("merge", "a.jsonl", "b.jsonl", "-o", "c.jsonl")
     assert (done.exit_code, done.stdout) == (0, "wrote c.jsonl: 3 cases, 1 kept once\n")
     assert ids(tmp_path / "c.jsonl") == ["q1", "q2", "q3"]
-    told = json.loads(assay("merge", "a.jsonl", "-o", "d.jsonl", "--json").stdout)
+    told = json.loads(howsure("merge", "a.jsonl", "-o", "d.jsonl", "--json").stdout)
     assert (told["cases"], told["repeated"]) == (2, 0)
 
 
-def test_one_id_for_two_cases_is_refused(assay: Run, tmp_path: Path) -> None:
+def test_one_id_for_two_cases_is_refused(howsure: Run, tmp_path: Path) -> None:
     lines(tmp_path / "a.jsonl", mcq(1))
     lines(tmp_path / "b.jsonl", mcq(1, prompt="Another question?"))
-    done = assay("merge", "a.jsonl", "b.jsonl", "-o", "c.jsonl")
+    done = howsure("merge", "a.jsonl", "b.jsonl", "-o", "c.jsonl")
     assert done.exit_code == 2
     assert "q1" in done.stderr
     assert not (tmp_path / "c.jsonl").exists()
 
 
-def test_a_catalog_is_made_of_count_and_seed_and_of_no_file(assay: Run, tmp_path: Path) -> None:
+def test_a_catalog_is_made_of_count_and_seed_and_of_no_file(howsure: Run, tmp_path: Path) -> None:
     words = ("convert", "--to", "scenario-catalog", "--count", "3", "-o", "catalog.jsonl")
-    assert assay(*words).stdout == "wrote catalog.jsonl: 3 scenarios\n"
+    assert howsure(*words).stdout == "wrote catalog.jsonl: 3 scenarios\n"
     first = (tmp_path / "catalog.jsonl").read_bytes()
-    refused = assay(*words)
+    refused = howsure(*words)
     assert refused.exit_code == 2
-    told = json.loads(assay(*words, "--force", "--json").stdout)
+    told = json.loads(howsure(*words, "--force", "--json").stdout)
     assert told == {"output": "catalog.jsonl", "to": "scenario-catalog", "written": 3}
     assert (tmp_path / "catalog.jsonl").read_bytes() == first
-    of_a_file = assay(*words, "house.jsonl")
+    of_a_file = howsure(*words, "house.jsonl")
     assert (of_a_file.exit_code, of_a_file.stderr) == (
         2,
         "error: a scenario-catalog is made of --count and --seed, not of house.jsonl\n",
@@ -171,45 +171,45 @@ def test_what_was_changed_and_lost_is_told_with_the_first_of_each(capsys: pytest
     )
 
 
-def test_first_files_are_written_once_and_never_overwritten(assay: Run, tmp_path: Path) -> None:
-    done = assay("init", "shop")
+def test_first_files_are_written_once_and_never_overwritten(howsure: Run, tmp_path: Path) -> None:
+    done = howsure("init", "shop")
     assert done.exit_code == 0, done.output
-    assert "wrote  shop/assay.yaml" in done.stdout
+    assert "wrote  shop/howsure.yaml" in done.stdout
     assert "  cd shop\n" in done.stdout
-    kept = assay("init", "shop", "--json")
+    kept = howsure("init", "shop", "--json")
     told = json.loads(kept.stdout)
     assert (told["written"], len(told["unchanged"])) == ([], 4)
-    (tmp_path / "shop" / "assay.yaml").write_text("judge: offline\n", encoding="utf-8")
-    refused = assay("init", "shop")
+    (tmp_path / "shop" / "howsure.yaml").write_text("judge: offline\n", encoding="utf-8")
+    refused = howsure("init", "shop")
     assert refused.exit_code == 2
-    assert "shop has assay.yaml already; nothing was written (--force overwrites)" in refused.stderr
-    assert (tmp_path / "shop" / "assay.yaml").read_text(encoding="utf-8") == "judge: offline\n"
-    assert assay("init", "shop", "--force").exit_code == 0
-    assert (tmp_path / "shop" / "assay.yaml").read_text(encoding="utf-8") != "judge: offline\n"
+    assert "shop has howsure.yaml already; nothing was written (--force overwrites)" in refused.stderr
+    assert (tmp_path / "shop" / "howsure.yaml").read_text(encoding="utf-8") == "judge: offline\n"
+    assert howsure("init", "shop", "--force").exit_code == 0
+    assert (tmp_path / "shop" / "howsure.yaml").read_text(encoding="utf-8") != "judge: offline\n"
 
 
-def test_settings_that_cannot_be_read_keep_nobody_from_better_ones(assay: Run, tmp_path: Path) -> None:
-    (tmp_path / "assay.yaml").write_text("colour: red\n", encoding="utf-8")
-    assert assay("init", "shop").exit_code == 0
+def test_settings_that_cannot_be_read_keep_nobody_from_better_ones(howsure: Run, tmp_path: Path) -> None:
+    (tmp_path / "howsure.yaml").write_text("colour: red\n", encoding="utf-8")
+    assert howsure("init", "shop").exit_code == 0
 
 
 @pytest.mark.parametrize(("shell", "word"), [("zsh", "compdef"), ("fish", "complete --no-files")])
-def test_a_shell_is_taught_to_complete(assay: Run, shell: str, word: str) -> None:
-    done = assay("completion", shell)
+def test_a_shell_is_taught_to_complete(howsure: Run, shell: str, word: str) -> None:
+    done = howsure("completion", shell)
     assert done.exit_code == 0
     assert word in done.stdout
-    assert "_ASSAY_COMPLETE" in done.stdout
+    assert "_HOWSURE_COMPLETE" in done.stdout
 
 
-def test_a_shell_nobody_knows_is_refused(assay: Run) -> None:
-    done = assay("completion", "cmd")
+def test_a_shell_nobody_knows_is_refused(howsure: Run) -> None:
+    done = howsure("completion", "cmd")
     assert done.exit_code == 2
     assert "'cmd' is not one of 'bash', 'zsh', 'fish'" in done.stderr
 
 
-def test_a_file_whose_name_moves_the_cursor_is_shown_and_not_obeyed(assay: Run, tmp_path: Path) -> None:
+def test_a_file_whose_name_moves_the_cursor_is_shown_and_not_obeyed(howsure: Run, tmp_path: Path) -> None:
     house(tmp_path, 1, "a\x1b[2Jb.jsonl")
-    done = assay("validate", ".")
+    done = howsure("validate", ".")
     assert done.exit_code == 0, done.output
     assert "\x1b" not in done.stdout
     assert "a␛[2Jb.jsonl (legal): 1 cases, valid" in done.stdout

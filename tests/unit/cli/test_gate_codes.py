@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from assay.cli.output import GRAVEST_FIRST, gate_code, gravest
-from assay.cli.parsing import gates as read_gates_option
-from assay.cli.parsing import share, whole_numbers
-from assay.cli.running import code_of, finish
-from assay.errors import ConfigInvalid
-from assay.model.gate import GateRuling, Outcome
-from assay.model.run import RunState
-from assay.model.summary import Summary
+from howsure.cli.output import GRAVEST_FIRST, gate_code, gravest
+from howsure.cli.parsing import gates as read_gates_option
+from howsure.cli.parsing import share, whole_numbers
+from howsure.cli.running import code_of, finish
+from howsure.errors import ConfigInvalid
+from howsure.model.gate import GateRuling, Outcome
+from howsure.model.run import RunState
+from howsure.model.summary import Summary
 from unit.cli.test_running import a_summary
 from unit.services.places import workplace
 

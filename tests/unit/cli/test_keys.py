@@ -1,4 +1,4 @@
-"""`assay keys`: a secret is shown once, and the list says which keys still open anything."""
+"""`howsure keys`: a secret is shown once, and the list says which keys still open anything."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from assay.main import program
+from howsure.main import program
 
 Run = Callable[..., Result]
 
@@ -18,7 +18,7 @@ Run = Callable[..., Result]
 @pytest.fixture
 def keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("ASSAY_DATABASE_URL", raising=False)
+    monkeypatch.delenv("HOWSURE_DATABASE_URL", raising=False)
     return lambda *words: CliRunner().invoke(program, ("keys", *words))
 
 
@@ -30,7 +30,7 @@ def made(keys: Run, *words: str) -> dict[str, Any]:
 
 
 def test_a_secret_is_shown_when_it_is_made_and_never_again(keys: Run) -> None:
-    assert keys("list").stdout == "No keys yet: `assay keys create --name me --scope admin`.\n"
+    assert keys("list").stdout == "No keys yet: `howsure keys create --name me --scope admin`.\n"
     done = keys("create", "--name", "me", "--scope", "read")
     secret, *rest = done.stdout.splitlines()
     assert rest[1].startswith("This is the only time it is shown. Its id is ")

@@ -1,4 +1,4 @@
-"""`assay keys password`: asked for twice, never shown, never an argument."""
+"""`howsure keys password`: asked for twice, never shown, never an argument."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from assay.main import program
+from howsure.main import program
 
 GOOD = "correct horse battery"
 

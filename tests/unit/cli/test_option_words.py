@@ -1,5 +1,5 @@
 """Options and answers of commands without running anything: shares, couples, files of labels, flags for workers, what
-`assay ci` tells, and which terminal can be browsed."""
+`howsure ci` tells, and which terminal can be browsed."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.cli.ci import _shape, _tell
-from assay.cli.compare import _check, couples
-from assay.cli.judge import _divided, options_from
-from assay.cli.output import GATE_FAILED, GATE_INCONCLUSIVE, GRAVEST_FIRST, gate_code, gravest
-from assay.cli.parsing import days, gates, share, texts, whole_numbers
-from assay.cli.serve import _flags
-from assay.cli.show import can_browse
-from assay.cli.triage import _check as check_triage
-from assay.config import Settings
-from assay.errors import ConfigInvalid, PlanRefused
-from assay.main import program
-from assay.model.gate import GateRuling, Outcome
-from assay.model.run import Counts, Pins, Run, RunState
-from assay.services.ci.checking import Checked
+from howsure.cli.ci import _shape, _tell
+from howsure.cli.compare import _check, couples
+from howsure.cli.judge import _divided, options_from
+from howsure.cli.output import GATE_FAILED, GATE_INCONCLUSIVE, GRAVEST_FIRST, gate_code, gravest
+from howsure.cli.parsing import days, gates, share, texts, whole_numbers
+from howsure.cli.serve import _flags
+from howsure.cli.show import can_browse
+from howsure.cli.triage import _check as check_triage
+from howsure.config import Settings
+from howsure.errors import ConfigInvalid, PlanRefused
+from howsure.main import program
+from howsure.model.gate import GateRuling, Outcome
+from howsure.model.run import Counts, Pins, Run, RunState
+from howsure.services.ci.checking import Checked
 from unit.services.places import house, lines, workplace
 
 

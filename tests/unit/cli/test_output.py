@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from msgspec import Struct
 
-from assay.cli.output import (
+from howsure.cli.output import (
     SHOWN_PROBLEMS,
     ended_properly,
     print_bytes,
@@ -19,11 +19,11 @@ from assay.cli.output import (
     refuse,
     say,
 )
-from assay.errors import (
-    AssayError,
+from howsure.errors import (
     ConfigInvalid,
     Conflict,
     DatasetInvalid,
+    HowsureError,
     NotFound,
     PlanRefused,
     Problem,
@@ -148,7 +148,7 @@ def test_a_refusal_in_json_has_every_problem_and_its_file(capsysbinary: pytest.C
         (PlanRefused("no"), 2, "error: no"),
         (NotFound("gone"), 2, "error: gone"),
         (Conflict("both"), 2, "error: both"),
-        (KeyboardInterrupt(), 130, "`assay resume latest` goes on"),
+        (KeyboardInterrupt(), 130, "`howsure resume latest` goes on"),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else "",
 )
@@ -164,7 +164,7 @@ def test_what_the_user_can_mend_ends_with_its_code(error: BaseException, code: i
     assert told in done.stderr
 
 
-@pytest.mark.parametrize("error", [ZeroDivisionError("ours"), AssayError("ours")])
+@pytest.mark.parametrize("error", [ZeroDivisionError("ours"), HowsureError("ours")])
 def test_what_we_broke_is_not_swallowed(error: Exception) -> None:
     with pytest.raises(type(error), match="ours"), ended_properly(as_json=False):
         raise error

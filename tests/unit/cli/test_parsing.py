@@ -9,9 +9,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from assay.cli.parsing import names, normalization, pairs, read, split, values_by_key
-from assay.errors import ConfigInvalid
-from assay.model.profile import Normalization
+from howsure.cli.parsing import names, normalization, pairs, read, split, values_by_key
+from howsure.errors import ConfigInvalid
+from howsure.model.profile import Normalization
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ import sys
 
 import pytest
 
-from assay.cli.progress import Bar, Lines, Silent, Tally, progress
-from assay.model.result import Result
-from assay.model.verdict import Verdict
-from assay.testing import a_case
+from howsure.cli.progress import Bar, Lines, Silent, Tally, progress
+from howsure.model.result import Result
+from howsure.model.verdict import Verdict
+from howsure.testing import a_case
 
 CASE = a_case()
 

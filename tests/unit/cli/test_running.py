@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from assay.cli.running import SHOWN_WARNINGS, finish, watching
-from assay.cli.summary import print_summary
-from assay.model.case import Case
-from assay.model.run import Counts, DatasetPin, Pins, Run, RunState
-from assay.model.summary import Summary
-from assay.services.running import utc_now
-from assay.services.runs import Started, start
-from assay.services.workplace import Workplace
+from howsure.cli.running import SHOWN_WARNINGS, finish, watching
+from howsure.cli.summary import print_summary
+from howsure.model.case import Case
+from howsure.model.run import Counts, DatasetPin, Pins, Run, RunState
+from howsure.model.summary import Summary
+from howsure.services.running import utc_now
+from howsure.services.runs import Started, start
+from howsure.services.workplace import Workplace
 from unit.services.places import Counting, asking, house, unwatched, workplace
 
 PINS = Pins(datasets=(DatasetPin(path="a.jsonl", sha256="1"),), target="recorded", judge="offline")
@@ -52,7 +52,7 @@ def test_a_run_without_a_judge_says_so(capsys: pytest.CaptureFixture[str]) -> No
     ("count", "last"),
     [
         (SHOWN_WARNINGS, "warning: 9"),
-        (SHOWN_WARNINGS + 1, "warning: … and 1 more (assay validate shows all)"),
+        (SHOWN_WARNINGS + 1, "warning: … and 1 more (howsure validate shows all)"),
     ],
 )
 def test_warnings_are_said_even_when_all_else_is_quiet(

@@ -8,9 +8,9 @@ from threading import Timer
 
 import pytest
 
-from assay.cli import watching
-from assay.errors import ConfigInvalid
-from assay.services.watched import Snapshot, Watched
+from howsure.cli import watching
+from howsure.errors import ConfigInvalid
+from howsure.services.watched import Snapshot, Watched
 
 
 @pytest.fixture(autouse=True)
@@ -53,7 +53,7 @@ def test_results_are_taken_over_only_where_data_alone_changed_and_the_run_ended(
             raise KeyboardInterrupt
         return frozenset(changes.pop(0))
 
-    monkeypatch.setattr(sys, "argv", ["assay", "run", "cases.jsonl", "--watch"])
+    monkeypatch.setattr(sys, "argv", ["howsure", "run", "cases.jsonl", "--watch"])
     monkeypatch.setattr(watching, "_run", run)
     monkeypatch.setattr(watching, "_wait", wait)
     with pytest.raises(KeyboardInterrupt):
@@ -78,7 +78,7 @@ def test_settings_in_the_middle_of_being_written_do_not_end_it(tmp_path: Path, m
         carried.append(carry)
         return 0
 
-    monkeypatch.setattr(sys, "argv", ["assay", "run", "cases.jsonl", "--watch"])
+    monkeypatch.setattr(sys, "argv", ["howsure", "run", "cases.jsonl", "--watch"])
     monkeypatch.setattr(watching, "_run", run)
     monkeypatch.setattr(watching, "_wait", lambda _: frozenset({data}))
     with pytest.raises(KeyboardInterrupt):

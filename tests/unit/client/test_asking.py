@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from assay.client.asking import AsyncClient
-from assay.client.errors import Conflicting, Invalid, Missing, Outdated, ServiceError, WaitedTooLong
-from assay.client.wire.runs import Run
-from assay.errors import Conflict, InputError, NotFound
+from howsure.client.asking import AsyncClient
+from howsure.client.errors import Conflicting, Invalid, Missing, Outdated, ServiceError, WaitedTooLong
+from howsure.client.wire.runs import Run
+from howsure.errors import Conflict, InputError, NotFound
 
-DEMO = Path(__file__).parents[3] / "src" / "assay" / "demo"
+DEMO = Path(__file__).parents[3] / "src" / "howsure" / "demo"
 AGENT = "64f0c2a1e4b0a1b2c3d4e5f6"
 RULE = {"id": "KIND", "name": "Be kind", "severity": "low", "description": "The answer is kind"}
 
@@ -216,7 +216,7 @@ async def test_keys_are_made_and_revoked(client: AsyncClient, service: str) -> N
     made = await client.keys.create("reader", ["read"], organization_id="org", days=1)
     assert (made.scopes, made.organization_id, made.agent_ids) == (["read"], "org", None)
     assert made.secret not in repr(made)
-    async with AsyncClient(service, environ={"ASSAY_API_KEY": made.secret}) as reader:
+    async with AsyncClient(service, environ={"HOWSURE_API_KEY": made.secret}) as reader:
         assert [each async for each in reader.runs.each()] == []
         with pytest.raises(ServiceError, match="it needs the scope 'write'") as raised:
             await reader.rubrics.create({"name": "x", "rules": [RULE]})

@@ -1,4 +1,4 @@
-"""`assay.Client`: the same as its asynchronous twin, from a script, from a notebook, and when nobody closes it."""
+"""`howsure.Client`: the same as its asynchronous twin, from a script, from a notebook, and when nobody closes it."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from typing import Any
 
 import pytest
 
-import assay
-from assay.client import blocking
-from assay.client.asking import AsyncClient, AsyncKeys
-from assay.client.blocking import Blocking, Client
-from assay.client.bulk import AsyncBulk
-from assay.client.documents import AsyncBots, AsyncDatasets, AsyncShelf
-from assay.client.errors import Missing, WaitedTooLong
-from assay.client.labels import AsyncLabels
-from assay.client.runs import AsyncResults, AsyncRuns
-from assay.client.wire.runs import Run
-from assay.errors import InputError
+import howsure
+from howsure.client import blocking
+from howsure.client.asking import AsyncClient, AsyncKeys
+from howsure.client.blocking import Blocking, Client
+from howsure.client.bulk import AsyncBulk
+from howsure.client.documents import AsyncBots, AsyncDatasets, AsyncShelf
+from howsure.client.errors import Missing, WaitedTooLong
+from howsure.client.labels import AsyncLabels
+from howsure.client.runs import AsyncResults, AsyncRuns
+from howsure.client.wire.runs import Run
+from howsure.errors import InputError
 
-DEMO = Path(__file__).parents[3] / "src" / "assay" / "demo"
+DEMO = Path(__file__).parents[3] / "src" / "howsure" / "demo"
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_several_threads_share_one_client(client: Client) -> None:
 def test_closing_ends_the_thread_and_says_so_afterwards(service: str) -> None:
     client = Client(service, environ={})
     client.health()
-    ours = [thread for thread in threading.enumerate() if thread.name == "assay-client"]
+    ours = [thread for thread in threading.enumerate() if thread.name == "howsure-client"]
     assert ours
     client.close()
     client.close()
@@ -105,7 +105,7 @@ def test_a_client_that_asked_nothing_has_no_thread() -> None:
 
 
 def test_a_program_that_closes_nothing_ends_quietly(service: str) -> None:
-    program = f"import assay; client = assay.Client({service!r}, environ={{}}); print(client.health().status)"
+    program = f"import howsure; client = howsure.Client({service!r}, environ={{}}); print(client.health().status)"
     done = subprocess.run(
         [sys.executable, "-Wd", "-c", program], capture_output=True, text=True, timeout=60, check=False
     )
@@ -141,6 +141,6 @@ def test_every_twin_is_known() -> None:
 
 
 def test_both_stand_at_the_front_door() -> None:
-    assert assay.Client is Client
-    assert assay.AsyncClient is AsyncClient
-    assert {"Client", "AsyncClient"} <= set(dir(assay))
+    assert howsure.Client is Client
+    assert howsure.AsyncClient is AsyncClient
+    assert {"Client", "AsyncClient"} <= set(dir(howsure))

@@ -13,13 +13,13 @@ from aiohttp import web
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.client import bulk
-from assay.client.asking import AsyncClient
-from assay.client.blocking import Client
-from assay.client.connection import Connection, Request, Retries
-from assay.client.errors import Invalid, Missing, ServiceError, Unavailable
-from assay.client.wire.bulk import Entry
-from assay.errors import NotFound
+from howsure.client import bulk
+from howsure.client.asking import AsyncClient
+from howsure.client.blocking import Client
+from howsure.client.connection import Connection, Request, Retries
+from howsure.client.errors import Invalid, Missing, ServiceError, Unavailable
+from howsure.client.wire.bulk import Entry
+from howsure.errors import NotFound
 from listening import listening
 from unit.client.fake_service import faking
 from unit.client.test_asking import RULE, entry, finished

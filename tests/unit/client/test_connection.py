@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from assay.client.asking import AsyncClient
-from assay.client.connection import Answered, Connection, Request, Retries, base_of, query_of
-from assay.client.errors import (
+from howsure.client.asking import AsyncClient
+from howsure.client.connection import Answered, Connection, Request, Retries, base_of, query_of
+from howsure.client.errors import (
     Conflicting,
     Forbidden,
     Invalid,
@@ -20,11 +20,11 @@ from assay.client.errors import (
     Unauthorized,
     Unavailable,
 )
-from assay.errors import AssayError, ConfigInvalid, NotFound
+from howsure.errors import ConfigInvalid, HowsureError, NotFound
 from unit.client.fake_service import Fake, faking
 
 QUICK = Retries(tries=3, pause=0.0)
-SECRET = "assay_very-secret"
+SECRET = "howsure_very-secret"
 
 
 async def asked(fake: Fake, request: Request, retries: Retries = QUICK) -> Answered:
@@ -108,7 +108,7 @@ async def test_every_status_has_its_class(status: int, kind: type[ServiceError])
         assert (error.status, error.kind, error.detail, error.request_id) == (status, "some_kind", "a sentence", "r1")
         assert error.problems == (ProblemFound(code="c", field="f", message="m"),)
         assert str(error) == "a sentence: `f`: m"
-        assert isinstance(error, AssayError)
+        assert isinstance(error, HowsureError)
         assert len(fake.asked) == 1
 
 
@@ -131,7 +131,7 @@ async def test_a_message_tells_five_problems_and_how_many_more() -> None:
 
 async def test_nobody_there_is_said_so_without_the_key() -> None:
     connection = Connection("http://127.0.0.1:9", SECRET, 5.0, QUICK)
-    with pytest.raises(Unavailable, match="is `assay serve` running there") as raised:
+    with pytest.raises(Unavailable, match="is `howsure serve` running there") as raised:
         await connection.ask(READ)
     await connection.close()
     assert SECRET not in "".join(traceback.format_exception(raised.value))
@@ -144,7 +144,7 @@ async def test_the_key_is_sent_and_not_shown() -> None:
             await client.health()
             assert SECRET not in repr(client)
         assert fake.asked[0].headers["Authorization"] == f"Bearer {SECRET}"
-        async with AsyncClient(fake.url, environ={"ASSAY_API_KEY": "from-the-environment"}) as client:
+        async with AsyncClient(fake.url, environ={"HOWSURE_API_KEY": "from-the-environment"}) as client:
             await client.health()
         assert fake.asked[1].headers["Authorization"] == "Bearer from-the-environment"
         async with AsyncClient(fake.url, environ={}) as client:
@@ -166,7 +166,7 @@ async def test_an_answer_that_is_no_shape_is_an_error() -> None:
         ("http://127.0.0.1:8002", "http://127.0.0.1:8002/api/v1"),
         ("http://127.0.0.1:8002/", "http://127.0.0.1:8002/api/v1"),
         ("https://x.org/api/v1", "https://x.org/api/v1"),
-        ("https://x.org/assay/api/v1/", "https://x.org/assay/api/v1"),
+        ("https://x.org/howsure/api/v1/", "https://x.org/howsure/api/v1"),
     ],
 )
 def test_an_address_may_be_written_with_or_without_its_end(given: str, base: str) -> None:

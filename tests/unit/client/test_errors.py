@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.client.errors import (
+from howsure.client.errors import (
     KINDS,
     SHOWN,
     Conflicting,
@@ -23,7 +23,7 @@ from assay.client.errors import (
     error_of,
     unreadable,
 )
-from assay.errors import AssayError, Conflict, InputError, NotFound
+from howsure.errors import Conflict, HowsureError, InputError, NotFound
 
 PLACE = "GET http://127.0.0.1:8002/api/v1/runs"
 
@@ -48,7 +48,7 @@ def said(status: int, **body: Any) -> ServiceError:
 def test_an_error_is_caught_as_what_it_also_is(kind: type[ServiceError], also: type[Exception]) -> None:
     error = kind("a sentence", kind="k", status=1, request_id="r1")
     assert isinstance(error, also)
-    assert isinstance(error, AssayError)
+    assert isinstance(error, HowsureError)
     assert (error.detail, error.kind, error.status, error.problems, error.request_id) == (
         "a sentence",
         "k",

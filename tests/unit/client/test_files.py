@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.client.files import content_of
-from assay.errors import InputError, NotFound
+from howsure.client.files import content_of
+from howsure.errors import InputError, NotFound
 
 
 @pytest.mark.parametrize("content", [b"", b"a", b"\x00\xff\n\r\n", b"x" * 300_000])

@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from assay.client.asking import AsyncClient
-from assay.client.blocking import Client
-from assay.client.errors import Invalid, Missing
-from assay.client.labels import Opinion
-from assay.client.wire.runs import Result, Run
+from howsure.client.asking import AsyncClient
+from howsure.client.blocking import Client
+from howsure.client.errors import Invalid, Missing
+from howsure.client.labels import Opinion
+from howsure.client.wire.runs import Result, Run
 from unit.client.test_asking import AGENT, entry, finished
 
 

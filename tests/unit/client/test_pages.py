@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.client.connection import Connection, Request, Retries
-from assay.client.errors import ServiceError, Unavailable
-from assay.client.pages import LARGEST, paged
-from assay.client.wire.base import Shape
+from howsure.client.connection import Connection, Request, Retries
+from howsure.client.errors import ServiceError, Unavailable
+from howsure.client.pages import LARGEST, paged
+from howsure.client.wire.base import Shape
 from unit.client.fake_service import Fake, faking
 
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.api.illustrated_answers import ANSWERED
-from assay.api.illustrations import GIVEN
-from assay.client.wire import admin, bulk, documents, labels, runs
-from assay.client.wire.base import Shape, read, sendable
+from howsure.api.illustrated_answers import ANSWERED
+from howsure.api.illustrations import GIVEN
+from howsure.client.wire import admin, bulk, documents, labels, runs
+from howsure.client.wire.base import Shape, read, sendable
 
 SHAPES: dict[str, type[Shape]] = {
     "RunShape": runs.Run,
@@ -100,7 +100,7 @@ def test_nought_is_not_nothing() -> None:
 
 def test_a_secret_is_not_shown_when_a_key_is() -> None:
     key = read(admin.NewKey, ANSWERED["NewKeyShape"])
-    assert key.secret == "assay_this-is-shown-once"
+    assert key.secret == "howsure_this-is-shown-once"
     assert "shown-once" not in repr(key)
     assert "shown-once" not in f"{key}"
 

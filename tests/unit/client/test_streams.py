@@ -7,11 +7,11 @@ from typing import Any, cast
 
 import pytest
 
-from assay.client import streams
-from assay.client.connection import Connection, Request
-from assay.client.errors import ServiceError
-from assay.client.streams import streamed
-from assay.client.wire.base import Shape
+from howsure.client import streams
+from howsure.client.connection import Connection, Request
+from howsure.client.errors import ServiceError
+from howsure.client.streams import streamed
+from howsure.client.wire.base import Shape
 
 ASKED = Request(method="GET", path="/points")
 

@@ -11,12 +11,12 @@ import pytest
 
 from api.operations import a_rubric, a_test_set, entry
 from api.shared import AGENT, Service, in_a_thread
-from assay.api.app import Access
-from assay.client.asking import AsyncClient
-from assay.client.blocking import Client
-from assay.client.errors import Conflicting, Forbidden, Invalid, Missing, Outdated, Unauthorized
-from assay.client.wire.documents import Rubric
 from databases import KINDS, a_database
+from howsure.api.app import Access
+from howsure.client.asking import AsyncClient
+from howsure.client.blocking import Client
+from howsure.client.errors import Conflicting, Forbidden, Invalid, Missing, Outdated, Unauthorized
+from howsure.client.wire.documents import Rubric
 
 HELLO = "The answer says hello 1"
 
@@ -51,7 +51,7 @@ def test_without_a_key_nothing_but_health_is_answered(team: Service) -> None:
         for asking in (stranger.grader_types, lambda: list(stranger.runs.each()), lambda: list(stranger.bulk.export())):
             with pytest.raises(Unauthorized, match="a key is needed"):
                 asking()
-    with Client(team.base, "assay_guessed", environ={}) as guesser, pytest.raises(Unauthorized, match="is not known"):
+    with Client(team.base, "howsure_guessed", environ={}) as guesser, pytest.raises(Unauthorized, match="is not known"):
         guesser.rubrics.get("x")
 
 

@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from assay.client.thread import LoopThread
-from assay.errors import InputError
+from howsure.client.thread import LoopThread
+from howsure.errors import InputError
 
 
 async def said(text: str) -> tuple[str, str]:
@@ -23,8 +23,8 @@ async def nothing() -> None:
 
 def test_a_coroutine_is_waited_for_on_another_thread() -> None:
     thread = LoopThread()
-    assert thread.run(said("hello")) == ("hello", "assay-client")
-    assert thread.run(said("again")) == ("again", "assay-client")
+    assert thread.run(said("hello")) == ("hello", "howsure-client")
+    assert thread.run(said("again")) == ("again", "howsure-client")
     thread.finish(nothing())
 
 
@@ -84,7 +84,7 @@ def test_many_at_once_share_one_loop() -> None:
     assert sorted(found) == list(range(10))
     # One after the other they would take ten times as long.
     assert time.monotonic() - begun < 0.45
-    assert sum(each.name == "assay-client" for each in threading.enumerate()) >= 1
+    assert sum(each.name == "howsure-client" for each in threading.enumerate()) >= 1
     thread.finish(nothing())
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from assay.client.asking import AsyncClient
-from assay.client.blocking import Client
-from assay.client.errors import Missing, Outdated
+from howsure.client.asking import AsyncClient
+from howsure.client.blocking import Client
+from howsure.client.errors import Missing, Outdated
 from unit.client.test_asking import RULE
 
 

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-import assay
-from assay.api.illustrated_answers import ANSWERED
-from assay.client.asking import AsyncClient
-from assay.client.connection import Retries
-from assay.client.errors import Missing, Unavailable
-from assay.client.wire.runs import Run
+import howsure
+from howsure.api.illustrated_answers import ANSWERED
+from howsure.client.asking import AsyncClient
+from howsure.client.connection import Retries
+from howsure.client.errors import Missing, Unavailable
+from howsure.client.wire.runs import Run
 from unit.client.fake_service import faking
 
 AWAY = (503, {"error": "unavailable", "detail": "not now"})
@@ -75,7 +75,7 @@ def answer(text: str) -> str:
 
 
 def served(folder: Path, port: int) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "assay", "serve", "--port", str(port)]
+    command = [sys.executable, "-m", "howsure", "serve", "--port", str(port)]
     return subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL, start_new_session=True)
 
 
@@ -88,7 +88,7 @@ def killed(process: subprocess.Popen[bytes]) -> None:
 def test_a_run_is_waited_for_across_a_kill_of_the_service(tmp_path: Path) -> None:
     (tmp_path / "slow_bot.py").write_text(SLOW)
     settings = "targets: {slow: {kind: function, function: 'slow_bot:answer'}}\nservice: {target: slow}\n"
-    (tmp_path / "assay.yaml").write_text(settings)
+    (tmp_path / "howsure.yaml").write_text(settings)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
@@ -101,7 +101,7 @@ def test_a_run_is_waited_for_across_a_kill_of_the_service(tmp_path: Path) -> Non
             restarted.append(served(tmp_path, port))
 
     try:
-        with assay.Client(f"http://127.0.0.1:{port}", environ={}) as client:
+        with howsure.Client(f"http://127.0.0.1:{port}", environ={}) as client:
             until_up(client)
             made = client.test_sets.create({"name": "Greetings", "items": [entry(number) for number in range(40)]})
             started = client.evaluate("bot", made.test_set_id, concurrency=2)
@@ -125,7 +125,7 @@ def entry(number: int) -> dict[str, Any]:
     }
 
 
-def until_up(client: assay.Client) -> None:
+def until_up(client: howsure.Client) -> None:
     until = time.monotonic() + 60
     while True:
         try:

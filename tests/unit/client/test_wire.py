@@ -8,19 +8,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from assay.api.app import SHELVES
-from assay.api.illustrated_answers import ANSWERED
-from assay.api.routes.admin import DeedShape, KeyShape, NewKeyShape
-from assay.api.routes.bulk import ImportedShape
-from assay.api.routes.health import HealthShape
-from assay.api.wire import datasets, labels, rubrics, runs, test_sets
-from assay.api.wire import orders as asked
-from assay.api.wire.base import ChangeShape
-from assay.client.wire import admin, documents, orders
-from assay.client.wire import bulk as own_bulk
-from assay.client.wire import labels as own_labels
-from assay.client.wire import runs as own_runs
-from assay.client.wire.base import Shape, read, sendable
+from howsure.api.app import SHELVES
+from howsure.api.illustrated_answers import ANSWERED
+from howsure.api.routes.admin import DeedShape, KeyShape, NewKeyShape
+from howsure.api.routes.bulk import ImportedShape
+from howsure.api.routes.health import HealthShape
+from howsure.api.wire import datasets, labels, rubrics, runs, test_sets
+from howsure.api.wire import orders as asked
+from howsure.api.wire.base import ChangeShape
+from howsure.client.wire import admin, documents, orders
+from howsure.client.wire import bulk as own_bulk
+from howsure.client.wire import labels as own_labels
+from howsure.client.wire import runs as own_runs
+from howsure.client.wire.base import Shape, read, sendable
 
 PAIRS: list[tuple[type[msgspec.Struct], Any]] = [
     (own_runs.Run, runs.RunShape),

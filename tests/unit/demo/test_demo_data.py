@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-import assay
+import howsure
 
 Json = dict[str, Any]
-DEMO = Path(assay.__file__).parent / "demo"
+DEMO = Path(howsure.__file__).parent / "demo"
 README = (DEMO / "README.md").read_text(encoding="utf-8")
 DEFAULT_EVALS = [
     "IntentResolutionExplain",

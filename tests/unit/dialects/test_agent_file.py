@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assay.dialects.agent_file import agent_document, is_agent, read_agent
-from assay.errors import DatasetInvalid, Problem
-from assay.model.agent import Agent, AgentModel, AgentTool, KnowledgeBase
+from howsure.dialects.agent_file import agent_document, is_agent, read_agent
+from howsure.errors import DatasetInvalid, Problem
+from howsure.model.agent import Agent, AgentModel, AgentTool, KnowledgeBase
 from json_strategies import filled, objects, texts, values
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.dialects.attachments import attachment_problems
-from assay.dialects.json_places import Spot
-from assay.errors import Level
+from howsure.dialects.attachments import attachment_problems
+from howsure.dialects.json_places import Spot
+from howsure.errors import Level
 
 
 @pytest.fixture

@@ -10,15 +10,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assay.dialects.explain import ExplainDialect
-from assay.dialects.explain_inputs import json_text, payload_of
-from assay.dialects.explain_schema import AGENTS, DEFAULT_EVALS, PAYLOADS
-from assay.dialects.json_places import Spot
-from assay.dialects.lines import Ids
-from assay.dialects.reading import read_cases, validate
-from assay.errors import DatasetInvalid
-from assay.model.case import Case, SingleTurn, World
-from assay.model.expectation import (
+from dialect_rows import Row, explain, write_rows
+from howsure.dialects.explain import ExplainDialect
+from howsure.dialects.explain_inputs import json_text, payload_of
+from howsure.dialects.explain_schema import AGENTS, DEFAULT_EVALS, PAYLOADS
+from howsure.dialects.json_places import Spot
+from howsure.dialects.lines import Ids
+from howsure.dialects.reading import read_cases, validate
+from howsure.errors import DatasetInvalid
+from howsure.model.case import Case, SingleTurn, World
+from howsure.model.expectation import (
     Contract,
     ExpectedCall,
     Goal,
@@ -28,8 +29,7 @@ from assay.model.expectation import (
     ReferenceAnswer,
     ToolCalls,
 )
-from assay.model.transcript import Message, Mishap, Role, Tool, ToolCall, ToolResult, Transcript, Usage
-from dialect_rows import Row, explain, write_rows
+from howsure.model.transcript import Message, Mishap, Role, Tool, ToolCall, ToolResult, Transcript, Usage
 from json_strategies import filled, literals, plain_keys, texts
 
 DIALECT = ExplainDialect()
@@ -224,7 +224,7 @@ def test_profiles_are_those_the_dialect_was_given(tmp_path: Path) -> None:
     assert read(tmp_path, row, dialect=ExplainDialect(profiles=["house"]))[0].profile == "house"
     assert read(tmp_path, row, dialect=ExplainDialect(profiles=None))[0].profile == "house"
     report = validate(write_rows(tmp_path / "d.jsonl", [row]), ExplainDialect(profiles=["a", "b"]))
-    assert report.problems[0].hint == "known: a, b; more can be added in assay.yaml"
+    assert report.problems[0].hint == "known: a, b; more can be added in howsure.yaml"
 
 
 def test_extra_fields_are_kept_and_put_back(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from assay.dialects.extras import put_back, set_apart
-from assay.dialects.json_places import Spot
+from howsure.dialects.extras import put_back, set_apart
+from howsure.dialects.json_places import Spot
 
 SCHEMA: dict[str, Any] = {
     "properties": {

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from assay.dialects.explain import ExplainDialect
-from assay.dialects.legal import LegalDialect
-from assay.dialects.reading import read_cases, validate
-from assay.errors import DatasetInvalid
 from dialect_rows import Row, explain, mcq, reference_qa, rubric_qa, write_rows
+from howsure.dialects.explain import ExplainDialect
+from howsure.dialects.legal import LegalDialect
+from howsure.dialects.reading import read_cases, validate
+from howsure.errors import DatasetInvalid
 
 Fault = tuple[Row | bytes, str, str]
 """A row, and the code and field of its one problem."""

@@ -10,13 +10,13 @@ from threading import Thread
 
 import pytest
 
-from assay.dialects.base import Dialect
-from assay.dialects.explain import ExplainDialect
-from assay.dialects.finding import detect, digest, expand, is_pipe, spool
-from assay.dialects.legal import LegalDialect
-from assay.errors import DatasetInvalid, InputError, NotFound, Problem
-from assay.model.case import Case
 from dialect_rows import explain, mcq, write_rows
+from howsure.dialects.base import Dialect
+from howsure.dialects.explain import ExplainDialect
+from howsure.dialects.finding import detect, digest, expand, is_pipe, spool
+from howsure.dialects.legal import LegalDialect
+from howsure.errors import DatasetInvalid, InputError, NotFound, Problem
+from howsure.model.case import Case
 
 KNOWN: list[Dialect] = [LegalDialect(), ExplainDialect()]
 
@@ -87,8 +87,8 @@ class TestFolders:
     @pytest.fixture
     def folder(self, tmp_path: Path) -> Path:
         (tmp_path / "b c").mkdir()
-        (tmp_path / ".assay").mkdir()
-        for name in ("b c/two.jsonl", "one.jsonl", ".assay/hidden.jsonl", ".hidden.jsonl"):
+        (tmp_path / ".howsure").mkdir()
+        for name in ("b c/two.jsonl", "one.jsonl", ".howsure/hidden.jsonl", ".hidden.jsonl"):
             write_rows(tmp_path / name, [mcq()])
         write_rows(tmp_path / "scenario-catalog.jsonl", [{"scenario_id": "S"}])
         (tmp_path / "rubric.json").write_text('{"rules": []}')

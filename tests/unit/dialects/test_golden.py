@@ -10,12 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assay.dialects.golden import GoldenDialect
-from assay.dialects.golden_schema import agent_of
-from assay.dialects.reading import read_cases, validate
-from assay.errors import DatasetInvalid, Level, Problem
-from assay.model.case import Attachment, Case, Scenario, Script, SingleTurn, World
-from assay.model.expectation import (
+from howsure.dialects.golden import GoldenDialect
+from howsure.dialects.golden_schema import agent_of
+from howsure.dialects.reading import read_cases, validate
+from howsure.errors import DatasetInvalid, Level, Problem
+from howsure.model.case import Attachment, Case, Scenario, Script, SingleTurn, World
+from howsure.model.expectation import (
     AgentsInvolved,
     ArgumentMode,
     ExpectedCall,
@@ -26,7 +26,7 @@ from assay.model.expectation import (
     ToolCalls,
     Trajectory,
 )
-from assay.model.transcript import Mishap, Tool
+from howsure.model.transcript import Mishap, Tool
 from json_strategies import filled, literals, objects, plain_keys, texts, values
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "seed_001_golden.json"

@@ -11,11 +11,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from assay.dialects.golden import GoldenDialect
-from assay.dialects.reading import read_cases
-from assay.errors import DatasetInvalid
-from assay.model.case import Case, Script, World
-from assay.model.expectation import (
+from howsure.dialects.golden import GoldenDialect
+from howsure.dialects.reading import read_cases
+from howsure.errors import DatasetInvalid
+from howsure.model.case import Case, Script, World
+from howsure.model.expectation import (
     AgentsInvolved,
     Expectation,
     ExpectedCall,

@@ -5,8 +5,8 @@ import tracemalloc
 
 import pytest
 
-from assay.dialects.ids import FEW, Ids, Marks
-from assay.dialects.json_places import Spot
+from howsure.dialects.ids import FEW, Ids, Marks
+from howsure.dialects.json_places import Spot
 
 SIZES = [3, FEW - 1, FEW + 1, 3 * FEW + 7, 10 * FEW]
 """Few ids are kept as they are, many as marks; the table of marks grows several times."""

@@ -10,14 +10,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assay.dialects.legal import LegalDialect
-from assay.dialects.legal_bulk import valid_row
-from assay.dialects.legal_schema import SCHEMA
-from assay.dialects.problems import Checker
-from assay.dialects.reading import read_cases, validate
-from assay.errors import DatasetInvalid, Level, Problem
-from assay.model.case import Attachment, Case, Script, SingleTurn, World
-from assay.model.expectation import (
+from dialect_rows import Row, mcq, reference_qa, rubric_qa, write_rows
+from howsure.dialects.legal import LegalDialect
+from howsure.dialects.legal_bulk import valid_row
+from howsure.dialects.legal_schema import SCHEMA
+from howsure.dialects.problems import Checker
+from howsure.dialects.reading import read_cases, validate
+from howsure.errors import DatasetInvalid, Level, Problem
+from howsure.model.case import Attachment, Case, Script, SingleTurn, World
+from howsure.model.expectation import (
     Choice,
     CorrectChoice,
     Criterion,
@@ -25,8 +26,7 @@ from assay.model.expectation import (
     ReferenceAnswer,
     WeightedCriteria,
 )
-from assay.model.transcript import Message, Role, ToolCall, Transcript
-from dialect_rows import Row, mcq, reference_qa, rubric_qa, write_rows
+from howsure.model.transcript import Message, Role, ToolCall, Transcript
 from json_strategies import filled, objects, texts
 
 DIALECT = LegalDialect()

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.dialects.legal import LegalDialect
-from assay.dialects.legal_bulk import sound_rows, sure_keys, valid_row
-from assay.dialects.legal_rows import AnyRow
-from assay.dialects.reading import validate
 from dialect_rows import Row, mcq, reference_qa, rubric_qa
+from howsure.dialects.legal import LegalDialect
+from howsure.dialects.legal_bulk import sound_rows, sure_keys, valid_row
+from howsure.dialects.legal_rows import AnyRow
+from howsure.dialects.reading import validate
 
 DIALECT = LegalDialect()
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from assay.dialects.legal import LegalDialect
-from assay.dialects.legal_writing import Line, legal_rows, sure_lines
-from assay.dialects.reading import read_cases
-from assay.errors import DatasetInvalid
-from assay.model.case import Attachment, Case, SingleTurn, World
-from assay.model.expectation import Choice, CorrectChoice, Criterion, Expectation, ReferenceAnswer, WeightedCriteria
-from assay.model.transcript import Message, Role
+from howsure.dialects.legal import LegalDialect
+from howsure.dialects.legal_writing import Line, legal_rows, sure_lines
+from howsure.dialects.reading import read_cases
+from howsure.errors import DatasetInvalid
+from howsure.model.case import Attachment, Case, SingleTurn, World
+from howsure.model.expectation import Choice, CorrectChoice, Criterion, Expectation, ReferenceAnswer, WeightedCriteria
+from howsure.model.transcript import Message, Role
 
 DIALECT = LegalDialect()
 CHOICES = CorrectChoice(choices=(Choice(id="A", text=""), Choice(id="B", text="no")), correct=("B",))

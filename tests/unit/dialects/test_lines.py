@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from assay.dialects.json_places import Spot
-from assay.dialects.lines import (
+from howsure.dialects.json_places import Spot
+from howsure.dialects.lines import (
     CHUNK,
     Ids,
     Row,
@@ -23,10 +23,10 @@ from assay.dialects.lines import (
     write_lines,
     write_whole,
 )
-from assay.dialects.reading import read_cases, validate
-from assay.errors import DatasetInvalid, InputError, Problem
-from assay.model.case import Case, SingleTurn
-from assay.model.expectation import ReferenceAnswer
+from howsure.dialects.reading import read_cases, validate
+from howsure.errors import DatasetInvalid, InputError, Problem
+from howsure.model.case import Case, SingleTurn
+from howsure.model.expectation import ReferenceAnswer
 
 
 class FaqDialect(RowDialect):

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from assay.dialects.problems import Checker, schema_problems, unknown_fields
-from assay.errors import Level, Problem
+from howsure.dialects.problems import Checker, schema_problems, unknown_fields
+from howsure.errors import Level, Problem
 
 STEP = {
     "oneOf": [

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from assay.dialects.base import Dialect
-from assay.dialects.explain import ExplainDialect
-from assay.dialects.legal import LegalDialect
-from assay.dialects.reading import FileReport, Surveying, Watchable, read_cases, validate
-from assay.errors import Conflict, DatasetInvalid, InputError, Level, NotFound, Problem
-from assay.model.case import Case, SingleTurn
 from dialect_rows import mcq, write_rows
+from howsure.dialects.base import Dialect
+from howsure.dialects.explain import ExplainDialect
+from howsure.dialects.legal import LegalDialect
+from howsure.dialects.reading import FileReport, Surveying, Watchable, read_cases, validate
+from howsure.errors import Conflict, DatasetInvalid, InputError, Level, NotFound, Problem
+from howsure.model.case import Case, SingleTurn
 
 LEGAL = LegalDialect()
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from assay.dialects.responses import Response, read_responses
-from assay.errors import Problem
-from assay.model.transcript import (
+from howsure.dialects.responses import Response, read_responses
+from howsure.errors import Problem
+from howsure.model.transcript import (
     AgentStep,
     Message,
     Mishap,

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assay.dialects.rubric_file import applicable, is_rubric, read_rubric, rubric_document
-from assay.errors import DatasetInvalid, Level, Problem, UnknownName
-from assay.model.rubric import Rubric, Rule, Scope, Severity
+from howsure.dialects.rubric_file import applicable, is_rubric, read_rubric, rubric_document
+from howsure.errors import DatasetInvalid, Level, Problem, UnknownName
+from howsure.model.rubric import Rubric, Rule, Scope, Severity
 from json_strategies import filled, texts, values
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "seed_003_rubric.json"

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from jsonschema import Draft202012Validator
 
-from assay.dialects.golden_schema import SCHEMA as GOLDEN
-from assay.dialects.json_places import Spot
-from assay.dialects.schema_fit import Shape, fit
+from howsure.dialects.golden_schema import SCHEMA as GOLDEN
+from howsure.dialects.json_places import Spot
+from howsure.dialects.schema_fit import Shape, fit
 from json_strategies import values
 
 SCHEMAS: dict[str, dict[str, Any]] = {

@@ -11,16 +11,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from assay.dialects.base import Dialect
-from assay.dialects.golden import GoldenDialect
-from assay.dialects.reading import detect, read_cases, validate
-from assay.dialects.simulation import SimulationDialect, question_of
-from assay.dialects.simulation_columns import JSON_COLUMNS
-from assay.dialects.test_set import TestSetDialect
-from assay.errors import Level, Problem
-from assay.model.case import Case, Script, World
-from assay.model.expectation import AgentsInvolved, ExpectedCall, ToolCalls
-from assay.model.transcript import (
+from howsure.dialects.base import Dialect
+from howsure.dialects.golden import GoldenDialect
+from howsure.dialects.reading import detect, read_cases, validate
+from howsure.dialects.simulation import SimulationDialect, question_of
+from howsure.dialects.simulation_columns import JSON_COLUMNS
+from howsure.dialects.test_set import TestSetDialect
+from howsure.errors import Level, Problem
+from howsure.model.case import Case, Script, World
+from howsure.model.expectation import AgentsInvolved, ExpectedCall, ToolCalls
+from howsure.model.transcript import (
     AgentStep,
     Message,
     Mishap,
@@ -459,7 +459,7 @@ FAULTS: list[tuple[str, dict[str, Any], str, str]] = [
      "reference_data.reference_tool_interactions[0].input_arguments.a.$regex"),
     ("reference with a bad mode", bad_reference(tool_match={"mode": "x"}, reference_tool_interactions=[]),
      "unknown-value", "reference_data.tool_match.mode"),
-    ("a case that is none", {"assay_case": '{"id": 1}'}, "bad-case", "assay_case"),
+    ("a case that is none", {"howsure_case": '{"id": 1}'}, "bad-case", "howsure_case"),
 ]  # fmt: skip
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.dialects.simulation_repair import camel, repaired
-from assay.dialects.simulation_talk import (
+from howsure.dialects.simulation_repair import camel, repaired
+from howsure.dialects.simulation_talk import (
     arguments_of,
     events_of,
     from_contents,
@@ -20,7 +20,7 @@ from assay.dialects.simulation_talk import (
     pruned,
     result_of,
 )
-from assay.model.transcript import Message, Role, ToolCall, ToolResult
+from howsure.model.transcript import Message, Role, ToolCall, ToolResult
 from json_strategies import objects, texts, values
 from simulation_files import event
 

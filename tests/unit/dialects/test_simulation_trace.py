@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from assay.dialects.json_places import Spot
-from assay.dialects.simulation_trace import (
+from howsure.dialects.json_places import Spot
+from howsure.dialects.simulation_trace import (
     invented,
     nanoseconds,
     read_spans,
@@ -16,7 +16,7 @@ from assay.dialects.simulation_trace import (
     steps_of_summary,
     user_turns_of_spans,
 )
-from assay.model.transcript import AgentStep, Span, Step, ToolStep
+from howsure.model.transcript import AgentStep, Span, Step, ToolStep
 from simulation_files import INVENTED_TRACE, REAL_TRACE
 
 SECOND = 1_000_000_000

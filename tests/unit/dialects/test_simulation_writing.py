@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assay.dialects.reading import read_cases, validate
-from assay.dialects.simulation import SimulationDialect
-from assay.model.case import Case, Scenario, Script, SingleTurn, World
-from assay.model.expectation import (
+from howsure.dialects.reading import read_cases, validate
+from howsure.dialects.simulation import SimulationDialect
+from howsure.model.case import Case, Scenario, Script, SingleTurn, World
+from howsure.model.expectation import (
     AgentsInvolved,
     ArgumentMode,
     Criteria,
@@ -26,7 +26,7 @@ from assay.model.expectation import (
     ToolCalls,
     Trajectory,
 )
-from assay.model.transcript import (
+from howsure.model.transcript import (
     AgentStep,
     Message,
     Mishap,
@@ -67,7 +67,7 @@ def test_every_column_set_survives_in_columns_alone(tmp_path: Path, name: str, s
     failed = row(HEADERS[name], status="failed")
     numbered = [row(HEADERS[name], status="success"), failed, row(HEADERS[name], status="success")]
     cases = cases_of(write_file(tmp_path / f"a.{source}", *numbered))
-    assert "assay_case" not in written(cases, tmp_path / f"b.{target}")
+    assert "howsure_case" not in written(cases, tmp_path / f"b.{target}")
 
 
 @pytest.mark.parametrize("target", FORMATS)
@@ -103,7 +103,7 @@ def test_every_way_to_tell_a_thing_survives_in_columns_alone(
     tmp_path: Path, changes: dict[str, Any], target: str
 ) -> None:
     cases = cases_of(write_file(tmp_path / "a.jsonl", row(PROCESSED, **changes)))
-    assert "assay_case" not in written(cases, tmp_path / f"b.{target}")
+    assert "howsure_case" not in written(cases, tmp_path / f"b.{target}")
 
 
 def case(**fields: Any) -> Case:
@@ -133,7 +133,7 @@ def case(**fields: Any) -> Case:
     ],
 )
 def test_what_the_columns_cannot_say_is_kept_in_one_of_its_own(tmp_path: Path, odd: Case, target: str) -> None:
-    assert "assay_case" in written([odd], tmp_path / f"a.{target}")
+    assert "howsure_case" in written([odd], tmp_path / f"a.{target}")
 
 
 @pytest.mark.parametrize("target", FORMATS)
@@ -164,7 +164,7 @@ def test_a_plain_recording_needs_no_column_of_our_own(tmp_path: Path, target: st
             state={"a": 1, "b": None},
         ),
     )
-    assert "assay_case" not in written([plain], tmp_path / f"a.{target}")
+    assert "howsure_case" not in written([plain], tmp_path / f"a.{target}")
 
 
 def test_a_written_table_has_the_columns_that_other_tools_read(tmp_path: Path) -> None:

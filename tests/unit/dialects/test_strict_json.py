@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.dialects.strict_json import MAX_DEPTH, count_keys, duplicate_free, field_path, parse
-from assay.errors import Problem
+from howsure.dialects.strict_json import MAX_DEPTH, count_keys, duplicate_free, field_path, parse
+from howsure.errors import Problem
 
 
 def only(text: bytes, line: int | None = 7) -> Problem:

@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from assay.dialects.reading import read_cases, validate
-from assay.dialects.test_set import SCHEMA, TestSetDialect
-from assay.errors import Conflict, DatasetInvalid, Level, Problem
-from assay.model.case import Case, Fact, PlanStep, Scenario, Script, SingleTurn, World
-from assay.model.expectation import (
+from howsure.dialects.reading import read_cases, validate
+from howsure.dialects.test_set import SCHEMA, TestSetDialect
+from howsure.errors import Conflict, DatasetInvalid, Level, Problem
+from howsure.model.case import Case, Fact, PlanStep, Scenario, Script, SingleTurn, World
+from howsure.model.expectation import (
     ArgumentMode,
     Criteria,
     Criterion,
@@ -28,7 +28,7 @@ from assay.model.expectation import (
     Trajectory,
     text_id,
 )
-from assay.model.transcript import Mishap
+from howsure.model.transcript import Mishap
 from json_strategies import filled, objects, texts, values
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "seed_003_test_set.json"

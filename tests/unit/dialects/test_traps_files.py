@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from assay.dialects.base import Dialect
-from assay.dialects.golden import GoldenDialect
-from assay.dialects.legal import LegalDialect
-from assay.dialects.rubric_file import read_rubric
-from assay.dialects.test_set import TestSetDialect
-from assay.errors import DatasetInvalid, Level, Problem
-from assay.model.case import Case
 from dialect_rows import Row, mcq, reference_qa, rubric_qa, write_rows
+from howsure.dialects.base import Dialect
+from howsure.dialects.golden import GoldenDialect
+from howsure.dialects.legal import LegalDialect
+from howsure.dialects.rubric_file import read_rubric
+from howsure.dialects.test_set import TestSetDialect
+from howsure.errors import DatasetInvalid, Level, Problem
+from howsure.model.case import Case
 
 
 def errors(dialect: Dialect, path: Path) -> list[tuple[str, str]]:

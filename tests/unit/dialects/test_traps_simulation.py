@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from assay.dialects.reading import detect, validate
-from assay.dialects.simulation import SimulationDialect
-from assay.dialects.simulation_trace import nanoseconds
-from assay.errors import Level, Problem
-from assay.model.case import Case, Script
-from assay.model.transcript import Mishap, Transcript
+from howsure.dialects.reading import detect, validate
+from howsure.dialects.simulation import SimulationDialect
+from howsure.dialects.simulation_trace import nanoseconds
+from howsure.errors import Level, Problem
+from howsure.model.case import Case, Script
+from howsure.model.transcript import Mishap, Transcript
 from simulation_files import ANSWER, EXTRACTED, PROCESSED, REAL_TRACE, SESSION, STATE, TURNS, row, write_file
 
 DIALECT = SimulationDialect()
@@ -337,7 +337,7 @@ def test_an_answer_in_json_survives_being_written(tmp_path: Path) -> None:
     DIALECT.write(cases, tmp_path / "b.csv")
     again, problems = found_in(tmp_path / "b.csv")
     assert (again, problems) == (cases, [])
-    assert b"assay_case" not in (tmp_path / "b.csv").read_bytes()
+    assert b"howsure_case" not in (tmp_path / "b.csv").read_bytes()
 
 
 def test_an_object_id_of_a_line_is_its_text(tmp_path: Path) -> None:

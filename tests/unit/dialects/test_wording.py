@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from assay.dialects.wording import a, did_you_mean, kind_of, shown
+from howsure.dialects.wording import a, did_you_mean, kind_of, shown
 
 
 @pytest.mark.parametrize(

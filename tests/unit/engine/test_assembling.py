@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from assay.engine.assembling import final_answer, total
-from assay.model.transcript import Message, Role, ToolCall, Usage
+from howsure.engine.assembling import final_answer, total
+from howsure.model.transcript import Message, Role, ToolCall, Usage
 
 
 def said(text: str, *calls: str) -> Message:

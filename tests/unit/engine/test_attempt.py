@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 import pytest
 
-from assay.engine.attempt import attempt
-from assay.engine.plan import Lane, Rules
-from assay.errors import JudgeFailed, TargetTimedOut
-from assay.graders.base import Grader
-from assay.model.case import Case, Script
-from assay.model.profile import Profile
-from assay.model.score import Grade, Score, Unscored, Why
-from assay.model.transcript import Transcript
-from assay.model.verdict import Decision, Verdict
-from assay.targets.base import Closing, Reply, Target
-from assay.testing import ScriptedTarget, a_case, a_transcript
+from howsure.engine.attempt import attempt
+from howsure.engine.plan import Lane, Rules
+from howsure.errors import JudgeFailed, TargetTimedOut
+from howsure.graders.base import Grader
+from howsure.model.case import Case, Script
+from howsure.model.profile import Profile
+from howsure.model.score import Grade, Score, Unscored, Why
+from howsure.model.transcript import Transcript
+from howsure.model.verdict import Decision, Verdict
+from howsure.targets.base import Closing, Reply, Target
+from howsure.testing import ScriptedTarget, a_case, a_transcript
 
 
 class Marks:

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 
 import pytest
 
-from assay.engine.converse import Conversation, converse
-from assay.engine.plan import Lane, Limits
-from assay.errors import BudgetReached, SimulatorFailed, TargetFailed, TargetTimedOut
-from assay.model.case import Case, Fact, Scenario, Script, SingleTurn
-from assay.model.simulation import Ending, SlipKind
-from assay.model.transcript import Message, Role, Span, Transcript, Usage
-from assay.targets.base import Closing, Finished, Reply, Target
-from assay.testing import ScriptedTarget
-from assay.users.base import Leave, Move, Say, User
-from assay.users.offline import OfflineUsers
+from howsure.engine.converse import Conversation, converse
+from howsure.engine.plan import Lane, Limits
+from howsure.errors import BudgetReached, SimulatorFailed, TargetFailed, TargetTimedOut
+from howsure.model.case import Case, Fact, Scenario, Script, SingleTurn
+from howsure.model.simulation import Ending, SlipKind
+from howsure.model.transcript import Message, Role, Span, Transcript, Usage
+from howsure.targets.base import Closing, Finished, Reply, Target
+from howsure.testing import ScriptedTarget
+from howsure.users.base import Leave, Move, Say, User
+from howsure.users.offline import OfflineUsers
 
 CASE = Case(id="1", input=SingleTurn(message="Hi"))
 LOST = Case(

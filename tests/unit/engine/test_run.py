@@ -9,16 +9,16 @@ from datetime import UTC, datetime
 import pytest
 from msgspec.structs import replace
 
-from assay.engine.plan import Lane, Rules
-from assay.engine.run import WAITING_RESULTS, Outbox, results, todos
-from assay.model.case import Case, Scenario
-from assay.model.profile import Profile
-from assay.model.result import Result
-from assay.model.score import Grade
-from assay.model.simulation import Fault, Party
-from assay.model.verdict import Decision, Verdict
-from assay.targets.base import Finished
-from assay.testing import a_case, a_transcript
+from howsure.engine.plan import Lane, Rules
+from howsure.engine.run import WAITING_RESULTS, Outbox, results, todos
+from howsure.model.case import Case, Scenario
+from howsure.model.profile import Profile
+from howsure.model.result import Result
+from howsure.model.score import Grade
+from howsure.model.simulation import Fault, Party
+from howsure.model.verdict import Decision, Verdict
+from howsure.targets.base import Finished
+from howsure.testing import a_case, a_transcript
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 

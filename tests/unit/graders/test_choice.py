@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from assay.graders.choice import ChoiceGrader
-from assay.model.expectation import Choice, CorrectChoice
-from assay.model.score import Score, Unscored, Why
-from assay.testing import a_case, a_transcript
+from howsure.graders.choice import ChoiceGrader
+from howsure.model.expectation import Choice, CorrectChoice
+from howsure.model.score import Score, Unscored, Why
+from howsure.testing import a_case, a_transcript
 
 CHOICES = tuple(
     Choice(id=letter, text=f"option number {word}")

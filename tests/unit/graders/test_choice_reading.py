@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from assay.graders.choice_options import Chosen, Options, Unclear
-from assay.graders.choice_reading import read_choice, searched
-from assay.model.expectation import Choice
+from howsure.graders.choice_options import Chosen, Options, Unclear
+from howsure.graders.choice_reading import read_choice, searched
+from howsure.model.expectation import Choice
 
 FOUR = (
     Choice(id="A", text="larceny."),

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from assay.graders.base import Setting
-from assay.graders.criteria import CriteriaGrader
-from assay.graders.rubric_rules import RubricGrader
-from assay.model.expectation import Criteria, Criterion
-from assay.model.rubric import Rubric, Rule, Scope, Severity
-from assay.model.score import Grade, Part, Score, Unscored, Why
-from assay.testing import ScriptedJudge, a_case, a_transcript
+from howsure.graders.base import Setting
+from howsure.graders.criteria import CriteriaGrader
+from howsure.graders.rubric_rules import RubricGrader
+from howsure.model.expectation import Criteria, Criterion
+from howsure.model.rubric import Rubric, Rule, Scope, Severity
+from howsure.model.score import Grade, Part, Score, Unscored, Why
+from howsure.testing import ScriptedJudge, a_case, a_transcript
 
 CASE = a_case(
     Criteria(criteria=(Criterion(id="a", text="Greets"), Criterion(id="b", text="Helps"))),

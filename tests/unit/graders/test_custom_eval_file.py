@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from assay.errors import DatasetInvalid, Problem
-from assay.graders.case_sources import MISSING
-from assay.graders.custom_eval_file import read_evals
-from assay.graders.eval_spec import EvalSpec, Input, Output
-from assay.graders.judged import Mark
-from assay.model.score import LIKERT, Direction, Scale
+from howsure.errors import DatasetInvalid, Problem
+from howsure.graders.case_sources import MISSING
+from howsure.graders.custom_eval_file import read_evals
+from howsure.graders.eval_spec import EvalSpec, Input, Output
+from howsure.graders.judged import Mark
+from howsure.model.score import LIKERT, Direction, Scale
 
 WHOLE = """\
 evals:

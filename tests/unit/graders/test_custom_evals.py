@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from assay.graders.base import Setting
-from assay.graders.custom_evals import CustomEval, custom_evals
-from assay.graders.eval_spec import EvalSpec, Input, Output
-from assay.graders.judged import Mark
-from assay.judges.prompting import messages
-from assay.model.agent import Agent, AgentTool
-from assay.model.case import Case, Script, SingleTurn, World
-from assay.model.expectation import Criteria, Criterion, Goal, Qualities, ReferenceAnswer
-from assay.model.score import LIKERT, UNIT, Direction, Grade, Scale, Score, Unscored, Why
-from assay.model.transcript import Tool, Transcript
-from assay.testing import ScriptedJudge, a_case, a_transcript
+from howsure.graders.base import Setting
+from howsure.graders.custom_evals import CustomEval, custom_evals
+from howsure.graders.eval_spec import EvalSpec, Input, Output
+from howsure.graders.judged import Mark
+from howsure.judges.prompting import messages
+from howsure.model.agent import Agent, AgentTool
+from howsure.model.case import Case, Script, SingleTurn, World
+from howsure.model.expectation import Criteria, Criterion, Goal, Qualities, ReferenceAnswer
+from howsure.model.score import LIKERT, UNIT, Direction, Grade, Scale, Score, Unscored, Why
+from howsure.model.transcript import Tool, Transcript
+from howsure.testing import ScriptedJudge, a_case, a_transcript
 
 SPEC = EvalSpec(
     name="cites",

@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
-from assay.errors import DatasetInvalid, Problem
-from assay.graders.base import Binding, Setting
-from assay.graders.case_sources import MISSING, Material
-from assay.graders.definition_columns import Columns
-from assay.graders.definition_file import read_definitions
-from assay.graders.definition_graders import definition_graders
-from assay.graders.definitions import Column, Composed, Definition
-from assay.model.agent import Agent, AgentTool
-from assay.model.case import Case, Script, World
-from assay.model.expectation import AgentsInvolved, ExpectedCall, FinalState, ToolCalls, Trajectory
-from assay.model.score import UNIT, ZERO_TO_FIVE, Grade, Scale, Score, Unscored, Why
-from assay.model.transcript import AgentStep, Message, Role, Tool, ToolCall, ToolResult, ToolStep, Transcript
-from assay.testing import ScriptedJudge, a_case
+from howsure.errors import DatasetInvalid, Problem
+from howsure.graders.base import Binding, Setting
+from howsure.graders.case_sources import MISSING, Material
+from howsure.graders.definition_columns import Columns
+from howsure.graders.definition_file import read_definitions
+from howsure.graders.definition_graders import definition_graders
+from howsure.graders.definitions import Column, Composed, Definition
+from howsure.model.agent import Agent, AgentTool
+from howsure.model.case import Case, Script, World
+from howsure.model.expectation import AgentsInvolved, ExpectedCall, FinalState, ToolCalls, Trajectory
+from howsure.model.score import UNIT, ZERO_TO_FIVE, Grade, Scale, Score, Unscored, Why
+from howsure.model.transcript import AgentStep, Message, Role, Tool, ToolCall, ToolResult, ToolStep, Transcript
+from howsure.testing import ScriptedJudge, a_case
 
 RANGE = {"min": 0, "max": 5}
 ASKING = {"metric_type": "llm", "score_range": RANGE, "template": "Rate {response} to {prompt}."}

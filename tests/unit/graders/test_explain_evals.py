@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from assay.graders.base import Setting
-from assay.graders.explain_evals import ExplainEval, explain_evals
-from assay.model.case import World
-from assay.model.expectation import Qualities
-from assay.model.score import LIKERT, Grade, Score, Unscored, Why
-from assay.testing import ScriptedJudge, a_case, a_transcript
+from howsure.graders.base import Setting
+from howsure.graders.explain_evals import ExplainEval, explain_evals
+from howsure.model.case import World
+from howsure.model.expectation import Qualities
+from howsure.model.score import LIKERT, Grade, Score, Unscored, Why
+from howsure.testing import ScriptedJudge, a_case, a_transcript
 
 CASE = a_case(Qualities(names=("RelevanceExplain", "FluencyExplain")), world=World.EXPLAIN)
 

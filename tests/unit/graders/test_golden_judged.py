@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from assay.graders.base import Setting
-from assay.graders.golden_judged import GoldenJudgedGrader, golden_judged
-from assay.judges.recorded import RecordedJudge
-from assay.judges.recording import RecordingJudge
-from assay.model.case import Case, Scenario, Script, World
-from assay.model.score import UNIT, ZERO_TO_FIVE, Grade, Score, Unscored, Why
-from assay.model.transcript import Message, Role
-from assay.testing import ScriptedJudge, a_case, a_transcript
+from howsure.graders.base import Setting
+from howsure.graders.golden_judged import GoldenJudgedGrader, golden_judged
+from howsure.judges.recorded import RecordedJudge
+from howsure.judges.recording import RecordingJudge
+from howsure.model.case import Case, Scenario, Script, World
+from howsure.model.score import UNIT, ZERO_TO_FIVE, Grade, Score, Unscored, Why
+from howsure.model.transcript import Message, Role
+from howsure.testing import ScriptedJudge, a_case, a_transcript
 
 CASE = a_case(world=World.GOLDEN)
 GRADERS = {grader.name: grader for grader in golden_judged()}

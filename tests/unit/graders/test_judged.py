@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from assay.graders.base import Binding, Setting
-from assay.graders.builtin_judged import judged_graders
-from assay.graders.expected_outcome import ExpectedOutcomeGrader
-from assay.graders.judged import JudgedGrader
-from assay.model.case import Case, Scenario, World
-from assay.model.expectation import Criteria, Criterion, Goal, Qualities, ReferenceAnswer, WeightedCriteria
-from assay.model.rubric import Rubric, Rule, Severity
-from assay.model.score import Score, Unscored, Why
-from assay.model.simulation import Ending, Simulation
-from assay.policies.profiles import EXPLAIN_EVALS
-from assay.testing import ScriptedJudge, a_case, a_transcript
+from howsure.graders.base import Binding, Setting
+from howsure.graders.builtin_judged import judged_graders
+from howsure.graders.expected_outcome import ExpectedOutcomeGrader
+from howsure.graders.judged import JudgedGrader
+from howsure.model.case import Case, Scenario, World
+from howsure.model.expectation import Criteria, Criterion, Goal, Qualities, ReferenceAnswer, WeightedCriteria
+from howsure.model.rubric import Rubric, Rule, Severity
+from howsure.model.score import Score, Unscored, Why
+from howsure.model.simulation import Ending, Simulation
+from howsure.policies.profiles import EXPLAIN_EVALS
+from howsure.testing import ScriptedJudge, a_case, a_transcript
 
 RUBRIC = Rubric(name="Shop", rules=(Rule(id="BRIEF", name="Brief", severity=Severity.LOW),))
 ONE = (Criterion(id="c", text="Greets"),)

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from assay.graders.base import Setting
-from assay.graders.library_evals import LIBRARY_EVALS, library_evals
-from assay.judges.prompt_files import prompts
-from assay.judges.prompting import messages
-from assay.judges.recorded import RecordedJudge
-from assay.model.agent import Agent
-from assay.model.case import Case, SingleTurn, World
-from assay.model.expectation import Goal, ReferenceAnswer
-from assay.model.score import LIKERT, Grade, Score, Unscored, Why
-from assay.testing import ScriptedJudge, a_case, a_transcript
+from howsure.graders.base import Setting
+from howsure.graders.library_evals import LIBRARY_EVALS, library_evals
+from howsure.judges.prompt_files import prompts
+from howsure.judges.prompting import messages
+from howsure.judges.recorded import RecordedJudge
+from howsure.model.agent import Agent
+from howsure.model.case import Case, SingleTurn, World
+from howsure.model.expectation import Goal, ReferenceAnswer
+from howsure.model.score import LIKERT, Grade, Score, Unscored, Why
+from howsure.testing import ScriptedJudge, a_case, a_transcript
 
 GRADERS = {grader.name: grader for grader in library_evals()}
 FULL = a_case(

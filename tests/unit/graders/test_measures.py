@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from assay.graders.measures import NAMES, measures
-from assay.graders.measures.base import Reader
-from assay.model.case import World
-from assay.model.score import OPEN, UNIT, Direction, Grade, Scale, Score, Unscored, Why
-from assay.model.transcript import AgentStep, Mishap, Span, ToolStep
-from assay.testing import a_case, a_transcript
+from howsure.graders.measures import NAMES, measures
+from howsure.graders.measures.base import Reader
+from howsure.model.case import World
+from howsure.model.score import OPEN, UNIT, Direction, Grade, Scale, Score, Unscored, Why
+from howsure.model.transcript import AgentStep, Mishap, Span, ToolStep
+from howsure.testing import a_case, a_transcript
 
 ARGS = "gcp.vertex.agent.tool_call_args"
 

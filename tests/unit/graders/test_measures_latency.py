@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from assay.graders.measures import measures
-from assay.model.score import Direction, Grade, Score, Unscored, Why
-from assay.model.transcript import Span
-from assay.testing import a_case, a_transcript
+from howsure.graders.measures import measures
+from howsure.model.score import Direction, Grade, Score, Unscored, Why
+from howsure.model.transcript import Span
+from howsure.testing import a_case, a_transcript
 
 S = 1_000_000_000
 

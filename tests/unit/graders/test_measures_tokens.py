@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from assay.graders.measures import measures
-from assay.model.score import Grade, Score, Unscored, Why
-from assay.model.transcript import Span, Usage
-from assay.prices.table import PriceTable
-from assay.testing import a_case, a_transcript
+from howsure.graders.measures import measures
+from howsure.model.score import Grade, Score, Unscored, Why
+from howsure.model.transcript import Span, Usage
+from howsure.prices.table import PriceTable
+from howsure.testing import a_case, a_transcript
 
 FLASH = "gemini-2.5-flash"
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from assay.graders.measures import measures
-from assay.model.score import Grade, Score, Unscored, Why
-from assay.model.transcript import Message, Role, Span, ToolCall, ToolResult
-from assay.testing import a_case, a_transcript
+from howsure.graders.measures import measures
+from howsure.model.score import Grade, Score, Unscored, Why
+from howsure.model.transcript import Message, Role, Span, ToolCall, ToolResult
+from howsure.testing import a_case, a_transcript
 
 ARGS = "gcp.vertex.agent.tool_call_args"
 RESPONSE = "gcp.vertex.agent.tool_response"

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from assay.dialects.rubric_file import read_rubric, rubric_document
-from assay.errors import DatasetInvalid, Problem
-from assay.graders.base import Setting
-from assay.graders.outcome_checks import OutcomeCheck, outcome_check
-from assay.graders.rubric_rules import RubricGrader
-from assay.model.rubric import Rubric, Rule, Severity
-from assay.model.score import Grade, Part, Score, Unscored, Why
-from assay.testing import ScriptedJudge, a_case, a_transcript
+from howsure.dialects.rubric_file import read_rubric, rubric_document
+from howsure.errors import DatasetInvalid, Problem
+from howsure.graders.base import Setting
+from howsure.graders.outcome_checks import OutcomeCheck, outcome_check
+from howsure.graders.rubric_rules import RubricGrader
+from howsure.model.rubric import Rubric, Rule, Severity
+from howsure.model.score import Grade, Part, Score, Unscored, Why
+from howsure.testing import ScriptedJudge, a_case, a_transcript
 
 SHIPPED = {"field": "status", "op": "equals", "value": "shipped"}
 RECENT = {"field": "at", "op": "within", "value": "1h"}

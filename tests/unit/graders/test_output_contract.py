@@ -10,12 +10,12 @@ import msgspec
 import pytest
 from jsonschema import Draft202012Validator
 
-from assay.errors import ConfigInvalid
-from assay.graders.base import Setting
-from assay.graders.output_contract import OutputContractGrader, builtin_contracts, json_in
-from assay.model.expectation import Contract
-from assay.model.score import Grade, Score, Unscored, Why
-from assay.testing import a_case, a_transcript
+from howsure.errors import ConfigInvalid
+from howsure.graders.base import Setting
+from howsure.graders.output_contract import OutputContractGrader, builtin_contracts, json_in
+from howsure.model.expectation import Contract
+from howsure.model.score import Grade, Score, Unscored, Why
+from howsure.testing import a_case, a_transcript
 
 Json = dict[str, Any]
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from assay.graders.agents_involved import AgentsInvolvedGrader
-from assay.graders.base import Binding, Grader, Setting
-from assay.graders.choice import ChoiceGrader
-from assay.graders.final_state import FinalStateGrader
-from assay.graders.output_contract import OutputContractGrader
-from assay.graders.tool_calls import tool_calls, tool_usage_accuracy
-from assay.graders.tools_used import ForbiddenToolsGrader, ToolsUsedGrader
-from assay.graders.trajectory import TrajectoryGrader
-from assay.model.case import World
-from assay.model.expectation import (
+from howsure.graders.agents_involved import AgentsInvolvedGrader
+from howsure.graders.base import Binding, Grader, Setting
+from howsure.graders.choice import ChoiceGrader
+from howsure.graders.final_state import FinalStateGrader
+from howsure.graders.output_contract import OutputContractGrader
+from howsure.graders.tool_calls import tool_calls, tool_usage_accuracy
+from howsure.graders.tools_used import ForbiddenToolsGrader, ToolsUsedGrader
+from howsure.graders.trajectory import TrajectoryGrader
+from howsure.model.case import World
+from howsure.model.expectation import (
     AgentsInvolved,
     Choice,
     Contract,
@@ -26,9 +26,9 @@ from assay.model.expectation import (
     ToolCalls,
     Trajectory,
 )
-from assay.model.score import Score
-from assay.model.transcript import AgentStep, ToolStep
-from assay.testing import a_case, a_transcript
+from howsure.model.score import Score
+from howsure.model.transcript import AgentStep, ToolStep
+from howsure.testing import a_case, a_transcript
 
 
 def programmatic_graders() -> tuple[Grader | Binding, ...]:

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from assay.graders.base import Setting
-from assay.graders.reference_answer import ReferenceAnswerGrader
-from assay.model.case import World
-from assay.model.expectation import Criteria, Criterion, Expectation, ReferenceAnswer, WeightedCriteria
-from assay.model.score import Grade, Score, Unscored, Why
-from assay.testing import ScriptedJudge, a_case, a_transcript
+from howsure.graders.base import Setting
+from howsure.graders.reference_answer import ReferenceAnswerGrader
+from howsure.model.case import World
+from howsure.model.expectation import Criteria, Criterion, Expectation, ReferenceAnswer, WeightedCriteria
+from howsure.model.score import Grade, Score, Unscored, Why
+from howsure.testing import ScriptedJudge, a_case, a_transcript
 
 REFERENCE = ReferenceAnswer(answers=("Art. 41 OR",))
 ONE = (Criterion(id="a", text="Names the article"),)

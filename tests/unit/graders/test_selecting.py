@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from assay.graders.base import Binding, Grader, Setting
-from assay.graders.explain_evals import ExplainEval
-from assay.graders.library_evals import LibraryEval
-from assay.graders.selecting import Selection, may_want
-from assay.kit.builtins import builtin_kit
-from assay.model.case import Case, SingleTurn, World
-from assay.model.expectation import (
+from howsure.graders.base import Binding, Grader, Setting
+from howsure.graders.explain_evals import ExplainEval
+from howsure.graders.library_evals import LibraryEval
+from howsure.graders.selecting import Selection, may_want
+from howsure.kit.builtins import builtin_kit
+from howsure.model.case import Case, SingleTurn, World
+from howsure.model.expectation import (
     AgentsInvolved,
     Choice,
     Contract,
@@ -29,9 +29,9 @@ from assay.model.expectation import (
     Trajectory,
     WeightedCriteria,
 )
-from assay.model.score import Grade
-from assay.model.transcript import Span, Transcript
-from assay.policies.profiles import EXPLAIN_EVALS, builtin_profiles
+from howsure.model.score import Grade
+from howsure.model.transcript import Span, Transcript
+from howsure.policies.profiles import EXPLAIN_EVALS, builtin_profiles
 
 CRITERION = Criterion(id="c", text="It is right.")
 EXPECTATIONS: tuple[Expectation, ...] = (

@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 
-from assay.graders.base import Setting
-from assay.graders.simulator_fidelity import NOT_SIMULATED, JudgedFidelityGrader, SimulatorFidelityGrader
-from assay.judges.recorded import RecordedJudge
-from assay.judges.recording import RecordingJudge
-from assay.kit.builtins import builtin_kit
-from assay.model.case import Case, Scenario, Script
-from assay.model.expectation import Criteria, Criterion
-from assay.model.profile import Profile
-from assay.model.score import UNIT, ZERO_TO_FIVE, Grade, Score, Unscored, Why
-from assay.model.simulation import Ending, Simulation, Slip, SlipKind
-from assay.model.transcript import Transcript
-from assay.model.verdict import Verdict
-from assay.testing import ScriptedJudge, a_case, a_transcript
+from howsure.graders.base import Setting
+from howsure.graders.simulator_fidelity import NOT_SIMULATED, JudgedFidelityGrader, SimulatorFidelityGrader
+from howsure.judges.recorded import RecordedJudge
+from howsure.judges.recording import RecordingJudge
+from howsure.kit.builtins import builtin_kit
+from howsure.model.case import Case, Scenario, Script
+from howsure.model.expectation import Criteria, Criterion
+from howsure.model.profile import Profile
+from howsure.model.score import UNIT, ZERO_TO_FIVE, Grade, Score, Unscored, Why
+from howsure.model.simulation import Ending, Simulation, Slip, SlipKind
+from howsure.model.transcript import Transcript
+from howsure.model.verdict import Verdict
+from howsure.testing import ScriptedJudge, a_case, a_transcript
 
 SCENARIO = a_case(id="lamp", input=Scenario(persona="In a hurry", initial_message="My lamp is broken."))
 MADE_UP = Slip(kind=SlipKind.INVENTED_FACT, turn=2, reason="the order number is nowhere given", evidence="B-7")

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from assay.graders.agents_involved import AgentsInvolvedGrader
-from assay.graders.final_state import FinalStateGrader
-from assay.graders.trajectory import TrajectoryGrader
-from assay.model.expectation import AgentsInvolved, FinalState, Trajectory
-from assay.model.score import Score, Unscored, Why
-from assay.model.transcript import AgentStep, Message, Role, ToolCall, ToolStep, Transcript
-from assay.testing import a_case, a_transcript
+from howsure.graders.agents_involved import AgentsInvolvedGrader
+from howsure.graders.final_state import FinalStateGrader
+from howsure.graders.trajectory import TrajectoryGrader
+from howsure.model.expectation import AgentsInvolved, FinalState, Trajectory
+from howsure.model.score import Score, Unscored, Why
+from howsure.model.transcript import AgentStep, Message, Role, ToolCall, ToolStep, Transcript
+from howsure.testing import a_case, a_transcript
 
 CONVERSATION = (
     Message(role=Role.USER, content="I want my money back"),

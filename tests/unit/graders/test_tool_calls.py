@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from assay.graders.tool_calls import ToolCallGrader, tool_usage_accuracy
-from assay.graders.tools_used import ForbiddenToolsGrader, ToolsUsedGrader
-from assay.model.case import World
-from assay.model.expectation import ExpectedCall, ForbiddenTools, Matching, MatchMode, ToolCalls
-from assay.model.score import UNIT, Score
-from assay.testing import a_case, a_transcript
+from howsure.graders.tool_calls import ToolCallGrader, tool_usage_accuracy
+from howsure.graders.tools_used import ForbiddenToolsGrader, ToolsUsedGrader
+from howsure.model.case import World
+from howsure.model.expectation import ExpectedCall, ForbiddenTools, Matching, MatchMode, ToolCalls
+from howsure.model.score import UNIT, Score
+from howsure.testing import a_case, a_transcript
 
 REFUND = ToolCalls(expected=(ExpectedCall(name="refund", arguments={"order": "1", "amount": 50}),))
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from assay.graders.choice_options import Chosen, Unclear
-from assay.graders.choice_reading import read_choice
-from assay.model.expectation import Choice
+from howsure.graders.choice_options import Chosen, Unclear
+from howsure.graders.choice_reading import read_choice
+from howsure.model.expectation import Choice
 
 
 def options(**texts: str) -> tuple[Choice, ...]:

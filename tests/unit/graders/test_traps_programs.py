@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from assay.graders.base import Setting
-from assay.graders.choice import ChoiceGrader
-from assay.graders.final_state import FinalStateGrader
-from assay.graders.output_contract import OutputContractGrader
-from assay.graders.tool_calls import ToolCallGrader
-from assay.graders.tools_used import ForbiddenToolsGrader
-from assay.graders.trajectory import TrajectoryGrader
-from assay.graders.weighted_criteria import WeightedCriteriaGrader
-from assay.model.expectation import (
+from howsure.graders.base import Setting
+from howsure.graders.choice import ChoiceGrader
+from howsure.graders.final_state import FinalStateGrader
+from howsure.graders.output_contract import OutputContractGrader
+from howsure.graders.tool_calls import ToolCallGrader
+from howsure.graders.tools_used import ForbiddenToolsGrader
+from howsure.graders.trajectory import TrajectoryGrader
+from howsure.graders.weighted_criteria import WeightedCriteriaGrader
+from howsure.model.expectation import (
     Choice,
     Contract,
     CorrectChoice,
@@ -27,8 +27,8 @@ from assay.model.expectation import (
     Trajectory,
     WeightedCriteria,
 )
-from assay.model.score import Grade, Score, Unscored, Why
-from assay.testing import ScriptedJudge, a_case, a_transcript
+from howsure.model.score import Grade, Score, Unscored, Why
+from howsure.testing import ScriptedJudge, a_case, a_transcript
 
 
 def value(grade: Grade) -> float | Why:

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from assay.graders.base import Setting
-from assay.graders.weighted_criteria import WeightedCriteriaGrader
-from assay.model.expectation import Criterion, WeightedCriteria
-from assay.model.score import Direction, Grade, Score, Unscored, Why
-from assay.testing import ScriptedJudge, a_case, a_transcript
+from howsure.graders.base import Setting
+from howsure.graders.weighted_criteria import WeightedCriteriaGrader
+from howsure.model.expectation import Criterion, WeightedCriteria
+from howsure.model.score import Direction, Grade, Score, Unscored, Why
+from howsure.testing import ScriptedJudge, a_case, a_transcript
 
 
 async def graded(weights: list[float | None], replies: list[Any]) -> tuple[list[Grade], Grade]:

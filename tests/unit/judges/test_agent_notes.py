@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from assay.judges.agent_notes import agent_notes, available_tools, source_notes
-from assay.model.agent import Agent, AgentTool, KnowledgeBase
-from assay.model.case import Case, SingleTurn
-from assay.model.transcript import Message, Role, Tool, ToolCall, ToolResult, Transcript
+from howsure.judges.agent_notes import agent_notes, available_tools, source_notes
+from howsure.model.agent import Agent, AgentTool, KnowledgeBase
+from howsure.model.case import Case, SingleTurn
+from howsure.model.transcript import Message, Role, Tool, ToolCall, ToolResult, Transcript
 
 AGENT = Agent(id="a", name="Moss", tools=(AgentTool(tool_name="find", description="Finds orders."),))
 

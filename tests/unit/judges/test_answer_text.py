@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.judges.answer_text import judged_text
+from howsure.judges.answer_text import judged_text
 
 
 @pytest.mark.parametrize(

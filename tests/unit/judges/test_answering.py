@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assay.graders.choice import ChoiceGrader
-from assay.judges.answering import all_words, answering_fingerprint, legal_prompt, system_prompt
-from assay.judges.dataset_policies import POLICIES
-from assay.judges.documents import Documents
-from assay.model.case import Attachment, Case, SingleTurn
-from assay.model.expectation import Choice, CorrectChoice
-from assay.model.score import Score
-from assay.model.transcript import Message, Role
-from assay.testing import a_case, a_transcript
+from howsure.graders.choice import ChoiceGrader
+from howsure.judges.answering import all_words, answering_fingerprint, legal_prompt, system_prompt
+from howsure.judges.dataset_policies import POLICIES
+from howsure.judges.documents import Documents
+from howsure.model.case import Attachment, Case, SingleTurn
+from howsure.model.expectation import Choice, CorrectChoice
+from howsure.model.score import Score
+from howsure.model.transcript import Message, Role
+from howsure.testing import a_case, a_transcript
 from judge_questions import CRITERIA_CASE, LEGAL_INPUT, REFERENCE_CASE
 
 CHOICES = (Choice(id="A", text="Yes"), Choice(id="B", text="No"))

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from assay.errors import JudgeFailed
-from assay.judges.asking import ruling
-from assay.judges.base import Question, Reply
-from assay.judges.reading import read_check
-from assay.judges.rulings import Check
-from assay.model.score import Part
-from assay.testing import ScriptedJudge, a_case, a_transcript
+from howsure.errors import JudgeFailed
+from howsure.judges.asking import ruling
+from howsure.judges.base import Question, Reply
+from howsure.judges.reading import read_check
+from howsure.judges.rulings import Check
+from howsure.model.score import Part
+from howsure.testing import ScriptedJudge, a_case, a_transcript
 
 QUESTION = Question(grader="criteria", case=a_case(), transcript=a_transcript("Hi"), part=Part(id="c1", text="Greets"))
 

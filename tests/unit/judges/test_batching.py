@@ -11,30 +11,30 @@ import jsonschema
 import pytest
 from msgspec.structs import replace
 
-from assay.config import PanelRule
-from assay.errors import BudgetReached, ModelFailed
-from assay.graders.base import Setting
-from assay.graders.criteria import CriteriaGrader
-from assay.graders.judged import PartsGrader
-from assay.graders.rubric_rules import RubricGrader
-from assay.graders.weighted_criteria import WeightedCriteriaGrader
-from assay.judges.base import Judge, Reply
-from assay.judges.batching import Batch, BatchingJudge, read_round
-from assay.judges.guard import GuardedJudge
-from assay.judges.live import LiveJudge
-from assay.judges.panel import Member, PanelJudge
-from assay.judges.prompting import messages, prompt_for, reply_schema
-from assay.judges.reading import read_check
-from assay.judges.recorded import RecordedJudge
-from assay.judges.recording import RecordingJudge
-from assay.judges.voting import Bench
-from assay.llm.base import Completion, Request
-from assay.model.case import Case
-from assay.model.expectation import Criteria, Criterion, WeightedCriteria
-from assay.model.rubric import Rubric, Rule, Severity
-from assay.model.score import Grade, Part, Score, Unscored
-from assay.model.transcript import Usage
-from assay.testing import ScriptedModel, a_case, a_transcript
+from howsure.config import PanelRule
+from howsure.errors import BudgetReached, ModelFailed
+from howsure.graders.base import Setting
+from howsure.graders.criteria import CriteriaGrader
+from howsure.graders.judged import PartsGrader
+from howsure.graders.rubric_rules import RubricGrader
+from howsure.graders.weighted_criteria import WeightedCriteriaGrader
+from howsure.judges.base import Judge, Reply
+from howsure.judges.batching import Batch, BatchingJudge, read_round
+from howsure.judges.guard import GuardedJudge
+from howsure.judges.live import LiveJudge
+from howsure.judges.panel import Member, PanelJudge
+from howsure.judges.prompting import messages, prompt_for, reply_schema
+from howsure.judges.reading import read_check
+from howsure.judges.recorded import RecordedJudge
+from howsure.judges.recording import RecordingJudge
+from howsure.judges.voting import Bench
+from howsure.llm.base import Completion, Request
+from howsure.model.case import Case
+from howsure.model.expectation import Criteria, Criterion, WeightedCriteria
+from howsure.model.rubric import Rubric, Rule, Severity
+from howsure.model.score import Grade, Part, Score, Unscored
+from howsure.model.transcript import Usage
+from howsure.testing import ScriptedModel, a_case, a_transcript
 from judge_questions import a_question
 
 PARTS = (Part(id="a", text="Greets"), Part(id="b", text="Helps"), Part(id="c", text="Says goodbye"))

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assay.errors import ModelFailed, ModelRefused
-from assay.judges.dataset_policies import CriterionStyle, ReferenceStyle, policy_of
-from assay.judges.documents import NO_PDF, PICTURE_CAP, Documents, text_of, unseen
-from assay.judges.prompting import messages
-from assay.llm.base import Request
-from assay.llm.parts import Image, Message
-from assay.model.case import Attachment, Case, SingleTurn
-from assay.model.transcript import Role
-from assay.testing import a_case
+from howsure.errors import ModelFailed, ModelRefused
+from howsure.judges.dataset_policies import CriterionStyle, ReferenceStyle, policy_of
+from howsure.judges.documents import NO_PDF, PICTURE_CAP, Documents, text_of, unseen
+from howsure.judges.prompting import messages
+from howsure.llm.base import Request
+from howsure.llm.parts import Image, Message
+from howsure.model.case import Attachment, Case, SingleTurn
+from howsure.model.transcript import Role
+from howsure.testing import a_case
 from judge_questions import a_question
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from assay.judges.embedded import find, mended, without_thinking
-from assay.judges.rulings import Unreadable
+from howsure.judges.embedded import find, mended, without_thinking
+from howsure.judges.rulings import Unreadable
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from assay.graders.base import Setting
-from assay.graders.criteria import CriteriaGrader
-from assay.judges.evidence import flagged, missing
-from assay.model.expectation import Criteria, Criterion
-from assay.model.score import Score
-from assay.testing import ScriptedJudge, a_case, a_transcript
+from howsure.graders.base import Setting
+from howsure.graders.criteria import CriteriaGrader
+from howsure.judges.evidence import flagged, missing
+from howsure.model.expectation import Criteria, Criterion
+from howsure.model.score import Score
+from howsure.testing import ScriptedJudge, a_case, a_transcript
 from judge_questions import EXPLAIN_CASE, EXPLAIN_TRANSCRIPT, TEST_SET_CASE, TRANSCRIPT
 
 

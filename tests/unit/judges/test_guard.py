@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assay.graders.builtin_judged import judged_graders
-from assay.judges.base import Question
-from assay.judges.guard import NAME, GuardedJudge, is_blank
-from assay.judges.recorded import RecordedJudge
-from assay.judges.recording import Covering
-from assay.model.score import Part
-from assay.model.transcript import Message, Role, ToolCall, Transcript
-from assay.testing import ScriptedJudge, a_case, a_transcript
+from howsure.graders.builtin_judged import judged_graders
+from howsure.judges.base import Question
+from howsure.judges.guard import NAME, GuardedJudge, is_blank
+from howsure.judges.recorded import RecordedJudge
+from howsure.judges.recording import Covering
+from howsure.model.score import Part
+from howsure.model.transcript import Message, Role, ToolCall, Transcript
+from howsure.testing import ScriptedJudge, a_case, a_transcript
 from judge_questions import EVERY_PROMPT, GRADERS, a_question
 
 EMPTY = Transcript(answer="")

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from assay.judges.base import Question
-from assay.judges.documents import Documents
-from assay.judges.inputs import INPUTS, Asked
-from assay.judges.prompt_files import batched_prompts, prompts
-from assay.model.agent import Agent
-from assay.model.case import Case, Fact, Input, PlanStep, Scenario, Script, SingleTurn
-from assay.model.expectation import (
+from howsure.judges.base import Question
+from howsure.judges.documents import Documents
+from howsure.judges.inputs import INPUTS, Asked
+from howsure.judges.prompt_files import batched_prompts, prompts
+from howsure.model.agent import Agent
+from howsure.model.case import Case, Fact, Input, PlanStep, Scenario, Script, SingleTurn
+from howsure.model.expectation import (
     Criteria,
     Criterion,
     Expectation,
@@ -25,9 +25,9 @@ from assay.model.expectation import (
     Trajectory,
     WeightedCriteria,
 )
-from assay.model.rubric import Rubric, Rule, Severity
-from assay.model.score import Part
-from assay.model.transcript import AgentStep, Message, Role, ToolCall, ToolResult, ToolStep, Transcript
+from howsure.model.rubric import Rubric, Rule, Severity
+from howsure.model.score import Part
+from howsure.model.transcript import AgentStep, Message, Role, ToolCall, ToolResult, ToolStep, Transcript
 
 PART = Part(id="c1", text="Is polite")
 

@@ -10,25 +10,25 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assay.errors import BudgetReached, JudgeFailed, ModelFailed, ModelTimedOut
-from assay.graders.base import Setting
-from assay.graders.criteria import CriteriaGrader
-from assay.graders.explain_evals import ExplainEval
-from assay.graders.rubric_rules import RubricGrader
-from assay.judges.asking import ruling
-from assay.judges.base import Question
-from assay.judges.live import LiveJudge
-from assay.judges.reading import read_check
-from assay.judges.recorded import RecordedJudge
-from assay.judges.recording import RecordingJudge
-from assay.llm.base import Completion, Request
-from assay.llm.parts import Alternative, CallSettings, Finish, Token
-from assay.llm.parts import Message as Said
-from assay.model.case import Case
-from assay.model.expectation import Qualities
-from assay.model.score import Score, Unscored, Why
-from assay.model.transcript import Message, Role, ToolCall, ToolResult, Transcript, Usage
-from assay.testing import ScriptedModel, a_case
+from howsure.errors import BudgetReached, JudgeFailed, ModelFailed, ModelTimedOut
+from howsure.graders.base import Setting
+from howsure.graders.criteria import CriteriaGrader
+from howsure.graders.explain_evals import ExplainEval
+from howsure.graders.rubric_rules import RubricGrader
+from howsure.judges.asking import ruling
+from howsure.judges.base import Question
+from howsure.judges.live import LiveJudge
+from howsure.judges.reading import read_check
+from howsure.judges.recorded import RecordedJudge
+from howsure.judges.recording import RecordingJudge
+from howsure.llm.base import Completion, Request
+from howsure.llm.parts import Alternative, CallSettings, Finish, Token
+from howsure.llm.parts import Message as Said
+from howsure.model.case import Case
+from howsure.model.expectation import Qualities
+from howsure.model.score import Score, Unscored, Why
+from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Transcript, Usage
+from howsure.testing import ScriptedModel, a_case
 from judge_questions import EVERY_PROMPT, EXPLAIN_TRANSCRIPT, GRADERS, RUBRIC, RULE, TEST_SET_CASE, a_question
 
 YES = json.dumps({"reason": "It does.", "evidence": [], "passed": True})

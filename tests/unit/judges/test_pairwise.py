@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assay.config import PanelRule
-from assay.errors import JudgeFailed
-from assay.judges.base import Question, Reply
-from assay.judges.live import LiveJudge
-from assay.judges.pairwise import (
+from howsure.config import PanelRule
+from howsure.errors import JudgeFailed
+from howsure.judges.base import Question, Reply
+from howsure.judges.live import LiveJudge
+from howsure.judges.pairwise import (
     SCHEMA,
     Comparison,
     Order,
@@ -29,15 +29,15 @@ from assay.judges.pairwise import (
     settled,
     words,
 )
-from assay.judges.panel import Member, PanelJudge
-from assay.judges.prompting import messages
-from assay.judges.recorded import RecordedJudge
-from assay.judges.recording import RecordingJudge
-from assay.judges.rulings import Unreadable
-from assay.judges.voting import Bench
-from assay.model.score import Part
-from assay.model.transcript import Transcript
-from assay.testing import ScriptedModel, a_case, a_transcript
+from howsure.judges.panel import Member, PanelJudge
+from howsure.judges.prompting import messages
+from howsure.judges.recorded import RecordedJudge
+from howsure.judges.recording import RecordingJudge
+from howsure.judges.rulings import Unreadable
+from howsure.judges.voting import Bench
+from howsure.model.score import Part
+from howsure.model.transcript import Transcript
+from howsure.testing import ScriptedModel, a_case, a_transcript
 from judge_questions import GOLDEN_CASE, REFERENCE_CASE, TRANSCRIPT
 
 FIRST, SECOND, TIE = Place

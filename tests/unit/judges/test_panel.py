@@ -10,22 +10,22 @@ from typing import Any
 
 import pytest
 
-from assay.config import PanelRule, PanelSettings, load
-from assay.errors import BudgetReached, ConfigInvalid, DatasetInvalid, JudgeFailed
-from assay.graders.base import Setting
-from assay.graders.criteria import CriteriaGrader
-from assay.graders.explain_evals import ExplainEval
-from assay.graders.weighted_criteria import WeightedCriteriaGrader
-from assay.judges.base import Judge, Question, Reply
-from assay.judges.live import LiveJudge
-from assay.judges.panel import Member, PanelJudge, summed
-from assay.judges.recorded import RecordedJudge
-from assay.judges.recording import RecordingJudge
-from assay.judges.voting import Bench
-from assay.model.case import World
-from assay.model.expectation import Criteria, Criterion, Qualities, WeightedCriteria
-from assay.model.score import Grade, Score, Unscored, Why
-from assay.testing import ScriptedModel, a_case, a_transcript
+from howsure.config import PanelRule, PanelSettings, load
+from howsure.errors import BudgetReached, ConfigInvalid, DatasetInvalid, JudgeFailed
+from howsure.graders.base import Setting
+from howsure.graders.criteria import CriteriaGrader
+from howsure.graders.explain_evals import ExplainEval
+from howsure.graders.weighted_criteria import WeightedCriteriaGrader
+from howsure.judges.base import Judge, Question, Reply
+from howsure.judges.live import LiveJudge
+from howsure.judges.panel import Member, PanelJudge, summed
+from howsure.judges.recorded import RecordedJudge
+from howsure.judges.recording import RecordingJudge
+from howsure.judges.voting import Bench
+from howsure.model.case import World
+from howsure.model.expectation import Criteria, Criterion, Qualities, WeightedCriteria
+from howsure.model.score import Grade, Score, Unscored, Why
+from howsure.testing import ScriptedModel, a_case, a_transcript
 from judge_questions import a_question
 
 MAJORITY, MEAN, UNANIMOUS, ROUND_ROBIN = PanelRule
@@ -335,7 +335,7 @@ async def test_replies_of_several_judges_need_a_rule(tmp_path: Path) -> None:
     without = await graded(RecordedJudge.load(path).at("", 1))
     assert isinstance(without, Unscored)
     assert "3 replies" in without.reason
-    assert "`panel:` in assay.yaml" in without.reason
+    assert "`panel:` in howsure.yaml" in without.reason
     settings = PanelSettings(members=("offline",), rule=UNANIMOUS)
     score = await graded(RecordedJudge.load(path, settings).at("", 1))
     assert isinstance(score, Score)
@@ -410,7 +410,7 @@ def test_a_wrong_seat_is_a_problem_with_its_line(tmp_path: Path, panel: Any) -> 
 
 
 def settings(folder: Path, text: str) -> PanelSettings | None:
-    (folder / "assay.yaml").write_text(text, encoding="utf-8")
+    (folder / "howsure.yaml").write_text(text, encoding="utf-8")
     return load(folder, {}).panel
 
 

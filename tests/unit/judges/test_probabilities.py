@@ -6,9 +6,9 @@ from math import log
 
 import pytest
 
-from assay.judges.probabilities import weighted_value
-from assay.llm.parts import Alternative, Token
-from assay.model.score import LIKERT, UNIT, ZERO_TO_FIVE, Scale
+from howsure.judges.probabilities import weighted_value
+from howsure.llm.parts import Alternative, Token
+from howsure.model.score import LIKERT, UNIT, ZERO_TO_FIVE, Scale
 
 
 def token(text: str, probability: float = 1.0, **others: float) -> Token:

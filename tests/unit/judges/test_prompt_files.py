@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from assay.graders.builtin_judged import judged_graders
-from assay.judges.inputs import INPUTS
-from assay.judges.prompt_files import (
+from howsure.graders.builtin_judged import judged_graders
+from howsure.judges.inputs import INPUTS
+from howsure.judges.prompt_files import (
     Prompt,
     ReplyKind,
     batched_prompts,

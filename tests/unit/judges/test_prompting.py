@@ -13,16 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from assay.errors import JudgeFailed
-from assay.graders.builtin_judged import judged_graders
-from assay.judges.base import Question
-from assay.judges.documents import Documents
-from assay.judges.prompt_files import part
-from assay.judges.prompting import messages, prompt_for, reply_schema
-from assay.model.case import Fact, PlanStep, Scenario, SingleTurn
-from assay.model.score import Part
-from assay.model.transcript import Message, Role, ToolCall, ToolResult, Transcript
-from assay.testing import a_case, a_transcript
+from howsure.errors import JudgeFailed
+from howsure.graders.builtin_judged import judged_graders
+from howsure.judges.base import Question
+from howsure.judges.documents import Documents
+from howsure.judges.prompt_files import part
+from howsure.judges.prompting import messages, prompt_for, reply_schema
+from howsure.model.case import Fact, PlanStep, Scenario, SingleTurn
+from howsure.model.score import Part
+from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Transcript
+from howsure.testing import a_case, a_transcript
 from judge_questions import (
     AGENT,
     EVERY_PROMPT,
@@ -49,12 +49,12 @@ def outside(text: str) -> str:
 
 @pytest.mark.parametrize("name", EVERY_PROMPT)
 def test_a_rendered_prompt_is_what_it_was(name: str) -> None:
-    """Run with ASSAY_UPDATE_SNAPSHOTS=1 after changing a prompt, and raise its version."""
+    """Run with HOWSURE_UPDATE_SNAPSHOTS=1 after changing a prompt, and raise its version."""
     system, user = messages(EVERY_PROMPT[name])
     schema = json.dumps(reply_schema(EVERY_PROMPT[name]), indent=2)
     shown = f"# system\n\n{system.content}\n\n# user\n\n{user.content}\n\n# schema\n\n{schema}\n"
     file = SNAPSHOTS / f"{name}.txt"
-    if os.environ.get("ASSAY_UPDATE_SNAPSHOTS"):
+    if os.environ.get("HOWSURE_UPDATE_SNAPSHOTS"):
         file.write_text(shown, "utf-8")
     assert file.read_text("utf-8") == shown
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.judges.quoting import NOT_GIVEN, blocks, cut, harmless, marker_for, prefixed, visible
+from howsure.judges.quoting import NOT_GIVEN, blocks, cut, harmless, marker_for, prefixed, visible
 
 HOSTILE = st.one_of(
     st.text(max_size=300),

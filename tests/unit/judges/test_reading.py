@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from assay.judges.reading import read_check, read_rating
-from assay.judges.rulings import Check, NotApplicable, Rating, Unreadable
-from assay.model.score import LIKERT, OPEN, UNIT, ZERO_TO_FIVE, Scale
+from howsure.judges.reading import read_check, read_rating
+from howsure.judges.rulings import Check, NotApplicable, Rating, Unreadable
+from howsure.model.score import LIKERT, OPEN, UNIT, ZERO_TO_FIVE, Scale
 
 
 def rating(content: Any, scale: Scale = LIKERT, *, whole: bool = False) -> Rating:

@@ -8,10 +8,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.judges.reading import read_check, read_rating
-from assay.judges.rulings import NotApplicable, Rating, Unreadable
-from assay.judges.verdict_lists import read_share
-from assay.model.score import LIKERT, UNIT, ZERO_TO_FIVE, Scale
+from howsure.judges.reading import read_check, read_rating
+from howsure.judges.rulings import NotApplicable, Rating, Unreadable
+from howsure.judges.verdict_lists import read_share
+from howsure.model.score import LIKERT, UNIT, ZERO_TO_FIVE, Scale
 
 KEYS = st.sampled_from(
     ["score", "Score", "rating", "grade", "result", "passed", "met", "verdict", "reason", "criteria"]

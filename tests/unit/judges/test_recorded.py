@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from assay.errors import DatasetInvalid, JudgeFailed, Level, Problem
-from assay.judges.base import Question
-from assay.judges.recorded import RecordedJudge
-from assay.model.expectation import Criteria, Criterion, text_id
-from assay.model.score import Part
-from assay.testing import a_case, a_transcript
+from howsure.errors import DatasetInvalid, JudgeFailed, Level, Problem
+from howsure.judges.base import Question
+from howsure.judges.recorded import RecordedJudge
+from howsure.model.expectation import Criteria, Criterion, text_id
+from howsure.model.score import Part
+from howsure.testing import a_case, a_transcript
 
 GREETS = Part(id="c-1", text="Greets the user", position=1)
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from assay.errors import JudgeFailed
-from assay.judges.asking import ruling
-from assay.judges.base import Question, Reply
-from assay.judges.reading import read_check
-from assay.judges.recorded import RecordedJudge
-from assay.judges.recording import Covering, RecordingJudge
-from assay.model.score import Part
-from assay.testing import ScriptedJudge, a_case, a_transcript
+from howsure.errors import JudgeFailed
+from howsure.judges.asking import ruling
+from howsure.judges.base import Question, Reply
+from howsure.judges.reading import read_check
+from howsure.judges.recorded import RecordedJudge
+from howsure.judges.recording import Covering, RecordingJudge
+from howsure.model.score import Part
+from howsure.testing import ScriptedJudge, a_case, a_transcript
 
 PART = Part(id="c-1", text="Greets", position=1)
 QUESTION = Question(grader="criteria", case=a_case(), transcript=a_transcript("Hi"), part=PART)

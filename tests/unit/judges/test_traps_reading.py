@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from assay.judges.reading import read_check, read_rating
-from assay.judges.rulings import Check, Rating, Unreadable
-from assay.model.score import LIKERT
+from howsure.judges.reading import read_check, read_rating
+from howsure.judges.rulings import Check, Rating, Unreadable
+from howsure.model.score import LIKERT
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from assay.judges.turns import called, spoken, traced, turns
-from assay.model.case import Case, Script, SingleTurn
-from assay.model.transcript import Message, Role, ToolCall, ToolResult, Transcript
-from assay.testing import a_case, a_transcript
+from howsure.judges.turns import called, spoken, traced, turns
+from howsure.model.case import Case, Script, SingleTurn
+from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Transcript
+from howsure.testing import a_case, a_transcript
 
 
 def said(role: Role, text: str) -> Message:

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.judges.fields import evidence_in, fields_of, plain_key, reason_in
-from assay.judges.rulings import Unreadable
-from assay.judges.values import Number, Value, Word, ends, on_scale, value_of, values_in, word_of
-from assay.model.score import LIKERT, UNIT, ZERO_TO_FIVE, Scale
+from howsure.judges.fields import evidence_in, fields_of, plain_key, reason_in
+from howsure.judges.rulings import Unreadable
+from howsure.judges.values import Number, Value, Word, ends, on_scale, value_of, values_in, word_of
+from howsure.model.score import LIKERT, UNIT, ZERO_TO_FIVE, Scale
 
 YES, NO, IDLE = Word.YES, Word.NO, Word.NOT_APPLICABLE
 

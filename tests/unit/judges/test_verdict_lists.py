@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from assay.judges.rulings import NotApplicable, Rating, RubricVerdicts, Unreadable
-from assay.judges.verdict_lists import read_share
+from howsure.judges.rulings import NotApplicable, Rating, RubricVerdicts, Unreadable
+from howsure.judges.verdict_lists import read_share
 
 MANAGED = {
     "score": 0.6667,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from assay.config import PanelRule
-from assay.errors import JudgeFailed
-from assay.judges.rulings import Check, NotApplicable, Rating, RubricVerdict, RubricVerdicts, Ruling
-from assay.judges.voting import Ballot, Mark, checked, combined, is_near, shown_votes, voted
-from assay.model.score import Direction
+from howsure.config import PanelRule
+from howsure.errors import JudgeFailed
+from howsure.judges.rulings import Check, NotApplicable, Rating, RubricVerdict, RubricVerdicts, Ruling
+from howsure.judges.voting import Ballot, Mark, checked, combined, is_near, shown_votes, voted
+from howsure.model.score import Direction
 
 MAJORITY, MEAN, UNANIMOUS = PanelRule.MAJORITY, PanelRule.MEAN, PanelRule.UNANIMOUS
 HOLDS = Mark(1.0)

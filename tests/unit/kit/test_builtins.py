@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from assay.errors import Conflict, UnknownName
-from assay.kit.builtins import builtin_kit, register
-from assay.model.profile import Profile
+from howsure.errors import Conflict, UnknownName
+from howsure.kit.builtins import builtin_kit, register
+from howsure.model.profile import Profile
 
 
 def test_the_names_and_their_order_are_fixed() -> None:

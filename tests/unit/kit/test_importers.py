@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from assay.errors import Conflict, UnknownName
-from assay.kit import Registry
-from assay.kit.builtins import builtin_kit
+from howsure.errors import Conflict, UnknownName
+from howsure.kit import Registry
+from howsure.kit.builtins import builtin_kit
 
 AGENTS = ["raw-logs", "adk-evalset", "adk-history", "adk-session", "agent-session"]
 
@@ -25,7 +25,9 @@ def test_importers_are_no_dialects_and_found_by_name() -> None:
 
 
 def test_a_kit_is_made_without_loading_importers() -> None:
-    code = "import sys, assay.kit.builtins as b; b.builtin_kit([]); print('assay.dialects.importers' in sys.modules)"
+    code = (
+        "import sys, howsure.kit.builtins as b; b.builtin_kit([]); print('howsure.dialects.importers' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 

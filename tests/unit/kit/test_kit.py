@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from assay.errors import ConfigInvalid, Conflict, UnknownName
-from assay.kit import Kit, Registry
-from assay.kit.plugins import plugin_file
-from assay.testing import ScriptedTarget
+from howsure.errors import ConfigInvalid, Conflict, UnknownName
+from howsure.kit import Kit, Registry
+from howsure.kit.plugins import plugin_file
+from howsure.testing import ScriptedTarget
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
@@ -41,7 +41,7 @@ def plugin(folder: Path, text: str) -> Path:
 
 
 def test_a_plugin_file_registers_what_it_has(tmp_path: Path) -> None:
-    text = "from assay.testing import ScriptedTarget\ndef register(kit):\n    kit.targets.add(ScriptedTarget('hi'))\n"
+    text = "from howsure.testing import ScriptedTarget\ndef register(kit):\n    kit.targets.add(ScriptedTarget('hi'))\n"
     kit = Kit()
     plugin_file(plugin(tmp_path, text))(kit)
     assert kit.targets.names() == ["scripted"]

@@ -11,7 +11,7 @@ import msgspec
 from aiohttp import web
 from msgspec import Struct
 
-from assay.llm.specs import Provider
+from howsure.llm.specs import Provider
 from unit.llm import bodies
 
 

@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from assay.llm.adapters import ADAPTERS
-from assay.llm.adapters.openai import is_strict
-from assay.llm.base import Request
-from assay.llm.parts import Alternative, CallSettings, Finish, Image, Message, Token
-from assay.llm.specs import ModelSpec, Provider
-from assay.llm.wire import Answer, Unreadable
-from assay.model.transcript import Role, Tool, ToolCall, Usage
+from howsure.llm.adapters import ADAPTERS
+from howsure.llm.adapters.openai import is_strict
+from howsure.llm.base import Request
+from howsure.llm.parts import Alternative, CallSettings, Finish, Image, Message, Token
+from howsure.llm.specs import ModelSpec, Provider
+from howsure.llm.wire import Answer, Unreadable
+from howsure.model.transcript import Role, Tool, ToolCall, Usage
 from unit.llm import bodies
 
 SCHEMA = {

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from assay.errors import BudgetReached, ConfigInvalid
-from assay.llm.budget import Allowance, Spending, Spent, check_priced, parse_budget
-from assay.llm.costs import Costs, estimated, priced
-from assay.llm.specs import ModelSpec, Provider
-from assay.model.transcript import Usage
-from assay.prices.table import PriceTable
+from howsure.errors import BudgetReached, ConfigInvalid
+from howsure.llm.budget import Allowance, Spending, Spent, check_priced, parse_budget
+from howsure.llm.costs import Costs, estimated, priced
+from howsure.llm.specs import ModelSpec, Provider
+from howsure.model.transcript import Usage
+from howsure.prices.table import PriceTable
 
 
 @pytest.mark.parametrize(

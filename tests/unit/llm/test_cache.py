@@ -7,12 +7,12 @@ import asyncio
 import pytest
 from msgspec.structs import replace
 
-from assay.errors import ModelRefused
-from assay.llm.base import Completion, Request
-from assay.llm.cache import Flights, Keys, MemoryCache, NoCache, packed, unpacked
-from assay.llm.parts import Alternative, CallSettings, Finish, Image, Message, Token
-from assay.llm.specs import ModelSpec, Provider
-from assay.model.transcript import Role, Tool, ToolCall, Usage
+from howsure.errors import ModelRefused
+from howsure.llm.base import Completion, Request
+from howsure.llm.cache import Flights, Keys, MemoryCache, NoCache, packed, unpacked
+from howsure.llm.parts import Alternative, CallSettings, Finish, Image, Message, Token
+from howsure.llm.specs import ModelSpec, Provider
+from howsure.model.transcript import Role, Tool, ToolCall, Usage
 
 SPEC = ModelSpec(provider=Provider.OPENAI, model="gpt", base_url="https://o/v1", key_variable="OPENAI_API_KEY")
 REQUEST = Request(messages=(Message(Role.USER, "Hi"),), schema={"properties": {"a": {}, "b": {}}})

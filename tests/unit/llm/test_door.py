@@ -10,18 +10,18 @@ from typing import Any
 
 import pytest
 
-from assay.errors import BudgetReached, CaseFailure, ConfigInvalid, ModelFailed, ModelRefused, ModelTimedOut
-from assay.llm.base import Cache, Completion, Request
-from assay.llm.budget import Allowance, Spending
-from assay.llm.cache import MemoryCache, NoCache, packed
-from assay.llm.counters import Counters
-from assay.llm.door import Door, Fittings, Habits
-from assay.llm.limits import Rates
-from assay.llm.parts import CallSettings, Message
-from assay.llm.retry import Retry
-from assay.llm.specs import parse
-from assay.llm.wire import NoResponse, Response, Trouble
-from assay.model.transcript import Role, Usage
+from howsure.errors import BudgetReached, CaseFailure, ConfigInvalid, ModelFailed, ModelRefused, ModelTimedOut
+from howsure.llm.base import Cache, Completion, Request
+from howsure.llm.budget import Allowance, Spending
+from howsure.llm.cache import MemoryCache, NoCache, packed
+from howsure.llm.counters import Counters
+from howsure.llm.door import Door, Fittings, Habits
+from howsure.llm.limits import Rates
+from howsure.llm.parts import CallSettings, Message
+from howsure.llm.retry import Retry
+from howsure.llm.specs import parse
+from howsure.llm.wire import NoResponse, Response, Trouble
+from howsure.model.transcript import Role, Usage
 from unit.llm.virtual import GOOD, ScriptedTransport, VirtualLoop, around, faulty, good, status, virtually
 
 ENVIRON = {"OPENAI_API_KEY": "sk-marked-key-1234"}

@@ -11,7 +11,7 @@ import pytest
 from aiohttp import ClientError, ClientResponseError, ConnectionTimeoutError, ServerDisconnectedError
 from yarl import URL
 
-from assay.llm.exchange import Exchanged, Pool, Reading, TooLarge
+from howsure.llm.exchange import Exchanged, Pool, Reading, TooLarge
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 ALL = Reading(1_000_000)

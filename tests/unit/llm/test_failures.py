@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from assay.llm.failures import Kind, of_no_response, of_response, of_unreadable, quoted
-from assay.llm.wire import NoResponse, Response, Trouble
+from howsure.llm.failures import Kind, of_no_response, of_response, of_unreadable, quoted
+from howsure.llm.wire import NoResponse, Response, Trouble
 
 
 def now() -> datetime:

@@ -10,8 +10,8 @@ import pytest
 from aiohttp import ClientConnectorError, ClientSession, TCPConnector, web
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from assay.llm.gate import Gate, gated
-from assay.llm.guard import Guard, Unlisted
+from howsure.llm.gate import Gate, gated
+from howsure.llm.guard import Guard, Unlisted
 
 
 class Names(AbstractResolver):

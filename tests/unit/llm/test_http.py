@@ -9,8 +9,8 @@ from collections.abc import Mapping
 import pytest
 from yarl import URL
 
-from assay.llm.http import Http
-from assay.llm.wire import NoResponse, Trouble
+from howsure.llm.http import Http
+from howsure.llm.wire import NoResponse, Trouble
 from unit.llm.loopback import Play, in_order, serving
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from assay.errors import BudgetReached, ModelFailed, ModelRefused
-from assay.llm.base import Request
-from assay.llm.lenient import Lenient
-from assay.llm.parts import CallSettings, Message
-from assay.model.transcript import Role
-from assay.testing import ScriptedModel
+from howsure.errors import BudgetReached, ModelFailed, ModelRefused
+from howsure.llm.base import Request
+from howsure.llm.lenient import Lenient
+from howsure.llm.parts import CallSettings, Message
+from howsure.model.transcript import Role
+from howsure.testing import ScriptedModel
 
 WISHED = ("logprobs", "temperature")
 RATED = CallSettings(temperature=0.0, logprobs=5, seed=7)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from assay.llm.limits import Bucket, Gate, Rates
+from howsure.llm.limits import Bucket, Gate, Rates
 from unit.llm.virtual import VirtualLoop, virtually
 
 

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from assay.errors import ModelFailed, ModelRefused, ModelTimedOut
-from assay.llm.base import Completion, Request
-from assay.llm.calling import Surroundings
-from assay.llm.door import Door, Fittings, Habits
-from assay.llm.http import Http
-from assay.llm.parts import Message
-from assay.llm.specs import Access, Provider
-from assay.model.transcript import Role
+from howsure.errors import ModelFailed, ModelRefused, ModelTimedOut
+from howsure.llm.base import Completion, Request
+from howsure.llm.calling import Surroundings
+from howsure.llm.door import Door, Fittings, Habits
+from howsure.llm.http import Http
+from howsure.llm.parts import Message
+from howsure.llm.specs import Access, Provider
+from howsure.model.transcript import Role
 from unit.llm.loopback import KEY_HEADERS, Play, Server, in_order, reply, serving
 
 EVERY = pytest.mark.parametrize("provider", list(Provider), ids=lambda provider: provider.value)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from assay.llm.retry import Retry
-from assay.llm.specs import PLACES, Provider, parse
+from howsure.llm.retry import Retry
+from howsure.llm.specs import PLACES, Provider, parse
 
 PAGE = (Path(__file__).parents[3] / "docs" / "models.md").read_text(encoding="utf-8")
 SPECS = re.findall(r"^\| `([a-z-]+:[^`]+)` \|", PAGE, re.MULTILINE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.llm.redact import Redactor
+from howsure.llm.redact import Redactor
 
 
 @pytest.mark.parametrize(

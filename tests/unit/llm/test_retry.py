@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from assay.llm.retry import Retry, asked_pause, is_transient
+from howsure.llm.retry import Retry, asked_pause, is_transient
 
 NOON = datetime(2026, 11, 15, 12, 0, 0, tzinfo=UTC)
 

@@ -7,11 +7,11 @@ import sys
 
 import pytest
 
-from assay.errors import ModelFailed
-from assay.llm.base import Completion, LanguageModel, Request
-from assay.llm.parts import Message
-from assay.model.transcript import Role, Usage
-from assay.testing import ScriptedModel
+from howsure.errors import ModelFailed
+from howsure.llm.base import Completion, LanguageModel, Request
+from howsure.llm.parts import Message
+from howsure.model.transcript import Role, Usage
+from howsure.testing import ScriptedModel
 
 
 def asking(text: str) -> Request:
@@ -45,5 +45,5 @@ async def test_without_answers_it_says_nothing() -> None:
 
 
 def test_nothing_but_the_opening_pays_for_the_http_client() -> None:
-    program = "import sys, assay.llm.door, assay.testing; sys.exit('aiohttp' in sys.modules)"
+    program = "import sys, howsure.llm.door, howsure.testing; sys.exit('aiohttp' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -12,17 +12,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from assay.errors import CaseFailure
-from assay.llm.base import Completion, Request
-from assay.llm.cache import MemoryCache
-from assay.llm.calling import Surroundings
-from assay.llm.door import Door, Fittings, Habits
-from assay.llm.http import Http
-from assay.llm.parts import Message
-from assay.llm.retry import Retry
-from assay.llm.specs import Access, Provider
-from assay.llm.tracing import to_file
-from assay.model.transcript import Role
+from howsure.errors import CaseFailure
+from howsure.llm.base import Completion, Request
+from howsure.llm.cache import MemoryCache
+from howsure.llm.calling import Surroundings
+from howsure.llm.door import Door, Fittings, Habits
+from howsure.llm.http import Http
+from howsure.llm.parts import Message
+from howsure.llm.retry import Retry
+from howsure.llm.specs import Access, Provider
+from howsure.llm.tracing import to_file
+from howsure.model.transcript import Role
 from unit.llm.loopback import Play, in_order, reply, serving
 
 KEY = "sk-marked-0123456789-marked"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from assay.errors import ConfigInvalid, UnknownName
-from assay.llm.specs import Access, ModelSpec, Provider, is_loopback, key_of, parse
+from howsure.errors import ConfigInvalid, UnknownName
+from howsure.llm.specs import Access, ModelSpec, Provider, is_loopback, key_of, parse
 
 KEYS = {
     "OPENAI_API_KEY": "k-openai",

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assay.llm.adapters import ADAPTERS
-from assay.llm.base import Completion, Request
-from assay.llm.cache import Keys, packed, unpacked
-from assay.llm.parts import CallSettings, Message, ToolTurn
-from assay.llm.specs import ModelSpec, Provider
-from assay.llm.wire import result_text
-from assay.model.transcript import Role, Tool, ToolCall, ToolResult, Usage
+from howsure.llm.adapters import ADAPTERS
+from howsure.llm.base import Completion, Request
+from howsure.llm.cache import Keys, packed, unpacked
+from howsure.llm.parts import CallSettings, Message, ToolTurn
+from howsure.llm.specs import ModelSpec, Provider
+from howsure.llm.wire import result_text
+from howsure.model.transcript import Role, Tool, ToolCall, ToolResult, Usage
 from unit.llm import bodies
 
 PARAMETERS = {"type": "object", "properties": {"order": {"type": "string"}}}

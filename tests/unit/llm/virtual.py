@@ -8,8 +8,8 @@ from collections.abc import Callable, Coroutine, Mapping
 from random import Random
 from typing import Any, TypeVar
 
-from assay.llm.calling import Surroundings
-from assay.llm.wire import NoResponse, Response, Trouble
+from howsure.llm.calling import Surroundings
+from howsure.llm.wire import NoResponse, Response, Trouble
 
 R = TypeVar("R")
 GOOD = b'{"model":"m","choices":[{"message":{"content":"hello"},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":2}}'  # noqa: E501

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.matching.alignment import in_order, maximum_matching, one_by_one, share
-from assay.model.expectation import MatchMode
+from howsure.matching.alignment import in_order, maximum_matching, one_by_one, share
+from howsure.model.expectation import MatchMode
 
 EDGES = st.integers(0, 5).flatmap(
     lambda actual: st.lists(st.lists(st.integers(0, max(actual - 1, 0)), unique=True, max_size=actual), max_size=5)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from assay.matching.arguments import ArgumentRule, arguments_fit, at_path, check_matcher, mismatches
-from assay.matching.values import STRICT
-from assay.model.expectation import ArgumentMode
+from howsure.matching.arguments import ArgumentRule, arguments_fit, at_path, check_matcher, mismatches
+from howsure.matching.values import STRICT
+from howsure.model.expectation import ArgumentMode
 
 EXACT, SUPERSET, SUBSET, IGNORE = ArgumentMode.EXACT, ArgumentMode.SUPERSET, ArgumentMode.SUBSET, ArgumentMode.IGNORE
 ANY = {"$any": True}

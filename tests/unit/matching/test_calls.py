@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from assay.matching.calls import compare_calls
-from assay.model.expectation import ArgumentMode, ExpectedCall, Matching, MatchMode, ToolCalls
-from assay.model.transcript import Message, Role, ToolCall
+from howsure.matching.calls import compare_calls
+from howsure.model.expectation import ArgumentMode, ExpectedCall, Matching, MatchMode, ToolCalls
+from howsure.model.transcript import Message, Role, ToolCall
 
 EXACT, IN_ORDER, ANY_ORDER = MatchMode.EXACT, MatchMode.IN_ORDER, MatchMode.ANY_ORDER
 SUPERSET, SUBSET = MatchMode.SUPERSET, MatchMode.SUBSET

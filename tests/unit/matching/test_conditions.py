@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from assay.matching.comparing import OPERATORS, age
-from assay.matching.conditions import Fault, faults, found_in, needs_clock
+from howsure.matching.comparing import OPERATORS, age
+from howsure.matching.conditions import Fault, faults, found_in, needs_clock
 
 NOW = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
 STATE: dict[str, Any] = {

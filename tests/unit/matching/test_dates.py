@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from assay.matching.dates import moment, not_after, same_moment
+from howsure.matching.dates import moment, not_after, same_moment
 
 NEW_YEAR = date(2024, 1, 1)
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from assay.matching.calls import compare_calls
-from assay.matching.conditions import found_in
-from assay.matching.values import LENIENT, STRICT
-from assay.model.expectation import ExpectedCall, Matching, MatchMode, ToolCalls
-from assay.testing import a_transcript
+from howsure.matching.calls import compare_calls
+from howsure.matching.conditions import found_in
+from howsure.matching.values import LENIENT, STRICT
+from howsure.model.expectation import ExpectedCall, Matching, MatchMode, ToolCalls
+from howsure.testing import a_transcript
 
 HUGE = 10**400
 

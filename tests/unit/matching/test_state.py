@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from assay.matching.state import compare_state
-from assay.model.expectation import FinalState
+from howsure.matching.state import compare_state
+from howsure.model.expectation import FinalState
 
 
 @pytest.mark.parametrize(

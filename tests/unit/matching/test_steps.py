@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from assay.matching.steps import bare_name, compare_steps
-from assay.model.expectation import Matching, MatchMode, Trajectory
-from assay.model.transcript import AgentStep, Step, ToolStep
+from howsure.matching.steps import bare_name, compare_steps
+from howsure.model.expectation import Matching, MatchMode, Trajectory
+from howsure.model.transcript import AgentStep, Step, ToolStep
 
 
 def steps(written: str) -> list[Step]:

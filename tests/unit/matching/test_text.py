@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.matching.text import squeezed, words
+from howsure.matching.text import squeezed, words
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.model.calls import CallSettings, Patience, Provider, Rates, rate_problems
+from howsure.model.calls import CallSettings, Patience, Provider, Rates, rate_problems
 
 KNOWN = "openai, anthropic, google, azure, mistral, ollama, vllm, openai-compatible"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from assay.model.case import Attachment, Case, Input, Scenario, Script, SingleTurn, World, opening, user_turns
-from assay.model.transcript import Message, Mishap, Role, Transcript
+from howsure.model.case import Attachment, Case, Input, Scenario, Script, SingleTurn, World, opening, user_turns
+from howsure.model.transcript import Message, Mishap, Role, Transcript
 
 HISTORY = (Message(role=Role.USER, content="Before"), Message(role=Role.ASSISTANT, content="Yes?"))
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.model.comparison import (
+from howsure.model.comparison import (
     Bearing,
     Blame,
     Compared,
@@ -23,10 +23,10 @@ from assay.model.comparison import (
     Unlike,
     What,
 )
-from assay.model.gate import GateRuling, Outcome, worst
-from assay.model.noise import Noise, Spread
-from assay.model.score import UNIT, Direction
-from assay.model.sizing import Size
+from howsure.model.gate import GateRuling, Outcome, worst
+from howsure.model.noise import Noise, Spread
+from howsure.model.score import UNIT, Direction
+from howsure.model.sizing import Size
 
 FEW = st.integers(0, 1000)
 

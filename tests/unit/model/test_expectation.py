@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from assay.model.expectation import (
+from howsure.model.expectation import (
     AgentsInvolved,
     ArgumentMode,
     Choice,

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from assay.errors import TargetFailed, TargetTimedOut
-from assay.model.result import FORMAT, Failure, result_id, score_id
-from assay.model.score import Part
-from assay.store.writing import result_key
+from howsure.errors import TargetFailed, TargetTimedOut
+from howsure.model.result import FORMAT, Failure, result_id, score_id
+from howsure.model.score import Part
+from howsure.store.writing import result_key
 
 RUN = UUID("12345678-1234-5678-1234-567812345678")
 # Separators, digits and empty parts: what a joined name could be taken apart wrongly at.

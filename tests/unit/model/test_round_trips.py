@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from msgspec import Struct
 from msgspec import inspect as shape
 
-from assay import errors, model
-from assay.model import (
+from howsure import errors, model
+from howsure.model import (
     agent,
     calls,
     case,

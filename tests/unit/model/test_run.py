@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.model.run import Counts, Pins, RunState, Spent
-from assay.model.summary import Tally
+from howsure.model.run import Counts, Pins, RunState, Spent
+from howsure.model.summary import Tally
 
 MANY = st.integers(0, 10**6)
 

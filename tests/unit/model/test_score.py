@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.model.score import LIKERT, OPEN, UNIT, ZERO_TO_FIVE, Direction, Grade, Part, Scale, Score, Unscored, Why
+from howsure.model.score import LIKERT, OPEN, UNIT, ZERO_TO_FIVE, Direction, Grade, Part, Scale, Score, Unscored, Why
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from assay.model.document import Document, DocumentKind, Edition, labelled
-from assay.model.job import JobState, Task, Wish
-from assay.model.label import HumanLabel, Opinion
-from assay.model.result import result_id
-from assay.model.simulation import Ending, Fault, Party, Simulation, Slip, SlipKind
-from assay.model.triage import PRIORITY, Cause, Confidence, Divergence, Finding, Priority, Split
-from assay.model.verdict import Verdict
-from assay.model.within import EVERYWHERE, Within
+from howsure.model.document import Document, DocumentKind, Edition, labelled
+from howsure.model.job import JobState, Task, Wish
+from howsure.model.label import HumanLabel, Opinion
+from howsure.model.result import result_id
+from howsure.model.simulation import Ending, Fault, Party, Simulation, Slip, SlipKind
+from howsure.model.triage import PRIORITY, Cause, Confidence, Divergence, Finding, Priority, Split
+from howsure.model.verdict import Verdict
+from howsure.model.within import EVERYWHERE, Within
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 RUN = "12345678-1234-5678-1234-567812345678"

@@ -10,16 +10,16 @@ import msgspec
 import pytest
 from msgspec import Struct
 
-from assay.model.agent import Agent, AgentModel, AgentTool, KnowledgeBase
-from assay.model.case import Case, Fact, PlanStep, Scenario, SingleTurn
-from assay.model.gate import GateRuling, Outcome
-from assay.model.profile import Normalization
-from assay.model.result import Failure, Result
-from assay.model.rubric import Rubric, Rule, Scope, Severity
-from assay.model.run import Counts, DatasetPin, Pins, Run, RunState, Spent
-from assay.model.score import LIKERT, Part, Score, Unscored, Why
-from assay.model.simulation import Ending, Fault, Party, Simulation, Slip, SlipKind
-from assay.model.transcript import (
+from howsure.model.agent import Agent, AgentModel, AgentTool, KnowledgeBase
+from howsure.model.case import Case, Fact, PlanStep, Scenario, SingleTurn
+from howsure.model.gate import GateRuling, Outcome
+from howsure.model.profile import Normalization
+from howsure.model.result import Failure, Result
+from howsure.model.rubric import Rubric, Rule, Scope, Severity
+from howsure.model.run import Counts, DatasetPin, Pins, Run, RunState, Spent
+from howsure.model.score import LIKERT, Part, Score, Unscored, Why
+from howsure.model.simulation import Ending, Fault, Party, Simulation, Slip, SlipKind
+from howsure.model.transcript import (
     AgentStep,
     Message,
     Role,
@@ -31,7 +31,7 @@ from assay.model.transcript import (
     Transcript,
     Usage,
 )
-from assay.model.verdict import Verdict
+from howsure.model.verdict import Verdict
 
 NOW = datetime(2026, 11, 15, 12, 30, tzinfo=UTC)
 CALL = ToolCall(name="find", arguments={"q": "é"}, id="1", result=ToolResult(content=[1], failed=True))

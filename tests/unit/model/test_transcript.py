@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.model.transcript import (
+from howsure.model.transcript import (
     AgentStep,
     Message,
     Role,

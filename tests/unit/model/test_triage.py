@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from assay.model.simulation import Fault, Party
-from assay.model.triage import Cause, Triage, named
+from howsure.model.simulation import Fault, Party
+from howsure.model.triage import Cause, Triage, named
 from unit.services.triage.triage_results import a_triage, criterion, result, rule, unreadable
 
 
@@ -38,7 +38,7 @@ def test_the_words_of_causes_are_stable_and_unlike() -> None:
     assert all(cause.value == cause.name.lower() for cause in Cause)
 
 
-def test_a_fault_that_an_older_assay_stored_is_still_read() -> None:
+def test_a_fault_that_an_older_howsure_stored_is_still_read() -> None:
     for word in ("agent", "simulator", "environment", "evaluation", "judge"):
         fault = msgspec.json.decode(f'{{"party": "{word}", "reason": "x"}}', type=Fault)
         assert fault.party is Party(word)

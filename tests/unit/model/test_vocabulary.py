@@ -7,12 +7,12 @@ from enum import Enum
 import msgspec
 import pytest
 
-from assay.model.agent import Agent, AgentTool, KnowledgeBase
-from assay.model.profile import Normalization, Profile
-from assay.model.rubric import OUTCOME_CHECK, Rubric, Rule, Scope, Severity
-from assay.model.score import Direction, Score
-from assay.model.trust import Coverage, Figure
-from assay.model.verdict import Decision, Verdict
+from howsure.model.agent import Agent, AgentTool, KnowledgeBase
+from howsure.model.profile import Normalization, Profile
+from howsure.model.rubric import OUTCOME_CHECK, Rubric, Rule, Scope, Severity
+from howsure.model.score import Direction, Score
+from howsure.model.trust import Coverage, Figure
+from howsure.model.verdict import Decision, Verdict
 
 
 @pytest.mark.parametrize(

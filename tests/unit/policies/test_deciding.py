@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from assay.model.profile import Profile
-from assay.model.rubric import Severity
-from assay.model.score import OPEN, Direction, Grade, Part, Scale, Score, Unscored, Why
-from assay.model.verdict import Verdict
-from assay.policies.deciding import MEASURES, decide
+from howsure.model.profile import Profile
+from howsure.model.rubric import Severity
+from howsure.model.score import OPEN, Direction, Grade, Part, Scale, Score, Unscored, Why
+from howsure.model.verdict import Verdict
+from howsure.policies.deciding import MEASURES, decide
 
 
 def scored(value: float, mark: float | None = 1.0, name: str = "exact", *, part: str = "", reason: str = "") -> Score:

@@ -6,13 +6,13 @@ from math import fsum
 
 import pytest
 
-from assay.model.case import Case, World
-from assay.model.profile import Normalization, Profile
-from assay.model.score import LIKERT, Grade, Score, Unscored, Why
-from assay.model.verdict import Decision, Verdict
-from assay.policies.explain import explain
-from assay.policies.profiles import EXPLAIN_EVALS, builtin_profiles
-from assay.testing import a_case
+from howsure.model.case import Case, World
+from howsure.model.profile import Normalization, Profile
+from howsure.model.score import LIKERT, Grade, Score, Unscored, Why
+from howsure.model.verdict import Decision, Verdict
+from howsure.policies.explain import explain
+from howsure.policies.profiles import EXPLAIN_EVALS, builtin_profiles
+from howsure.testing import a_case
 
 PREP, STRICT = builtin_profiles()
 TASK, INTENT, TOOLS, RELEVANCE, COHERENCE, INTELLIGENCE, FLUENCY, EMPATHY, HELPFUL = EXPLAIN_EVALS

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from assay.errors import ConfigInvalid
-from assay.policies.gate_reading import SHAPES, read_gate, read_gates
-from assay.policies.gates import (
+from howsure.errors import ConfigInvalid
+from howsure.policies.gate_reading import SHAPES, read_gate, read_gates
+from howsure.policies.gates import (
     AllHold,
     Amount,
     Asked,

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from assay.model.case import World
-from assay.model.profile import Normalization, Profile
-from assay.model.rubric import Severity
-from assay.model.score import ZERO_TO_FIVE, Grade, Part, Score, Unscored, Why
-from assay.model.verdict import Decision, Verdict
-from assay.policies.builtin import builtin_policies
-from assay.policies.deciding import MEASURES
-from assay.policies.golden import JUDGED_SHARES, JUDGED_TO_FIVE
-from assay.testing import a_case
+from howsure.model.case import World
+from howsure.model.profile import Normalization, Profile
+from howsure.model.rubric import Severity
+from howsure.model.score import ZERO_TO_FIVE, Grade, Part, Score, Unscored, Why
+from howsure.model.verdict import Decision, Verdict
+from howsure.policies.builtin import builtin_policies
+from howsure.policies.deciding import MEASURES
+from howsure.policies.golden import JUDGED_SHARES, JUDGED_TO_FIVE
+from howsure.testing import a_case
 
 
 def decided(world: str, grades: list[Grade], profile: Profile | None = None) -> Decision:

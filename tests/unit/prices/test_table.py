@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from assay.errors import ConfigInvalid
-from assay.model.transcript import Usage
-from assay.prices.table import Price, PriceTable
+from howsure.errors import ConfigInvalid
+from howsure.model.transcript import Usage
+from howsure.prices.table import Price, PriceTable
 
 TABLE = PriceTable.load()
 MILLION = Usage(prompt_tokens=1_000_000, completion_tokens=1_000_000)

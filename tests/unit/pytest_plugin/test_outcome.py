@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from assay.model.result import Result
-from assay.model.verdict import Verdict
-from assay.pytest_plugin.outcome import CaseOutcome
-from assay.testing import a_case, a_transcript
+from howsure.model.result import Result
+from howsure.model.verdict import Verdict
+from howsure.pytest_plugin.outcome import CaseOutcome
+from howsure.testing import a_case, a_transcript
 
 MEANING = {"+": Verdict.PASSED, "-": Verdict.FAILED, "!": Verdict.ERRORED, "o": Verdict.SKIPPED}
 
@@ -72,7 +72,7 @@ def test_a_failed_case_fails_after_the_asserts_and_says_why() -> None:
         "said:  answer 2",
         "why:   too short",
         "why:   rude",
-        "more:  assay show 01234567 q1",
+        "more:  howsure show 01234567 q1",
     ]
 
 

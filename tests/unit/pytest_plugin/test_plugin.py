@@ -14,14 +14,14 @@ from xml.etree import ElementTree
 import pytest
 
 # numpy cannot be loaded twice, and pytester forgets what a session inside this one has loaded.
-import assay.services.gates.ruling as _  # noqa: F401
-from assay.services.evaluating import load_run
+import howsure.services.gates.ruling as _  # noqa: F401
 from house import lines, mcq
+from howsure.services.evaluating import load_run
 
 pytest_plugins = ["pytester"]
 
-INSTALLED = any(point.value == "assay.pytest_plugin" for point in entry_points(group="pytest11"))
-PLUGIN = [] if INSTALLED else ["-p", "assay.pytest_plugin"]
+INSTALLED = any(point.value == "howsure.pytest_plugin" for point in entry_points(group="pytest11"))
+PLUGIN = [] if INSTALLED else ["-p", "howsure.pytest_plugin"]
 SETTINGS = "[pytest]\nasyncio_default_fixture_loop_scope = function\n"
 BOT = """
 def bot(text):
@@ -32,7 +32,7 @@ def bot(text):
 PLAIN = f"""
 import pytest
 {BOT}
-@pytest.mark.assay_dataset("cases.jsonl", target=bot)
+@pytest.mark.howsure_dataset("cases.jsonl", target=bot)
 def test_support():
     pass
 """
@@ -41,7 +41,7 @@ def test_support():
 @pytest.fixture
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
     """A folder with four questions: the bot passes the first and fourth, fails the second, and breaks at the third."""
-    for name in ("ASSAY_DATABASE_URL", "ASSAY_JUDGE", "PYTEST_ADDOPTS"):
+    for name in ("HOWSURE_DATABASE_URL", "HOWSURE_JUDGE", "PYTEST_ADDOPTS"):
         monkeypatch.delenv(name, raising=False)
     pytester.makeini(SETTINGS)
     lines(pytester.path / "cases.jsonl", *(mcq(number) for number in range(1, 5)))
@@ -72,7 +72,7 @@ def test_a_failed_case_says_what_was_asked_said_and_why(project: pytest.Pytester
     project.makepyfile(PLAIN)
     done = session(project)
     done.stdout.fnmatch_lines(
-        ["case q2 failed", "asked: Question 2?", "said:  B", "why: *chose B; correct is A", "more:  assay show * q2"]
+        ["case q2 failed", "asked: Question 2?", "said:  B", "why: *chose B; correct is A", "more:  howsure show * q2"]
     )
     done.stdout.fnmatch_lines(["*ERROR at setup of test_support[[]q3[]]*"])
     done.stdout.fnmatch_lines(["why: *ConnectionError: refused*"])
@@ -87,8 +87,8 @@ def test_the_run_is_in_the_store_and_one_line_tells_of_it(project: pytest.Pytest
     run = load_run()
     assert stored() == {"q1": ["passed"], "q2": ["failed"], "q3": ["errored"], "q4": ["passed"]}
     assert (run.name, run.summary.run.state.value, run.counts.pending) == ("test_support", "completed", 0)
-    done.stdout.fnmatch_lines([f"assay: test_support: 2 of 3 passed (66.7 %*assay show {run.id[:8]}"])
-    assert sum(line.startswith("assay: ") for line in done.outlines) == 1
+    done.stdout.fnmatch_lines([f"howsure: test_support: 2 of 3 passed (66.7 %*howsure show {run.id[:8]}"])
+    assert sum(line.startswith("howsure: ") for line in done.outlines) == 1
 
 
 def test_fixtures_give_the_case_and_what_came_of_it(project: pytest.Pytester) -> None:
@@ -97,12 +97,12 @@ def test_fixtures_give_the_case_and_what_came_of_it(project: pytest.Pytester) ->
         import pytest
         def bot(text): return "A"
 
-        @pytest.mark.assay_dataset("cases.jsonl", target=bot)
-        def test_answers(assay_case, assay_result):
-            assert assay_case.id.startswith("q")
-            assert assay_result.answer == "A" and assay_result.passed
-            assert assay_result.result.grades[0].name == "choice"
-            assert assay_case.id != "q4", "an assert of the test's own"
+        @pytest.mark.howsure_dataset("cases.jsonl", target=bot)
+        def test_answers(howsure_case, howsure_result):
+            assert howsure_case.id.startswith("q")
+            assert howsure_result.answer == "A" and howsure_result.passed
+            assert howsure_result.result.grades[0].name == "choice"
+            assert howsure_case.id != "q4", "an assert of the test's own"
         """
     )
     done = session(project)
@@ -122,10 +122,10 @@ def test_the_agent_may_come_from_a_fixture_new_for_every_test(project: pytest.Py
             async def __call__(self, text): return "A"
 
         @pytest.fixture
-        def assay_target():
+        def howsure_target():
             return Bot()
 
-        @pytest.mark.assay_dataset("cases.jsonl")
+        @pytest.mark.howsure_dataset("cases.jsonl")
         def test_support(): pass
 
         def test_each_had_its_own():
@@ -146,10 +146,10 @@ def test_repeats_are_conversations_and_one_that_fails_fails_the_case(project: py
             asked.append(text)
             return "A" if asked.count(text) < 3 else "B"
 
-        @pytest.mark.assay_repeat(3)
-        @pytest.mark.assay_dataset("cases.jsonl", target=moody, limit=1)
-        def test_support(assay_result):
-            assert len(assay_result.results) == 3
+        @pytest.mark.howsure_repeat(3)
+        @pytest.mark.howsure_dataset("cases.jsonl", target=moody, limit=1)
+        def test_support(howsure_result):
+            assert len(howsure_result.results) == 3
         """
     )
     done = session(project)
@@ -178,8 +178,8 @@ def test_a_threshold_holds_the_whole_dataset_by_its_interval(
         def bot(text):
             return "B" if int(text.split()[1][:-1]) <= {wrong} else "A"
 
-        @pytest.mark.assay_threshold({threshold})
-        @pytest.mark.assay_dataset("cases.jsonl", target=bot)
+        @pytest.mark.howsure_threshold({threshold})
+        @pytest.mark.howsure_dataset("cases.jsonl", target=bot)
         def test_support(): pass
         """
     )
@@ -193,8 +193,8 @@ def test_a_gate_is_a_test_in_the_terminal_and_in_junit(project: pytest.Pytester)
     project.makepyfile(
         """
         import pytest
-        @pytest.mark.assay_gate("errors <= 0", "pass_rate >= 0.99")
-        @pytest.mark.assay_dataset("cases.jsonl", target=lambda text: "B")
+        @pytest.mark.howsure_gate("errors <= 0", "pass_rate >= 0.99")
+        @pytest.mark.howsure_dataset("cases.jsonl", target=lambda text: "B")
         def test_support(): pass
         """
     )
@@ -230,11 +230,11 @@ def test_other_parameters_make_runs_of_their_own(project: pytest.Pytester) -> No
         """
         import pytest
         @pytest.fixture
-        def assay_target(letter):
+        def howsure_target(letter):
             return lambda text: letter
 
         @pytest.mark.parametrize("letter", ["A", "B"])
-        @pytest.mark.assay_dataset("cases.jsonl", limit=2)
+        @pytest.mark.howsure_dataset("cases.jsonl", limit=2)
         def test_support(letter): pass
         """
     )
@@ -243,32 +243,32 @@ def test_other_parameters_make_runs_of_their_own(project: pytest.Pytester) -> No
     assert stored("test_support[letter=B]") == {"q1": ["failed"], "q2": ["failed"]}
 
 
-def test_assay_run_runs_a_dataset_in_one_test(project: pytest.Pytester) -> None:
+def test_howsure_run_runs_a_dataset_in_one_test(project: pytest.Pytester) -> None:
     project.makepyfile(
         f"""
         import pytest
         {BOT.replace(chr(10), chr(10) + "        ")}
-        def test_whole(assay_run):
-            run = assay_run("cases.jsonl", bot, limit=2)
+        def test_whole(howsure_run):
+            run = howsure_run("cases.jsonl", bot, limit=2)
             assert (run.counts.passed, run.counts.failed) == (1, 1)
             assert not run.gate("pass_rate >= 0.9")
 
-        async def test_inside_a_loop(assay_run):
-            assert assay_run([{{"input": "A?", "expected": "A"}}], bot, name="short").passed
+        async def test_inside_a_loop(howsure_run):
+            assert howsure_run([{{"input": "A?", "expected": "A"}}], bot, name="short").passed
         """
     )
     done = session(project, "-o", "asyncio_mode=auto")
     done.assert_outcomes(passed=2)
     assert stored("test_whole") == {"q1": ["passed"], "q2": ["failed"]}
-    done.stdout.fnmatch_lines(["assay: test_whole: 1 of 2 passed*", "assay: short: The one case passed*"])
+    done.stdout.fnmatch_lines(["howsure: test_whole: 1 of 2 passed*", "howsure: short: The one case passed*"])
 
 
-def test_files_of_assay_datasets_are_tests_without_any_python(project: pytest.Pytester) -> None:
+def test_files_of_howsure_datasets_are_tests_without_any_python(project: pytest.Pytester) -> None:
     (project.path / "evals").mkdir()
     lines(project.path / "evals" / "shop.jsonl", *(mcq(number) for number in range(1, 4)))
     project.makefile(".py", agent=BOT)
     project.makeini(
-        f"{SETTINGS}assay_datasets = evals/*.jsonl\nassay_target = function:agent.py:bot\nassay_repeat = 2\n"
+        f"{SETTINGS}howsure_datasets = evals/*.jsonl\nhowsure_target = function:agent.py:bot\nhowsure_repeat = 2\n"
     )
     done = session(project, "-v")
     done.assert_outcomes(passed=1, failed=1, errors=1)
@@ -282,8 +282,8 @@ def test_what_cannot_be_judged_is_skipped_with_its_reason(project: pytest.Pytest
         import pytest
         CASES = [{"input": "Hello", "criteria": ["greets"]}]
 
-        @pytest.mark.assay_dataset(CASES, target=lambda text: "Hi", judge="none")
-        def test_support(assay_result): pass
+        @pytest.mark.howsure_dataset(CASES, target=lambda text: "Hi", judge="none")
+        def test_support(howsure_result): pass
         """
     )
     done = session(project, "-rs")
@@ -296,7 +296,7 @@ def test_what_cannot_be_judged_is_skipped_with_its_reason(project: pytest.Pytest
     [
         ('"nothing.jsonl", target=bot', "no such file: *nothing.jsonl"),
         ('"cases.jsonl", target=bot, inconclusive="maybe"', "inconclusive: expected fail or skip, found 'maybe'"),
-        ("", "@pytest.mark.assay_dataset expects one dataset*"),
+        ("", "@pytest.mark.howsure_dataset expects one dataset*"),
         ('[{"input": "", "expected": "x"}]', "*expected what the user says, found ''*"),
         ('"cases.jsonl", target=bot, color="red"', "evaluate takes no color*"),
     ],
@@ -320,10 +320,10 @@ def test_a_plan_that_is_refused_is_an_error_of_every_case(project: pytest.Pytest
     done.stdout.fnmatch_lines([told])
 
 
-def test_assay_case_without_the_mark_is_told(project: pytest.Pytester) -> None:
-    project.makepyfile("def test_lost(assay_case): pass")
+def test_howsure_case_without_the_mark_is_told(project: pytest.Pytester) -> None:
+    project.makepyfile("def test_lost(howsure_case): pass")
     done = session(project)
-    done.stdout.fnmatch_lines(["assay_case needs the mark assay_dataset on the test"])
+    done.stdout.fnmatch_lines(["howsure_case needs the mark howsure_dataset on the test"])
     done.assert_outcomes(errors=1)
     assert done.ret == 1
 
@@ -334,7 +334,7 @@ def test_hostile_text_is_shown_and_not_obeyed(project: pytest.Pytester) -> None:
         import pytest
         CASES = [{"id": "a\x1b[31mb", "input": "in\x1b[2J\u202eput", "expected": "yes"}]
 
-        @pytest.mark.assay_dataset(CASES, target=lambda text: "no\x1b]0;owned\x07")
+        @pytest.mark.howsure_dataset(CASES, target=lambda text: "no\x1b]0;owned\x07")
         def test_support(): pass
         """
     )
@@ -351,11 +351,15 @@ def test_workers_write_into_one_run_and_one_line_tells_of_it(project: pytest.Pyt
     done = project.runpytest_subprocess(*PLUGIN, "-n", "2", "-v")
     done.assert_outcomes(passed=2, xfailed=1, errors=1, failed=1)
     done.stdout.fnmatch_lines(["*errors <= 0: failed*"])
-    told = [line for line in done.outlines if line.startswith("assay: ")]
+    told = [line for line in done.outlines if line.startswith("howsure: ")]
     assert len(told) == 1
     assert stored() == {"q1": ["passed"] * 2, "q2": ["failed"] * 2, "q3": ["errored"] * 2, "q4": ["passed"] * 2}
     listed = subprocess.run(
-        [sys.executable, "-m", "assay", "runs", "--json"], capture_output=True, text=True, check=True, cwd=project.path
+        [sys.executable, "-m", "howsure", "runs", "--json"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=project.path,
     )
     assert [run["name"] for run in _runs(json.loads(listed.stdout))] == ["test_support"]
     assert len(load_run().results) == 8
@@ -367,31 +371,31 @@ def _runs(printed: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.slow
-def test_assay_run_and_datasets_together_under_two_workers(project: pytest.Pytester) -> None:
+def test_howsure_run_and_datasets_together_under_two_workers(project: pytest.Pytester) -> None:
     project.makepyfile(
         f"""
         import pytest
         {BOT.replace(chr(10), chr(10) + "        ")}
-        @pytest.mark.assay_dataset("cases.jsonl", target=bot, limit=2)
+        @pytest.mark.howsure_dataset("cases.jsonl", target=bot, limit=2)
         def test_support(): pass
 
         @pytest.mark.parametrize("number", range(6))
-        def test_whole(assay_run, number):
-            assert assay_run("cases.jsonl", bot, limit=1).gate("errors <= 0")
+        def test_whole(howsure_run, number):
+            assert howsure_run("cases.jsonl", bot, limit=1).gate("errors <= 0")
         """
     )
     done = project.runpytest_subprocess(*PLUGIN, "-n", "2")
     done.assert_outcomes(passed=7, failed=1)
-    assert sum(line.startswith("assay: ") for line in done.outlines) == 7
+    assert sum(line.startswith("howsure: ") for line in done.outlines) == 7
 
 
 def test_importing_the_plugin_costs_next_to_nothing() -> None:
     script = (
-        "import sys, pytest; before = set(sys.modules); import assay.pytest_plugin;"
+        "import sys, pytest; before = set(sys.modules); import howsure.pytest_plugin;"
         "print(sorted(set(sys.modules) - before))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "['assay', 'assay.pytest_plugin', 'assay.version']"
+    assert done.stdout.strip() == "['howsure', 'howsure.pytest_plugin', 'howsure.version']"
 
 
 def test_a_session_that_does_not_use_it_loads_nothing_and_writes_nothing(project: pytest.Pytester) -> None:
@@ -399,10 +403,10 @@ def test_a_session_that_does_not_use_it_loads_nothing_and_writes_nothing(project
         """
         import sys
         def test_other():
-            assert "assay.pytest_plugin.desk" not in sys.modules
+            assert "howsure.pytest_plugin.desk" not in sys.modules
         """
     )
     done = project.runpytest_subprocess(*PLUGIN, "-p", "no:xdist")
     done.assert_outcomes(passed=1)
-    assert not Path(project.path / ".assay").exists()
-    assert not any("assay:" in line for line in done.outlines)
+    assert not Path(project.path / ".howsure").exists()
+    assert not any("howsure:" in line for line in done.outlines)

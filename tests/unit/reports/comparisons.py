@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from assay.model.comparison import (
+from howsure.model.comparison import (
     Absence,
     Bearing,
     Blame,
@@ -23,7 +23,7 @@ from assay.model.comparison import (
     Unlike,
     What,
 )
-from assay.model.score import LIKERT, UNIT, Direction
+from howsure.model.score import LIKERT, UNIT, Direction
 
 FIRST = Side(name="before", run_id="11111111-1111-4111-8111-111111111111", run_name="before")
 SECOND = Side(name="after", run_id="22222222-2222-4222-8222-222222222222", run_name="after")

@@ -9,17 +9,17 @@ from typing import Any
 
 from msgspec import Struct
 
-from assay.model.agent import Agent, AgentModel
-from assay.model.case import Case, Scenario, SingleTurn, World
-from assay.model.expectation import Criteria, Criterion
-from assay.model.result import Failure, Result
-from assay.model.rubric import Rubric, Rule, Scope, Severity
-from assay.model.run import Counts, DatasetPin, Pins, Run, RunState
-from assay.model.score import OPEN, UNIT, ZERO_TO_FIVE, Direction, Grade, Part, Score, Unscored, Why
-from assay.model.summary import GraderSummary, Summary, Tally
-from assay.model.transcript import Message, Role, ToolCall, ToolResult, Transcript
-from assay.model.verdict import Verdict
-from assay.testing import a_case, a_transcript
+from howsure.model.agent import Agent, AgentModel
+from howsure.model.case import Case, Scenario, SingleTurn, World
+from howsure.model.expectation import Criteria, Criterion
+from howsure.model.result import Failure, Result
+from howsure.model.rubric import Rubric, Rule, Scope, Severity
+from howsure.model.run import Counts, DatasetPin, Pins, Run, RunState
+from howsure.model.score import OPEN, UNIT, ZERO_TO_FIVE, Direction, Grade, Part, Score, Unscored, Why
+from howsure.model.summary import GraderSummary, Summary, Tally
+from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Transcript
+from howsure.model.verdict import Verdict
+from howsure.testing import a_case, a_transcript
 
 RUN_ID = "3f2a9c1b-7d44-4e0a-9a53-0c9be1f6a7d2"
 MOMENT = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
@@ -33,7 +33,7 @@ def a_run(counts: Counts, **fields: Any) -> Run:
         ),
         "target": "recorded",
         "judge": "recorded:judge.jsonl",
-        "assay_version": "0.1.0",
+        "howsure_version": "0.1.0",
         **fields.pop("pins", {}),
     }
     given = {"id": RUN_ID, "name": "support-v1 on refund policy", "state": RunState.COMPLETED, "created_at": MOMENT}

@@ -1,4 +1,4 @@
-"""What a report wrote before, to compare with what it writes now. `ASSAY_UPDATE_SNAPSHOTS=1` writes it anew: read the
+"""What a report wrote before, to compare with what it writes now. `HOWSURE_UPDATE_SNAPSHOTS=1` writes it anew: read the
 difference before you keep it."""
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ FOLDER = Path(__file__).parent / "snapshots"
 def matches(name: str, text: str) -> None:
     """Fails where the text differs from the stored one, or none is stored."""
     path = FOLDER / name
-    if os.environ.get("ASSAY_UPDATE_SNAPSHOTS"):
+    if os.environ.get("HOWSURE_UPDATE_SNAPSHOTS"):
         path.write_bytes(text.encode())
-    assert path.exists(), f"no snapshot {name}: run with ASSAY_UPDATE_SNAPSHOTS=1"
+    assert path.exists(), f"no snapshot {name}: run with HOWSURE_UPDATE_SNAPSHOTS=1"
     assert text == path.read_bytes().decode()
 
 

@@ -9,10 +9,10 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from assay.model.agent import Agent, AgentModel, AgentTool, KnowledgeBase
-from assay.model.summary import Summary
-from assay.reports.agent_card import AgentCard, card_markdown, card_shape
 from hostile import HOSTILE, hostile_agent
+from howsure.model.agent import Agent, AgentModel, AgentTool, KnowledgeBase
+from howsure.model.summary import Summary
+from howsure.reports.agent_card import AgentCard, card_markdown, card_shape
 from unit.reports.northwind import MOMENT, SUPPORT_PINS, refund_results, summary_of, support_results
 from unit.reports.snapshot import json_matches, matches
 

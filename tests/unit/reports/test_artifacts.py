@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assay.dialects.reading import read_cases
-from assay.dialects.simulation import SimulationDialect
-from assay.model.case import Case, SingleTurn, World
-from assay.model.expectation import (
+from hostile import HOSTILE, hostile_results
+from howsure.dialects.reading import read_cases
+from howsure.dialects.simulation import SimulationDialect
+from howsure.model.case import Case, SingleTurn, World
+from howsure.model.expectation import (
     Choice,
     CorrectChoice,
     Criterion,
@@ -23,20 +24,19 @@ from assay.model.expectation import (
     Trajectory,
     WeightedCriteria,
 )
-from assay.model.result import Failure, Result
-from assay.model.run import DatasetPin, RunState
-from assay.model.score import LIKERT, Part, Score, Unscored, Why
-from assay.model.summary import Summary
-from assay.model.transcript import Message, Role, Transcript, Usage
-from assay.model.verdict import Verdict
-from assay.reports.artifacts.azure import azure_name, write_azure
-from assay.reports.artifacts.explain import write_explain
-from assay.reports.artifacts.files import began
-from assay.reports.artifacts.golden import write_golden
-from assay.reports.artifacts.legal import mode_of, prompt_of, write_legal
-from assay.reports.artifacts.legal_summary import source_of, split
-from assay.testing import a_case, a_transcript
-from hostile import HOSTILE, hostile_results
+from howsure.model.result import Failure, Result
+from howsure.model.run import DatasetPin, RunState
+from howsure.model.score import LIKERT, Part, Score, Unscored, Why
+from howsure.model.summary import Summary
+from howsure.model.transcript import Message, Role, Transcript, Usage
+from howsure.model.verdict import Verdict
+from howsure.reports.artifacts.azure import azure_name, write_azure
+from howsure.reports.artifacts.explain import write_explain
+from howsure.reports.artifacts.files import began
+from howsure.reports.artifacts.golden import write_golden
+from howsure.reports.artifacts.legal import mode_of, prompt_of, write_legal
+from howsure.reports.artifacts.legal_summary import source_of, split
+from howsure.testing import a_case, a_transcript
 from unit.reports.northwind import a_result, a_run, refund_results, stream, summary_of
 
 CHOICES = (Choice(id="A", text="Yes"), Choice(id="B", text="No"))

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assay.model.result import Result
-from assay.model.score import Score, Unscored, Why
-from assay.model.transcript import Span, Usage
-from assay.model.verdict import Verdict
-from assay.reports.canonical import canonical_line
-from assay.testing import a_case, a_transcript
+from howsure.model.result import Result
+from howsure.model.score import Score, Unscored, Why
+from howsure.model.transcript import Span, Usage
+from howsure.model.verdict import Verdict
+from howsure.reports.canonical import canonical_line
+from howsure.testing import a_case, a_transcript
 from unit.reports.northwind import MOMENT, a_result, refund_results, support_results
 from unit.reports.snapshot import matches
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from assay.model.rubric import Severity
-from assay.model.score import OPEN, Direction, Grade, Part, Score, Unscored, Why
-from assay.reports.checks import all_hold, criteria_scores, no_high_failure, rubric_scores, scores
+from howsure.model.rubric import Severity
+from howsure.model.score import OPEN, Direction, Grade, Part, Score, Unscored, Why
+from howsure.reports.checks import all_hold, criteria_scores, no_high_failure, rubric_scores, scores
 from unit.reports.northwind import (
     BROKEN,
     FAILS,

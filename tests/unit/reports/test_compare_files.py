@@ -6,8 +6,8 @@ import json
 
 from msgspec.structs import replace
 
-from assay.reports.compare_markdown import comparison_markdown
-from assay.reports.compare_wire import comparison_wire
+from howsure.reports.compare_markdown import comparison_markdown
+from howsure.reports.compare_wire import comparison_wire
 from unit.reports.comparisons import FIRST, FLIPS, RUBRIC, compared, comparison, whole
 
 

@@ -8,11 +8,11 @@ import pytest
 from msgspec.structs import replace
 from rich.console import Console
 
-from assay.model.noise import Noise, Spread
-from assay.reports.compare_markdown import comparison_markdown
-from assay.reports.compare_noise import noise_line
-from assay.reports.compare_text import ComparisonReport
-from assay.reports.compare_wire import comparison_wire
+from howsure.model.noise import Noise, Spread
+from howsure.reports.compare_markdown import comparison_markdown
+from howsure.reports.compare_noise import noise_line
+from howsure.reports.compare_text import ComparisonReport
+from howsure.reports.compare_wire import comparison_wire
 from unit.reports.comparisons import FLIPS, compared, comparison, whole
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from assay.model.comparison import Absence, Conclusion, Difference, Kind, Pairing, Tries
-from assay.model.score import OPEN
-from assay.reports.compare_sentence import amount, bounds, chance, change, sentence, tries, unpaired, value
+from howsure.model.comparison import Absence, Conclusion, Difference, Kind, Pairing, Tries
+from howsure.model.score import OPEN
+from howsure.reports.compare_sentence import amount, bounds, chance, change, sentence, tries, unpaired, value
 from unit.reports.comparisons import GRADER, JUDGE, LEFT, RUBRIC, TARGET, compared, difference
 
 EVEN: dict[str, Any] = {"first": 0.8, "second": 0.8, "difference": 0.0, "raised": 0, "lowered": 0, "same": 60}

@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import replace
 from rich.console import Console
 
-from assay.model.comparison import Comparison, Conclusion, Kind
-from assay.reports.compare_text import SHOWN_OF_KIND, ComparisonReport, changed, title
+from howsure.model.comparison import Comparison, Conclusion, Kind
+from howsure.reports.compare_text import SHOWN_OF_KIND, ComparisonReport, changed, title
 from unit.reports.comparisons import FIRST, FLIPS, GRADER, RULE, TAG, compared, comparison, difference, whole
 
 HOSTILE = "q\x1b[31m[bold]\u202ered"
@@ -104,7 +104,7 @@ def test_several_comparisons_follow_each_other_with_what_was_left_out() -> None:
 def test_the_next_step_can_be_typed_as_it_stands() -> None:
     flip = replace(FLIPS[0], case_id="it's q7")
     shown = printed(comparison(compared(flips=(flip,))))
-    assert "assay show 22222222 'it'\"'\"'s q7'" in shown
+    assert "howsure show 22222222 'it'\"'\"'s q7'" in shown
 
 
 def test_titles_say_what_kind_of_thing_it_is() -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from assay.model.case import Script, SingleTurn
-from assay.model.result import Result
-from assay.model.transcript import Message, Role, Transcript
-from assay.model.verdict import Verdict
-from assay.reports.conversation import conversation
-from assay.testing import a_case, a_transcript
+from howsure.model.case import Script, SingleTurn
+from howsure.model.result import Result
+from howsure.model.transcript import Message, Role, Transcript
+from howsure.model.verdict import Verdict
+from howsure.reports.conversation import conversation
+from howsure.testing import a_case, a_transcript
 
 
 def said(result: Result) -> list[tuple[str, str]]:

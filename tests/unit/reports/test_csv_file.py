@@ -7,14 +7,14 @@ from io import StringIO
 
 import pytest
 
-from assay.model.case import Script
-from assay.model.result import Failure, Result
-from assay.model.score import Score
-from assay.model.transcript import Usage
-from assay.model.verdict import Verdict
-from assay.reports.csv_file import guarded, write_csv
-from assay.testing import a_case, a_transcript
 from hostile import hostile_results
+from howsure.model.case import Script
+from howsure.model.result import Failure, Result
+from howsure.model.score import Score
+from howsure.model.transcript import Usage
+from howsure.model.verdict import Verdict
+from howsure.reports.csv_file import guarded, write_csv
+from howsure.testing import a_case, a_transcript
 from unit.reports.northwind import a_result, refund_results, stream, summary_of
 from unit.reports.snapshot import matches
 

@@ -10,19 +10,19 @@ from typing import Any
 import pytest
 from jsonschema import Draft7Validator
 
-from assay.errors import PlanRefused
-from assay.model.case import Script
-from assay.model.expectation import Choice, CorrectChoice, ReferenceAnswer
-from assay.model.result import Result
-from assay.model.run import DatasetPin
-from assay.model.score import Score
-from assay.model.summary import Summary
-from assay.model.transcript import Usage
-from assay.model.verdict import Verdict
-from assay.reports.eval_instances import Spread
-from assay.reports.every_eval_ever import model_info, write_eval_folder, write_every_eval_ever
-from assay.testing import a_case, a_transcript
 from hostile import hostile_results
+from howsure.errors import PlanRefused
+from howsure.model.case import Script
+from howsure.model.expectation import Choice, CorrectChoice, ReferenceAnswer
+from howsure.model.result import Result
+from howsure.model.run import DatasetPin
+from howsure.model.score import Score
+from howsure.model.summary import Summary
+from howsure.model.transcript import Usage
+from howsure.model.verdict import Verdict
+from howsure.reports.eval_instances import Spread
+from howsure.reports.every_eval_ever import model_info, write_eval_folder, write_every_eval_ever
+from howsure.testing import a_case, a_transcript
 from unit.reports.northwind import AGENT, SUPPORT_PINS, a_result, a_run, refund_results, stream, summary_of
 from unit.reports.northwind import support_results as of_test_set
 
@@ -71,7 +71,7 @@ async def test_every_line_belongs_to_a_result_of_the_document(tmp_path: Path) ->
 async def test_the_pass_rate_is_over_what_was_decided_with_its_interval(tmp_path: Path) -> None:
     document, _ = await written(tmp_path, refund_results())
     first = document["evaluation_results"][0]
-    assert first["metric_config"]["metric_id"] == "assay.pass_rate"
+    assert first["metric_config"]["metric_id"] == "howsure.pass_rate"
     assert first["score_details"]["score"] == 0.7
     told = {"total": "12", "passed": "7", "failed": "3", "errored": "1", "skipped": "1"}
     assert first["score_details"]["details"] == told
@@ -83,12 +83,12 @@ async def test_the_pass_rate_is_over_what_was_decided_with_its_interval(tmp_path
 async def test_each_grader_has_its_scale_its_mark_and_its_spread(tmp_path: Path) -> None:
     document, _ = await written(tmp_path, refund_results())
     by_id = {result["metric_config"]["metric_id"]: result for result in document["evaluation_results"]}
-    tools = by_id["assay.tool_usage_accuracy"]
+    tools = by_id["howsure.tool_usage_accuracy"]
     assert tools["metric_config"]["metric_parameters"] == {"pass_mark": 1.0}
     assert (tools["metric_config"]["min_score"], tools["metric_config"]["max_score"]) == (0, 1)
     assert tools["score_details"]["score"] == pytest.approx(0.85)
     assert tools["score_details"]["uncertainty"]["standard_deviation"] == pytest.approx(0.2415, abs=1e-4)
-    cost = by_id["assay.token_usage"]["metric_config"]
+    cost = by_id["howsure.token_usage"]["metric_config"]
     assert (cost["lower_is_better"], "score_type" in cost, "max_score" in cost) == (True, False, False)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.model.expectation import (
+from howsure.model.expectation import (
     AgentsInvolved,
     Choice,
     Contract,
@@ -24,8 +24,8 @@ from assay.model.expectation import (
     Trajectory,
     WeightedCriteria,
 )
-from assay.reports.expected import expected
-from assay.testing import a_case
+from howsure.reports.expected import expected
+from howsure.testing import a_case
 
 CHOICES = (Choice(id="A", text="yes"), Choice(id="B", text="no"))
 CRITERION = Criterion(id="c1", text="polite")

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from assay.model.score import LIKERT, OPEN, UNIT, Scale
-from assay.reports.figures import Rate, counted, number, on_scale, utc
+from howsure.model.score import LIKERT, OPEN, UNIT, Scale
+from howsure.reports.figures import Rate, counted, number, on_scale, utc
 
 
 @pytest.mark.parametrize(

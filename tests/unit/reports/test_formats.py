@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from assay.errors import UnknownName
-from assay.model.result import Result
-from assay.reports.formats import FORMATS, Format, endings, format_for, named_format
+from howsure.errors import UnknownName
+from howsure.model.result import Result
+from howsure.reports.formats import FORMATS, Format, endings, format_for, named_format
 from unit.reports.northwind import refund_results, stream, summary_of
 
 BEGINNINGS = {

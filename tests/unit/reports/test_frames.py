@@ -6,15 +6,15 @@ import sys
 
 import pytest
 
-from assay.errors import ConfigInvalid
-from assay.model.result import Failure, Result
-from assay.model.run import Counts, Run, RunState
-from assay.model.score import ZERO_TO_FIVE, Part, Score, Unscored, Why
-from assay.model.summary import GraderSummary, Summary
-from assay.model.transcript import Usage
-from assay.model.verdict import Verdict
-from assay.reports.frames import frame, grade_columns, result_columns
-from assay.testing import a_case, a_transcript
+from howsure.errors import ConfigInvalid
+from howsure.model.result import Failure, Result
+from howsure.model.run import Counts, Run, RunState
+from howsure.model.score import ZERO_TO_FIVE, Part, Score, Unscored, Why
+from howsure.model.summary import GraderSummary, Summary
+from howsure.model.transcript import Usage
+from howsure.model.verdict import Verdict
+from howsure.reports.frames import frame, grade_columns, result_columns
+from howsure.testing import a_case, a_transcript
 from two_runs import NOON, pins
 
 PART = Part(id="c1", text="greets")
@@ -111,7 +111,7 @@ def test_tables_hold_every_line_also_of_nothing(library: str) -> None:
 def test_without_a_library_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("pandas", "polars"):
         monkeypatch.delitem(sys.modules, name, raising=False)
-    monkeypatch.setattr("assay.reports.frames.find_spec", lambda name: None)
+    monkeypatch.setattr("howsure.reports.frames.find_spec", lambda name: None)
     with pytest.raises(ConfigInvalid, match=r"to_frame needs pandas or polars, which is not installed; `.results` has"):
         frame({"a": [1]})
     with pytest.raises(ConfigInvalid, match="to_frame needs polars"):

@@ -10,13 +10,13 @@ import pytest
 from msgspec.structs import replace
 from rich.console import Console
 
-from assay.model.gate import GateRuling, Outcome, worst
-from assay.model.summary import Summary
-from assay.reports.gates import GateReport, conclusion, gate_shape
-from assay.reports.html import write_page
-from assay.reports.markdown import write_markdown
-from assay.reports.text import RunReport
-from assay.reports.wire import evaluation_run
+from howsure.model.gate import GateRuling, Outcome, worst
+from howsure.model.summary import Summary
+from howsure.reports.gates import GateReport, conclusion, gate_shape
+from howsure.reports.html import write_page
+from howsure.reports.markdown import write_markdown
+from howsure.reports.text import RunReport
+from howsure.reports.wire import evaluation_run
 from unit.reports.northwind import stream, summary_of
 
 HELD = GateRuling(expression="errors <= 1%", outcome=Outcome.HELD, reason="0 of 12 attempts errored.", value=0.0, n=12)

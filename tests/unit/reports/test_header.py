@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from assay.model.run import Counts, DatasetPin, RunState
-from assay.model.score import Direction
-from assay.reports.header import facts, graders_together, next_steps, notes, quoted, warning
-from assay.reports.marks import needed
-from assay.reports.run_wire import evaluation_run
+from howsure.model.run import Counts, DatasetPin, RunState
+from howsure.model.score import Direction
+from howsure.reports.header import facts, graders_together, next_steps, notes, quoted, warning
+from howsure.reports.marks import needed
+from howsure.reports.run_wire import evaluation_run
 from unit.reports.northwind import SUPPORT_PINS, a_run, refund_results, summary_of
 
 
@@ -91,16 +91,16 @@ def test_the_candidates_of_one_grader_stand_together() -> None:
 
 def test_what_to_do_next_follows_from_what_happened() -> None:
     done = next_steps(summary_of(refund_results()[:2]))
-    assert done == [("assay report 3f2a9c1b --output report.html", "read it all in a browser, offline")]
+    assert done == [("howsure report 3f2a9c1b --output report.html", "read it all in a browser, offline")]
     cut = summary_of(refund_results(), total=20, state=RunState.INTERRUPTED)
     assert [command for command, _ in next_steps(cut, "refund 03")] == [
-        "assay resume 3f2a9c1b",
-        "assay show 3f2a9c1b 'refund 03'",
-        "assay retry 3f2a9c1b --errors",
-        "assay report 3f2a9c1b --output report.html",
+        "howsure resume 3f2a9c1b",
+        "howsure show 3f2a9c1b 'refund 03'",
+        "howsure retry 3f2a9c1b --errors",
+        "howsure report 3f2a9c1b --output report.html",
     ]
     live = summary_of(refund_results(), total=20, state=RunState.RUNNING)
-    assert "assay resume 3f2a9c1b" not in [command for command, _ in next_steps(live)]
+    assert "howsure resume 3f2a9c1b" not in [command for command, _ in next_steps(live)]
 
 
 @pytest.mark.parametrize(

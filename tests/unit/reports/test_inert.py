@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.reports.inert import inert, one_line, plain
+from howsure.reports.inert import inert, one_line, plain
 
 
 @pytest.mark.parametrize(

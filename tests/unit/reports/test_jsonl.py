@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from io import BytesIO
 
-from assay.reports.canonical import canonical_line
-from assay.reports.jsonl import write_canonical, write_json, write_json_array, write_jsonl
-from assay.reports.wire import evaluation_result, evaluation_run
+from howsure.reports.canonical import canonical_line
+from howsure.reports.jsonl import write_canonical, write_json, write_json_array, write_jsonl
+from howsure.reports.wire import evaluation_result, evaluation_run
 from unit.reports.northwind import refund_results, stream, summary_of
 
 RESULTS = refund_results()

@@ -11,15 +11,15 @@ import pytest
 import xmlschema
 from msgspec.structs import replace
 
-from assay.model.gate import GateRuling, Outcome
-from assay.model.result import Failure, Result
-from assay.model.run import DatasetPin
-from assay.model.score import Part, Score, Unscored, Why
-from assay.model.summary import Summary
-from assay.model.verdict import Verdict
-from assay.reports.junit import OUTPUT_LENGTH, REPLACED, write_junit
-from assay.testing import a_case, a_transcript
 from hostile import hostile_results, hostile_summary
+from howsure.model.gate import GateRuling, Outcome
+from howsure.model.result import Failure, Result
+from howsure.model.run import DatasetPin
+from howsure.model.score import Part, Score, Unscored, Why
+from howsure.model.summary import Summary
+from howsure.model.verdict import Verdict
+from howsure.reports.junit import OUTPUT_LENGTH, REPLACED, write_junit
+from howsure.testing import a_case, a_transcript
 from unit.reports.northwind import a_result, refund_results, stream, summary_of, support_results
 
 SCHEMA = xmlschema.XMLSchema(str(Path(__file__).parents[2] / "data" / "junit.xsd"))
@@ -120,9 +120,9 @@ async def test_the_suite_tells_of_the_run_and_its_gates(tmp_path: Path) -> None:
     summary = replace(summary_of(refund_results()), gates=(gate,))
     suite, _ = read(await written(tmp_path, refund_results(), summary))
     told = {each.name: each.value for each in suite.properties()}
-    assert told["assay.gate.pass_rate >= 0.9"] == "failed"
-    assert told["assay.judge"] == "recorded:judge.jsonl"
-    assert told["assay.summary"].startswith("7 of 10 passed (70.0 %")
+    assert told["howsure.gate.pass_rate >= 0.9"] == "failed"
+    assert told["howsure.judge"] == "recorded:judge.jsonl"
+    assert told["howsure.summary"].startswith("7 of 10 passed (70.0 %")
 
 
 async def test_a_failure_lists_the_criteria_and_rules_that_do_not_hold(tmp_path: Path) -> None:

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from assay.model.result import Failure, Result
-from assay.model.score import Part, Score
-from assay.model.verdict import Verdict
-from assay.reports import markdown
-from assay.reports.markdown import escaped, fenced, write_markdown
-from assay.testing import a_case, a_transcript
+from howsure.model.result import Failure, Result
+from howsure.model.score import Part, Score
+from howsure.model.verdict import Verdict
+from howsure.reports import markdown
+from howsure.reports.markdown import escaped, fenced, write_markdown
+from howsure.testing import a_case, a_transcript
 from unit.reports.northwind import SUPPORT_PINS, a_result, refund_results, stream, summary_of, support_results
 from unit.reports.snapshot import matches
 

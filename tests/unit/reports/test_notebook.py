@@ -6,10 +6,10 @@ from html.parser import HTMLParser
 
 from msgspec.structs import replace
 
-from assay.model.gate import GateRuling, Outcome
-from assay.model.verdict import Verdict
-from assay.reports.notebook import SHOWN, run_html
-from assay.testing import a_case
+from howsure.model.gate import GateRuling, Outcome
+from howsure.model.verdict import Verdict
+from howsure.reports.notebook import SHOWN, run_html
+from howsure.testing import a_case
 from two_runs import tried
 from unit.reports.test_frames import RESULTS, summary
 
@@ -66,5 +66,5 @@ def test_hostile_text_is_inert_everywhere() -> None:
     tags = Tags()
     tags.feed(shown)
     assert tags.names == {"div", "p", "strong", "code", "br", "small", "table", "thead", "tbody", "tr", "th", "td"}
-    assert tags.attributes == [("class", "assay-run")]
+    assert tags.attributes == [("class", "howsure-run")]
     assert not {"\x1b", "\u202e"} & set(shown)

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from msgspec import json
 
-from assay.errors import ConfigInvalid
-from assay.model.result import Result
-from assay.model.transcript import Usage
-from assay.reports import parquet
-from assay.reports.parquet import GROUP, write_parquet
-from assay.testing import a_case, a_transcript
 from hostile import hostile_results
+from howsure.errors import ConfigInvalid
+from howsure.model.result import Result
+from howsure.model.transcript import Usage
+from howsure.reports import parquet
+from howsure.reports.parquet import GROUP, write_parquet
+from howsure.testing import a_case, a_transcript
 from unit.reports.northwind import MOMENT, a_result, refund_results, stream, summary_of, support_results
 
 pandas: Any = pytest.importorskip("pandas")
@@ -109,7 +109,7 @@ async def test_programs_that_count_read_it(tmp_path: Path) -> None:
 
 async def test_the_run_is_kept_with_the_table(tmp_path: Path) -> None:
     table = await written(tmp_path, refund_results())
-    run = json.decode(table.schema.metadata[b"assay.run"])
+    run = json.decode(table.schema.metadata[b"howsure.run"])
     assert (run["total"], run["passed"], run["failed"]) == (12, 7, 3)
 
 
@@ -146,12 +146,12 @@ async def test_without_pyarrow_the_extra_is_named(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(parquet, "import_module", missing)
     path = tmp_path / "results.parquet"
-    with pytest.raises(ConfigInvalid, match=r"needs the package pyarrow.*`pip install 'assay\[parquet\]'`"):
+    with pytest.raises(ConfigInvalid, match=r"needs the package pyarrow.*`pip install 'howsure\[parquet\]'`"):
         await write_parquet(summary_of([]), stream([]), path)
     assert not path.exists()
 
 
 def test_nobody_pays_for_pyarrow_who_does_not_ask_for_it() -> None:
-    code = "import sys, assay.reports.parquet, assay.services.reporting; print('pyarrow' in sys.modules)"
+    code = "import sys, howsure.reports.parquet, howsure.services.reporting; print('pyarrow' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout == "False\n"

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from pypdf import PdfReader
 
-from assay.errors import PlanRefused
-from assay.reports.pdf import PROGRAMS, browser, write_pdf
+from howsure.errors import PlanRefused
+from howsure.reports.pdf import PROGRAMS, browser, write_pdf
 from unit.reports.northwind import refund_results, stream, summary_of
 
 INSTALLED = any(map(shutil.which, PROGRAMS))

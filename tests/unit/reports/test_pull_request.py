@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from assay.model.comparison import Conclusion, Flip
-from assay.model.gate import GateRuling, Outcome
-from assay.model.result import Result
-from assay.model.summary import GraderSummary
-from assay.model.verdict import Verdict
-from assay.reports.pull_request import COMMENT_LIMIT, ROOM, Room, pull_request, write_pull_request
-from assay.testing import a_case, a_transcript
 from hostile import HOSTILE, hostile_results, hostile_summary
+from howsure.model.comparison import Conclusion, Flip
+from howsure.model.gate import GateRuling, Outcome
+from howsure.model.result import Result
+from howsure.model.summary import GraderSummary
+from howsure.model.verdict import Verdict
+from howsure.reports.pull_request import COMMENT_LIMIT, ROOM, Room, pull_request, write_pull_request
+from howsure.testing import a_case, a_transcript
 from unit.reports.comparisons import FAILED, FLIPS, PASSED, compared, comparison, difference
 from unit.reports.northwind import a_result, refund_results, stream, summary_of
 from unit.reports.snapshot import matches

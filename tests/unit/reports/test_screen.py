@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from assay.model.score import Direction, Grade, Score, Unscored, Why
-from assay.model.verdict import Verdict
-from assay.reports.figures import Rate
-from assay.reports.marks import OF_VERDICT, mark_of
-from assay.reports.screen import Screen
+from howsure.model.score import Direction, Grade, Score, Unscored, Why
+from howsure.model.verdict import Verdict
+from howsure.reports.figures import Rate
+from howsure.reports.marks import OF_VERDICT, mark_of
+from howsure.reports.screen import Screen
 
 UNICODE, ASCII = Screen(width=80, ascii_only=False), Screen(width=80, ascii_only=True)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from assay.model.run import Counts
-from assay.model.summary import Summary
-from assay.reports.sentence import sentence
+from howsure.model.run import Counts
+from howsure.model.summary import Summary
+from howsure.reports.sentence import sentence
 from unit.reports.northwind import a_run
 
 

@@ -11,21 +11,21 @@ import pytest
 from msgspec.structs import replace
 from rich.console import Console
 
-from assay.model.case import Fact, PlanStep, Scenario
-from assay.model.result import Failure, Result
-from assay.model.score import Score
-from assay.model.simulation import Ending, Fault, Party, Simulation, Slip, SlipKind
-from assay.model.summary import Summary
-from assay.model.verdict import Verdict
-from assay.reports.html import write_page
-from assay.reports.html.blocks import block
-from assay.reports.markdown import write_markdown
-from assay.reports.result_wire import evaluation_result
-from assay.reports.run_wire import evaluation_run
-from assay.reports.simulated import blamed, notes, played
-from assay.reports.text import RunReport
-from assay.reports.text_case import case_detail
-from assay.testing import a_case, a_transcript
+from howsure.model.case import Fact, PlanStep, Scenario
+from howsure.model.result import Failure, Result
+from howsure.model.score import Score
+from howsure.model.simulation import Ending, Fault, Party, Simulation, Slip, SlipKind
+from howsure.model.summary import Summary
+from howsure.model.verdict import Verdict
+from howsure.reports.html import write_page
+from howsure.reports.html.blocks import block
+from howsure.reports.markdown import write_markdown
+from howsure.reports.result_wire import evaluation_result
+from howsure.reports.run_wire import evaluation_run
+from howsure.reports.simulated import blamed, notes, played
+from howsure.reports.text import RunReport
+from howsure.reports.text_case import case_detail
+from howsure.testing import a_case, a_transcript
 from unit.reports.northwind import a_result, stream, summary_of
 
 INPUT = Scenario(

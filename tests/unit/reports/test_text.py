@@ -7,16 +7,16 @@ from io import BytesIO, StringIO, TextIOWrapper
 import pytest
 from rich.console import Console, RenderableType
 
-from assay.model.case import Scenario, SingleTurn
-from assay.model.result import Failure, Result
-from assay.model.run import RunState
-from assay.model.score import Score, Unscored, Why
-from assay.model.summary import Summary
-from assay.model.transcript import Message, Role, ToolCall, ToolResult, Transcript
-from assay.model.verdict import Verdict
-from assay.reports.text import RunReport, to_look_at
-from assay.reports.text_case import case_detail
-from assay.testing import a_case, a_transcript
+from howsure.model.case import Scenario, SingleTurn
+from howsure.model.result import Failure, Result
+from howsure.model.run import RunState
+from howsure.model.score import Score, Unscored, Why
+from howsure.model.summary import Summary
+from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Transcript
+from howsure.model.verdict import Verdict
+from howsure.reports.text import RunReport, to_look_at
+from howsure.reports.text_case import case_detail
+from howsure.testing import a_case, a_transcript
 from unit.reports.northwind import SUPPORT_PINS, a_result, refund_results, stream, summary_of, support_results
 from unit.reports.snapshot import matches
 
@@ -93,14 +93,14 @@ async def test_a_run_of_errors_decides_nothing_and_offers_to_try_again() -> None
     text = printed(await report(broken))
     assert "No case could be decided. 1 errored: not counted as failures." in text
     assert "pass rate" not in text
-    assert "assay retry 3f2a9c1b --errors" in text
+    assert "howsure retry 3f2a9c1b --errors" in text
 
 
 async def test_an_interrupted_run_offers_to_go_on() -> None:
     summary = summary_of(refund_results(), total=20, state=RunState.INTERRUPTED)
     text = printed(await report(refund_results(), summary))
     assert "state    interrupted" in text
-    assert "assay resume 3f2a9c1b" in text
+    assert "howsure resume 3f2a9c1b" in text
     assert "Not finished: 8 of 20 still to do." in " ".join(text.split())
 
 

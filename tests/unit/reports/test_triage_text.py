@@ -8,13 +8,13 @@ import re
 import pytest
 from rich.console import Console
 
-from assay.model.simulation import Party
-from assay.model.triage import Claim, Triage, Written
-from assay.reports.inert import CONTROLS
-from assay.reports.triage_markdown import triage_markdown
-from assay.reports.triage_text import TriageReport
-from assay.reports.triage_words import because, dropped, headline
 from hostile import HOSTILE, hostile_result
+from howsure.model.simulation import Party
+from howsure.model.triage import Claim, Triage, Written
+from howsure.reports.inert import CONTROLS
+from howsure.reports.triage_markdown import triage_markdown
+from howsure.reports.triage_text import TriageReport
+from howsure.reports.triage_words import because, dropped, headline
 from unit.services.triage.triage_results import a_triage, called, criterion, result, rule, talk, unreadable
 
 NOTE = Written(note="No model was asked: the judge is offline.")

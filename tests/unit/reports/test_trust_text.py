@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 import pytest
 from rich.console import Console, RenderableType
 
-from assay.judges.offline.about import MEASURED, NOT_MEASURED, table
-from assay.model.trust import (
+from howsure.judges.offline.about import MEASURED, NOT_MEASURED, table
+from howsure.model.trust import (
     AttackOutcome,
     Band,
     Bands,
@@ -29,8 +29,8 @@ from assay.model.trust import (
     Stability,
     VerdictFigures,
 )
-from assay.reports.judge_test_text import JudgeTestReport, MigrationReport
-from assay.reports.trust_text import AboutLine, CalibrationReport, MeasuredTable, plain_figure, share
+from howsure.reports.judge_test_text import JudgeTestReport, MigrationReport
+from howsure.reports.trust_text import AboutLine, CalibrationReport, MeasuredTable, plain_figure, share
 
 RATE = Figure(value=0.849, interval=(0.83, 0.867), n=1480)
 KAPPA = Figure(value=0.696, interval=(0.66, 0.731), n=1480)

@@ -9,15 +9,15 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from assay.model.case import Attachment, Input, Scenario, Script, SingleTurn, World
-from assay.model.result import Failure, Result, result_id
-from assay.model.rubric import Rubric, Rule, Scope, Severity
-from assay.model.run import Counts, DatasetPin, RunState
-from assay.model.summary import Summary
-from assay.model.transcript import ToolCall, Transcript
-from assay.model.verdict import Verdict
-from assay.reports.wire import error, evaluation_result, evaluation_run
-from assay.testing import a_case, a_transcript
+from howsure.model.case import Attachment, Input, Scenario, Script, SingleTurn, World
+from howsure.model.result import Failure, Result, result_id
+from howsure.model.rubric import Rubric, Rule, Scope, Severity
+from howsure.model.run import Counts, DatasetPin, RunState
+from howsure.model.summary import Summary
+from howsure.model.transcript import ToolCall, Transcript
+from howsure.model.verdict import Verdict
+from howsure.reports.wire import error, evaluation_result, evaluation_run
+from howsure.testing import a_case, a_transcript
 from unit.reports.northwind import (
     MOMENT,
     RUN_ID,

@@ -11,17 +11,17 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from assay.model.agent import Agent
-from assay.model.gate import GateRuling
-from assay.model.result import Result
-from assay.model.run import Counts, DatasetPin, Pins, Run, RunState, Spent
-from assay.model.score import Grade, Score
-from assay.model.transcript import Usage
-from assay.model.verdict import Verdict
-from assay.policies.gate_reading import read_gates
-from assay.services.gates.ruling import rulings
-from assay.store.store import Store
-from assay.testing import a_case, a_transcript
+from howsure.model.agent import Agent
+from howsure.model.gate import GateRuling
+from howsure.model.result import Result
+from howsure.model.run import Counts, DatasetPin, Pins, Run, RunState, Spent
+from howsure.model.score import Grade, Score
+from howsure.model.transcript import Usage
+from howsure.model.verdict import Verdict
+from howsure.policies.gate_reading import read_gates
+from howsure.services.gates.ruling import rulings
+from howsure.store.store import Store
+from howsure.testing import a_case, a_transcript
 
 NOON = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 LETTERS = {"p": Verdict.PASSED, "f": Verdict.FAILED, "e": Verdict.ERRORED, "s": Verdict.SKIPPED}
@@ -120,7 +120,7 @@ async def keep(
 
 @asynccontextmanager
 async def opened(folder: Path) -> AsyncIterator[Store]:
-    async with await Store.open(folder / ".assay" / "assay.db") as store:
+    async with await Store.open(folder / ".howsure" / "howsure.db") as store:
         yield store
 
 

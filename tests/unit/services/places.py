@@ -6,19 +6,19 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from assay.config import Settings
-from assay.kit.builtins import builtin_kit
-from assay.model.case import Case
-from assay.model.result import Result
-from assay.policies.profiles import builtin_profiles
-from assay.services.options import RunOptions
-from assay.services.running import Progress
-from assay.services.runs import Started
-from assay.services.workplace import Workplace
-from assay.targets.base import Reply, Stateless, Target
 from dialect_rows import Row
 from house import lines as written
 from house import mcq as mcq
+from howsure.config import Settings
+from howsure.kit.builtins import builtin_kit
+from howsure.model.case import Case
+from howsure.model.result import Result
+from howsure.policies.profiles import builtin_profiles
+from howsure.services.options import RunOptions
+from howsure.services.running import Progress
+from howsure.services.runs import Started
+from howsure.services.workplace import Workplace
+from howsure.targets.base import Reply, Stateless, Target
 
 
 def lines(path: Path, *objects: Row) -> str:

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from assay.engine.plan import Limits
-from assay.errors import ConfigInvalid, PlanRefused, UnknownName
-from assay.kit import Kit
-from assay.kit.builtins import builtin_kit
-from assay.model.agent import Agent, AgentTool
-from assay.model.calls import CallSettings
-from assay.model.case import Case, Scenario, Script
-from assay.model.simulation import Ending
-from assay.model.transcript import Message, Mishap, Role, ToolCall, Transcript
-from assay.services.aiming import (
+from howsure.engine.plan import Limits
+from howsure.errors import ConfigInvalid, PlanRefused, UnknownName
+from howsure.kit import Kit
+from howsure.kit.builtins import builtin_kit
+from howsure.model.agent import Agent, AgentTool
+from howsure.model.calls import CallSettings
+from howsure.model.case import Case, Scenario, Script
+from howsure.model.simulation import Ending
+from howsure.model.transcript import Message, Mishap, Role, ToolCall, Transcript
+from howsure.services.aiming import (
     Aim,
     Blocks,
     Cast,
@@ -27,17 +27,17 @@ from assay.services.aiming import (
     playing_for,
     simulator_model,
 )
-from assay.services.options import RunOptions
-from assay.targets.base import Reply, Stateless, Target
-from assay.targets.chat.target import ChatTarget
-from assay.targets.http.target import HttpTarget
-from assay.targets.making import Wish
-from assay.targets.recorded import RecordedTarget, Recordings, plain_recordings
-from assay.testing import ScriptedModel, ScriptedTarget, ScriptedUser, a_case
-from assay.users.base import Leave, Say
-from assay.users.live import LiveUsers
-from assay.users.offline import OfflineUsers
-from assay.users.replayed import ReplayedUsers
+from howsure.services.options import RunOptions
+from howsure.targets.base import Reply, Stateless, Target
+from howsure.targets.chat.target import ChatTarget
+from howsure.targets.http.target import HttpTarget
+from howsure.targets.making import Wish
+from howsure.targets.recorded import RecordedTarget, Recordings, plain_recordings
+from howsure.testing import ScriptedModel, ScriptedTarget, ScriptedUser, a_case
+from howsure.users.base import Leave, Say
+from howsure.users.live import LiveUsers
+from howsure.users.offline import OfflineUsers
+from howsure.users.replayed import ReplayedUsers
 
 
 class Echo:

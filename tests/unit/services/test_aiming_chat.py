@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from assay.errors import ConfigInvalid
-from assay.kit.builtins import builtin_kit
-from assay.model.agent import Agent, AgentTool
-from assay.model.transcript import Tool
-from assay.policies.profiles import builtin_profiles
-from assay.services.aiming import Cast, Ground, aim_of, chat_models
-from assay.services.options import RunOptions
-from assay.targets.chat.target import ChatTarget
-from assay.testing import ScriptedModel, a_case
+from howsure.errors import ConfigInvalid
+from howsure.kit.builtins import builtin_kit
+from howsure.model.agent import Agent, AgentTool
+from howsure.model.transcript import Tool
+from howsure.policies.profiles import builtin_profiles
+from howsure.services.aiming import Cast, Ground, aim_of, chat_models
+from howsure.services.options import RunOptions
+from howsure.targets.chat.target import ChatTarget
+from howsure.testing import ScriptedModel, a_case
 
 AGENT = Agent(id="a", name="Moss", system_prompt="You are Moss.", tools=(AgentTool(tool_name="look"),))
 KIT = builtin_kit(builtin_profiles())

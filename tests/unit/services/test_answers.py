@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from assay.dialects.simulation import SimulationDialect
-from assay.errors import DatasetInvalid
-from assay.model.result import Failure, Result
-from assay.model.transcript import Mishap, Transcript
-from assay.model.verdict import Verdict
-from assay.services.answers import Answers, earlier_answers, read_answers
-from assay.testing import a_case, a_transcript
+from howsure.dialects.simulation import SimulationDialect
+from howsure.errors import DatasetInvalid
+from howsure.model.result import Failure, Result
+from howsure.model.transcript import Mishap, Transcript
+from howsure.model.verdict import Verdict
+from howsure.services.answers import Answers, earlier_answers, read_answers
+from howsure.testing import a_case, a_transcript
 from unit.services.places import lines
 
 

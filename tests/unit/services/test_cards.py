@@ -10,11 +10,11 @@ from uuid import UUID
 import pytest
 from msgspec.structs import replace
 
-from assay.errors import DatasetInvalid, NotFound, PlanRefused
-from assay.model.agent import Agent
-from assay.model.run import Counts, Run, RunState
-from assay.services.cards import SHOWN_RUNS, agent_card, check_card_outputs, write_card
-from assay.services.workplace import Workplace
+from howsure.errors import DatasetInvalid, NotFound, PlanRefused
+from howsure.model.agent import Agent
+from howsure.model.run import Counts, Run, RunState
+from howsure.services.cards import SHOWN_RUNS, agent_card, check_card_outputs, write_card
+from howsure.services.workplace import Workplace
 from two_runs import NOON, pins, verdicts
 from unit.services.places import workplace
 
@@ -100,7 +100,7 @@ async def test_who_nobody_knows_has_no_card(tmp_path: Path) -> None:
     with pytest.raises(NotFound):
         await agent_card(work, "bot-1")
     await kept(work, 1, None)
-    with pytest.raises(NotFound, match="no completed run of the agent 'bot-1' is known; `assay runs` lists them"):
+    with pytest.raises(NotFound, match="no completed run of the agent 'bot-1' is known; `howsure runs` lists them"):
         await agent_card(work, "bot-1")
     with pytest.raises(NotFound, match=r"nowhere\.json: no such agent file"):
         await agent_card(work, "", str(tmp_path / "nowhere.json"))

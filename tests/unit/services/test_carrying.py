@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from assay.errors import ConfigInvalid
-from assay.model.case import Case
-from assay.model.run import DatasetPin
-from assay.services.carrying import alike, carry_over
-from assay.services.runs import start
+from howsure.errors import ConfigInvalid
+from howsure.model.case import Case
+from howsure.model.run import DatasetPin
+from howsure.services.carrying import alike, carry_over
+from howsure.services.runs import start
 from two_runs import pins
 from unit.services.places import Counting, asking, house, lines, mcq, unwatched, workplace
 

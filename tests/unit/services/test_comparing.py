@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assay.errors import NotFound, PlanRefused
-from assay.model.comparison import (
+from howsure.errors import NotFound, PlanRefused
+from howsure.model.comparison import (
     Absence,
     Bearing,
     Blame,
@@ -24,19 +24,19 @@ from assay.model.comparison import (
     Tries,
     What,
 )
-from assay.model.expectation import Criteria, Criterion
-from assay.model.result import Result
-from assay.model.rubric import Rubric, Rule, Severity
-from assay.model.score import LIKERT, OPEN, Direction, Part, Score
-from assay.model.verdict import Verdict
-from assay.services.comparing import Wanted, compared
-from assay.store.store import Store
+from howsure.model.expectation import Criteria, Criterion
+from howsure.model.result import Result
+from howsure.model.rubric import Rubric, Rule, Severity
+from howsure.model.score import LIKERT, OPEN, Direction, Part, Score
+from howsure.model.verdict import Verdict
+from howsure.services.comparing import Wanted, compared
+from howsure.store.store import Store
 from two_runs import AFTER, BEFORE, PINNED, THIRD, choice, keep, tried, verdicts
 
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    async with await Store.open(tmp_path / "assay.db") as opened:
+    async with await Store.open(tmp_path / "howsure.db") as opened:
         yield opened
 
 
@@ -482,7 +482,7 @@ async def test_a_large_run_held_against_a_small_one_is_read_as_far_as_that_goes(
     """And everything that is said is what the whole run would say."""
     first, second = (LARGE, SMALL) if large_first else (SMALL, LARGE)
     whole = await versus(store, first, second)
-    monkeypatch.setattr("assay.services.comparing.LARGE", 50)
+    monkeypatch.setattr("howsure.services.comparing.LARGE", 50)
     read: list[str] = []
     columns = store.columns
 
@@ -501,13 +501,13 @@ async def test_a_large_run_held_against_a_small_one_is_read_as_far_as_that_goes(
 async def test_a_large_run_that_shares_no_case_is_refused_by_name(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("assay.services.comparing.LARGE", 50)
+    monkeypatch.setattr("howsure.services.comparing.LARGE", 50)
     with pytest.raises(PlanRefused, match="one has 'q0', the other 'stranger'"):
         await versus(store, LARGE, [tried("stranger", True)])
 
 
 async def test_of_repeats_all_are_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("assay.services.comparing.LARGE", 2)
+    monkeypatch.setattr("howsure.services.comparing.LARGE", 2)
     twice = [tried(f"q{place}", again == 1, repeat=again) for place in range(20) for again in (1, 2)]
     pair = await versus(store, twice, [tried("q3", True)])
     assert len(pair.flaky) == 20

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from adk_files import history, result, write_history
-from assay.dialects.importers.base import Options
-from assay.dialects.reading import read_cases, validate
-from assay.errors import Conflict, DatasetInvalid, InputError, UnknownName
-from assay.kit.builtins import builtin_kit
-from assay.model.case import Case
-from assay.policies.profiles import builtin_profiles
-from assay.services.converting import Converted, Order, convert, write_catalog
 from dialect_rows import mcq, reference_qa, rubric_qa, write_rows
+from howsure.dialects.importers.base import Options
+from howsure.dialects.reading import read_cases, validate
+from howsure.errors import Conflict, DatasetInvalid, InputError, UnknownName
+from howsure.kit.builtins import builtin_kit
+from howsure.model.case import Case
+from howsure.policies.profiles import builtin_profiles
+from howsure.services.converting import Converted, Order, convert, write_catalog
 
 KIT = builtin_kit(builtin_profiles())
 
@@ -252,7 +252,7 @@ def test_a_golden_question_is_a_row_of_columns_alone(tmp_path: Path) -> None:
         "question_metadata": {"source_file": "logs.json", "topic": "x"},
         "agent_name": "a",
     }
-    assert "assay_case" not in row
+    assert "howsure_case" not in row
     assert validate(tmp_path / "a.jsonl", KIT.dialects["simulation"]).warnings == ()
     back = converted(tmp_path / "a.jsonl", "golden", tmp_path / "b.json")
     assert (back.lost, back.changed) == ((), ())
@@ -269,7 +269,7 @@ def test_what_no_column_says_of_a_golden_question_is_kept_with_the_whole_of_it(t
     }
     (tmp_path / "a_golden.json").write_text(json.dumps({"golden_questions": [question]}))
     converted(tmp_path / "a_golden.json", "simulation", tmp_path / "a.jsonl")
-    assert "assay_case" in (tmp_path / "a.jsonl").read_text()
+    assert "howsure_case" in (tmp_path / "a.jsonl").read_text()
     converted(tmp_path / "a.jsonl", "golden", tmp_path / "b.json")
     assert cases(tmp_path / "b.json", "golden") == cases(tmp_path / "a_golden.json", "golden")
 

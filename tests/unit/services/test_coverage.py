@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from assay.errors import PlanRefused
-from assay.model.case import Case, Scenario
-from assay.model.expectation import ExpectedCall, ForbiddenTools, ToolCalls
-from assay.model.transcript import Message, Mishap, Role, Transcript
-from assay.services.coverage import LaneName, Sides, Watch, named_tools
-from assay.targets.recorded import RecordedTarget, plain_recordings
-from assay.testing import ScriptedTarget, ScriptedUser, a_case
-from assay.users.offline import OfflineUsers
-from assay.users.replayed import ReplayedUsers
+from howsure.errors import PlanRefused
+from howsure.model.case import Case, Scenario
+from howsure.model.expectation import ExpectedCall, ForbiddenTools, ToolCalls
+from howsure.model.transcript import Message, Mishap, Role, Transcript
+from howsure.services.coverage import LaneName, Sides, Watch, named_tools
+from howsure.targets.recorded import RecordedTarget, plain_recordings
+from howsure.testing import ScriptedTarget, ScriptedUser, a_case
+from howsure.users.offline import OfflineUsers
+from howsure.users.replayed import ReplayedUsers
 
 TALK = Transcript(answer="Hello", messages=(Message(role=Role.USER, content="Hi"),))
 ANSWER = Transcript(answer="Hello")

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from assay.config import Settings
-from assay.errors import ConfigInvalid
-from assay.services.defaults import with_settings
-from assay.services.options import RunOptions
+from howsure.config import Settings
+from howsure.errors import ConfigInvalid
+from howsure.services.defaults import with_settings
+from howsure.services.options import RunOptions
 from unit.services.places import workplace
 
 SAID = Settings(judge="openai:x", simulator="openai:y", max_concurrency=3, batch_criteria=True, gates=("errors <= 0",))

@@ -1,4 +1,4 @@
-"""The demo: all five datasets, run as `assay run` would, each with a page."""
+"""The demo: all five datasets, run as `howsure run` would, each with a page."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.services.demo import DEMOS, Demo, commands, folder, options, run_demos
+from howsure.services.demo import DEMOS, Demo, commands, folder, options, run_demos
 from unit.services.places import unwatched, workplace
 
 IDS = [demo.dialect for demo in DEMOS]
@@ -26,7 +26,7 @@ def test_the_options_of_a_demo_are_those_of_the_command_that_is_shown() -> None:
     demo = next(each for each in DEMOS if each.dialect == "test-set")
     base = folder() / "test-set"
     assert list(commands(demo)) == [
-        f"assay run {base / 'test-set.json'}",
+        f"howsure run {base / 'test-set.json'}",
         f"--responses {base / 'responses.jsonl'}",
         f"--rubric {base / 'rubric.json'}",
         f"--agent {base / 'agent.json'}",
@@ -41,7 +41,7 @@ def test_the_options_of_a_demo_are_those_of_the_command_that_is_shown() -> None:
 
 def test_a_demo_that_brings_its_answers_needs_nothing_else() -> None:
     demo = next(each for each in DEMOS if each.dialect == "simulation")
-    assert list(commands(demo)) == [f"assay run {folder() / demo.dataset}"]
+    assert list(commands(demo)) == [f"howsure run {folder() / demo.dataset}"]
     assert (options(demo).responses, options(demo).judge, options(demo).rubric) == ((), "", "")
 
 

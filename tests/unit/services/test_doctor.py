@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from assay.config import Settings
-from assay.errors import TargetFailed
-from assay.model.case import Case
-from assay.services.doctor import Finding, examine
-from assay.services.runs import start
-from assay.services.workplace import Workplace
-from assay.targets.base import Stateless
-from assay.version import __version__
+from howsure.config import Settings
+from howsure.errors import TargetFailed
+from howsure.model.case import Case
+from howsure.services.doctor import Finding, examine
+from howsure.services.runs import start
+from howsure.services.workplace import Workplace
+from howsure.targets.base import Stateless
+from howsure.version import __version__
 from unit.services.places import Counting, asking, house, unwatched, workplace
 
 
@@ -24,21 +24,21 @@ async def findings(work: Workplace) -> dict[str, Finding]:
 
 async def test_a_healthy_place_is_found_healthy(tmp_path: Path) -> None:
     found = await findings(workplace(tmp_path))
-    assert list(found) == ["assay", "python", "sqlite", "database", "settings", "kit", "terminal"]
+    assert list(found) == ["howsure", "python", "sqlite", "database", "settings", "kit", "terminal"]
     assert all(each.well for each in found.values())
-    assert found["assay"].found == __version__
-    assert found["settings"].found == "no assay.yaml: defaults hold"
-    assert found["database"].found == ".assay/assay.db, no runs yet"
+    assert found["howsure"].found == __version__
+    assert found["settings"].found == "no howsure.yaml: defaults hold"
+    assert found["database"].found == ".howsure/howsure.db, no runs yet"
     assert found["kit"].found.startswith("5 dialects, 1 targets, ")
 
 
 async def test_runs_settings_and_plugins_are_noticed(tmp_path: Path) -> None:
-    (tmp_path / "assay.yaml").write_text("judge: offline\n", encoding="utf-8")
+    (tmp_path / "howsure.yaml").write_text("judge: offline\n", encoding="utf-8")
     work = workplace(tmp_path, Counting())
     await start(work, asking(house(tmp_path)), unwatched)
     found = await findings(work)
-    assert found["database"].found == ".assay/assay.db, has runs"
-    assert found["settings"].found == "assay.yaml"
+    assert found["database"].found == ".howsure/howsure.db, has runs"
+    assert found["settings"].found == "howsure.yaml"
     assert ", 2 targets, " in found["kit"].found
 
 
@@ -46,7 +46,7 @@ async def test_a_database_that_is_none_is_bad_and_says_what_to_do(tmp_path: Path
     (tmp_path / "not-a-database").write_text("hello " * 100, encoding="utf-8")
     found = await findings(workplace(tmp_path, settings=Settings(database=str(tmp_path / "not-a-database"))))
     assert found["database"].well is False
-    assert found["database"].hint == "set ASSAY_DATABASE_URL or --database"
+    assert found["database"].hint == "set HOWSURE_DATABASE_URL or --database"
     assert [each.what for each in found.values() if not each.well] == ["database"]
 
 
@@ -130,7 +130,7 @@ async def test_a_wrong_block_is_named(tmp_path: Path) -> None:
     settings = Settings(targets={"shop": {"kind": "function", "functoin": "a:b"}})
     found = await target_finding(workplace(tmp_path, settings=settings), "shop")
     assert "`targets.shop.functoin`: is not a setting; did you mean `function`?" in found.found
-    assert found.hint == "`targets.shop` in assay.yaml says how to reach it"
+    assert found.hint == "`targets.shop` in howsure.yaml says how to reach it"
 
 
 async def test_a_model_is_really_asked(tmp_path: Path) -> None:

@@ -5,21 +5,21 @@ from pathlib import Path
 
 import pytest
 
-from assay.config import ClusterSettings, Engine, load
-from assay.errors import ConfigInvalid, PlanRefused
-from assay.services.defaults import with_settings
-from assay.services.engines import Manner
-from assay.services.options import RunOptions, options_of
-from assay.services.runs import Again, go_on, start
-from assay.services.workplace import Workplace
 from dialect_rows import write_rows
 from house import mcq
+from howsure.config import ClusterSettings, Engine, load
+from howsure.errors import ConfigInvalid, PlanRefused
+from howsure.services.defaults import with_settings
+from howsure.services.engines import Manner
+from howsure.services.options import RunOptions, options_of
+from howsure.services.runs import Again, go_on, start
+from howsure.services.workplace import Workplace
 
 WITHOUT_RAY = pytest.mark.skipif(find_spec("ray") is not None, reason="Ray is installed here")
 
 
 def work_in(folder: Path, settings: str = "") -> Workplace:
-    (folder / "assay.yaml").write_text(settings, encoding="utf-8")
+    (folder / "howsure.yaml").write_text(settings, encoding="utf-8")
     return Workplace.made(load(folder, {}), folder, folder)
 
 
@@ -33,7 +33,7 @@ def asking(folder: Path, **said: object) -> RunOptions:
 @WITHOUT_RAY
 async def test_a_cluster_without_ray_is_refused_with_what_to_install(tmp_path: Path) -> None:
     work = work_in(tmp_path)
-    with pytest.raises(ConfigInvalid, match=r"pip install 'assay\[ray\]'"):
+    with pytest.raises(ConfigInvalid, match=r"pip install 'howsure\[ray\]'"):
         await start(work, asking(tmp_path, engine="ray"), lambda _: lambda _: None)
     async with await work.store() as store:
         assert await store.runs() == [], "nothing is stored of a run that cannot be made"

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from assay.errors import ConfigInvalid, Conflict, DatasetInvalid
-from assay.kit import Kit
-from assay.kit.builtins import builtin_kit
-from assay.policies.profiles import builtin_profiles
-from assay.services.evals import add_evals, with_evals
+from howsure.errors import ConfigInvalid, Conflict, DatasetInvalid
+from howsure.kit import Kit
+from howsure.kit.builtins import builtin_kit
+from howsure.policies.profiles import builtin_profiles
+from howsure.services.evals import add_evals, with_evals
 
 YAML = """\
 evals:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from assay.model.profile import Profile
-from assay.services.fingerprints import fingerprint
+from howsure.model.profile import Profile
+from howsure.services.fingerprints import fingerprint
 
 
 def test_the_order_of_keys_does_not_count_and_that_of_lists_does() -> None:

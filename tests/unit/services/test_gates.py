@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from assay.model.expectation import text_id
-from assay.model.gate import GateRuling, Outcome
-from assay.model.rubric import Rubric, Rule, Severity
-from assay.model.run import DatasetPin, RunState, Spent
-from assay.model.score import OPEN, UNIT, ZERO_TO_FIVE, Direction, Part, Score, Unscored, Why
-from assay.model.transcript import Usage
+from howsure.model.expectation import text_id
+from howsure.model.gate import GateRuling, Outcome
+from howsure.model.rubric import Rubric, Rule, Severity
+from howsure.model.run import DatasetPin, RunState, Spent
+from howsure.model.score import OPEN, UNIT, ZERO_TO_FIVE, Direction, Part, Score, Unscored, Why
+from howsure.model.transcript import Usage
 from unit.services.gate_runs import Made, cases, keep, opened, ruled, ruling_of, tries, verdicts
 
 HELD, FAILED, INCONCLUSIVE = Outcome.HELD, Outcome.FAILED, Outcome.INCONCLUSIVE

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assay.errors import NotFound
-from assay.model.gate import GateRuling, Outcome
-from assay.model.run import DatasetPin, RunState
+from howsure.errors import NotFound
+from howsure.model.gate import GateRuling, Outcome
+from howsure.model.run import DatasetPin, RunState
 from unit.services.gate_runs import Made, cases, keep, opened, ruled, tries, verdicts
 
 HELD, FAILED, INCONCLUSIVE = Outcome.HELD, Outcome.FAILED, Outcome.INCONCLUSIVE

@@ -6,10 +6,10 @@ from math import inf
 
 import pytest
 
-from assay.model.gate import Outcome
-from assay.policies.gates import Bound, Sign
-from assay.services.gates.deciding import side
-from assay.services.gates.wording import Unit, more, span, standing, without
+from howsure.model.gate import Outcome
+from howsure.policies.gates import Bound, Sign
+from howsure.services.gates.deciding import side
+from howsure.services.gates.wording import Unit, more, span, standing, without
 
 
 @pytest.mark.parametrize(

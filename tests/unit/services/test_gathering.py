@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from assay.model.case import Case
-from assay.model.result import Result
-from assay.model.run import RunState
-from assay.services.running import ENOUGH, GATHERING, Work, execute
-from assay.store.store import Store
+from howsure.model.case import Case
+from howsure.model.result import Result
+from howsure.model.run import RunState
+from howsure.services.running import ENOUGH, GATHERING, Work, execute
+from howsure.store.store import Store
 from unit.services.places import Counting, house, workplace
 from unit.services.test_running import begun, seen
 

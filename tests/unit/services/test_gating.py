@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from assay.config import Settings
-from assay.errors import ConfigInvalid, NotFound
-from assay.model.gate import Outcome
-from assay.services.gating import decide, gated, wanted_gates
-from assay.services.runs import Again, retry, start
+from howsure.config import Settings
+from howsure.errors import ConfigInvalid, NotFound
+from howsure.model.gate import Outcome
+from howsure.services.gating import decide, gated, wanted_gates
+from howsure.services.runs import Again, retry, start
 from unit.services.places import Counting, asking, house, unwatched, workplace
 
 HELD, FAILED = Outcome.HELD, Outcome.FAILED

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from assay.dialects.case_lines import CaseLines
-from assay.dialects.reading import read_cases, validate
-from assay.errors import ConfigInvalid, DatasetInvalid, PlanRefused
-from assay.services.given import GivenFunctions, kept_cases
-from assay.targets.making import Wish
-from assay.testing import a_case
+from howsure.dialects.case_lines import CaseLines
+from howsure.dialects.reading import read_cases, validate
+from howsure.errors import ConfigInvalid, DatasetInvalid, PlanRefused
+from howsure.services.given import GivenFunctions, kept_cases
+from howsure.targets.making import Wish
+from howsure.testing import a_case
 
 
 def lines(path: str) -> list[dict[str, Any]]:

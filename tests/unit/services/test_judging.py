@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.errors import ConfigInvalid, NotFound, PlanRefused, UnknownName
-from assay.judges.offline.judge import OfflineJudge
-from assay.services.judging import Judging, Wanted, judging
+from howsure.errors import ConfigInvalid, NotFound, PlanRefused, UnknownName
+from howsure.judges.offline.judge import OfflineJudge
+from howsure.services.judging import Judging, Wanted, judging
 
 
 async def judge(spec: str, **wanted: object) -> Judging:

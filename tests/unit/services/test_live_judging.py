@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assay.config import PanelSettings
-from assay.graders.base import Setting
-from assay.graders.criteria import CriteriaGrader
-from assay.graders.explain_evals import ExplainEval
-from assay.model.calls import CallSettings, Patience, Rates
-from assay.model.expectation import Criteria, Criterion
-from assay.model.score import Score
-from assay.services.aiming import Playing
-from assay.services.judging import Judging, Wanted, judging
-from assay.services.way import habits
-from assay.testing import a_case, a_transcript
+from howsure.config import PanelSettings
+from howsure.graders.base import Setting
+from howsure.graders.criteria import CriteriaGrader
+from howsure.graders.explain_evals import ExplainEval
+from howsure.model.calls import CallSettings, Patience, Rates
+from howsure.model.expectation import Criteria, Criterion
+from howsure.model.score import Score
+from howsure.services.aiming import Playing
+from howsure.services.judging import Judging, Wanted, judging
+from howsure.services.way import habits
+from howsure.testing import a_case, a_transcript
 from judge_questions import EXPLAIN_CASE, EXPLAIN_TRANSCRIPT
 from unit.llm.loopback import Play, Server, serving
 
@@ -107,11 +107,11 @@ async def test_a_model_that_refuses_our_wishes_is_asked_without_them(
 
 
 async def test_settings_of_the_user_reach_the_provider() -> None:
-    settings = CallSettings(temperature=0.5, max_tokens=300, seed=3, logprobs=0, extra={"user": "assay"})
+    settings = CallSettings(temperature=0.5, max_tokens=300, seed=3, logprobs=0, extra={"user": "howsure"})
     async with live(judge_settings=settings) as (found, server):
         await rated(found)
     body = server.seen[0].body
-    assert (body["temperature"], body["max_tokens"], body["seed"], body["user"]) == (0.5, 300, 3, "assay")
+    assert (body["temperature"], body["max_tokens"], body["seed"], body["user"]) == (0.5, 300, 3, "howsure")
     assert "logprobs" not in body
 
 

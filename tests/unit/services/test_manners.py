@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from assay.model.calls import CallSettings, Provider
-from assay.services.manners import manner_of
+from howsure.model.calls import CallSettings, Provider
+from howsure.services.manners import manner_of
 
 
 @pytest.mark.parametrize("provider", list(Provider))

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from assay.model.result import Result
-from assay.model.score import LIKERT, Part, Score
-from assay.services.comparing import Wanted, compared
-from assay.services.noise import Judged, gather, judgements, noise_of, noises
-from assay.store.store import Store
+from howsure.model.result import Result
+from howsure.model.score import LIKERT, Part, Score
+from howsure.services.comparing import Wanted, compared
+from howsure.services.noise import Judged, gather, judgements, noise_of, noises
+from howsure.store.store import Store
 from two_runs import AFTER, BEFORE, keep, tried
 
 PANEL = [
@@ -84,7 +84,7 @@ def rated(case: str, repeat: int, *values: float) -> Result:
 async def test_a_comparison_tells_whose_noise_it_is_on_each_side(tmp_path: Path) -> None:
     moody = [rated(f"q{n}", repeat, 2.0, 4.0) for n in range(6) for repeat in (1, 2)]
     once = [rated(f"q{n}", repeat, 2.0) for n in range(6) for repeat in (1, 2)]
-    async with await Store.open(tmp_path / "assay.db") as store:
+    async with await Store.open(tmp_path / "howsure.db") as store:
         await keep(store, BEFORE, moody)
         await keep(store, AFTER, once)
         (pair,) = (await compared(store, Wanted(runs=(BEFORE, AFTER)))).pairs
@@ -94,8 +94,8 @@ async def test_a_comparison_tells_whose_noise_it_is_on_each_side(tmp_path: Path)
 
 
 async def test_a_long_run_is_read_page_by_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("assay.services.noise.PAGE", 5)
-    async with await Store.open(tmp_path / "assay.db") as store:
+    monkeypatch.setattr("howsure.services.noise.PAGE", 5)
+    async with await Store.open(tmp_path / "howsure.db") as store:
         await keep(store, BEFORE, [rated(f"q{n}", repeat, 2.0, 4.0) for n in range(6) for repeat in (1, 2)])
         (found,) = await noise_of(store, BEFORE)
     assert (found.cases, found.tries) == (6, 12)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from assay.model.profile import Normalization
-from assay.model.run import DatasetPin, Pins
-from assay.services.options import RunOptions, options_of
+from howsure.model.profile import Normalization
+from howsure.model.run import DatasetPin, Pins
+from howsure.services.options import RunOptions, options_of
 
 
 def a_pin(path: str, dialect: str = "") -> DatasetPin:

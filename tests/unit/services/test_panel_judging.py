@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from assay.config import PanelRule, PanelSettings
-from assay.errors import ConfigInvalid, Conflict, NotFound, UnknownName
-from assay.graders.base import Setting
-from assay.graders.criteria import CriteriaGrader
-from assay.judges.panel import PanelJudge
-from assay.model.case import World
-from assay.model.expectation import Criteria, Criterion
-from assay.model.score import Score
-from assay.services.judging import Judging, Wanted, judging, named
-from assay.testing import a_case, a_transcript
+from howsure.config import PanelRule, PanelSettings
+from howsure.errors import ConfigInvalid, Conflict, NotFound, UnknownName
+from howsure.graders.base import Setting
+from howsure.graders.criteria import CriteriaGrader
+from howsure.judges.panel import PanelJudge
+from howsure.model.case import World
+from howsure.model.expectation import Criteria, Criterion
+from howsure.model.score import Score
+from howsure.services.judging import Judging, Wanted, judging, named
+from howsure.testing import a_case, a_transcript
 from judge_questions import a_question
 
 SMALL = "openai-compatible:small@http://127.0.0.1:9/v1"
@@ -96,13 +96,13 @@ async def test_a_recorded_member_is_pinned_by_its_content(tmp_path: Path) -> Non
 async def test_a_resumed_run_finds_its_panel_or_is_told_that_it_changed() -> None:
     settings = PanelSettings(members=("offline",))
     assert (await judge(settings, named(settings))).spec == "panel: majority of offline"
-    with pytest.raises(Conflict, match=r"assay\.yaml now makes it 'panel: majority of offline'"):
+    with pytest.raises(Conflict, match=r"howsure\.yaml now makes it 'panel: majority of offline'"):
         await judge(settings, "panel: mean of offline")
 
 
 async def test_what_cannot_be_had_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with pytest.raises(ConfigInvalid, match=r"needs `panel:` in assay\.yaml"):
+    with pytest.raises(ConfigInvalid, match=r"needs `panel:` in howsure\.yaml"):
         await judge(None)
     with pytest.raises(ConfigInvalid, match="OPENAI_API_KEY"):
         await judge(PanelSettings(members=("offline", "openai:gpt-x")))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.services.paths import lasting, stored, usable
+from howsure.services.paths import lasting, stored, usable
 
 
 @pytest.mark.parametrize(

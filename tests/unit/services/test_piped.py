@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from assay.errors import ConfigInvalid, NotFound
-from assay.services.options import RunOptions
-from assay.services.piped import kept
-from assay.services.runs import start
+from howsure.errors import ConfigInvalid, NotFound
+from howsure.services.options import RunOptions
+from howsure.services.piped import kept
+from howsure.services.runs import start
 from unit.services.places import Counting, house, unwatched, workplace
 
 Pipe = Callable[[str, bytes], str]
@@ -80,6 +80,6 @@ async def test_a_run_of_a_pipe_pins_the_copy(tmp_path: Path, pipe: Pipe) -> None
     options = RunOptions(datasets=(pipe("fifo", content),), target="counting")
     done = await start(workplace(tmp_path, Counting()), options, unwatched)
     (pin,) = done.run.pins.datasets
-    assert Path(pin.path).parent == tmp_path / ".assay" / "piped"
+    assert Path(pin.path).parent == tmp_path / ".howsure" / "piped"
     assert Path(pin.path).read_bytes() == content
     assert (pin.cases, done.run.counts.passed) == (3, 3)

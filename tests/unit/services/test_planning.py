@@ -8,23 +8,23 @@ from typing import Any
 
 import pytest
 
-from assay.engine.plan import Limits
-from assay.errors import Conflict, DatasetInvalid, NotFound, PlanRefused, UnknownName
-from assay.kit.builtins import builtin_kit
-from assay.model.agent import Agent, AgentTool, KnowledgeBase
-from assay.model.case import Case
-from assay.model.expectation import Criteria, Criterion
-from assay.model.profile import Normalization
-from assay.model.rubric import Rubric, Rule, Scope, Severity
-from assay.policies.profiles import builtin_profiles
-from assay.services.aiming import Ground
-from assay.services.answers import Answers, read_answers
-from assay.services.options import RunOptions, options_of
-from assay.services.planning import Given, Plan, plan, read_given
-from assay.services.pooling import Pool
-from assay.services.running import check_same, new_run, utc_now
-from assay.targets.recorded import plain_recordings
-from assay.testing import ScriptedTarget, ScriptedUser
+from howsure.engine.plan import Limits
+from howsure.errors import Conflict, DatasetInvalid, NotFound, PlanRefused, UnknownName
+from howsure.kit.builtins import builtin_kit
+from howsure.model.agent import Agent, AgentTool, KnowledgeBase
+from howsure.model.case import Case
+from howsure.model.expectation import Criteria, Criterion
+from howsure.model.profile import Normalization
+from howsure.model.rubric import Rubric, Rule, Scope, Severity
+from howsure.policies.profiles import builtin_profiles
+from howsure.services.aiming import Ground
+from howsure.services.answers import Answers, read_answers
+from howsure.services.options import RunOptions, options_of
+from howsure.services.planning import Given, Plan, plan, read_given
+from howsure.services.pooling import Pool
+from howsure.services.running import check_same, new_run, utc_now
+from howsure.targets.recorded import plain_recordings
+from howsure.testing import ScriptedTarget, ScriptedUser
 
 
 def kit_with(*targets: ScriptedTarget) -> Any:

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from assay.dialects.reading import read_cases
-from assay.errors import ConfigInvalid, DatasetInvalid, NotFound, PlanRefused
-from assay.kit.builtins import builtin_kit
-from assay.model.case import Case, Script, World
-from assay.model.expectation import Criteria, Criterion, Goal
-from assay.model.result import Failure, Result
-from assay.model.transcript import Message, Mishap, Role, ToolCall, ToolResult, Transcript
-from assay.model.verdict import Verdict
-from assay.services.pooling import Pool, conversations, stored_conversations
-from assay.testing import a_case
+from howsure.dialects.reading import read_cases
+from howsure.errors import ConfigInvalid, DatasetInvalid, NotFound, PlanRefused
+from howsure.kit.builtins import builtin_kit
+from howsure.model.case import Case, Script, World
+from howsure.model.expectation import Criteria, Criterion, Goal
+from howsure.model.result import Failure, Result
+from howsure.model.transcript import Message, Mishap, Role, ToolCall, ToolResult, Transcript
+from howsure.model.verdict import Verdict
+from howsure.services.pooling import Pool, conversations, stored_conversations
+from howsure.testing import a_case
 
 KIT = builtin_kit([])
 SIMULATION = KIT.dialects["simulation"]

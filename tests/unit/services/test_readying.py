@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from assay.engine.plan import Lane
-from assay.errors import Conflict, PlanRefused, TargetFailed
-from assay.model.case import Case
-from assay.services.readying import check, ready
-from assay.targets.base import Reply, Stateless
-from assay.testing import ScriptedTarget
+from howsure.engine.plan import Lane
+from howsure.errors import Conflict, PlanRefused, TargetFailed
+from howsure.model.case import Case
+from howsure.services.readying import check, ready
+from howsure.targets.base import Reply, Stateless
+from howsure.testing import ScriptedTarget
 
 
 class Plain:

@@ -12,18 +12,18 @@ from typing import Any
 
 import pytest
 
-from assay.config import Settings
-from assay.errors import ConfigInvalid, Conflict, InputError, NotFound
-from assay.kit.builtins import builtin_kit
-from assay.policies.profiles import builtin_profiles
-from assay.services.options import RunOptions
-from assay.services.remote import Far, far_problem, fetched, is_address, read_part, unread
-from assay.services.running import new_run, utc_now
-from assay.services.runs import Again, planned, replanned, start
-from assay.services.validating import validate_files
-from assay.services.workplace import Workplace
 from dialect_rows import write_rows
 from house import mcq
+from howsure.config import Settings
+from howsure.errors import ConfigInvalid, Conflict, InputError, NotFound
+from howsure.kit.builtins import builtin_kit
+from howsure.policies.profiles import builtin_profiles
+from howsure.services.options import RunOptions
+from howsure.services.remote import Far, far_problem, fetched, is_address, read_part, unread
+from howsure.services.running import new_run, utc_now
+from howsure.services.runs import Again, planned, replanned, start
+from howsure.services.validating import validate_files
+from howsure.services.workplace import Workplace
 
 WITH = pytest.mark.skipif(find_spec("fsspec") is None, reason="fsspec is not installed here")
 WITHOUT = pytest.mark.skipif(find_spec("fsspec") is not None, reason="fsspec is installed here")
@@ -81,9 +81,9 @@ def test_a_file_of_this_machine_is_read_where_it_is(tmp_path: Path) -> None:
 
 @WITHOUT
 def test_without_fsspec_it_is_said_what_to_install(tmp_path: Path) -> None:
-    with pytest.raises(ConfigInvalid, match=r"s3://bucket/a needs fsspec: pip install 'assay\[remote\]'"):
+    with pytest.raises(ConfigInvalid, match=r"s3://bucket/a needs fsspec: pip install 'howsure\[remote\]'"):
         fetched("s3://bucket/a", tmp_path)
-    assert far_problem("s3://bucket/a") == "s3://bucket/a needs fsspec: pip install 'assay[remote]'"
+    assert far_problem("s3://bucket/a") == "s3://bucket/a needs fsspec: pip install 'howsure[remote]'"
 
 
 @WITH
@@ -172,7 +172,7 @@ async def test_a_run_over_an_address_pins_it_and_refuses_another_content(tmp_pat
     assert summary.run.counts.passed == 2
     assert [pin.path for pin in summary.run.pins.datasets] == ["memory://set/house.jsonl"]
     assert summary.run.name == "house.jsonl"
-    assert len(list((tmp_path / ".assay" / "remote").iterdir())) == 1
+    assert len(list((tmp_path / ".howsure" / "remote").iterdir())) == 1
 
 
 @WITH

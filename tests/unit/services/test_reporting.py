@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from assay.errors import NotFound, PlanRefused, UnknownName
-from assay.services.reporting import check_outputs, default_output, write_reports
-from assay.services.runs import start
-from assay.services.workplace import Workplace
+from howsure.errors import NotFound, PlanRefused, UnknownName
+from howsure.services.reporting import check_outputs, default_output, write_reports
+from howsure.services.runs import start
+from howsure.services.workplace import Workplace
 from two_runs import AFTER, BEFORE, keep, verdicts
 from unit.services.places import Counting, asking, house, unwatched, workplace
 
@@ -157,7 +157,7 @@ async def test_a_baseline_nothing_would_show_is_refused(tmp_path: Path) -> None:
 
 def test_a_report_without_a_baseline_needs_no_numpy() -> None:
     code = (
-        "import sys, assay.cli.report; print([name for name in ('numpy', 'scipy', 'pyarrow') if name in sys.modules])"
+        "import sys, howsure.cli.report; print([name for name in ('numpy', 'scipy', 'pyarrow') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout == "[]\n"

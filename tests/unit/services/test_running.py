@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assay.errors import BudgetReached, Conflict, PlanRefused, UnknownName
-from assay.model.case import Case
-from assay.model.result import Result
-from assay.model.run import DatasetPin, Pins, Run, RunState, Spent
-from assay.model.verdict import Verdict
-from assay.services.planning import Given, Plan, plan
-from assay.services.running import Work, check_same, errored, execute, is_left_out, left_out, new_run, utc_now
-from assay.services.workplace import Workplace
-from assay.store.store import Store
-from assay.testing import a_case
+from howsure.errors import BudgetReached, Conflict, PlanRefused, UnknownName
+from howsure.model.case import Case
+from howsure.model.result import Result
+from howsure.model.run import DatasetPin, Pins, Run, RunState, Spent
+from howsure.model.verdict import Verdict
+from howsure.services.planning import Given, Plan, plan
+from howsure.services.running import Work, check_same, errored, execute, is_left_out, left_out, new_run, utc_now
+from howsure.services.workplace import Workplace
+from howsure.store.store import Store
+from howsure.testing import a_case
 from unit.services.places import Counting, asking, house, workplace
 
 

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from assay.errors import Conflict, NotFound, PlanRefused
-from assay.model.calls import CallSettings
-from assay.model.case import Case
-from assay.model.result import Result
-from assay.model.run import RunState
-from assay.model.summary import Summary
-from assay.services.options import RunOptions
-from assay.services.running import Progress
-from assay.services.runs import Again, Recording, Started, go_on, retry, start, wanted
-from assay.services.workplace import Workplace
+from howsure.errors import Conflict, NotFound, PlanRefused
+from howsure.model.calls import CallSettings
+from howsure.model.case import Case
+from howsure.model.result import Result
+from howsure.model.run import RunState
+from howsure.model.summary import Summary
+from howsure.services.options import RunOptions
+from howsure.services.running import Progress
+from howsure.services.runs import Again, Recording, Started, go_on, retry, start, wanted
+from howsure.services.workplace import Workplace
 from unit.services.places import Counting, asking, house, lines, mcq, unwatched, workplace
 
 
@@ -325,7 +325,7 @@ def test_what_is_wanted_of_judging_follows_options_and_settings(tmp_path: Path) 
     found = wanted(work, options)
     assert found.folders == (tmp_path / "sets", tmp_path)
     assert (found.concurrency, found.models, found.budget) == (8, ("openai:gpt-x",), "2USD")
-    assert found.cache == tmp_path / ".assay" / "replies.db"
+    assert found.cache == tmp_path / ".howsure" / "replies.db"
     assert (found.batch, found.images, found.judge_settings) == (False, True, CallSettings())
     assert wanted(work, RunOptions(datasets=(), batch_criteria=True)).batch
     assert wanted(work, RunOptions(datasets=(), cache=False, concurrency=3)).cache is None

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from jsonschema import Draft202012Validator
 
-from assay.errors import UnknownName
-from assay.kit.builtins import builtin_kit
-from assay.policies.profiles import builtin_profiles
-from assay.services.schemas import schema_of, schemas
+from howsure.errors import UnknownName
+from howsure.kit.builtins import builtin_kit
+from howsure.policies.profiles import builtin_profiles
+from howsure.services.schemas import schema_of, schemas
 
 KIT = builtin_kit(builtin_profiles())
 NAMES = ["explain", "golden", "simulation", "test-set", "legal", "responses"]

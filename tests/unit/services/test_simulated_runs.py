@@ -10,22 +10,22 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assay.config import Settings
-from assay.errors import ConfigInvalid, Conflict, NotFound, PlanRefused, UnknownName
-from assay.model.calls import CallSettings
-from assay.model.case import Case
-from assay.model.profile import Profile
-from assay.model.result import Result
-from assay.model.run import RunState
-from assay.model.simulation import Ending, Party
-from assay.model.verdict import Verdict
-from assay.services.options import RunOptions
-from assay.services.runs import retry, start
-from assay.services.workplace import Workplace
-from assay.targets.base import Reply, Stateless, Target
-from assay.targets.making import Wish
-from assay.testing import ScriptedTarget, ScriptedUser
-from assay.users.base import Leave
+from howsure.config import Settings
+from howsure.errors import ConfigInvalid, Conflict, NotFound, PlanRefused, UnknownName
+from howsure.model.calls import CallSettings
+from howsure.model.case import Case
+from howsure.model.profile import Profile
+from howsure.model.result import Result
+from howsure.model.run import RunState
+from howsure.model.simulation import Ending, Party
+from howsure.model.verdict import Verdict
+from howsure.services.options import RunOptions
+from howsure.services.runs import retry, start
+from howsure.services.workplace import Workplace
+from howsure.targets.base import Reply, Stateless, Target
+from howsure.targets.making import Wish
+from howsure.testing import ScriptedTarget, ScriptedUser
+from howsure.users.base import Leave
 from unit.services.places import Counting, asking, house, lines, unwatched, workplace
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from assay.config import Settings
-from assay.errors import PlanRefused
-from assay.kit import Kit
-from assay.reports.sizing_text import sizing_sentence
-from assay.services.sizing import Learned, Wish, check, size, sized
-from assay.services.workplace import Workplace
+from howsure.config import Settings
+from howsure.errors import PlanRefused
+from howsure.kit import Kit
+from howsure.reports.sizing_text import sizing_sentence
+from howsure.services.sizing import Learned, Wish, check, size, sized
+from howsure.services.workplace import Workplace
 from unit.services.gate_runs import Made, cases, keep, opened, tries, verdicts
 
 

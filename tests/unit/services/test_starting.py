@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from assay.config import Settings, load
-from assay.dialects.golden import GoldenDialect
-from assay.dialects.reading import read_cases
-from assay.dialects.test_set import TestSetDialect
-from assay.errors import ConfigInvalid, Conflict
-from assay.model.case import Scenario, Script, SingleTurn
-from assay.model.expectation import ToolCalls
-from assay.services.starting import FILES, GOLDEN, TARGET, TEST_SET, Begun, begin, source
-from assay.targets.chat.block import read_chat
-from assay.targets.command.target import CommandKind
-from assay.targets.http.target import HttpKind
-from assay.targets.making import Wish
+from howsure.config import Settings, load
+from howsure.dialects.golden import GoldenDialect
+from howsure.dialects.reading import read_cases
+from howsure.dialects.test_set import TestSetDialect
+from howsure.errors import ConfigInvalid, Conflict
+from howsure.model.case import Scenario, Script, SingleTurn
+from howsure.model.expectation import ToolCalls
+from howsure.services.starting import FILES, GOLDEN, TARGET, TEST_SET, Begun, begin, source
+from howsure.targets.chat.block import read_chat
+from howsure.targets.command.target import CommandKind
+from howsure.targets.http.target import HttpKind
+from howsure.targets.making import Wish
 
 
 def test_everything_is_written_into_a_folder_that_need_not_be_there(tmp_path: Path) -> None:
@@ -41,21 +41,21 @@ def test_a_second_time_changes_nothing(tmp_path: Path) -> None:
 
 def test_what_would_be_lost_is_named_and_nothing_is_written(tmp_path: Path) -> None:
     (tmp_path / "evaluation" / "datasets").mkdir(parents=True)
-    for name in ("assay.yaml", TEST_SET):
+    for name in ("howsure.yaml", TEST_SET):
         (tmp_path / name).write_text("mine", encoding="utf-8")
     with pytest.raises(Conflict) as raised:
         begin(tmp_path)
     assert str(raised.value) == (
-        f"{tmp_path} has assay.yaml, {TEST_SET} already; nothing was written (--force overwrites)"
+        f"{tmp_path} has howsure.yaml, {TEST_SET} already; nothing was written (--force overwrites)"
     )
-    assert (tmp_path / "assay.yaml").read_text("utf-8") == "mine"
+    assert (tmp_path / "howsure.yaml").read_text("utf-8") == "mine"
     assert not (tmp_path / "support_agent.py").exists()
 
 
 def test_force_overwrites(tmp_path: Path) -> None:
-    (tmp_path / "assay.yaml").write_text("mine", encoding="utf-8")
+    (tmp_path / "howsure.yaml").write_text("mine", encoding="utf-8")
     assert begin(tmp_path, force=True).written == FILES
-    assert (tmp_path / "assay.yaml").read_bytes() == (source() / "assay.yaml").read_bytes()
+    assert (tmp_path / "howsure.yaml").read_bytes() == (source() / "howsure.yaml").read_bytes()
 
 
 def test_a_folder_that_is_a_file_is_refused_with_its_name(tmp_path: Path) -> None:
@@ -72,9 +72,9 @@ def test_the_settings_are_valid_and_free() -> None:
 
 def uncommented(folder: Path) -> Settings:
     """The settings with every commented one switched on: those are the comments that read `# name: …` or `# - …`."""
-    text = (source() / "assay.yaml").read_text("utf-8")
+    text = (source() / "howsure.yaml").read_text("utf-8")
     on = re.sub(r"^( *)# ((?: {2})*(?:- |\w+:(?: |$)).*)$", r"\1\2", text, flags=re.MULTILINE)
-    (folder / "assay.yaml").write_text(on.replace("node bot.js", f"{sys.executable} bot.js"), encoding="utf-8")
+    (folder / "howsure.yaml").write_text(on.replace("node bot.js", f"{sys.executable} bot.js"), encoding="utf-8")
     return load(folder, {})
 
 

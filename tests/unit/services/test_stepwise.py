@@ -7,10 +7,10 @@ from uuid import UUID
 
 import pytest
 
-from assay.errors import DatasetInvalid, PlanRefused
-from assay.model.case import Case
-from assay.model.run import RunState, Spent
-from assay.services.stepwise import Shared, chosen_cases, ended_run, opened_run
+from howsure.errors import DatasetInvalid, PlanRefused
+from howsure.model.case import Case
+from howsure.model.run import RunState, Spent
+from howsure.services.stepwise import Shared, chosen_cases, ended_run, opened_run
 from unit.services.places import Counting, asking, house, lines, workplace
 
 RUN = str(UUID(int=7, version=4))
@@ -82,7 +82,7 @@ async def test_a_plan_that_is_refused_stores_nothing(tmp_path: Path) -> None:
     with pytest.raises(PlanRefused, match="2 answers are missing"):
         async with opened_run(work, options, Shared(run_id=RUN, total=2)):
             pass
-    assert not (tmp_path / ".assay" / "assay.db").exists()
+    assert not (tmp_path / ".howsure" / "howsure.db").exists()
 
 
 def test_a_dataset_with_problems_is_refused_with_all_of_them(tmp_path: Path) -> None:

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from assay.dialects.reading import digest, read_cases
-from assay.errors import Conflict, DatasetInvalid, InputError
-from assay.kit.builtins import builtin_kit
-from assay.policies.profiles import builtin_profiles
-from assay.services.conversion.raw_records import Original, write_parts
-from assay.services.subsets import draw, merge, split_at, split_by
 from dialect_rows import mcq, write_rows
+from howsure.dialects.reading import digest, read_cases
+from howsure.errors import Conflict, DatasetInvalid, InputError
+from howsure.kit.builtins import builtin_kit
+from howsure.policies.profiles import builtin_profiles
+from howsure.services.conversion.raw_records import Original, write_parts
+from howsure.services.subsets import draw, merge, split_at, split_by
 
 KIT = builtin_kit(builtin_profiles())
 

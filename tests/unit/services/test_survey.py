@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from assay.errors import Conflict, DatasetInvalid, PlanRefused
-from assay.kit.builtins import builtin_kit
-from assay.model.case import Case
-from assay.policies.profiles import builtin_profiles
-from assay.services.survey import matches, survey
-from assay.testing import a_case
 from dialect_rows import Row, reference_qa, write_rows
+from howsure.errors import Conflict, DatasetInvalid, PlanRefused
+from howsure.kit.builtins import builtin_kit
+from howsure.model.case import Case
+from howsure.policies.profiles import builtin_profiles
+from howsure.services.survey import matches, survey
+from howsure.testing import a_case
 
 KIT = builtin_kit(builtin_profiles())
 

@@ -9,15 +9,15 @@ import pytest
 from msgspec.structs import replace
 from rich.console import Console
 
-from assay.config import Settings
-from assay.errors import NotFound, PlanRefused
-from assay.kit import Kit
-from assay.model.history import History, Line, Point, Turning
-from assay.model.run import DatasetPin, RunState
-from assay.reports.history_text import HistoryReport, curve, history_sentence, history_shape
-from assay.services.trend_clusters import clustered_rates
-from assay.services.trending import Asked, history
-from assay.services.workplace import Workplace
+from howsure.config import Settings
+from howsure.errors import NotFound, PlanRefused
+from howsure.kit import Kit
+from howsure.model.history import History, Line, Point, Turning
+from howsure.model.run import DatasetPin, RunState
+from howsure.reports.history_text import HistoryReport, curve, history_sentence, history_shape
+from howsure.services.trend_clusters import clustered_rates
+from howsure.services.trending import Asked, history
+from howsure.services.workplace import Workplace
 from unit.services.gate_runs import Made, cases, keep, opened, tries, verdicts
 
 GOOD, BAD = verdicts(98, 2), verdicts(80, 20)

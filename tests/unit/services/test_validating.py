@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from assay.errors import InputError, NotFound, UnknownName
-from assay.kit.builtins import builtin_kit
-from assay.policies.profiles import builtin_profiles
-from assay.services.demo import folder
-from assay.services.validating import validate_files
+from howsure.errors import InputError, NotFound, UnknownName
+from howsure.kit.builtins import builtin_kit
+from howsure.policies.profiles import builtin_profiles
+from howsure.services.demo import folder
+from howsure.services.validating import validate_files
 from unit.services.places import house, lines, mcq
 
 KIT = builtin_kit(builtin_profiles())

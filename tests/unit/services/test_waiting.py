@@ -11,7 +11,7 @@ import threading
 
 import pytest
 
-from assay.services.waiting import Beside, awaited
+from howsure.services.waiting import Beside, awaited
 
 
 async def which() -> str:
@@ -24,7 +24,7 @@ def test_without_a_loop_it_is_done_here() -> None:
 
 
 async def test_with_a_loop_it_is_done_beside_it() -> None:
-    assert awaited(which()) == "assay"
+    assert awaited(which()) == "howsure"
 
 
 @pytest.mark.parametrize("error", [ValueError("broken"), TimeoutError("broken")])
@@ -46,7 +46,7 @@ def test_one_after_the_other_share_a_loop() -> None:
 
 PROGRAM = """
 import asyncio, sys
-from assay.services.waiting import awaited
+from howsure.services.waiting import awaited
 
 async def work():
     try:

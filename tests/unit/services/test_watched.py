@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from assay.config import Settings
-from assay.errors import PlanRefused
-from assay.services.options import RunOptions
-from assay.services.watched import Snapshot, Watched, watched_files
+from howsure.config import Settings
+from howsure.errors import PlanRefused
+from howsure.services.options import RunOptions
+from howsure.services.watched import Snapshot, Watched, watched_files
 from unit.services.places import house, workplace
 
 
@@ -44,7 +44,7 @@ def test_everything_that_is_named_is_looked_at(here: Path) -> None:
     )
     assert data == {"house.jsonl"}
     assert others == {
-        "assay.yaml",
+        "howsure.yaml",
         "plug.py",
         "evals.yaml",
         "more.yaml",
@@ -73,7 +73,7 @@ def test_the_code_of_the_agent_is_looked_at(here: Path, target: str, code: set[s
     for name in ("bot.py", "tools.py", ".hidden/old.py", "notes.txt"):
         (here / "shop" / name).write_text("", encoding="utf-8")
     settings = Settings(targets={"agent": {"kind": "function", "function": "shop.bot:answer"}})
-    assert files(here, settings, target=target)[1] == {"assay.yaml", *code}
+    assert files(here, settings, target=target)[1] == {"howsure.yaml", *code}
 
 
 def test_a_folder_stands_for_its_files_and_for_new_ones(here: Path) -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.config import Settings
-from assay.errors import ConfigInvalid
-from assay.services.workplace import Workplace
+from howsure.config import Settings
+from howsure.errors import ConfigInvalid
+from howsure.services.workplace import Workplace
 from unit.services.places import workplace
 
 
@@ -21,7 +21,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def settings(folder: Path, text: str, name: str = "assay.yaml") -> Path:
+def settings(folder: Path, text: str, name: str = "howsure.yaml") -> Path:
     path = folder / name
     path.write_text(text, encoding="utf-8")
     return path
@@ -50,7 +50,7 @@ def test_the_later_source_wins(here: Path) -> None:
     assert Workplace.here(environ={}).settings == Settings()
     settings(here, "database: file.db\njudge: offline\n")
     assert Workplace.here(environ={}).settings.database == "file.db"
-    environ = {"ASSAY_DATABASE_URL": "env.db", "ASSAY_JUDGE": "none"}
+    environ = {"HOWSURE_DATABASE_URL": "env.db", "HOWSURE_JUDGE": "none"}
     work = Workplace.here(environ=environ)
     assert (work.settings.database, work.settings.judge) == ("env.db", "none")
     assert Workplace.here(database="flag.db", environ=environ).settings.database == "flag.db"
@@ -68,11 +68,11 @@ def test_a_named_file_takes_the_place_of_the_folders_own(here: Path) -> None:
 async def test_nothing_is_written_before_it_is_needed(here: Path) -> None:
     work = Workplace.here(environ={})
     assert list(here.iterdir()) == []
-    assert work.data_folder == here / ".assay"
-    assert work.replies == here / ".assay" / "replies.db"
+    assert work.data_folder == here / ".howsure"
+    assert work.replies == here / ".howsure" / "replies.db"
     async with await work.store() as store:
-        assert store.path == here / ".assay" / "assay.db"
-    assert (here / ".assay" / "assay.db").is_file()
+        assert store.path == here / ".howsure" / "howsure.db"
+    assert (here / ".howsure" / "howsure.db").is_file()
 
 
 def test_a_contract_is_a_schema_or_the_path_of_one(here: Path) -> None:
@@ -184,7 +184,7 @@ def test_paths_in_a_settings_file_are_relative_to_its_folder(here: Path) -> None
     assert "parrot" in work.kit.targets
     assert "tone" in work.kit.graders
     assert work.kit.contracts["brief"] == {}
-    assert work.data_folder == here / ".assay"
+    assert work.data_folder == here / ".howsure"
 
 
 async def test_a_store_elsewhere_is_opened_where_the_settings_say(tmp_path: Path) -> None:
@@ -196,5 +196,5 @@ async def test_a_store_elsewhere_is_opened_where_the_settings_say(tmp_path: Path
 @pytest.mark.parametrize("command", ["validate", "convert", "init", "schema", "sample"])
 def test_what_needs_no_store_loads_none(command: str) -> None:
     """The database's library takes longer to load than all the rest."""
-    code = f"import sys, assay.cli.{command}; sys.exit('sqlalchemy' in sys.modules)"
+    code = f"import sys, howsure.cli.{command}; sys.exit('sqlalchemy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.stats.agreement import Weights, agreement, cohen_kappa, fleiss_counts, fleiss_kappa
+from howsure.stats.agreement import Weights, agreement, cohen_kappa, fleiss_counts, fleiss_kappa
 
 # Fifty votes: both yes 20, yes/no 5, no/yes 10, both no 15: agreement .7, chance .5, kappa .4.
 FIRST = ["yes"] * 25 + ["no"] * 25

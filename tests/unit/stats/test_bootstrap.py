@@ -8,7 +8,7 @@ from statistics import fmean
 
 import pytest
 
-from assay.stats.bootstrap import bootstrap_interval, quantile
+from howsure.stats.bootstrap import bootstrap_interval, quantile
 
 
 def mean(values: Sequence[float]) -> float | None:

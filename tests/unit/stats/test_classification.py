@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.stats.classification import classification, confusion, confusion_table
+from howsure.stats.classification import classification, confusion, confusion_table
 
 TRUTH = ["cat", "cat", "cat", "dog", "dog", "cow"]
 SAID = ["cat", "cat", "dog", "dog", "cat", "dog"]

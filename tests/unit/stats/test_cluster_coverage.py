@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from msgspec import Struct
 
-from assay.stats.clusters import ClusterSums, Floats, rate_of
-from assay.stats.intervals import Interval, wilson
+from howsure.stats.clusters import ClusterSums, Floats, rate_of
+from howsure.stats.intervals import Interval, wilson
 
 pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 

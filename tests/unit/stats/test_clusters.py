@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.stats.clusters import (
+from howsure.stats.clusters import (
     cluster_bootstrap,
     cluster_sums,
     clustered_mean,
@@ -13,8 +13,8 @@ from assay.stats.clusters import (
     robust,
     score_interval,
 )
-from assay.stats.estimates import Form
-from assay.stats.intervals import mean_interval, wilson
+from howsure.stats.estimates import Form
+from howsure.stats.intervals import mean_interval, wilson
 
 VALUES = [1.0, 2.0, 4.0, 3.0, 7.0, 5.0, 6.0, 2.0, 9.0]
 NAMES = ["a", "a", "a", "b", "b", "c", "d", "d", "d"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from assay.stats.concluding import is_equal, pairs_to_settle
-from assay.stats.paired import Difference, paired_means, paired_rates
+from howsure.stats.concluding import is_equal, pairs_to_settle
+from howsure.stats.paired import Difference, paired_means, paired_rates
 
 
 def rates(gained: int, lost: int, same: int) -> Difference:

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from assay.stats.corrected import Corrected, Correction, Labels, corrected_rate, labels_of
+from howsure.stats.corrected import Corrected, Correction, Labels, corrected_rate, labels_of
 
 RATES = Correction.SENSITIVITY_SPECIFICITY
 #: Of 100 labelled cases people pass 60; the judge passes 54 of those, and 12 of the other 40.

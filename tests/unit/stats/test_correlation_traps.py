@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from assay.stats.classification import classification
-from assay.stats.correlation import pearson
+from howsure.stats.classification import classification
+from howsure.stats.correlation import pearson
 
 
 @pytest.mark.parametrize("unit", [1e-200, 1e-5, 1.0, 1e200, 5e307])

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from scipy.stats import binom, fisher_exact
 
-from assay.stats.clusters import Floats
-from assay.stats.corrected import corrected_rate, labels_of
-from assay.stats.discordance import mcnemar, tango
-from assay.stats.intervals import Interval, rate_interval, wilson
-from assay.stats.means import for_mean
-from assay.stats.paired import paired_means, paired_rates
-from assay.stats.rates import exact, for_rate, jeffreys
+from howsure.stats.clusters import Floats
+from howsure.stats.corrected import corrected_rate, labels_of
+from howsure.stats.discordance import mcnemar, tango
+from howsure.stats.intervals import Interval, rate_interval, wilson
+from howsure.stats.means import for_mean
+from howsure.stats.paired import paired_means, paired_rates
+from howsure.stats.rates import exact, for_rate, jeffreys
 
 pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 

@@ -9,8 +9,8 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import xlogy
 
-from assay.stats.discordance import mcnemar, newcombe, tango
-from assay.stats.intervals import Interval
+from howsure.stats.discordance import mcnemar, newcombe, tango
+from howsure.stats.intervals import Interval
 
 
 def printed(interval: Interval | None, digits: int) -> tuple[float, float]:

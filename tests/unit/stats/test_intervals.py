@@ -6,7 +6,7 @@ from math import log
 
 import pytest
 
-from assay.stats.intervals import mean_interval, rate_interval, t_quantile, wilson
+from howsure.stats.intervals import mean_interval, rate_interval, t_quantile, wilson
 
 
 @pytest.mark.parametrize(

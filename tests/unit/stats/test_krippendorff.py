@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 
 import pytest
 
-from assay.stats.krippendorff import Level, krippendorff_alpha
+from howsure.stats.krippendorff import Level, krippendorff_alpha
 
 # Four observers, twelve units, holes: the table with which Krippendorff explains the computation (2011, section D).
 OBSERVERS: list[list[int | None]] = [

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assay.stats.estimates import Form
-from assay.stats.means import bca, for_mean
+from howsure.stats.estimates import Form
+from howsure.stats.means import bca, for_mean
 
 SLEEP = [1.2, 2.4, 1.3, 1.3, 0.0, 1.0, 1.8, 0.8, 4.6, 1.4]
 """Student's own data (Biometrika 6, 1908): hours of sleep gained by one drug over another."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from scipy.stats import false_discovery_control
 
-from assay.stats.multiplicity import benjamini_hochberg, holm
+from howsure.stats.multiplicity import benjamini_hochberg, holm
 
 # Benjamini and Hochberg, JRSS B 57 (1995), 289–300: fifteen hypotheses about thrombolysis.
 HEARTS = [0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459, 0.3240, 0.4262, 0.5719, 0.6528,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.model.score import Direction
-from assay.stats.paired import Difference, Method, matched, paired_means, paired_rates
+from howsure.model.score import Direction
+from howsure.stats.paired import Difference, Method, matched, paired_means, paired_rates
 
 BEFORE = [1.0] * 22 + [0.0] * 28
 AFTER = [1.0] * 20 + [0.0] * 2 + [1.0] * 12 + [0.0] * 16

@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
-from assay.stats.estimates import Form
-from assay.stats.percentiles import for_percentile, ranks, values_needed
+from howsure.stats.estimates import Form
+from howsure.stats.percentiles import for_percentile, ranks, values_needed
 
 
 @pytest.mark.parametrize(

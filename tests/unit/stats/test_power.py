@@ -7,8 +7,8 @@ from math import comb
 import numpy as np
 import pytest
 
-from assay.stats.discordance import mcnemar
-from assay.stats.power import (
+from howsure.stats.discordance import mcnemar
+from howsure.stats.power import (
     TABLED,
     Design,
     PairedMeans,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from scipy.stats import binomtest
 
-from assay.stats.estimates import Form
-from assay.stats.intervals import wilson
-from assay.stats.rates import exact, for_rate, jeffreys
+from howsure.stats.estimates import Form
+from howsure.stats.intervals import wilson
+from howsure.stats.rates import exact, for_rate, jeffreys
 
 # Newcombe, Statistics in Medicine 17 (1998), 857–872, table I: methods 3 (Wilson) and 5 (Clopper–Pearson).
 PUBLISHED = [

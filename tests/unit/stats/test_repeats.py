@@ -7,8 +7,8 @@ from itertools import combinations
 
 import pytest
 
-from assay.stats.estimates import Form
-from assay.stats.repeats import Flaky, flaky, pass_at_k, pass_hat_k, reliability
+from howsure.stats.estimates import Form
+from howsure.stats.repeats import Flaky, flaky, pass_at_k, pass_hat_k, reliability
 
 
 @pytest.mark.parametrize("judged", range(1, 8))

@@ -7,9 +7,9 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import beta, betabinom, norm
 
-from assay.stats.intervals import wilson
-from assay.stats.rates import exact
-from assay.stats.resemblance import Counted, Floats, counted, levels, plausible_rates, weights
+from howsure.stats.intervals import wilson
+from howsure.stats.rates import exact
+from howsure.stats.resemblance import Counted, Floats, counted, levels, plausible_rates, weights
 
 PASSES = np.array([10.0, 9.0, 10.0, 2.0, 10.0, 3.0])
 SIZES = np.full(6, 10.0)

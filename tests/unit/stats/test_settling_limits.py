@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from assay.stats.rates import for_rate
-from assay.stats.settling_limits import cases_for_rate, cases_for_value
+from howsure.stats.rates import for_rate
+from howsure.stats.settling_limits import cases_for_rate, cases_for_value
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assay.stats.clusters import ClusterSums, cluster_sums
-from assay.stats.sign_flips import sign_flip
+from howsure.stats.clusters import ClusterSums, cluster_sums
+from howsure.stats.sign_flips import sign_flip
 
 MAIZE = [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]
 """Darwin's crossed against self-fertilised maize, in eighths of an inch; Fisher, The Design of Experiments (1935)."""

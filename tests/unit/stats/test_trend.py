@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assay.stats import trend as trends
-from assay.stats.trend import best_cut, trend
+from howsure.stats import trend as trends
+from howsure.stats.trend import best_cut, trend
 
 
 def fit(passed: int, judged: int) -> float:

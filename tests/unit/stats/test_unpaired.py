@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from scipy import stats
 
-from assay.model.score import Direction
-from assay.stats.paired import Method
-from assay.stats.unpaired import rates_apart, unpaired_means, unpaired_rates
+from howsure.model.score import Direction
+from howsure.stats.paired import Method
+from howsure.stats.unpaired import rates_apart, unpaired_means, unpaired_rates
 
 
 # Newcombe, Statistics in Medicine 17 (1998), 873–890, table II, method 10.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.stats.variance import split
+from howsure.stats.variance import split
 
 
 def test_an_even_design_by_hand() -> None:

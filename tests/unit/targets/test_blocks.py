@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec import Struct, field
 
-from assay.errors import ConfigInvalid
-from assay.targets.blocks import Wrong, check_seconds, filled_headers, read_block
-from assay.targets.making import Wish
+from howsure.errors import ConfigInvalid
+from howsure.targets.blocks import Wrong, check_seconds, filled_headers, read_block
+from howsure.targets.making import Wish
 
 
 class Bot(Struct, frozen=True, kw_only=True):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from assay.model.case import Case, Scenario, SingleTurn
-from assay.model.transcript import Message, Role, ToolCall
-from assay.targets.answers.reading import Answered
-from assay.targets.base import Closing, Reply
-from assay.targets.conversations import Conversation
-from assay.targets.making import Wish
-from assay.testing import a_case
+from howsure.model.case import Case, Scenario, SingleTurn
+from howsure.model.transcript import Message, Role, ToolCall
+from howsure.targets.answers.reading import Answered
+from howsure.targets.base import Closing, Reply
+from howsure.targets.conversations import Conversation
+from howsure.targets.making import Wish
+from howsure.testing import a_case
 
 WISH = Wish(name="shop", state={"shop": "Moss", "count": 1}, candidate="new")
 

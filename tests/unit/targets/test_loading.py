@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.errors import ConfigInvalid
-from assay.targets.loading import load_object
+from howsure.errors import ConfigInvalid
+from howsure.targets.loading import load_object
 
 
 @pytest.fixture

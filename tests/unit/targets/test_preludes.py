@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from assay.model.case import Case, Script, SingleTurn
-from assay.model.transcript import Message, Role
-from assay.targets.preludes import Prelude
+from howsure.model.case import Case, Script, SingleTurn
+from howsure.model.transcript import Message, Role
+from howsure.targets.preludes import Prelude
 
 ASKED = Message(role=Role.USER, content="May I?")
 ANSWERED = Message(role=Role.ASSISTANT, content="You may.")

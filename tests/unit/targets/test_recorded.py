@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from assay.errors import TargetFailed
-from assay.model.case import Script
-from assay.model.transcript import Mishap, Transcript
-from assay.targets.base import Finished
-from assay.targets.recorded import RecordedTarget, Recordings, plain_recordings
-from assay.testing import a_case
+from howsure.errors import TargetFailed
+from howsure.model.case import Script
+from howsure.model.transcript import Mishap, Transcript
+from howsure.targets.base import Finished
+from howsure.targets.recorded import RecordedTarget, Recordings, plain_recordings
+from howsure.testing import a_case
 
 
 def answer(text: str) -> Transcript:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.targets.templates import Compiler, filled
+from howsure.targets.templates import Compiler, filled
 
 VALUES: dict[str, Any] = {
     "message": "Hi {state} ${KEY} {{x}}",

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from assay.model.transcript import Message, Role, ToolCall, ToolResult, Usage
-from assay.targets.turns import Turn, arguments_of, counted, plain, result_of, summed, text_of
+from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Usage
+from howsure.targets.turns import Turn, arguments_of, counted, plain, result_of, summed, text_of
 
 
 def results(turn: Turn) -> list[tuple[str, Any]]:

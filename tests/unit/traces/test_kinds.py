@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from assay.model.transcript import Span
-from assay.traces.kinds import Kind, agent_name, kind_of, tool_name
+from howsure.model.transcript import Span
+from howsure.traces.kinds import Kind, agent_name, kind_of, tool_name
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from assay.model.transcript import Span, Usage
-from assay.traces.read import read_trace
+from howsure.model.transcript import Span, Usage
+from howsure.traces.read import read_trace
 
 S = 1_000_000_000
 

@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assay.model.transcript import Span, Usage
-from assay.traces.read import read_trace
+from howsure.model.transcript import Span, Usage
+from howsure.traces.read import read_trace
 
 
 def span(name: str, id: Any = "", parent: Any = "", times: Any = None, **attributes: Any) -> Span:

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from assay.model.transcript import Span
-from assay.traces.read import read_trace
-from assay.traces.tools import says_error
-from assay.traces.views import Outcome, ToolUse
+from howsure.model.transcript import Span
+from howsure.traces.read import read_trace
+from howsure.traces.tools import says_error
+from howsure.traces.views import Outcome, ToolUse
 
 ARGS = "gcp.vertex.agent.tool_call_args"
 RESPONSE = "gcp.vertex.agent.tool_response"

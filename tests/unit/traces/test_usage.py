@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from assay.model.transcript import Usage
-from assay.traces.usage import claimed_usage, tokens, usage_of
-from assay.traces.values import Notes
+from howsure.model.transcript import Usage
+from howsure.traces.usage import claimed_usage, tokens, usage_of
+from howsure.traces.values import Notes
 
 GEMINI = {
     "prompt_token_count": 100,

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from assay.errors import Level
-from assay.traces.values import LONGEST_LITERAL, UNREADABLE, Notes, amount, decoded, pick, present, text, whole
+from howsure.errors import Level
+from howsure.traces.values import LONGEST_LITERAL, UNREADABLE, Notes, amount, decoded, pick, present, text, whole
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from assay.model.result import Failure
-from assay.model.score import FREE, ZERO_TO_FIVE, Grade, Part, Score, Unscored, Why
-from assay.model.simulation import Ending, Fault, Party, Simulation, Slip, SlipKind
-from assay.model.transcript import Message, Role, ToolCall, ToolResult, Transcript
-from assay.model.verdict import Verdict
-from assay.users.attribution import fault
+from howsure.model.result import Failure
+from howsure.model.score import FREE, ZERO_TO_FIVE, Grade, Part, Score, Unscored, Why
+from howsure.model.simulation import Ending, Fault, Party, Simulation, Slip, SlipKind
+from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Transcript
+from howsure.model.verdict import Verdict
+from howsure.users.attribution import fault
 
 FAILED, ERRORED = Verdict.FAILED, Verdict.ERRORED
 LOW = Score(name="criteria", value=0, pass_mark=1, reason="the fee was not named")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from assay.model.case import Fact
-from assay.model.transcript import Message, Role, ToolCall
-from assay.users.asked import asks_beyond, facts_asked, is_asked, is_yes_or_no, wants_details
-from assay.users.conditions import Holds, any_holds, holds
-from assay.users.languages import language_of
-from assay.users.stops import Exchange
+from howsure.model.case import Fact
+from howsure.model.transcript import Message, Role, ToolCall
+from howsure.users.asked import asks_beyond, facts_asked, is_asked, is_yes_or_no, wants_details
+from howsure.users.conditions import Holds, any_holds, holds
+from howsure.users.languages import language_of
+from howsure.users.stops import Exchange
 
 YES, MAYBE, NO = Holds.YES, Holds.MAYBE, Holds.NO
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from assay.model.case import Fact, PlanStep, Scenario
-from assay.model.simulation import Ending, Slip, SlipKind
-from assay.model.transcript import Message, Role
-from assay.users.checks.course import course_slips
-from assay.users.checks.plan import is_said, plan_slips, step_words
-from assay.users.checks.repeats import repeat_slips
-from assay.users.checks.talk import LONGEST, Talk
-from assay.users.words import roots
+from howsure.model.case import Fact, PlanStep, Scenario
+from howsure.model.simulation import Ending, Slip, SlipKind
+from howsure.model.transcript import Message, Role
+from howsure.users.checks.course import course_slips
+from howsure.users.checks.plan import is_said, plan_slips, step_words
+from howsure.users.checks.repeats import repeat_slips
+from howsure.users.checks.talk import LONGEST, Talk
+from howsure.users.words import roots
 
 EARLY, WENT_ON = SlipKind.STOPPED_EARLY, SlipKind.WENT_ON
 

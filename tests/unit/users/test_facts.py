@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.model.case import Fact, Scenario
-from assay.model.simulation import Slip, SlipKind
-from assay.model.transcript import Message, Role
-from assay.users.asked import asks_beyond, facts_asked, is_asked, is_touched, is_yes_or_no, phrasings, wants_details
-from assay.users.checks.facts import fact_slips, is_told
-from assay.users.checks.talk import Talk
+from howsure.model.case import Fact, Scenario
+from howsure.model.simulation import Slip, SlipKind
+from howsure.model.transcript import Message, Role
+from howsure.users.asked import asks_beyond, facts_asked, is_asked, is_touched, is_yes_or_no, phrasings, wants_details
+from howsure.users.checks.facts import fact_slips, is_told
+from howsure.users.checks.talk import Talk
 
 WRONG, INVENTED, UNASKED = SlipKind.WRONG_FACT, SlipKind.INVENTED_FACT, SlipKind.UNASKED_FACT
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.model.case import Case, Fact, PlanStep, Scenario
-from assay.model.simulation import Ending, SlipKind
-from assay.model.transcript import Message, Role, ToolCall
-from assay.users.base import Leave
-from assay.users.fidelity import slips
-from assay.users.offline import OfflineUsers
+from howsure.model.case import Case, Fact, PlanStep, Scenario
+from howsure.model.simulation import Ending, SlipKind
+from howsure.model.transcript import Message, Role, ToolCall
+from howsure.users.base import Leave
+from howsure.users.fidelity import slips
+from howsure.users.offline import OfflineUsers
 from simulated_users import FILES, Conversation, conversations
 
 TALKS = [talk for name in FILES for talk in conversations(name)]

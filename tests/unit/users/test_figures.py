@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.judges.offline.dates import Day
-from assay.users.checks.figures import (
+from howsure.judges.offline.dates import Day
+from howsure.users.checks.figures import (
     days,
     figures,
     is_known,

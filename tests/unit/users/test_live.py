@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from assay.errors import BudgetReached, ModelFailed, ModelTimedOut, SimulatorFailed
-from assay.llm.base import Completion
-from assay.llm.parts import CallSettings, Finish
-from assay.model.case import Case, Fact, PlanStep, Scenario, SingleTurn
-from assay.model.simulation import Ending
-from assay.model.transcript import Message, Role, ToolCall, Usage
-from assay.testing import ScriptedModel
-from assay.users.base import Leave, Move, Say
-from assay.users.live import LiveUsers, seed_of
-from assay.users.live_reading import Next, read_next
-from assay.users.prompting import SCHEMA, user_prompt
-from assay.users.stops import Stops
+from howsure.errors import BudgetReached, ModelFailed, ModelTimedOut, SimulatorFailed
+from howsure.llm.base import Completion
+from howsure.llm.parts import CallSettings, Finish
+from howsure.model.case import Case, Fact, PlanStep, Scenario, SingleTurn
+from howsure.model.simulation import Ending
+from howsure.model.transcript import Message, Role, ToolCall, Usage
+from howsure.testing import ScriptedModel
+from howsure.users.base import Leave, Move, Say
+from howsure.users.live import LiveUsers, seed_of
+from howsure.users.live_reading import Next, read_next
+from howsure.users.prompting import SCHEMA, user_prompt
+from howsure.users.stops import Stops
 
 SCENARIO = Scenario(
     persona="Impatient. Writes short messages.",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from assay.model.case import Fact, PlanStep, Scenario
-from assay.model.simulation import SlipKind
-from assay.model.transcript import Message, Role
-from assay.users.checks.manner import manner_slips
-from assay.users.checks.persona import persona_slips
-from assay.users.checks.talk import Talk
+from howsure.model.case import Fact, PlanStep, Scenario
+from howsure.model.simulation import SlipKind
+from howsure.model.transcript import Message, Role
+from howsure.users.checks.manner import manner_slips
+from howsure.users.checks.persona import persona_slips
+from howsure.users.checks.talk import Talk
 
 OPENING = "Where is my parcel?"
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.model.case import Case, Fact, PlanStep, Scenario, Script
-from assay.model.simulation import Ending
-from assay.model.transcript import Message, Role, ToolCall
-from assay.users.base import Leave, Say
-from assay.users.offline import OfflineUsers
-from assay.users.offline_words import phrases, told
-from assay.users.stops import Stops
+from howsure.model.case import Case, Fact, PlanStep, Scenario, Script
+from howsure.model.simulation import Ending
+from howsure.model.transcript import Message, Role, ToolCall
+from howsure.users.base import Leave, Say
+from howsure.users.offline import OfflineUsers
+from howsure.users.offline_words import phrases, told
+from howsure.users.stops import Stops
 
 ORDER = Fact(name="order number", value="A-1", asked_by=("purchase",))
 MAIL = Fact(name="email", value="a@b.example")

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.model.case import Fact, PlanStep, Scenario
-from assay.model.transcript import Message, Role, ToolCall
-from assay.users.prompting import ENDINGS, SCHEMA, conversation, messages, system_words, user_prompt
+from howsure.model.case import Fact, PlanStep, Scenario
+from howsure.model.transcript import Message, Role, ToolCall
+from howsure.users.prompting import ENDINGS, SCHEMA, conversation, messages, system_words, user_prompt
 
 SCENARIO = Scenario(persona="Impatient.", initial_message="Where is it?", goal="Know where it is")
 

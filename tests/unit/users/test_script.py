@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from assay.errors import SimulatorFailed
-from assay.model.case import Case, Input, Scenario, Script, SingleTurn
-from assay.model.simulation import Ending
-from assay.model.transcript import Message, Role, Transcript
-from assay.users.base import Leave, Move, Say, User
-from assay.users.replayed import ReplayedUsers, user_messages
-from assay.users.script import FixedTurns, ScriptedUsers
+from howsure.errors import SimulatorFailed
+from howsure.model.case import Case, Input, Scenario, Script, SingleTurn
+from howsure.model.simulation import Ending
+from howsure.model.transcript import Message, Role, Transcript
+from howsure.users.base import Leave, Move, Say, User
+from howsure.users.replayed import ReplayedUsers, user_messages
+from howsure.users.script import FixedTurns, ScriptedUsers
 
 
 def said(*texts: str) -> tuple[Message, ...]:

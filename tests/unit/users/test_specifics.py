@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.model.case import Scenario
-from assay.model.transcript import Message, Role
-from assay.users.checks.names import odd_names
-from assay.users.checks.specifics import odd_ones
-from assay.users.checks.talk import Talk
+from howsure.model.case import Scenario
+from howsure.model.transcript import Message, Role
+from howsure.users.checks.names import odd_names
+from howsure.users.checks.specifics import odd_ones
+from howsure.users.checks.talk import Talk
 
 Found = list[tuple[str, str]]
 

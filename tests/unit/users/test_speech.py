@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.users.speech import (
+from howsure.users.speech import (
     alike,
     is_closing,
     is_done,

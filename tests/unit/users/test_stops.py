@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.model.agent import AgentTool
-from assay.model.simulation import Ending
-from assay.model.transcript import Message, Role, ToolCall, ToolResult
-from assay.users.base import Leave
-from assay.users.handoff import handoff_tools, handoff_words, hands_off, is_handoff_tool
-from assay.users.speech import sentences
-from assay.users.stops import Exchange, Stops, exchanges
+from howsure.model.agent import AgentTool
+from howsure.model.simulation import Ending
+from howsure.model.transcript import Message, Role, ToolCall, ToolResult
+from howsure.users.base import Leave
+from howsure.users.handoff import handoff_tools, handoff_words, hands_off, is_handoff_tool
+from howsure.users.speech import sentences
+from howsure.users.stops import Exchange, Stops, exchanges
 
 
 def user(text: str) -> Message:

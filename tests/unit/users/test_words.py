@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.users.words import akin, all_roots, among, content, meanings, means, plain, roots, share
+from howsure.users.words import akin, all_roots, among, content, meanings, means, plain, roots, share
 
 LATIN = st.text("abcABCzäöüÄéèñçßœ '’`-_.!?0123 \n", max_size=24)
 ROOTS = st.text("abcd12", min_size=1, max_size=7)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from assay.model.result import Result
-from assay.model.score import Grade
-from assay.model.verdict import Verdict
-from assay.testing import a_case, a_transcript
+from howsure.model.result import Result
+from howsure.model.score import Grade
+from howsure.model.verdict import Verdict
+from howsure.testing import a_case, a_transcript
 
 
 def a_graded(*grades: Grade, **fields: Any) -> Result:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from assay.model.label import HumanLabel, Opinion
-from assay.model.result import Result
-from assay.model.score import LIKERT, Part, Score
-from assay.web.evidence import Numbering
-from assay.web.pages.case_grades import graded, people_of
+from howsure.model.label import HumanLabel, Opinion
+from howsure.model.result import Result
+from howsure.model.score import LIKERT, Part, Score
+from howsure.web.evidence import Numbering
+from howsure.web.pages.case_grades import graded, people_of
 from store.making import NOON, RUN, a_result
 
 KIND = Score(name="rubric", value=0.0, pass_mark=1.0, part=Part(id="KIND", text="Is kind"))

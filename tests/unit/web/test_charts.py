@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from assay.model.run import Counts, Run
-from assay.store.queries.tolls import Toll
-from assay.web.pages.charts import LOOKED_AT, charts_page, looked_at
+from howsure.model.run import Counts, Run
+from howsure.store.queries.tolls import Toll
+from howsure.web.pages.charts import LOOKED_AT, charts_page, looked_at
 from store.making import a_run
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assay.model.comparison import Comparison, Flip, Kind
-from assay.reports.html.comparing import against
-from assay.web.pages.compare import ComparePage, compare_page
+from howsure.model.comparison import Comparison, Flip, Kind
+from howsure.reports.html.comparing import against
+from howsure.web.pages.compare import ComparePage, compare_page
 from store.making import OTHER, RUN, a_run
 from unit.reports.comparisons import FAILED, PASSED, compared, comparison
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from assay.model.run import RunState
-from assay.web.pages.steering import deeds
+from howsure.model.run import RunState
+from howsure.web.pages.steering import deeds
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.web.differing import Spoken, Stretch, side_by_side, words_apart
+from howsure.web.differing import Spoken, Stretch, side_by_side, words_apart
 
 ASK = Spoken("user", "Refund me.")
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from assay.model.transcript import Span, Transcript
-from assay.web.charting import amount, histogram, quantile, spread
-from assay.web.waterfall import milliseconds, waterfall
+from howsure.model.transcript import Span, Transcript
+from howsure.web.charting import amount, histogram, quantile, spread
+from howsure.web.waterfall import milliseconds, waterfall
 
 MS = 1_000_000
 

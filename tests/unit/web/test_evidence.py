@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.web.evidence import Numbering, Piece
+from howsure.web.evidence import Numbering, Piece
 
 
 def numbered(texts: list[str], *quotes: str) -> Numbering:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from assay.store.browsing import Chosen, Order
-from assay.web.filtering import Filter, filter_in, name_of
+from howsure.store.browsing import Chosen, Order
+from howsure.web.filtering import Filter, filter_in, name_of
 
 
 @pytest.mark.parametrize(

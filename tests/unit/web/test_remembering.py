@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 from msgspec.structs import replace
 
-from assay.model.run import RunState
-from assay.web.remembering import Lately, Remembered, as_they_are
+from howsure.model.run import RunState
+from howsure.web.remembering import Lately, Remembered, as_they_are
 from unit.reports.northwind import a_run, counts_of, refund_results
 
 

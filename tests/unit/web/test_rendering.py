@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from assay.model.run import Counts
-from assay.reports.figures import Rate
-from assay.web.rendering import environment
+from howsure.model.run import Counts
+from howsure.reports.figures import Rate
+from howsure.web.rendering import environment
 
 
 def rendered(text: str, **values: object) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.web.pages.run_facets import Facet, Facets
+from howsure.web.pages.run_facets import Facet, Facets
 
 
 def facets(name: str, *words: str) -> Facets:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from assay.model.result import Result
-from assay.model.rubric import Severity
-from assay.model.score import Part, Score
-from assay.store.browsing import Failing
-from assay.web.pages.run_failures import broke, told, worth_showing
+from howsure.model.result import Result
+from howsure.model.rubric import Severity
+from howsure.model.score import Part, Score
+from howsure.store.browsing import Failing
+from howsure.web.pages.run_failures import broke, told, worth_showing
 from unit.reports.northwind import refund_results
 from unit.web.graded import a_graded
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from assay.store.browsing import Listed
-from assay.web.filtering import Filter
-from assay.web.pages.run_shown import LookedThrough, Shown, behind, further, looked_through, showing
+from howsure.store.browsing import Listed
+from howsure.web.filtering import Filter
+from howsure.web.pages.run_shown import LookedThrough, Shown, behind, further, looked_through, showing
 from store.making import RUN, a_result
 
 

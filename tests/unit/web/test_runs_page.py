@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from assay.model.run import RunState
-from assay.store.browsing import RunFace
-from assay.web.pages.runs import Wanted, answer, choices, following, found_in, runs_page, wanted_in
+from howsure.model.run import RunState
+from howsure.store.browsing import RunFace
+from howsure.web.pages.runs import Wanted, answer, choices, following, found_in, runs_page, wanted_in
 
 DONE, GOING, BROKEN = RunState.COMPLETED, RunState.RUNNING, RunState.INTERRUPTED
 

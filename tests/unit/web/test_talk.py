@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from assay.model.expectation import ExpectedCall, ToolCalls
-from assay.model.transcript import Message, Role, ToolCall, ToolResult, Transcript
-from assay.reports.html.blocks import block
-from assay.testing import a_case
-from assay.web.evidence import Numbering
-from assay.web.talk import LARGEST, Change, changes, fitting, ghosts, texts_of, turns, weight
+from howsure.model.expectation import ExpectedCall, ToolCalls
+from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Transcript
+from howsure.reports.html.blocks import block
+from howsure.testing import a_case
+from howsure.web.evidence import Numbering
+from howsure.web.talk import LARGEST, Change, changes, fitting, ghosts, texts_of, turns, weight
 from unit.web.graded import a_graded
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.web.throttling import BY_NAME, NAMES, OVERALL, WINDOW_SECONDS, Throttle
+from howsure.web.throttling import BY_NAME, NAMES, OVERALL, WINDOW_SECONDS, Throttle
 
 
 class Clock:

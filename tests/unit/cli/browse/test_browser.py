@@ -9,13 +9,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from assay.cli.browse.keys import Key, keys
-from assay.cli.browse.loop import Browser, entries
-from assay.cli.browse.terminal import Resized
-from assay.model.result import Result
-from assay.model.run import RunState
-from assay.model.verdict import Verdict
 from hostile import HOSTILE, hostile_results
+from howsure.cli.browse.keys import Key, keys
+from howsure.cli.browse.loop import Browser, entries
+from howsure.cli.browse.terminal import Resized
+from howsure.model.result import Result
+from howsure.model.run import RunState
+from howsure.model.verdict import Verdict
 from unit.reports.northwind import a_run, counts_of
 from unit.services.places import workplace
 from unit.services.triage.triage_results import called, criterion, result, rule, talk

@@ -6,14 +6,14 @@ import pytest
 from rich.cells import cell_len
 from rich.text import Text
 
-from assay.cli.browse.frame import frame
-from assay.cli.browse.keys import Named, Typed
-from assay.cli.browse.pressing import press
-from assay.cli.browse.view import Entry, View, opened, paged, searched
-from assay.model.verdict import Verdict
-from assay.reports.inert import CONTROLS
-from assay.reports.screen import Screen
 from hostile import HOSTILE
+from howsure.cli.browse.frame import frame
+from howsure.cli.browse.keys import Named, Typed
+from howsure.cli.browse.pressing import press
+from howsure.cli.browse.view import Entry, View, opened, paged, searched
+from howsure.model.verdict import Verdict
+from howsure.reports.inert import CONTROLS
+from howsure.reports.screen import Screen
 
 WIDE, ASCII = Screen(width=79, ascii_only=False), Screen(width=79, ascii_only=True)
 

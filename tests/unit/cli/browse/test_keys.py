@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.cli.browse.keys import Key, Named, Typed, keys
+from howsure.cli.browse.keys import Key, Named, Typed, keys
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from assay.cli.browse.loop import entries, holds, note
-from assay.cli.browse.view import Entry
-from assay.cli.show import can_browse
-from assay.model.case import SingleTurn
-from assay.model.result import Failure
-from assay.model.verdict import Verdict
-from assay.store.queries.columns import VERDICTS, Attempts
+from howsure.cli.browse.loop import entries, holds, note
+from howsure.cli.browse.view import Entry
+from howsure.cli.show import can_browse
+from howsure.model.case import SingleTurn
+from howsure.model.result import Failure
+from howsure.model.verdict import Verdict
+from howsure.store.queries.columns import VERDICTS, Attempts
 from unit.services.triage.triage_results import called, criterion, result, talk
 
 

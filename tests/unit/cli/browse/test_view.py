@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from assay.cli.browse.keys import Key, Named, Typed
-from assay.cli.browse.pressing import press
-from assay.cli.browse.view import (
+from howsure.cli.browse.keys import Key, Named, Typed
+from howsure.cli.browse.pressing import press
+from howsure.cli.browse.view import (
     FURNITURE,
     Act,
     Entry,
@@ -25,7 +25,7 @@ from assay.cli.browse.view import (
     resized,
     searched,
 )
-from assay.model.verdict import Verdict
+from howsure.model.verdict import Verdict
 
 PASSED, FAILED, ERRORED, SKIPPED = Verdict
 

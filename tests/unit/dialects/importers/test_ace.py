@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from assay.dialects.importers.ace import AceImporter
-from assay.model.case import SingleTurn
-from assay.model.expectation import Criterion, WeightedCriteria
 from benchmark_files import Row, ace, as_lines, as_table, faults, imported, report, written
+from howsure.dialects.importers.ace import AceImporter
+from howsure.model.case import SingleTurn
+from howsure.model.expectation import Criterion, WeightedCriteria
 
 IMPORTER = AceImporter()
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from adk_files import said
-from assay.dialects.importers.adk_evalset import AdkEvalSet
-from assay.dialects.importers.base import Options
-from assay.dialects.reading import read_cases, validate
-from assay.model.case import Case, PlanStep, Scenario, Script
-from assay.model.expectation import AgentsInvolved, ExpectedCall, FinalState, ToolCalls
+from howsure.dialects.importers.adk_evalset import AdkEvalSet
+from howsure.dialects.importers.base import Options
+from howsure.dialects.reading import read_cases, validate
+from howsure.model.case import Case, PlanStep, Scenario, Script
+from howsure.model.expectation import AgentsInvolved, ExpectedCall, FinalState, ToolCalls
 
 
 def invocation(text: str, answer: str = "", **data: Any) -> dict[str, Any]:

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from adk_files import history, refund_events, result, write_history
-from assay.dialects.importers.adk_history import AdkHistory
-from assay.dialects.importers.base import Options
-from assay.dialects.reading import read_cases, validate
-from assay.dialects.simulation import SimulationDialect
-from assay.model.case import Case, Script
-from assay.model.expectation import ExpectedCall, ToolCalls
-from assay.model.transcript import AgentStep, Mishap, Tool, ToolStep, Transcript, Usage
+from howsure.dialects.importers.adk_history import AdkHistory
+from howsure.dialects.importers.base import Options
+from howsure.dialects.reading import read_cases, validate
+from howsure.dialects.simulation import SimulationDialect
+from howsure.model.case import Case, Script
+from howsure.model.expectation import ExpectedCall, ToolCalls
+from howsure.model.transcript import AgentStep, Mishap, Tool, ToolStep, Transcript, Usage
 
 
 def read(path: Path, **options: Any) -> list[Case]:
@@ -81,7 +81,7 @@ def test_it_comes_back_from_a_simulation_file_with_its_columns_alone(name: str, 
     cases = read(write_history(tmp_path, history(result(), result("refund2"))))
     SimulationDialect().write(cases, tmp_path / name)
     assert list(read_cases(tmp_path / name, SimulationDialect())) == cases
-    assert "assay_case" not in (tmp_path / name).read_text()
+    assert "howsure_case" not in (tmp_path / name).read_text()
 
 
 def test_the_tools_are_those_that_the_agent_declared(tmp_path: Path) -> None:

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from adk_files import event, refund_events
-from assay.dialects.importers.adk_session import AdkSession
-from assay.dialects.importers.adk_tools import declared_in
-from assay.dialects.importers.base import Options
-from assay.dialects.reading import read_cases, validate
-from assay.model.transcript import Tool, Transcript
+from howsure.dialects.importers.adk_session import AdkSession
+from howsure.dialects.importers.adk_tools import declared_in
+from howsure.dialects.importers.base import Options
+from howsure.dialects.reading import read_cases, validate
+from howsure.model.transcript import Tool, Transcript
 
 
 def session(folder: Path, **changes: Any) -> Path:

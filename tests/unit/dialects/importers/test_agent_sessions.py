@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from assay.dialects.explain import ExplainDialect
-from assay.dialects.importers.agent_sessions import AgentSessions
-from assay.dialects.importers.base import Options
-from assay.dialects.importers.mutations import BANDS, worsened
-from assay.dialects.reading import read_cases, validate
-from assay.model.case import Case, SingleTurn
-from assay.model.expectation import Contract, Qualities, ReferenceAnswer
-from assay.model.transcript import ToolCall, ToolResult, Transcript
+from howsure.dialects.explain import ExplainDialect
+from howsure.dialects.importers.agent_sessions import AgentSessions
+from howsure.dialects.importers.base import Options
+from howsure.dialects.importers.mutations import BANDS, worsened
+from howsure.dialects.reading import read_cases, validate
+from howsure.model.case import Case, SingleTurn
+from howsure.model.expectation import Contract, Qualities, ReferenceAnswer
+from howsure.model.transcript import ToolCall, ToolResult, Transcript
 
 ANSWER = json.dumps(
     {

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from assay.dialects.importers.apex import ApexImporter
-from assay.model.case import Attachment, SingleTurn
-from assay.model.expectation import Criterion, WeightedCriteria
 from benchmark_files import Row, apex, as_lines, as_table, faults, imported, report, written
+from howsure.dialects.importers.apex import ApexImporter
+from howsure.model.case import Attachment, SingleTurn
+from howsure.model.expectation import Criterion, WeightedCriteria
 
 IMPORTER = ApexImporter()
 

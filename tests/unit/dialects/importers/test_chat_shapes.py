@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from assay.dialects.importers.chat_messages import messages_of, placed
-from assay.dialects.importers.chat_shapes import Answer, Call, Said, declared, read_talk, tools_in
-from assay.model.transcript import Message, Role, Tool, ToolCall, ToolResult
+from howsure.dialects.importers.chat_messages import messages_of, placed
+from howsure.dialects.importers.chat_shapes import Answer, Call, Said, declared, read_talk, tools_in
+from howsure.model.transcript import Message, Role, Tool, ToolCall, ToolResult
 
 HI = Said("user", "Hi?")
 CALL = Said("assistant", calls=(Call("c1", "find", {"x": 1}),))

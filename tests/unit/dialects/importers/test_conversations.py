@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from assay.dialects.importers.conversations import ConversationImporter
-from assay.dialects.reading import read_cases
-from assay.dialects.simulation import SimulationDialect
-from assay.model.case import Script
-from assay.model.transcript import Message, Role, Tool, ToolCall, ToolResult, Transcript
 from benchmark_files import Row, as_lines, as_table, conversation, faults, imported, written
+from howsure.dialects.importers.conversations import ConversationImporter
+from howsure.dialects.reading import read_cases
+from howsure.dialects.simulation import SimulationDialect
+from howsure.model.case import Script
+from howsure.model.transcript import Message, Role, Tool, ToolCall, ToolResult, Transcript
 
 IMPORTER = ConversationImporter()
 

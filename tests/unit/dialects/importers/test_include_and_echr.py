@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from assay.dialects.importers.include import IncludeImporter
-from assay.dialects.importers.lar_echr import PROMPT, LarEchrImporter
-from assay.model.case import SingleTurn
-from assay.model.expectation import Choice, CorrectChoice
 from benchmark_files import Row, as_lines, as_table, faults, imported, include, lar_echr, report, written
+from howsure.dialects.importers.include import IncludeImporter
+from howsure.dialects.importers.lar_echr import PROMPT, LarEchrImporter
+from howsure.model.case import SingleTurn
+from howsure.model.expectation import Choice, CorrectChoice
 
 INCLUDE, ECHR = IncludeImporter(), LarEchrImporter()
 

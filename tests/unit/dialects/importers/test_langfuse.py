@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from assay.dialects.importers.langfuse import LangfuseImporter
-from assay.dialects.reading import read_cases
-from assay.dialects.simulation import SimulationDialect
-from assay.model.case import Case, Script
-from assay.model.transcript import Message, Role, ToolCall, ToolResult, Transcript, Usage
 from benchmark_files import Row, faults, imported, langfuse, observation, report, written
+from howsure.dialects.importers.langfuse import LangfuseImporter
+from howsure.dialects.reading import read_cases
+from howsure.dialects.simulation import SimulationDialect
+from howsure.model.case import Case, Script
+from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Transcript, Usage
 
 IMPORTER = LangfuseImporter()
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from assay.dialects.importers.lexam import LexamImporter
-from assay.model.expectation import Choice, CorrectChoice, ReferenceAnswer
 from benchmark_files import Row, as_lines, as_table, faults, imported, lexam_choice, lexam_open, report, written
+from howsure.dialects.importers.lexam import LexamImporter
+from howsure.model.expectation import Choice, CorrectChoice, ReferenceAnswer
 
 IMPORTER = LexamImporter()
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from assay.dialects.importers.mmlu import MmluImporter
-from assay.model.expectation import Choice, CorrectChoice
 from benchmark_files import as_cells, as_lines, faults, imported, mmlu, report, written
+from howsure.dialects.importers.mmlu import MmluImporter
+from howsure.model.expectation import Choice, CorrectChoice
 
 IMPORTER = MmluImporter()
 LAW = "professional_law_test.csv"

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from assay.dialects.importers.otlp import OtlpImporter
-from assay.dialects.importers.span_attributes import attributes_of, unwrapped
-from assay.model.case import Script
-from assay.model.transcript import Transcript, Usage
 from benchmark_files import Row, as_lines, faults, imported, otlp, otlp_span, written
+from howsure.dialects.importers.otlp import OtlpImporter
+from howsure.dialects.importers.span_attributes import attributes_of, unwrapped
+from howsure.model.case import Script
+from howsure.model.transcript import Transcript, Usage
 
 IMPORTER = OtlpImporter()
 MODEL = {"gen_ai.operation.name": "chat", "input.value": "Hi?", "output.value": "Hello."}

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from assay.dialects.importers.prbench import PrBenchImporter
-from assay.model.case import SingleTurn
-from assay.model.expectation import Criterion, WeightedCriteria, text_id
-from assay.model.transcript import Message, Role
 from benchmark_files import Row, as_lines, as_table, faults, imported, prbench, prbench_criterion, report, written
+from howsure.dialects.importers.prbench import PrBenchImporter
+from howsure.model.case import SingleTurn
+from howsure.model.expectation import Criterion, WeightedCriteria, text_id
+from howsure.model.transcript import Message, Role
 
 IMPORTER = PrBenchImporter()
 

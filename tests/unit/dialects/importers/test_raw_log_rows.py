@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assay.dialects.importers.base import Options
-from assay.dialects.importers.raw_log_rows import sound_turns
-from assay.dialects.importers.raw_logs import RawLogs
-from assay.errors import Problem
+from howsure.dialects.importers.base import Options
+from howsure.dialects.importers.raw_log_rows import sound_turns
+from howsure.dialects.importers.raw_logs import RawLogs
+from howsure.errors import Problem
 from json_strategies import filled, objects, values
 
 CALLS = st.lists(

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from assay.dialects.importers.base import Options
-from assay.dialects.importers.raw_logs import RawLogs
-from assay.dialects.reading import FileReport, read_cases, validate
-from assay.model.case import Case, Script
-from assay.model.expectation import AgentsInvolved, ExpectedCall, ToolCalls, Trajectory
+from howsure.dialects.importers.base import Options
+from howsure.dialects.importers.raw_logs import RawLogs
+from howsure.dialects.reading import FileReport, read_cases, validate
+from howsure.model.case import Case, Script
+from howsure.model.expectation import AgentsInvolved, ExpectedCall, ToolCalls, Trajectory
 
 HELLO = {"query": "Hi"}
 ORDER = {

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from assay.dialects.importers import importers
-from assay.dialects.importers.fields import Fields, choice_id, whole
-from assay.dialects.importers.include import IncludeImporter
-from assay.dialects.importers.records import head_columns, records
-from assay.dialects.json_places import Spot
-from assay.dialects.reading import read_cases, validate
 from benchmark_files import SOURCES, as_lines, faults, imported, include, report, written
+from howsure.dialects.importers import importers
+from howsure.dialects.importers.fields import Fields, choice_id, whole
+from howsure.dialects.importers.include import IncludeImporter
+from howsure.dialects.importers.records import head_columns, records
+from howsure.dialects.json_places import Spot
+from howsure.dialects.reading import read_cases, validate
 
 BY_NAME = {importer.name: importer for importer in importers()}
 

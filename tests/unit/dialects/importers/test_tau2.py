@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from assay.dialects.golden import GoldenDialect
-from assay.dialects.importers.base import Options
-from assay.dialects.importers.tau2 import OPENING, Tau2GoldenImporter, Tau2Importer
-from assay.dialects.reading import read_cases
-from assay.model.case import Fact, PlanStep, Scenario, Script
-from assay.model.expectation import Criteria, ExpectedCall, ToolCalls
 from benchmark_files import Row, faults, imported, report, tau2, written
+from howsure.dialects.golden import GoldenDialect
+from howsure.dialects.importers.base import Options
+from howsure.dialects.importers.tau2 import OPENING, Tau2GoldenImporter, Tau2Importer
+from howsure.dialects.reading import read_cases
+from howsure.model.case import Fact, PlanStep, Scenario, Script
+from howsure.model.expectation import Criteria, ExpectedCall, ToolCalls
 
 IMPORTER, GOLDEN = Tau2Importer(), Tau2GoldenImporter()
 

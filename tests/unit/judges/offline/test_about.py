@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.judges.offline.about import MEASURED, NOT_MEASURED, Kind, Measured, table
-from assay.judges.offline.judge import OfflineJudge
+from howsure.judges.offline.about import MEASURED, NOT_MEASURED, Kind, Measured, table
+from howsure.judges.offline.judge import OfflineJudge
 
 DOCS = Path(__file__).parents[4] / "docs" / "offline-judge.md"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from assay.judges.offline.aliases import ALIASES
-from assay.judges.offline.passages import comparable
+from howsure.judges.offline.aliases import ALIASES
+from howsure.judges.offline.passages import comparable
 
 
 @pytest.mark.parametrize(

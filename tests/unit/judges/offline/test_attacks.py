@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.judges.offline.attacks import heard
+from howsure.judges.offline.attacks import heard
 
 
 @pytest.mark.parametrize(

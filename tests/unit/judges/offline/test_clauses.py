@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from assay.judges.offline.clauses import bare_answer
-from assay.judges.offline.passages import comparable, passages
+from howsure.judges.offline.clauses import bare_answer
+from howsure.judges.offline.passages import comparable, passages
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from assay.judges.offline.coverage import covered, is_long
-from assay.judges.offline.opinions import CannotTell, Opinion
+from howsure.judges.offline.coverage import covered, is_long
+from howsure.judges.offline.opinions import CannotTell, Opinion
 
 QUESTION = "Who pays for sending the tent to our workshop?"
 REFERENCE = (

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from assay.judges.offline.criteria import criterion_view, rule_view
-from assay.judges.offline.opinions import CannotTell, Opinion
-from assay.judges.offline.statements import Says, says_of
-from assay.model.rubric import Rule, Severity
-from assay.model.transcript import ToolCall
+from howsure.judges.offline.criteria import criterion_view, rule_view
+from howsure.judges.offline.opinions import CannotTell, Opinion
+from howsure.judges.offline.statements import Says, says_of
+from howsure.model.rubric import Rule, Severity
+from howsure.model.transcript import ToolCall
 
 ANSWER = (
     "You have fourteen days from the day the boots arrived. Trying them on indoors is fine. "

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from assay.judges.offline.dates import Day, Fit, Part, dates_in, fit, is_dates, spans_in
-from assay.judges.offline.folding import tokens
+from howsure.judges.offline.dates import Day, Fit, Part, dates_in, fit, is_dates, spans_in
+from howsure.judges.offline.folding import tokens
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from assay.judges.offline.echoes import own_sentences, roots_of, taken_up
-from assay.judges.offline.passages import comparable, passages
+from howsure.judges.offline.echoes import own_sentences, roots_of, taken_up
+from howsure.judges.offline.passages import comparable, passages
 
 QUESTION = "How should I prepare for the AZ-900 cloud exam in four weeks after work?"
 GOAL = "Write a plan of four weeks for the learner that ends with a practice exam before the booked date."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.judges.offline.evidence import contains_all, search
+from howsure.judges.offline.evidence import contains_all, search
 
 TEXT = (
     "The parcel left on 3 March 2026 and weighs 2 kg. It goes to the Harbour Street shop. "

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.judges.offline.folding import coded_share, is_code, is_number, root, singular, squeezed, tokens
-from assay.judges.offline.number_words import spelled_numbers
+from howsure.judges.offline.folding import coded_share, is_code, is_number, root, singular, squeezed, tokens
+from howsure.judges.offline.number_words import spelled_numbers
 
 
 @pytest.mark.parametrize(

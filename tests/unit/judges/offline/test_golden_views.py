@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from assay.judges.offline.golden import GOLDEN, golden_view
-from assay.judges.offline.opinions import CannotTell, Opinion, View
-from assay.judges.offline.outcome import outcome_view
-from assay.model.case import Case, SingleTurn
-from assay.model.expectation import (
+from howsure.judges.offline.golden import GOLDEN, golden_view
+from howsure.judges.offline.opinions import CannotTell, Opinion, View
+from howsure.judges.offline.outcome import outcome_view
+from howsure.model.case import Case, SingleTurn
+from howsure.model.expectation import (
     Expectation,
     ExpectedCall,
     FinalState,
@@ -19,7 +19,7 @@ from assay.model.expectation import (
     ToolCalls,
     Trajectory,
 )
-from assay.model.transcript import Message, Role, ToolCall, Transcript
+from howsure.model.transcript import Message, Role, ToolCall, Transcript
 
 TOOLS, STEPS, STATE, RESPONSE = GOLDEN
 

@@ -11,21 +11,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.errors import JudgeFailed
-from assay.graders.base import Setting
-from assay.graders.criteria import CriteriaGrader
-from assay.graders.expected_outcome import ExpectedOutcomeGrader
-from assay.graders.explain_evals import explain_evals
-from assay.graders.golden_judged import golden_judged
-from assay.graders.reference_answer import ReferenceAnswerGrader
-from assay.graders.rubric_rules import RubricGrader
-from assay.graders.weighted_criteria import WeightedCriteriaGrader
-from assay.judges.base import Question
-from assay.judges.offline.judge import OfflineJudge
-from assay.judges.offline.opinions import CannotTell, Opinion
-from assay.judges.recording import Covering
-from assay.model.case import Script, World
-from assay.model.expectation import (
+from howsure.errors import JudgeFailed
+from howsure.graders.base import Setting
+from howsure.graders.criteria import CriteriaGrader
+from howsure.graders.expected_outcome import ExpectedOutcomeGrader
+from howsure.graders.explain_evals import explain_evals
+from howsure.graders.golden_judged import golden_judged
+from howsure.graders.reference_answer import ReferenceAnswerGrader
+from howsure.graders.rubric_rules import RubricGrader
+from howsure.graders.weighted_criteria import WeightedCriteriaGrader
+from howsure.judges.base import Question
+from howsure.judges.offline.judge import OfflineJudge
+from howsure.judges.offline.opinions import CannotTell, Opinion
+from howsure.judges.recording import Covering
+from howsure.model.case import Script, World
+from howsure.model.expectation import (
     Criteria,
     Criterion,
     Expectation,
@@ -38,10 +38,10 @@ from assay.model.expectation import (
     Trajectory,
     WeightedCriteria,
 )
-from assay.model.rubric import Rubric, Rule, Severity
-from assay.model.score import Part, Score, Unscored, Why
-from assay.model.transcript import Message, Role, Tool, ToolCall, ToolResult, Transcript
-from assay.testing import a_case, a_transcript
+from howsure.model.rubric import Rubric, Rule, Severity
+from howsure.model.score import Part, Score, Unscored, Why
+from howsure.model.transcript import Message, Role, Tool, ToolCall, ToolResult, Transcript
+from howsure.testing import a_case, a_transcript
 
 JUDGE = OfflineJudge()
 SETTING = Setting(judge=JUDGE)
@@ -253,10 +253,10 @@ async def test_the_last_question_of_a_script_is_the_one_that_is_answered() -> No
 
 
 SAME_EVERYWHERE = """
-from assay.judges.base import Question
-from assay.judges.offline.judge import OfflineJudge
-from assay.model.expectation import ReferenceAnswer
-from assay.testing import a_case, a_transcript
+from howsure.judges.base import Question
+from howsure.judges.offline.judge import OfflineJudge
+from howsure.model.expectation import ReferenceAnswer
+from howsure.testing import a_case, a_transcript
 said = "Environmental rules differ; the environment rule of 1984 differs from rulings. You can refund the order."
 wanted = ReferenceAnswer(answers=(said[::2], said + " " + said.upper()))
 case = a_case(wanted, message="Which environment rules differ?")

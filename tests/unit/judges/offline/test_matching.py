@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from assay.judges.offline.matches import Match, Way, asked
-from assay.judges.offline.matching import best_match, forms_of, match
+from howsure.judges.offline.matches import Match, Way, asked
+from howsure.judges.offline.matching import best_match, forms_of, match
 
 
 @pytest.mark.parametrize(

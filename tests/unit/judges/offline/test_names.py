@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from assay.judges.offline.folding import tokens
-from assay.judges.offline.names import (
+from howsure.judges.offline.folding import tokens
+from howsure.judges.offline.names import (
     bare_name,
     is_acronym_of,
     is_proper,

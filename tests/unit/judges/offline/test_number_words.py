@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.judges.offline.folding import tokens
-from assay.judges.offline.number_words import spelled_numbers
+from howsure.judges.offline.folding import tokens
+from howsure.judges.offline.number_words import spelled_numbers
 
 UNITS = [
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",

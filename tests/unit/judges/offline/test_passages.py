@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from assay.judges.offline.folding import tokens
-from assay.judges.offline.passages import comparable, content, find_run, passages
+from howsure.judges.offline.folding import tokens
+from howsure.judges.offline.passages import comparable, content, find_run, passages
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from assay.judges.offline.gazetteer import POSTAL, REGIONS, WHOLES
-from assay.judges.offline.passages import comparable
-from assay.judges.offline.places import Lies, asks_where, lies, place_of, wholes_of
+from howsure.judges.offline.gazetteer import POSTAL, REGIONS, WHOLES
+from howsure.judges.offline.passages import comparable
+from howsure.judges.offline.places import Lies, asks_where, lies, place_of, wholes_of
 
 
 @pytest.mark.parametrize(

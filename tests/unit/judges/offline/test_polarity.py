@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from assay.judges.offline.folding import tokens
-from assay.judges.offline.polarity import last_word_on_it, negated, offered_with_another, refuses
+from howsure.judges.offline.folding import tokens
+from howsure.judges.offline.polarity import last_word_on_it, negated, offered_with_another, refuses
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from assay.judges.offline.opinions import CannotTell, Opinion
-from assay.judges.offline.passages import passages
-from assay.judges.offline.qualities import NEEDS_AN_ANSWER, WEIGHED, quality_view
-from assay.judges.offline.signals import Beside, signals
-from assay.judges.offline.writing import continuity, contradiction, mechanics, repetition, variety
+from howsure.judges.offline.opinions import CannotTell, Opinion
+from howsure.judges.offline.passages import passages
+from howsure.judges.offline.qualities import NEEDS_AN_ANSWER, WEIGHED, quality_view
+from howsure.judges.offline.signals import Beside, signals
+from howsure.judges.offline.writing import continuity, contradiction, mechanics, repetition, variety
 
 QUESTION = "How should I prepare for the AZ-900 cloud exam in four weeks? I am worried that I will fail."
 GOOD = (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from assay.judges.offline.folding import tokens
-from assay.judges.offline.quantities import Bound, Quantity, agrees, is_quantities, quantities_in, ranges_in
+from howsure.judges.offline.folding import tokens
+from howsure.judges.offline.quantities import Bound, Quantity, agrees, is_quantities, quantities_in, ranges_in
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from assay.judges.offline.opinions import CannotTell, Opinion
-from assay.judges.offline.reference import PASSES, reference_view
+from howsure.judges.offline.opinions import CannotTell, Opinion
+from howsure.judges.offline.reference import PASSES, reference_view
 
 
 def ruled(reference: str | list[str], answer: str, question: str = "q") -> Opinion:

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from assay.judges.offline.opinions import Opinion
-from assay.judges.offline.reference import PASSES, reference_view
+from howsure.judges.offline.opinions import Opinion
+from howsure.judges.offline.reference import PASSES, reference_view
 
 
 def value(question: str, reference: str, answer: str) -> float:

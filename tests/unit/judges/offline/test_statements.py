@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from assay.judges.offline.forms import form_view
-from assay.judges.offline.opinions import CannotTell, Opinion
-from assay.judges.offline.statements import besides_quotes, quotes_in, says_of
-from assay.judges.offline.tool_statements import tool_view
-from assay.model.transcript import ToolCall
+from howsure.judges.offline.forms import form_view
+from howsure.judges.offline.opinions import CannotTell, Opinion
+from howsure.judges.offline.statements import besides_quotes, quotes_in, says_of
+from howsure.judges.offline.tool_statements import tool_view
+from howsure.model.transcript import ToolCall
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ from html.parser import HTMLParser
 from io import StringIO
 from typing import Any
 
-from assay.model.comparison import Comparison
-from assay.model.result import Result
-from assay.reports.html import write_page
-from assay.reports.html.entries import Entry
+from howsure.model.comparison import Comparison
+from howsure.model.result import Result
+from howsure.reports.html import write_page
+from howsure.reports.html.entries import Entry
 from unit.reports.northwind import stream, summary_of
 
 

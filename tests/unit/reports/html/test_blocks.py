@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from assay.model.case import Attachment, Scenario, SingleTurn
-from assay.model.result import Result
-from assay.model.score import Part, Score, Unscored, Why
-from assay.model.transcript import Message, Role, ToolCall, ToolResult, Transcript
-from assay.reports.html.blocks import BLOCK, ENDS, LONGEST, SHORT, block, block_bytes
-from assay.testing import a_case, a_transcript
+from howsure.model.case import Attachment, Scenario, SingleTurn
+from howsure.model.result import Result
+from howsure.model.score import Part, Score, Unscored, Why
+from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Transcript
+from howsure.reports.html.blocks import BLOCK, ENDS, LONGEST, SHORT, block, block_bytes
+from howsure.testing import a_case, a_transcript
 from unit.reports.northwind import FAILS, a_check, a_result
 
 

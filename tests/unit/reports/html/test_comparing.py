@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from assay.model.comparison import Conclusion, Difference, Flip, Kind
-from assay.model.score import OPEN
-from assay.reports.html.comparing import SHOWN_DIFFERENCES, SHOWN_FLIPS, Strip, against, axis, changes, strip
+from howsure.model.comparison import Conclusion, Difference, Flip, Kind
+from howsure.model.score import OPEN
+from howsure.reports.html.comparing import SHOWN_DIFFERENCES, SHOWN_FLIPS, Strip, against, axis, changes, strip
 from unit.reports.comparisons import FAILED, GRADER, PASSED, SECOND, TAG, compared, comparison, difference, whole
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from assay.model.result import Failure
-from assay.model.verdict import Verdict
-from assay.reports.html.entries import Entry, Wrong, entry, tags, wrong
-from assay.testing import a_case
+from howsure.model.result import Failure
+from howsure.model.verdict import Verdict
+from howsure.reports.html.entries import Entry, Wrong, entry, tags, wrong
+from howsure.testing import a_case
 from unit.reports.northwind import a_result, refund_results, support_results
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
-from assay.model.score import Score
-from assay.model.verdict import Verdict
-from assay.reports.html.entries import Wrong
-from assay.reports.html.gathering import IN_MEMORY, Gathered
-from assay.testing import a_case, a_transcript
+from howsure.model.score import Score
+from howsure.model.verdict import Verdict
+from howsure.reports.html.entries import Wrong
+from howsure.reports.html.gathering import IN_MEMORY, Gathered
+from howsure.testing import a_case, a_transcript
 from unit.reports.northwind import a_result, refund_results, support_results
 
 

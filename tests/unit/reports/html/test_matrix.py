@@ -6,15 +6,15 @@ from collections.abc import Iterable
 
 import pytest
 
-from assay.model.result import Result
-from assay.model.rubric import Severity
-from assay.model.score import Part, Score
-from assay.model.verdict import Verdict
-from assay.reports.figures import Rate
-from assay.reports.html.entries import entry
-from assay.reports.html.gathering import Gathered
-from assay.reports.html.matrix import CHECKS, COLUMNS, Check, Matrix, checked, labels
-from assay.testing import a_case
+from howsure.model.result import Result
+from howsure.model.rubric import Severity
+from howsure.model.score import Part, Score
+from howsure.model.verdict import Verdict
+from howsure.reports.figures import Rate
+from howsure.reports.html.entries import entry
+from howsure.reports.html.gathering import Gathered
+from howsure.reports.html.matrix import CHECKS, COLUMNS, Check, Matrix, checked, labels
+from howsure.testing import a_case
 from unit.reports.northwind import BROKEN, FAILS, HOLDS, a_check, a_result, refund_results, support_results
 
 

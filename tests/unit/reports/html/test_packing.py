@@ -8,7 +8,7 @@ from base64 import b64decode
 
 import pytest
 
-from assay.reports.html.packing import embedded, inside, packed
+from howsure.reports.html.packing import embedded, inside, packed
 
 
 @pytest.mark.parametrize("text", ["</script>", "<!--<script>", "&lt;", "<", ">", "&", "\u2028", '"\\', "ü 🚚"])

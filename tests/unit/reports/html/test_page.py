@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from assay.model.result import Result
-from assay.model.verdict import Verdict
-from assay.reports.html import write_html, write_page
-from assay.reports.html.gathering import Gathered
-from assay.reports.html.page import LIMIT, PLAIN, Page
-from assay.testing import a_case, a_transcript
 from hostile import HOSTILE, HTML, hostile_results, hostile_summary
+from howsure.model.result import Result
+from howsure.model.verdict import Verdict
+from howsure.reports.html import write_html, write_page
+from howsure.reports.html.gathering import Gathered
+from howsure.reports.html.page import LIMIT, PLAIN, Page
+from howsure.testing import a_case, a_transcript
 from unit.reports.comparisons import comparison
 from unit.reports.html.pages import Seen, page
 from unit.reports.northwind import SUPPORT_PINS, a_result, refund_results, stream, summary_of, support_results
@@ -197,7 +197,7 @@ async def test_a_file_that_is_full_leaves_out_what_passed_and_says_so() -> None:
     assert 40 <= len(seen.blocks) == made.kept < 400
     assert {one["verdict"] for one in seen.entries[:40]} == {"failed"}
     assert f"The conversations of {400 - made.kept} of 400 results are not in this file" in seen.words
-    assert "assay show 3f2a9c1b CASE" in seen.words
+    assert "howsure show 3f2a9c1b CASE" in seen.words
 
 
 def noisy(place: int) -> Result:

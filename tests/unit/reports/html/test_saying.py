@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from assay.model.run import Counts
-from assay.model.score import Score
-from assay.model.verdict import Verdict
-from assay.reports.html.saying import SHOWN, counted_verdicts, meaning, said
-from assay.testing import a_case
+from howsure.model.run import Counts
+from howsure.model.score import Score
+from howsure.model.verdict import Verdict
+from howsure.reports.html.saying import SHOWN, counted_verdicts, meaning, said
+from howsure.testing import a_case
 from unit.reports.northwind import SUPPORT_PINS, a_result, refund_results, summary_of, support_results
 
 

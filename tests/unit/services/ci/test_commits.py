@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.errors import ConfigInvalid, NotFound
-from assay.services.ci.commits import checked_out, commit_of, head_name
+from howsure.errors import ConfigInvalid, NotFound
+from howsure.services.ci.commits import checked_out, commit_of, head_name
 
 
 def git(folder: Path, *words: str) -> str:
@@ -65,9 +65,9 @@ async def test_the_same_folder_as_it_was_and_nothing_is_left_behind(repository: 
     commit_id = await commit_of(repository, "main")
     async with checked_out(repository / "evals", commit_id) as folder:
         assert (folder / "file").read_text(encoding="utf-8") == "first"
-        assert (folder / ".assay").resolve() == (repository / "evals" / ".assay").resolve()
+        assert (folder / ".howsure").resolve() == (repository / "evals" / ".howsure").resolve()
     assert (repository / "evals" / "file").read_text(encoding="utf-8") == "changed"
-    assert (repository / "evals" / ".assay").is_dir()
+    assert (repository / "evals" / ".howsure").is_dir()
     assert git(repository, "worktree", "list").count("\n") == 0
 
 

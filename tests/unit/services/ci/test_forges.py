@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from assay.errors import ConfigInvalid
-from assay.services.ci.forges import Forge, GitHub, GitLab, comment, forge_of
+from howsure.errors import ConfigInvalid
+from howsure.services.ci.forges import Forge, GitHub, GitLab, comment, forge_of
 
-MARK = "<!-- assay: assay -->"
+MARK = "<!-- howsure: howsure -->"
 HUB = {
     "GITHUB_ACTIONS": "true",
     "GITHUB_BASE_REF": "main",
@@ -132,9 +132,9 @@ async def test_the_comment_is_made_once_and_then_rewritten(server: tuple[str, ty
     forge: Forge = GitHub({**HUB, "GITHUB_API_URL": address}) if where == "GitHub" else _lab(address)
     assert await comment(forge, MARK, "first") == "made"
     assert await comment(forge, MARK, "second") == "updated"
-    assert await comment(forge, "<!-- assay: other -->", "another job") == "made"
+    assert await comment(forge, "<!-- howsure: other -->", "another job") == "made"
     ours = {number: body for number, body in kept.kept.items() if number > 150}
-    assert ours == {151: f"{MARK}\nsecond", 152: "<!-- assay: other -->\nanother job"}
+    assert ours == {151: f"{MARK}\nsecond", 152: "<!-- howsure: other -->\nanother job"}
 
 
 def _lab(address: str) -> GitLab:

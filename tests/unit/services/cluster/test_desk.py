@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from assay.llm.budget import Allowance
-from assay.llm.cache import MemoryCache
-from assay.model.run import Spent
-from assay.services.cluster.desk import Desk, Report
+from howsure.llm.budget import Allowance
+from howsure.llm.cache import MemoryCache
+from howsure.model.run import Spent
+from howsure.services.cluster.desk import Desk, Report
 
 
 class Clock:

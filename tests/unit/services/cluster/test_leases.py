@@ -5,15 +5,15 @@ import time
 
 import pytest
 
-from assay.errors import BudgetReached
-from assay.llm.budget import Allowance
-from assay.llm.cache import MemoryCache
-from assay.llm.specs import parse
-from assay.model.calls import Rates
-from assay.model.transcript import Usage
-from assay.services.cluster.desk import Desk
-from assay.services.cluster.leases import LeasedGate, LeasedSpending, Leases, SharedCache
-from assay.services.cluster.stock import Stock
+from howsure.errors import BudgetReached
+from howsure.llm.budget import Allowance
+from howsure.llm.cache import MemoryCache
+from howsure.llm.specs import parse
+from howsure.model.calls import Rates
+from howsure.model.transcript import Usage
+from howsure.services.cluster.desk import Desk
+from howsure.services.cluster.leases import LeasedGate, LeasedSpending, Leases, SharedCache
+from howsure.services.cluster.stock import Stock
 
 MODEL = parse("openai:gpt-x", {"OPENAI_API_KEY": "k"})
 

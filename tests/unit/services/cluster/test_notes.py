@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from assay.errors import ConfigInvalid
-from assay.model.case import Case, SingleTurn
-from assay.model.result import Result
-from assay.model.verdict import Verdict
-from assay.services.cluster.notes import Notebook, Notes
+from howsure.errors import ConfigInvalid
+from howsure.model.case import Case, SingleTurn
+from howsure.model.result import Result
+from howsure.model.verdict import Verdict
+from howsure.services.cluster.notes import Notebook, Notes
 
 
 def line(case: str, grader: str, candidate: str = "", repeat: int = 1) -> bytes:

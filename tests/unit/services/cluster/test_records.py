@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from assay.dialects.reading import FileReport
-from assay.kit.builtins import builtin_kit
-from assay.policies.profiles import builtin_profiles
-from assay.services.cluster.records import Cut, body, cut_of
-from assay.services.survey import Dataset
+from howsure.dialects.reading import FileReport
+from howsure.kit.builtins import builtin_kit
+from howsure.policies.profiles import builtin_profiles
+from howsure.services.cluster.records import Cut, body, cut_of
+from howsure.services.survey import Dataset
 
 KIT = builtin_kit(builtin_profiles())
 

@@ -10,24 +10,24 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assay.config import ServiceSettings, Settings, load
-from assay.errors import ConfigInvalid, Conflict
-from assay.model.run import Run
-from assay.services.cluster.desk import Desk
-from assay.services.cluster.room import Room
-from assay.services.cluster.shards import shards, sources_of
-from assay.services.cluster.site import ADDRESS, Site
-from assay.services.options import RunOptions
-from assay.services.planning import Plan
-from assay.services.running import new_run, utc_now
-from assay.services.runs import planned, start
-from assay.services.workplace import Workplace
-from assay.store.store import Store
 from dialect_rows import rubric_qa, write_rows
 from house import mcq
+from howsure.config import ServiceSettings, Settings, load
+from howsure.errors import ConfigInvalid, Conflict
+from howsure.model.run import Run
+from howsure.services.cluster.desk import Desk
+from howsure.services.cluster.room import Room
+from howsure.services.cluster.shards import shards, sources_of
+from howsure.services.cluster.site import ADDRESS, Site
+from howsure.services.options import RunOptions
+from howsure.services.planning import Plan
+from howsure.services.running import new_run, utc_now
+from howsure.services.runs import planned, start
+from howsure.services.workplace import Workplace
+from howsure.store.store import Store
 
 PARROT = """
-from assay.targets.base import Reply, Stateless
+from howsure.targets.base import Reply, Stateless
 
 class Parrot:
     name = "parrot"
@@ -187,13 +187,13 @@ async def test_a_site_holds_no_secret(tmp_path: Path, monkeypatch: pytest.Monkey
     work = place(tmp_path)
     async with await work.store() as store:
         site, plan = await begun(work, options(tmp_path), store)
-    address = "postgresql://assay:hunter2@db.example/assay"
+    address = "postgresql://howsure:hunter2@db.example/howsure"
     elsewhere = Workplace.made(replace(work.settings, database=address), tmp_path, tmp_path)
     told = Site.of(elsewhere, plan, site.run, caches=True)
     assert b"hunter2" not in told.packed()
     assert told.location == ""
     monkeypatch.delenv(ADDRESS, raising=False)
-    with pytest.raises(ConfigInvalid, match="ASSAY_DATABASE_URL is not set there"):
+    with pytest.raises(ConfigInvalid, match="HOWSURE_DATABASE_URL is not set there"):
         told.workplace()
     monkeypatch.setenv(ADDRESS, address)
     assert told.workplace().settings.database == address
@@ -214,7 +214,7 @@ cluster: {shard: 10}
 
 
 async def test_settings_arrive_as_they_were_written(tmp_path: Path) -> None:
-    (tmp_path / "assay.yaml").write_text(RICH, encoding="utf-8")
+    (tmp_path / "howsure.yaml").write_text(RICH, encoding="utf-8")
     written = load(tmp_path, {})
     work = place(tmp_path)
     async with await work.store() as store:

@@ -8,18 +8,18 @@ from typing import Any
 import msgspec
 import pytest
 
-from assay.dialects.lines import Row, RowDialect, Watch
-from assay.dialects.tables import write_table
-from assay.errors import Conflict, Problem
-from assay.kit import Kit
-from assay.kit.builtins import builtin_kit
-from assay.model.case import Case, SingleTurn
-from assay.policies.profiles import builtin_profiles
-from assay.services.cluster.reading import shard_cases
-from assay.services.cluster.shards import Carried, Range, Shard, positions, shard_size, shards, still_open
-from assay.services.survey import Survey, survey
 from dialect_rows import write_rows
 from house import mcq
+from howsure.dialects.lines import Row, RowDialect, Watch
+from howsure.dialects.tables import write_table
+from howsure.errors import Conflict, Problem
+from howsure.kit import Kit
+from howsure.kit.builtins import builtin_kit
+from howsure.model.case import Case, SingleTurn
+from howsure.policies.profiles import builtin_profiles
+from howsure.services.cluster.reading import shard_cases
+from howsure.services.cluster.shards import Carried, Range, Shard, positions, shard_size, shards, still_open
+from howsure.services.survey import Survey, survey
 from live_files import golden
 
 KIT = builtin_kit(builtin_profiles())

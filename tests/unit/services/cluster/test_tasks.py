@@ -12,19 +12,19 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from assay.config import Settings
-from assay.services.cluster.desk import Desk
-from assay.services.cluster.room import Outcome
-from assay.services.cluster.shards import shards
-from assay.services.cluster.site import SENT, Site
-from assay.services.cluster.tasks import LARGE, PROCESS, Task, look_around, work_on
-from assay.services.options import RunOptions
-from assay.services.running import new_run, utc_now
-from assay.services.runs import planned
-from assay.services.workplace import Workplace
-from assay.store.lease import machine
 from dialect_rows import write_rows
 from house import mcq
+from howsure.config import Settings
+from howsure.services.cluster.desk import Desk
+from howsure.services.cluster.room import Outcome
+from howsure.services.cluster.shards import shards
+from howsure.services.cluster.site import SENT, Site
+from howsure.services.cluster.tasks import LARGE, PROCESS, Task, look_around, work_on
+from howsure.services.options import RunOptions
+from howsure.services.running import new_run, utc_now
+from howsure.services.runs import planned
+from howsure.services.workplace import Workplace
+from howsure.store.lease import machine
 
 
 class Method:

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from assay.model.comparison import Compared, Conclusion, Flip, Tries
-from assay.model.result import Result
-from assay.policies.gate_reading import read_gates
-from assay.reports.compare_sentence import unpaired
-from assay.services.comparing import Wanted, compared
-from assay.services.gates.ruling import rulings
-from assay.store.store import Store
-from assay.testing import a_case
+from howsure.model.comparison import Compared, Conclusion, Flip, Tries
+from howsure.model.result import Result
+from howsure.policies.gate_reading import read_gates
+from howsure.reports.compare_sentence import unpaired
+from howsure.services.comparing import Wanted, compared
+from howsure.services.gates.ruling import rulings
+from howsure.store.store import Store
+from howsure.testing import a_case
 from two_runs import AFTER, BEFORE, PINNED, keep, verdicts
 
 OTHER = (replace(PINNED, sha256="cd" * 32),)
@@ -23,7 +23,7 @@ OTHER = (replace(PINNED, sha256="cd" * 32),)
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    async with await Store.open(tmp_path / "assay.db") as opened:
+    async with await Store.open(tmp_path / "howsure.db") as opened:
         yield opened
 
 

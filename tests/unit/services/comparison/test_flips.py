@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from assay.model.comparison import Blame
-from assay.model.result import Result
-from assay.services.comparison.flips import blamed, is_same
-from assay.testing import a_transcript
+from howsure.model.comparison import Blame
+from howsure.model.result import Result
+from howsure.services.comparison.flips import blamed, is_same
+from howsure.testing import a_transcript
 from two_runs import tried
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from assay.model.agent import Agent
-from assay.model.case import Case, SingleTurn
-from assay.model.comparison import Bearing, Change, Turn, What
-from assay.model.expectation import (
+from howsure.model.agent import Agent
+from howsure.model.case import Case, SingleTurn
+from howsure.model.comparison import Bearing, Change, Turn, What
+from howsure.model.expectation import (
     Choice,
     CorrectChoice,
     Criteria,
@@ -19,11 +19,11 @@ from assay.model.expectation import (
     ReferenceAnswer,
     WeightedCriteria,
 )
-from assay.model.profile import Normalization
-from assay.model.rubric import Rubric, Rule, Severity
-from assay.model.run import DatasetPin
-from assay.services.comparison.likeness import SHOWN_CHANGES, case_changes, same_rules, unlike
-from assay.testing import a_case
+from howsure.model.profile import Normalization
+from howsure.model.rubric import Rubric, Rule, Severity
+from howsure.model.run import DatasetPin
+from howsure.services.comparison.likeness import SHOWN_CHANGES, case_changes, same_rules, unlike
+from howsure.testing import a_case
 from two_runs import pins
 
 RUBRIC = Rubric(name="r", rules=(Rule(id="R1", name="Be kind", severity=Severity.HIGH),))

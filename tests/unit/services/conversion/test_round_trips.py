@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assay.dialects.reading import read_cases
-from assay.kit.builtins import builtin_kit
-from assay.model.case import Case, Script, SingleTurn, World, user_turns
-from assay.model.expectation import (
+from howsure.dialects.reading import read_cases
+from howsure.kit.builtins import builtin_kit
+from howsure.model.case import Case, Script, SingleTurn, World, user_turns
+from howsure.model.expectation import (
     AgentsInvolved,
     Choice,
     CorrectChoice,
@@ -25,9 +25,9 @@ from assay.model.expectation import (
     Trajectory,
     WeightedCriteria,
 )
-from assay.policies.profiles import builtin_profiles
-from assay.services.converting import ENDINGS, Converted, Order, convert
-from assay.services.demo import DEMOS, folder
+from howsure.policies.profiles import builtin_profiles
+from howsure.services.converting import ENDINGS, Converted, Order, convert
+from howsure.services.demo import DEMOS, folder
 from json_strategies import filled, literals
 
 KIT = builtin_kit(builtin_profiles())
@@ -149,7 +149,7 @@ def test_every_demo_comes_back_from_a_simulation_file(demo: Any, tmp_path: Path)
     report = convert(Order(paths=(str(there),), to=demo.dialect, output=back, source="simulation"), KIT)
     cases = list(read_cases(source, KIT.dialects[demo.dialect]))
     if demo.dialect == "golden":
-        assert "assay_case" not in there.read_text(encoding="utf-8")  # columns say it all
+        assert "howsure_case" not in there.read_text(encoding="utf-8")  # columns say it all
     else:
         assert list(read_cases(there, KIT.dialects["simulation"])) == cases
     assert (report.lost, report.changed, report.skipped) == ((), (), ())

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from assay.errors import InputError
-from assay.model.score import Part, Score
-from assay.model.verdict import Verdict
-from assay.model.within import EVERYWHERE, Within
-from assay.services.hosting import across
-from assay.services.hosting.across import Filter, results_across
-from assay.store.store import Store
+from howsure.errors import InputError
+from howsure.model.score import Part, Score
+from howsure.model.verdict import Verdict
+from howsure.model.within import EVERYWHERE, Within
+from howsure.services.hosting import across
+from howsure.services.hosting.across import Filter, results_across
+from howsure.store.store import Store
 from store.making import NOON, a_result, a_run, numbered
 
 RUNS, EACH = 4, 5

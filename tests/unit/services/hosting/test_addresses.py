@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.services.hosting.addresses import Listed, allows, guard_of, may_connect
+from howsure.services.hosting.addresses import Listed, allows, guard_of, may_connect
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from assay.model.score import Grade, Score, Unscored, Why
-from assay.services.hosting.agreeing import Table, agreement, kappa_of, together
-from assay.services.trust.figures import verdict_figures
-from assay.services.trust.labels import Label
-from assay.services.trust.pairing import Thing
-from assay.stats.agreement import cohen_kappa
+from howsure.model.score import Grade, Score, Unscored, Why
+from howsure.services.hosting.agreeing import Table, agreement, kappa_of, together
+from howsure.services.trust.figures import verdict_figures
+from howsure.services.trust.labels import Label
+from howsure.services.trust.pairing import Thing
+from howsure.stats.agreement import cohen_kappa
 
 
 def thing(case: int, people: Sequence[bool], judge: bool | None) -> Thing:

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from assay.config import ServiceSettings
-from assay.errors import NotFound, PlanRefused
-from assay.model.document import DocumentKind
-from assay.model.within import EVERYWHERE, Within
-from assay.services.hosting.bots import LARGEST, bot_context, fetched
-from assay.services.hosting.library import Change, add
-from assay.services.hosting.ordering import Order, order_run
 from hosts import a_dataset, hosted, question
+from howsure.config import ServiceSettings
+from howsure.errors import NotFound, PlanRefused
+from howsure.model.document import DocumentKind
+from howsure.model.within import EVERYWHERE, Within
+from howsure.services.hosting.bots import LARGEST, bot_context, fetched
+from howsure.services.hosting.library import Change, add
+from howsure.services.hosting.ordering import Order, order_run
 from listening import listening
 
 BOT = "def answer(text): return text"

@@ -9,14 +9,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from assay.model.document import DocumentKind
-from assay.model.within import EVERYWHERE, Within
-from assay.services.hosting import bulk
-from assay.services.hosting.bulk import Imported, exported, imported
-from assay.services.hosting.host import Host
-from assay.services.hosting.library import Change, add
-from assay.services.hosting.shapes import body_of
 from hosts import a_dataset, hosted, question
+from howsure.model.document import DocumentKind
+from howsure.model.within import EVERYWHERE, Within
+from howsure.services.hosting import bulk
+from howsure.services.hosting.bulk import Imported, exported, imported
+from howsure.services.hosting.host import Host
+from howsure.services.hosting.library import Change, add
+from howsure.services.hosting.shapes import body_of
 from unit.services.hosting.test_library import GOOD
 
 BOT = "def answer(text): return text"

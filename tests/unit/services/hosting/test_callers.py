@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from assay.errors import PlanRefused
-from assay.model.within import EVERYWHERE, Within
-from assay.services.hosting.callers import OWNER, holder_of, opened_by
-from assay.services.hosting.keys import KeyWanted, make_key
-from assay.store.service.keys import Scope
-from assay.store.store import Store
+from howsure.errors import PlanRefused
+from howsure.model.within import EVERYWHERE, Within
+from howsure.services.hosting.callers import OWNER, holder_of, opened_by
+from howsure.services.hosting.keys import KeyWanted, make_key
+from howsure.store.service.keys import Scope
+from howsure.store.store import Store
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ async def test_an_admin_may_everything_and_so_may_whoever_sits_there(store: Stor
         assert each.within == EVERYWHERE
 
 
-@pytest.mark.parametrize("secret", ["", "assay_", "assay_guessed", "x" * 10_000, "assay_\x00"])
+@pytest.mark.parametrize("secret", ["", "howsure_", "howsure_guessed", "x" * 10_000, "howsure_\x00"])
 async def test_what_was_never_a_key_opens_nothing(store: Store, secret: str) -> None:
     await make_key(store, wanted())
     assert await opened_by(store, secret) is None
@@ -73,8 +73,8 @@ async def test_a_key_opens_nothing_after_its_days(store: Store) -> None:
     assert timedelta(hours=23) < key.expires_at - datetime.now(UTC) <= timedelta(days=1)
     assert await opened_by(store, secret) is not None
     old = replace(key, id="old", expires_at=datetime.now(UTC) - timedelta(seconds=1))
-    await store.keys.add(old, "assay_old")
-    assert await opened_by(store, "assay_old") is None
+    await store.keys.add(old, "howsure_old")
+    assert await opened_by(store, "howsure_old") is None
 
 
 async def test_that_a_key_was_used_is_noted_once_a_minute(store: Store) -> None:
@@ -112,11 +112,11 @@ async def test_scopes_are_kept_once_and_in_order(store: Store) -> None:
 
 
 async def test_every_secret_is_another_and_none_is_kept(tmp_path: Path) -> None:
-    path = tmp_path / "assay.db"
+    path = tmp_path / "howsure.db"
     async with await Store.open(path) as store:
         secrets = [(await make_key(store, wanted()))[1] for _ in range(5)]
     assert len(set(secrets)) == 5
-    assert all(secret.startswith("assay_") and len(secret) > 40 for secret in secrets)
+    assert all(secret.startswith("howsure_") and len(secret) > 40 for secret in secrets)
     with closing(sqlite3.connect(path)) as connection:
         dump = "\n".join(connection.iterdump())
     assert not [secret for secret in secrets if secret in dump]

@@ -8,19 +8,19 @@ from uuid import UUID
 
 import pytest
 
-from assay.errors import NotFound, PlanRefused
-from assay.model.document import DocumentKind
-from assay.model.result import result_id
-from assay.model.transcript import Transcript
-from assay.model.within import EVERYWHERE, Within
-from assay.reports.run_wire import dataset_id_of
-from assay.services.hosting.conversations import gathered
-from assay.services.hosting.host import Host
-from assay.services.hosting.keeping import keep_cases
-from assay.services.hosting.library import Change, add
-from assay.services.hosting.ordering import Order, order_run
-from assay.services.hosting.uploads import Upload, cases_of
 from hosts import hosted
+from howsure.errors import NotFound, PlanRefused
+from howsure.model.document import DocumentKind
+from howsure.model.result import result_id
+from howsure.model.transcript import Transcript
+from howsure.model.within import EVERYWHERE, Within
+from howsure.reports.run_wire import dataset_id_of
+from howsure.services.hosting.conversations import gathered
+from howsure.services.hosting.host import Host
+from howsure.services.hosting.keeping import keep_cases
+from howsure.services.hosting.library import Change, add
+from howsure.services.hosting.ordering import Order, order_run
+from howsure.services.hosting.uploads import Upload, cases_of
 from store.making import RUN, a_result, a_run
 from unit.services.hosting.test_library import GOOD
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.services.hosting.differences import Difference, Kind, differences, of_bodies
+from howsure.services.hosting.differences import Difference, Kind, differences, of_bodies
 
 ADDED, REMOVED, CHANGED, MOVED = Kind.ADDED, Kind.REMOVED, Kind.CHANGED, Kind.MOVED
 VALUES = st.recursive(

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from assay.config import Settings
-from assay.errors import DatasetInvalid, Level
-from assay.kit.builtins import builtin_kit
-from assay.model.document import Document, DocumentKind, Edition
-from assay.policies.profiles import builtin_profiles
-from assay.services.hosting.drafting import object_in, problems_in, starter, text_of
-from assay.services.hosting.host import Host
-from assay.services.hosting.text_lines import field_lines, line_of
-from assay.services.workplace import Workplace
+from howsure.config import Settings
+from howsure.errors import DatasetInvalid, Level
+from howsure.kit.builtins import builtin_kit
+from howsure.model.document import Document, DocumentKind, Edition
+from howsure.policies.profiles import builtin_profiles
+from howsure.services.hosting.drafting import object_in, problems_in, starter, text_of
+from howsure.services.hosting.host import Host
+from howsure.services.hosting.text_lines import field_lines, line_of
+from howsure.services.workplace import Workplace
 from store.making import NOON
 
 RULE = {"id": "KIND", "name": "Is kind", "severity": "high", "description": "It stays friendly."}

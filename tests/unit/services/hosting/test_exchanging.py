@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from assay.config import Settings
-from assay.errors import DatasetInvalid, InputError, UnknownName
-from assay.kit.builtins import builtin_kit
-from assay.model.document import Document, DocumentKind
-from assay.model.within import EVERYWHERE
-from assay.policies.profiles import builtin_profiles
-from assay.services.hosting import library
-from assay.services.hosting.exchanging import SHAPES, brought_in, written_as
-from assay.services.hosting.host import Host
-from assay.services.workplace import Workplace
+from howsure.config import Settings
+from howsure.errors import DatasetInvalid, InputError, UnknownName
+from howsure.kit.builtins import builtin_kit
+from howsure.model.document import Document, DocumentKind
+from howsure.model.within import EVERYWHERE
+from howsure.policies.profiles import builtin_profiles
+from howsure.services.hosting import library
+from howsure.services.hosting.exchanging import SHAPES, brought_in, written_as
+from howsure.services.hosting.host import Host
+from howsure.services.workplace import Workplace
 
 CASE = {
     "item_id": "a",

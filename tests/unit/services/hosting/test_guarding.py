@@ -7,19 +7,19 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from assay.config import ServiceSettings, Settings
-from assay.errors import PlanRefused
-from assay.kit.builtins import builtin_kit
-from assay.model.document import DocumentKind
-from assay.model.within import EVERYWHERE
-from assay.policies.profiles import builtin_profiles
-from assay.services.hosting.host import Host
-from assay.services.hosting.ordering import Order, order_run
-from assay.services.options import RunOptions
-from assay.services.running import Progress
-from assay.services.runs import Started, go_on, start
-from assay.services.workplace import Workplace
-from assay.store.service.documents import Draft
+from howsure.config import ServiceSettings, Settings
+from howsure.errors import PlanRefused
+from howsure.kit.builtins import builtin_kit
+from howsure.model.document import DocumentKind
+from howsure.model.within import EVERYWHERE
+from howsure.policies.profiles import builtin_profiles
+from howsure.services.hosting.host import Host
+from howsure.services.hosting.ordering import Order, order_run
+from howsure.services.options import RunOptions
+from howsure.services.running import Progress
+from howsure.services.runs import Started, go_on, start
+from howsure.services.workplace import Workplace
+from howsure.store.service.documents import Draft
 from listening import a_chat_bot
 from unit.services.hosting.test_library import GOOD
 
@@ -27,7 +27,7 @@ ENTRY = GOOD[DocumentKind.TEST_SET]["items"][0]
 
 
 def workplace(folder: Path) -> Workplace:
-    settings = Settings(database=str(folder / "assay.db"), service=ServiceSettings(hosts=("localhost",)))
+    settings = Settings(database=str(folder / "howsure.db"), service=ServiceSettings(hosts=("localhost",)))
     return Workplace(settings, builtin_kit(builtin_profiles()), folder)
 
 

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from assay.config import Settings
-from assay.errors import PlanRefused
-from assay.kit.builtins import builtin_kit
-from assay.model.label import HumanLabel, Opinion
-from assay.model.result import Result
-from assay.model.score import Grade, Part, Score, Unscored, Why
-from assay.model.verdict import Verdict
-from assay.policies.profiles import builtin_profiles
-from assay.services.hosting.host import Host
-from assay.services.hosting.labelling import (
+from howsure.config import Settings
+from howsure.errors import PlanRefused
+from howsure.kit.builtins import builtin_kit
+from howsure.model.label import HumanLabel, Opinion
+from howsure.model.result import Result
+from howsure.model.score import Grade, Part, Score, Unscored, Why
+from howsure.model.verdict import Verdict
+from howsure.policies.profiles import builtin_profiles
+from howsure.services.hosting.host import Host
+from howsure.services.hosting.labelling import (
     Question,
     Said,
     as_lines,
@@ -31,10 +31,10 @@ from assay.services.hosting.labelling import (
     queue,
     things,
 )
-from assay.services.trust.calibrations import kept
-from assay.services.trust.labels import read_labels
-from assay.services.workplace import Workplace
-from assay.store.store import Store
+from howsure.services.trust.calibrations import kept
+from howsure.services.trust.labels import read_labels
+from howsure.services.workplace import Workplace
+from howsure.store.store import Store
 from store.making import NOON, RUN, a_result, a_run
 
 KIND = Part(id="KIND", text="Is kind")

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from assay.errors import Conflict, DatasetInvalid, NotFound, PlanRefused
-from assay.model.document import DocumentKind
-from assay.model.within import EVERYWHERE, Within
-from assay.services.hosting.library import Change, add, change, restore, with_distinct_tools, with_ids
-from assay.services.hosting.shapes import body_of, whole
 from hosts import hosted
+from howsure.errors import Conflict, DatasetInvalid, NotFound, PlanRefused
+from howsure.model.document import DocumentKind
+from howsure.model.within import EVERYWHERE, Within
+from howsure.services.hosting.library import Change, add, change, restore, with_distinct_tools, with_ids
+from howsure.services.hosting.shapes import body_of, whole
 
 BOT = "def answer(text): return text"
 RULE = {"id": "KIND", "name": "Be kind", "severity": "low", "description": "The answer is kind"}

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from assay.services.hosting.logs import JsonLines, set_up
+from howsure.services.hosting.logs import JsonLines, set_up
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def root() -> Iterator[logging.Logger]:
 
 
 def written(message: str, *args: object, level: int = logging.INFO, **fields: Any) -> dict[str, Any]:
-    record = logging.LogRecord("assay.worker", level, "", 0, message, args, fields.pop("exc_info", None))
+    record = logging.LogRecord("howsure.worker", level, "", 0, message, args, fields.pop("exc_info", None))
     vars(record).update(fields)
     line = JsonLines().format(record)
     assert "\n" not in line
@@ -40,7 +40,7 @@ def test_a_record_is_an_object() -> None:
     told = written("run %s ended", "r1", run_id="r1", ms=1.5)
     assert {name: told[name] for name in told if name != "at"} == {
         "level": "info",
-        "from": "assay.worker",
+        "from": "howsure.worker",
         "message": "run r1 ended",
         "run_id": "r1",
         "ms": 1.5,

@@ -7,11 +7,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from assay.errors import ConfigInvalid, NotFound
-from assay.model.document import Document, DocumentKind
-from assay.services.hosting.materials import Reference, is_reference, on_disk, read_reference, reference_to
-from assay.store.service.documents import Draft
-from assay.store.store import Store
+from howsure.errors import ConfigInvalid, NotFound
+from howsure.model.document import Document, DocumentKind
+from howsure.services.hosting.materials import Reference, is_reference, on_disk, read_reference, reference_to
+from howsure.store.service.documents import Draft
+from howsure.store.store import Store
 
 
 async def a_document(folder: Path, kind: DocumentKind = DocumentKind.DATASET, name: str = "cases.jsonl") -> Document:

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from assay.errors import NotFound, PlanRefused
-from assay.model.label import Opinion
-from assay.model.result import Result
-from assay.model.score import Part, Score
-from assay.services.hosting.concord import concord
-from assay.services.hosting.labelling import Said
-from assay.services.hosting.opinions import About, grade_named, say
-from assay.store.store import Store
+from howsure.errors import NotFound, PlanRefused
+from howsure.model.label import Opinion
+from howsure.model.result import Result
+from howsure.model.score import Part, Score
+from howsure.services.hosting.concord import concord
+from howsure.services.hosting.labelling import Said
+from howsure.services.hosting.opinions import About, grade_named, say
+from howsure.store.store import Store
 from store.making import RUN, a_result, a_run
 
 WHOLE = Score(name="choice", value=1.0, pass_mark=1.0)

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from assay.errors import InputError, NotFound, PlanRefused
-from assay.model.document import DocumentKind
-from assay.model.run import RunState
-from assay.model.within import EVERYWHERE, Within
-from assay.services.hosting.host import Host
-from assay.services.hosting.library import Change, add
-from assay.services.hosting.ordering import Order, judge_for, order_run, simulator_for, target_for
 from hosts import a_dataset, hosted, ordered, question
+from howsure.errors import InputError, NotFound, PlanRefused
+from howsure.model.document import DocumentKind
+from howsure.model.run import RunState
+from howsure.model.within import EVERYWHERE, Within
+from howsure.services.hosting.host import Host
+from howsure.services.hosting.library import Change, add
+from howsure.services.hosting.ordering import Order, judge_for, order_run, simulator_for, target_for
 from unit.services.hosting.test_library import GOOD
 
 BOT = "def answer(text): return 'Answer: A'"

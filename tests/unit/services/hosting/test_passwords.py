@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from assay.errors import PlanRefused
-from assay.services.hosting.callers import holder_of, opened_by
-from assay.services.hosting.keys import KeyWanted, make_key
-from assay.services.hosting.passwords import is_kept, kept_of, known_by, make_password
-from assay.store.service.keys import PASSWORD, Scope
-from assay.store.store import Store
+from howsure.errors import PlanRefused
+from howsure.services.hosting.callers import holder_of, opened_by
+from howsure.services.hosting.keys import KeyWanted, make_key
+from howsure.services.hosting.passwords import is_kept, kept_of, known_by, make_password
+from howsure.store.service.keys import PASSWORD, Scope
+from howsure.store.store import Store
 
 ANA = KeyWanted(name="ana", scopes=[Scope.READ, Scope.WRITE], organization_id="acme")
 GOOD, OTHER = "correct horse battery", "another horse battery"
@@ -20,7 +20,7 @@ GOOD, OTHER = "correct horse battery", "another horse battery"
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    async with await Store.open(str(tmp_path / "assay.db")) as opened:
+    async with await Store.open(str(tmp_path / "howsure.db")) as opened:
         yield opened
 
 

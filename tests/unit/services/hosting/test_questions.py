@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from assay.dialects.reading import read_cases, validate
-from assay.kit.builtins import builtin_kit
-from assay.policies.profiles import builtin_profiles
-from assay.services.hosting.questions import as_dataset
+from howsure.dialects.reading import read_cases, validate
+from howsure.kit.builtins import builtin_kit
+from howsure.policies.profiles import builtin_profiles
+from howsure.services.hosting.questions import as_dataset
 
 HEAD = {"schema_version": "legal_eval_v1", "id": "q1", "dataset": "House", "prompt": "Who are you?"}
 

@@ -12,22 +12,22 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from assay.config import ServiceSettings, Settings
-from assay.errors import Conflict, NotFound, PlanRefused
-from assay.kit.builtins import builtin_kit
-from assay.model.document import DocumentKind
-from assay.model.run import DatasetPin, Run, RunState
-from assay.model.within import EVERYWHERE, Within
-from assay.policies.profiles import builtin_profiles
-from assay.services.demo import DEMOS, options
-from assay.services.hosting import library
-from assay.services.hosting.host import Host
-from assay.services.hosting.ordering import Order
-from assay.services.hosting.regrading import keep_rubric, rubric_key
-from assay.services.hosting.steering import regrade
-from assay.services.hosting.worker import Pace, Worker
-from assay.services.runs import start
-from assay.services.workplace import Workplace
+from howsure.config import ServiceSettings, Settings
+from howsure.errors import Conflict, NotFound, PlanRefused
+from howsure.kit.builtins import builtin_kit
+from howsure.model.document import DocumentKind
+from howsure.model.run import DatasetPin, Run, RunState
+from howsure.model.within import EVERYWHERE, Within
+from howsure.policies.profiles import builtin_profiles
+from howsure.services.demo import DEMOS, options
+from howsure.services.hosting import library
+from howsure.services.hosting.host import Host
+from howsure.services.hosting.ordering import Order
+from howsure.services.hosting.regrading import keep_rubric, rubric_key
+from howsure.services.hosting.steering import regrade
+from howsure.services.hosting.worker import Pace, Worker
+from howsure.services.runs import start
+from howsure.services.workplace import Workplace
 
 TEST_SET = next(demo for demo in DEMOS if demo.dialect == "test-set")
 LEGAL = next(demo for demo in DEMOS if demo.dialect == "legal")
@@ -35,14 +35,14 @@ LEGAL = next(demo for demo in DEMOS if demo.dialect == "legal")
 
 @pytest.fixture
 async def host(tmp_path: Path) -> AsyncIterator[Host]:
-    settings = Settings(database=str(tmp_path / "assay.db"), service=ServiceSettings(judges=("openai:gpt-9",)))
+    settings = Settings(database=str(tmp_path / "howsure.db"), service=ServiceSettings(judges=("openai:gpt-9",)))
     work = Workplace(settings, builtin_kit(builtin_profiles()), tmp_path)
     async with await work.store() as store:
         yield Host(work, store)
 
 
 async def by_command(host: Host, demo: Any = TEST_SET) -> Run:
-    """A run that `assay run` made, on the same database."""
+    """A run that `howsure run` made, on the same database."""
     return (await start(host.work, options(demo), lambda _: lambda _: None)).run
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from assay.model.document import Document, DocumentKind, Edition
-from assay.services.hosting.shapes import body_of, file_of, whole
+from howsure.model.document import Document, DocumentKind, Edition
+from howsure.services.hosting.shapes import body_of, file_of, whole
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 LATER = datetime(2026, 3, 2, 12, tzinfo=UTC)

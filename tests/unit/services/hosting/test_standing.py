@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assay.model.run import RunState
-from assay.model.score import Part, Score
-from assay.model.verdict import Verdict
-from assay.model.within import EVERYWHERE, Within
-from assay.services.hosting.standing import Standing, standings
-from assay.services.hosting.viewing import Gallery
-from assay.store.store import Store
+from howsure.model.run import RunState
+from howsure.model.score import Part, Score
+from howsure.model.verdict import Verdict
+from howsure.model.within import EVERYWHERE, Within
+from howsure.services.hosting.standing import Standing, standings
+from howsure.services.hosting.viewing import Gallery
+from howsure.store.store import Store
 from store.making import NOON, a_result, a_run, numbered
 
 

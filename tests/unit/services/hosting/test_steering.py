@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from assay.errors import Conflict, NotFound
-from assay.model.document import DocumentKind
-from assay.model.job import JobState, Wish
-from assay.model.run import Run, RunState
-from assay.model.verdict import Verdict
-from assay.model.within import EVERYWHERE, Within
-from assay.services.hosting.host import Host
-from assay.services.hosting.library import Change, add
-from assay.services.hosting.ordering import Order, order_run
-from assay.services.hosting.steering import delete, go_on, regrade, retry, stop
 from hosts import a_dataset, completed, hosted, in_state, ordered, question, working
+from howsure.errors import Conflict, NotFound
+from howsure.model.document import DocumentKind
+from howsure.model.job import JobState, Wish
+from howsure.model.run import Run, RunState
+from howsure.model.verdict import Verdict
+from howsure.model.within import EVERYWHERE, Within
+from howsure.services.hosting.host import Host
+from howsure.services.hosting.library import Change, add
+from howsure.services.hosting.ordering import Order, order_run
+from howsure.services.hosting.steering import delete, go_on, regrade, retry, stop
 from store.making import a_run
 from unit.services.hosting.test_library import GOOD, RULE
 

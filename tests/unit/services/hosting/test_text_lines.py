@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.services.hosting.text_lines import field_lines, line_of
+from howsure.services.hosting.text_lines import field_lines, line_of
 
 TEXT = """{
   "name": "Kindness",

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from assay.errors import NotFound, PlanRefused
-from assay.model.document import DocumentKind
-from assay.model.transcript import Role
-from assay.model.within import EVERYWHERE, Within
-from assay.services.hosting.library import Change, add
-from assay.services.hosting.transcripts import Finished, graded, transcript_of
 from hosts import hosted
+from howsure.errors import NotFound, PlanRefused
+from howsure.model.document import DocumentKind
+from howsure.model.transcript import Role
+from howsure.model.within import EVERYWHERE, Within
+from howsure.services.hosting.library import Change, add
+from howsure.services.hosting.transcripts import Finished, graded, transcript_of
 from unit.services.hosting.test_library import GOOD, RULE
 
 BOT = "def answer(text): raise RuntimeError('nobody asks the bot')"

@@ -5,23 +5,23 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from assay.config import Settings
-from assay.kit.builtins import builtin_kit
-from assay.model.document import DocumentKind
-from assay.model.job import Wish
-from assay.model.run import RunState
-from assay.model.within import EVERYWHERE, Within
-from assay.policies.profiles import builtin_profiles
-from assay.services.hosting import library
-from assay.services.hosting.host import Host
-from assay.services.hosting.library import Change
-from assay.services.hosting.steering import delete, stop
-from assay.services.hosting.trial import load_demo
-from assay.services.workplace import Workplace
+from howsure.config import Settings
+from howsure.kit.builtins import builtin_kit
+from howsure.model.document import DocumentKind
+from howsure.model.job import Wish
+from howsure.model.run import RunState
+from howsure.model.within import EVERYWHERE, Within
+from howsure.policies.profiles import builtin_profiles
+from howsure.services.hosting import library
+from howsure.services.hosting.host import Host
+from howsure.services.hosting.library import Change
+from howsure.services.hosting.steering import delete, stop
+from howsure.services.hosting.trial import load_demo
+from howsure.services.workplace import Workplace
 
 
 def a_workplace(folder: Path) -> Workplace:
-    return Workplace(Settings(database=str(folder / "assay.db")), builtin_kit(builtin_profiles()), folder)
+    return Workplace(Settings(database=str(folder / "howsure.db")), builtin_kit(builtin_profiles()), folder)
 
 
 async def test_the_demo_is_queued_once_though_two_ask_at_the_same_time(tmp_path: Path) -> None:

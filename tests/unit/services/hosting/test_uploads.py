@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.errors import Conflict, DatasetInvalid, InputError, PlanRefused, UnknownName
-from assay.model.document import Document, DocumentKind
-from assay.model.within import EVERYWHERE
-from assay.services.hosting.host import Host
-from assay.services.hosting.uploads import Upload, added, cases_of, draft_of, removed, with_case, without_case
 from hosts import hosted, question
+from howsure.errors import Conflict, DatasetInvalid, InputError, PlanRefused, UnknownName
+from howsure.model.document import Document, DocumentKind
+from howsure.model.within import EVERYWHERE
+from howsure.services.hosting.host import Host
+from howsure.services.hosting.uploads import Upload, added, cases_of, draft_of, removed, with_case, without_case
 
-DEMO = Path(__file__).parents[4] / "src" / "assay" / "demo"
+DEMO = Path(__file__).parents[4] / "src" / "howsure" / "demo"
 BOT = "def answer(text): return text"
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from assay.model.job import Wish
-from assay.model.run import RunState
-from assay.model.within import EVERYWHERE
-from assay.services.hosting.viewing import Gallery
-from assay.store.lease import this_process
 from hosts import a_dataset, completed, hosted, in_state, ordered, question, working
+from howsure.model.job import Wish
+from howsure.model.run import RunState
+from howsure.model.within import EVERYWHERE
+from howsure.services.hosting.viewing import Gallery
+from howsure.store.lease import this_process
 
 BOT = """
 import asyncio

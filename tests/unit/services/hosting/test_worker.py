@@ -12,20 +12,20 @@ from typing import Any
 import msgspec
 import pytest
 
-from assay.config import ServiceSettings, Settings
-from assay.errors import Conflict, NotFound, PlanRefused
-from assay.kit.builtins import builtin_kit
-from assay.model.document import Document, DocumentKind
-from assay.model.job import JobState, Task, Wish
-from assay.model.run import RunState
-from assay.model.within import EVERYWHERE, Within
-from assay.policies.profiles import builtin_profiles
-from assay.services.hosting.host import Host
-from assay.services.hosting.ordering import Order, order_run
-from assay.services.hosting.worker import Pace, Worker
-from assay.services.workplace import Workplace
-from assay.store.lease import this_process
-from assay.store.service.documents import Draft
+from howsure.config import ServiceSettings, Settings
+from howsure.errors import Conflict, NotFound, PlanRefused
+from howsure.kit.builtins import builtin_kit
+from howsure.model.document import Document, DocumentKind
+from howsure.model.job import JobState, Task, Wish
+from howsure.model.run import RunState
+from howsure.model.within import EVERYWHERE, Within
+from howsure.policies.profiles import builtin_profiles
+from howsure.services.hosting.host import Host
+from howsure.services.hosting.ordering import Order, order_run
+from howsure.services.hosting.worker import Pace, Worker
+from howsure.services.workplace import Workplace
+from howsure.store.lease import this_process
+from howsure.store.service.documents import Draft
 
 QUICK = Pace(look=0.02, beat=0.02)
 ORGANIZATION = Within(organization_id="acme")
@@ -59,7 +59,7 @@ async def hosted(folder: Path, **rules: Any) -> AsyncIterator[Host]:
     (folder / "worker_bot.py").write_text(BOT)
     service = ServiceSettings(**{"target": "bot", "bots": {"a1": "bot"}, **rules})
     blocks = {"bot": {"kind": "function", "function": "worker_bot:answer"}}
-    settings = Settings(database=str(folder / "assay.db"), targets=blocks, service=service)
+    settings = Settings(database=str(folder / "howsure.db"), targets=blocks, service=service)
     work = Workplace(settings, builtin_kit(builtin_profiles()), folder)
     async with await work.store() as store:
         yield Host(work, store)

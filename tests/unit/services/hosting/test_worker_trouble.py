@@ -15,17 +15,17 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, text
 
-from assay.errors import Conflict, Unreachable
-from assay.model.document import DocumentKind
-from assay.model.job import JobState, Task, Wish
-from assay.model.run import RunState
-from assay.services.hosting.host import Host
-from assay.services.hosting.worker import Pace
-from assay.store import lease
-from assay.store.lease import this_process
-from assay.store.service.documents import Draft
-from assay.store.service.queue import MOST_TRIES
 from hosts import MODULE, QUICK, a_dataset, completed, hosted, in_state, ordered, question, until, working
+from howsure.errors import Conflict, Unreachable
+from howsure.model.document import DocumentKind
+from howsure.model.job import JobState, Task, Wish
+from howsure.model.run import RunState
+from howsure.services.hosting.host import Host
+from howsure.services.hosting.worker import Pace
+from howsure.store import lease
+from howsure.store.lease import this_process
+from howsure.store.service.documents import Draft
+from howsure.store.service.queue import MOST_TRIES
 
 SLOW = """
 import asyncio
@@ -277,8 +277,8 @@ async def _fetch(host: Host, statement: str) -> list[Any]:
 def test_a_process_that_stays_looks_for_what_lies_about() -> None:
     """Commands look hardly ever, and end before it matters; a service that did the same grew with every request."""
     code = (
-        "import gc; from assay.main import GC_THRESHOLD; gc.set_threshold(*GC_THRESHOLD)\n"
-        "from assay.services.hosting.process import settle_in; settle_in()\n"
+        "import gc; from howsure.main import GC_THRESHOLD; gc.set_threshold(*GC_THRESHOLD)\n"
+        "from howsure.services.hosting.process import settle_in; settle_in()\n"
         "print(*gc.get_threshold(), gc.get_freeze_count() > 1000)"
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import pytest
 
-from assay.model.simulation import Party
-from assay.model.triage import Triage
-from assay.services.demo import DEMOS, options
-from assay.services.runs import start
-from assay.services.triage.triaging import triage
-from assay.services.workplace import Workplace
+from howsure.model.simulation import Party
+from howsure.model.triage import Triage
+from howsure.services.demo import DEMOS, options
+from howsure.services.runs import start
+from howsure.services.triage.triaging import triage
+from howsure.services.workplace import Workplace
 
 
 class Hand(NamedTuple):
@@ -148,7 +148,7 @@ BY_HAND = {
 
 
 async def triaged(folder: Path, dialect: str) -> Triage:
-    work = Workplace.here(database=str(folder / "assay.db"))
+    work = Workplace.here(database=str(folder / "howsure.db"))
     (demo,) = (each for each in DEMOS if each.dialect == dialect)
     summary = await start(work, options(demo), lambda _: lambda _: None)
     return await triage(work, summary.run.id)

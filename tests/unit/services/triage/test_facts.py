@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from assay.model.result import Failure
-from assay.model.rubric import Severity
-from assay.model.simulation import Party
-from assay.services.triage.facts import facts_of
+from howsure.model.result import Failure
+from howsure.model.rubric import Severity
+from howsure.model.simulation import Party
+from howsure.services.triage.facts import facts_of
 from unit.services.triage.triage_results import called, criterion, grade, result, rule, talk, unreadable
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from assay.model.simulation import Party
-from assay.model.triage import Cause, Group, GroupKind, Split, Triage
-from assay.services.triage.grouping import Totals
-from assay.services.triage.ruling import Tried
+from howsure.model.simulation import Party
+from howsure.model.triage import Cause, Group, GroupKind, Split, Triage
+from howsure.services.triage.grouping import Totals
+from howsure.services.triage.ruling import Tried
 from unit.services.triage.triage_results import a_triage, called, criterion, grade, result, rule, talk, unreadable
 
 

@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from assay.model.case import Scenario, SingleTurn
-from assay.model.expectation import ExpectedCall, ToolCalls, text_id
-from assay.model.result import Failure, Result
-from assay.model.rubric import Severity
-from assay.model.score import Scale, Score
-from assay.model.simulation import Ending, Party, Simulation, Slip, SlipKind
-from assay.model.transcript import Message, Role, Tool
-from assay.model.triage import PRIORITY, Cause, Confidence, Priority
-from assay.model.verdict import Verdict
-from assay.services.triage.causes import WORDS
-from assay.services.triage.facts import facts_of
-from assay.services.triage.ruling import Tried, Whole, ruled
+from howsure.model.case import Scenario, SingleTurn
+from howsure.model.expectation import ExpectedCall, ToolCalls, text_id
+from howsure.model.result import Failure, Result
+from howsure.model.rubric import Severity
+from howsure.model.score import Scale, Score
+from howsure.model.simulation import Ending, Party, Simulation, Slip, SlipKind
+from howsure.model.transcript import Message, Role, Tool
+from howsure.model.triage import PRIORITY, Cause, Confidence, Priority
+from howsure.model.verdict import Verdict
+from howsure.services.triage.causes import WORDS
+from howsure.services.triage.facts import facts_of
+from howsure.services.triage.ruling import Tried, Whole, ruled
 from unit.services.triage.triage_results import called, criterion, grade, result, rule, talk, unreadable
 
 CERTAIN, LIKELY, POSSIBLE = Confidence

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from assay.model.agent import Agent, AgentTool
-from assay.services.triage.searching import found_nothing, search_tools, searches
+from howsure.model.agent import Agent, AgentTool
+from howsure.services.triage.searching import found_nothing, search_tools, searches
 
 
 @pytest.mark.parametrize(

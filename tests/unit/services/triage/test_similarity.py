@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from assay.services.triage.similarity import alike, spokesman, words_of
+from howsure.services.triage.similarity import alike, spokesman, words_of
 
 
 @pytest.mark.parametrize(

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from assay.errors import NotFound
-from assay.model.agent import Agent, AgentTool
-from assay.model.expectation import ExpectedCall, ToolCalls
-from assay.model.result import Result
-from assay.model.rubric import Rubric, Rule, Severity
-from assay.model.run import RunState
-from assay.model.simulation import Party
-from assay.model.triage import Cause, GroupKind, Triage
-from assay.model.verdict import Verdict
-from assay.services.triage.triaging import triage
+from howsure.errors import NotFound
+from howsure.model.agent import Agent, AgentTool
+from howsure.model.expectation import ExpectedCall, ToolCalls
+from howsure.model.result import Result
+from howsure.model.rubric import Rubric, Rule, Severity
+from howsure.model.run import RunState
+from howsure.model.simulation import Party
+from howsure.model.triage import Cause, GroupKind, Triage
+from howsure.model.verdict import Verdict
+from howsure.services.triage.triaging import triage
 from unit.reports.northwind import a_run, counts_of
 from unit.services.places import workplace
 from unit.services.triage.triage_results import criterion, grade, result, rule

@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assay.errors import ConfigInvalid, ModelFailed
-from assay.judges.live import LiveJudge
-from assay.judges.recorded import RecordedJudge
-from assay.judges.recording import RecordingJudge
-from assay.judges.rulings import Unreadable
-from assay.model.simulation import Party
-from assay.model.triage import Claim, Triage, Written
-from assay.services.triage.asking import GRADER, SCHEMA, question, texts, words
-from assay.services.triage.writing import Writer, read_draft, triage_in_words, written
-from assay.testing import ScriptedJudge, ScriptedModel
 from hostile import HOSTILE, hostile_result
+from howsure.errors import ConfigInvalid, ModelFailed
+from howsure.judges.live import LiveJudge
+from howsure.judges.recorded import RecordedJudge
+from howsure.judges.recording import RecordingJudge
+from howsure.judges.rulings import Unreadable
+from howsure.model.simulation import Party
+from howsure.model.triage import Claim, Triage, Written
+from howsure.services.triage.asking import GRADER, SCHEMA, question, texts, words
+from howsure.services.triage.writing import Writer, read_draft, triage_in_words, written
+from howsure.testing import ScriptedJudge, ScriptedModel
 from unit.reports.northwind import a_run, counts_of
 from unit.services.places import workplace
 from unit.services.triage.triage_results import a_triage, criterion, result, rule, unreadable

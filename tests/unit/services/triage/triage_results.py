@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from assay.model.case import Case, Input, SingleTurn
-from assay.model.expectation import Expectation, text_id
-from assay.model.result import Failure, Result
-from assay.model.rubric import Severity
-from assay.model.score import Grade, Part, Score, Unscored, Why
-from assay.model.transcript import Message, Role, ToolCall, ToolResult, Transcript
-from assay.model.triage import Triage, Written
-from assay.model.verdict import Verdict
-from assay.services.triage.causes import cause_groups
-from assay.services.triage.divergence import divergences
-from assay.services.triage.facts import facts_of
-from assay.services.triage.grouping import Totals, groups
-from assay.services.triage.ruling import Whole, ruled
+from howsure.model.case import Case, Input, SingleTurn
+from howsure.model.expectation import Expectation, text_id
+from howsure.model.result import Failure, Result
+from howsure.model.rubric import Severity
+from howsure.model.score import Grade, Part, Score, Unscored, Why
+from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Transcript
+from howsure.model.triage import Triage, Written
+from howsure.model.verdict import Verdict
+from howsure.services.triage.causes import cause_groups
+from howsure.services.triage.divergence import divergences
+from howsure.services.triage.facts import facts_of
+from howsure.services.triage.grouping import Totals, groups
+from howsure.services.triage.ruling import Whole, ruled
 
 
 def criterion(text: str, passed: bool, reason: str = "", *, id: str = "", weight: float | None = None) -> Score:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-from assay.model.case import Case, SingleTurn
-from assay.model.result import Result
-from assay.model.score import LIKERT, Grade, Part, Scale, Score, Unscored, Why
-from assay.model.verdict import Verdict
-from assay.services.trust.labels import Label, Labels
-from assay.services.trust.pairing import Thing
 from house import lines as lines
+from howsure.model.case import Case, SingleTurn
+from howsure.model.result import Result
+from howsure.model.score import LIKERT, Grade, Part, Scale, Score, Unscored, Why
+from howsure.model.verdict import Verdict
+from howsure.services.trust.labels import Label, Labels
+from howsure.services.trust.pairing import Thing
 
 
 def a_label(value: bool | float, annotator: str = "", **fields: Any) -> Label:

@@ -6,15 +6,15 @@ import json
 import re
 from typing import Any
 
-from assay.kit.builtins import builtin_kit
-from assay.llm.base import LanguageModel, Request
-from assay.policies.profiles import builtin_profiles
-from assay.services.answers import read_answers
-from assay.services.demo import DEMOS, options
-from assay.services.judging import Judging, Live
-from assay.services.options import RunOptions
-from assay.services.planning import read_given
-from assay.services.trust.bench import Bench, bench
+from howsure.kit.builtins import builtin_kit
+from howsure.llm.base import LanguageModel, Request
+from howsure.policies.profiles import builtin_profiles
+from howsure.services.answers import read_answers
+from howsure.services.demo import DEMOS, options
+from howsure.services.judging import Judging, Live
+from howsure.services.options import RunOptions
+from howsure.services.planning import read_given
+from howsure.services.trust.bench import Bench, bench
 
 STRICT = re.compile(r"<<<BEGIN ([^\n]*) · (\w+)>>>\n.*?\n<<<END \1 · \2>>>", re.DOTALL)
 """A reader who ends a block where its own code stands."""

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from assay.judges.base import Question
-from assay.judges.prompting import messages
-from assay.llm.base import Request
-from assay.model.expectation import Criteria, Criterion
-from assay.model.score import LIKERT, UNIT, Part, Scale
-from assay.services.trust.attacks import ATTACKS, OFF_TOPIC, TOOL, Aim, Attack, Kind, off_topic
-from assay.services.trust.testing_judges import Standing, attacked
-from assay.testing import ScriptedModel, a_case, a_transcript
+from howsure.judges.base import Question
+from howsure.judges.prompting import messages
+from howsure.llm.base import Request
+from howsure.model.expectation import Criteria, Criterion
+from howsure.model.score import LIKERT, UNIT, Part, Scale
+from howsure.services.trust.attacks import ATTACKS, OFF_TOPIC, TOOL, Aim, Attack, Kind, off_topic
+from howsure.services.trust.testing_judges import Standing, attacked
+from howsure.testing import ScriptedModel, a_case, a_transcript
 from unit.services.trust.obedient import LAX, STRICT, TOLD, inside, obeying, on_the_bench, outside, valued
 
 WORLDS: dict[str, dict[str, Any]] = {

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from assay.errors import PlanRefused
-from assay.model.score import Direction, Score
-from assay.model.trust import Bands
-from assay.services.trust.bands import banded, ordered, placed
+from howsure.errors import PlanRefused
+from howsure.model.score import Direction, Score
+from howsure.model.trust import Bands
+from howsure.services.trust.bands import banded, ordered, placed
 from unit.services.trust.making import a_result, checked, rated, stream
 
 

@@ -8,19 +8,19 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from assay.config import Settings
-from assay.errors import ConfigInvalid, DatasetInvalid, UnknownName
-from assay.judges.offline.about import MEASURED, NOT_MEASURED
-from assay.judges.prompt_files import prompts_fingerprint
-from assay.kit import Kit
-from assay.model.run import DatasetPin, Pins
-from assay.model.trust import Calibration, JudgePin
-from assay.services.fingerprints import fingerprint
-from assay.services.trust.about import about
-from assay.services.trust.calibrations import heads, keep, kept, named, pin_of_run, whole
-from assay.services.trust.figures import groups
-from assay.services.workplace import Workplace
-from assay.version import __version__
+from howsure.config import Settings
+from howsure.errors import ConfigInvalid, DatasetInvalid, UnknownName
+from howsure.judges.offline.about import MEASURED, NOT_MEASURED
+from howsure.judges.prompt_files import prompts_fingerprint
+from howsure.kit import Kit
+from howsure.model.run import DatasetPin, Pins
+from howsure.model.trust import Calibration, JudgePin
+from howsure.services.fingerprints import fingerprint
+from howsure.services.trust.about import about
+from howsure.services.trust.calibrations import heads, keep, kept, named, pin_of_run, whole
+from howsure.services.trust.figures import groups
+from howsure.services.workplace import Workplace
+from howsure.version import __version__
 from unit.services.trust.making import ratings, verdicts
 
 AT = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -39,7 +39,7 @@ def calibrated(spec: str = "offline", **pin: str) -> Calibration:
 def test_what_is_kept_is_read_back_equal(work: Workplace) -> None:
     first, second = calibrated(), calibrated("openai:gpt-x")
     path = keep(work, first)
-    assert keep(work, second) == path == work.folder / ".assay" / "calibrations.jsonl"
+    assert keep(work, second) == path == work.folder / ".howsure" / "calibrations.jsonl"
     assert kept(work) == [first, second]
 
 

@@ -6,10 +6,10 @@ from itertools import product
 
 import pytest
 
-from assay.model.score import UNIT
-from assay.model.trust import Coverage
-from assay.services.trust.figures import coverage, group, groups, rater_figures, rating_figures, verdict_figures
-from assay.services.trust.pairing import Thing
+from howsure.model.score import UNIT
+from howsure.model.trust import Coverage
+from howsure.services.trust.figures import coverage, group, groups, rater_figures, rating_figures, verdict_figures
+from howsure.services.trust.pairing import Thing
 from unit.services.trust.making import a_label, checked, rated, ratings, verdicts
 
 TABLE = [(True, True)] * 4 + [(True, False)] * 1 + [(False, False)] * 3 + [(False, True)] * 2

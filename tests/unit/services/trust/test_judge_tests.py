@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from assay.config import Settings
-from assay.errors import DatasetInvalid, PlanRefused
-from assay.kit.builtins import builtin_kit
-from assay.model.trust import Figure, JudgePin, JudgeTest
-from assay.policies.profiles import builtin_profiles
-from assay.services.trust.judge_tests import file_of, keep_test, kept_tests
-from assay.services.workplace import Workplace
+from howsure.config import Settings
+from howsure.errors import DatasetInvalid, PlanRefused
+from howsure.kit.builtins import builtin_kit
+from howsure.model.trust import Figure, JudgePin, JudgeTest
+from howsure.policies.profiles import builtin_profiles
+from howsure.services.trust.judge_tests import file_of, keep_test, kept_tests
+from howsure.services.workplace import Workplace
 
 TEST = JudgeTest(judge=JudgePin(spec="offline"), cases=3, grades=9, turned=Figure(value=0.1, n=10))
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from assay.errors import DatasetInvalid, NotFound
-from assay.kit import Kit
-from assay.kit.builtins import builtin_kit
-from assay.policies.profiles import builtin_profiles
-from assay.services.trust.labels import Label, looks_like_labels, read_labels
+from howsure.errors import DatasetInvalid, NotFound
+from howsure.kit import Kit
+from howsure.kit.builtins import builtin_kit
+from howsure.policies.profiles import builtin_profiles
+from howsure.services.trust.labels import Label, looks_like_labels, read_labels
 from unit.services.trust.making import lines
 
 GIVEN: dict[str, Any] = {"case_id": "c1", "grader": "criteria", "criterion_id": "k", "label": True}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from assay.model.score import UNIT, Score
-from assay.model.trust import Figure
-from assay.services.trust.migrating import Both, agreement_of, allowed, comparable, credit, gain_of, sentence, shifts
-from assay.services.trust.pairing import Thing
+from howsure.model.score import UNIT, Score
+from howsure.model.trust import Figure
+from howsure.services.trust.migrating import Both, agreement_of, allowed, comparable, credit, gain_of, sentence, shifts
+from howsure.services.trust.pairing import Thing
 from unit.services.trust.making import a_label, checked, ratings, verdicts
 
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from assay.errors import DatasetInvalid, PlanRefused
-from assay.model.expectation import text_id
-from assay.model.result import Result
-from assay.model.score import Direction, Part, Score, Unscored, Why
-from assay.services.trust.labels import Label
-from assay.services.trust.pairing import Outcome, Thing, graded, paired, passes
+from howsure.errors import DatasetInvalid, PlanRefused
+from howsure.model.expectation import text_id
+from howsure.model.result import Result
+from howsure.model.score import Direction, Part, Score, Unscored, Why
+from howsure.services.trust.labels import Label
+from howsure.services.trust.pairing import Outcome, Thing, graded, paired, passes
 from unit.services.trust.making import a_label, a_result, checked, labels_of, rated, stream, verdicts
 
 

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from assay.model.expectation import Criteria, Criterion, ReferenceAnswer
-from assay.model.rubric import Rubric, Rule, Severity
-from assay.model.transcript import Message, Role, ToolCall, Transcript
-from assay.services.trust.perturbing import (
+from howsure.model.expectation import Criteria, Criterion, ReferenceAnswer
+from howsure.model.rubric import Rubric, Rule, Severity
+from howsure.model.transcript import Message, Role, ToolCall, Transcript
+from howsure.services.trust.perturbing import (
     PADDING,
     PERTURBATIONS,
     Subject,
@@ -20,7 +20,7 @@ from assay.services.trust.perturbing import (
     paraphrased,
     spaced,
 )
-from assay.testing import a_case, a_transcript
+from howsure.testing import a_case, a_transcript
 
 BY_NAME = {each.name: each for each in PERTURBATIONS}
 JSON = '{"plan": "You will start on Monday.", "id": "AB-1", "hours": 3}'

@@ -7,21 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from assay.config import Settings
-from assay.errors import PlanRefused
-from assay.judges.base import Question, Reply
-from assay.kit.builtins import builtin_kit
-from assay.llm.base import Request
-from assay.model.trust import JudgePin, JudgeTest
-from assay.policies.profiles import builtin_profiles
-from assay.services.judging import Judging, Live
-from assay.services.options import RunOptions
-from assay.services.planning import Given
-from assay.services.trust.bench import asked, bench, word
-from assay.services.trust.testing_judges import LIMIT, tried, try_judge
-from assay.services.workplace import Workplace
-from assay.testing import ScriptedModel
 from dialect_rows import mcq, reference_qa
+from howsure.config import Settings
+from howsure.errors import PlanRefused
+from howsure.judges.base import Question, Reply
+from howsure.kit.builtins import builtin_kit
+from howsure.llm.base import Request
+from howsure.model.trust import JudgePin, JudgeTest
+from howsure.policies.profiles import builtin_profiles
+from howsure.services.judging import Judging, Live
+from howsure.services.options import RunOptions
+from howsure.services.planning import Given
+from howsure.services.trust.bench import asked, bench, word
+from howsure.services.trust.testing_judges import LIMIT, tried, try_judge
+from howsure.services.workplace import Workplace
+from howsure.testing import ScriptedModel
 from unit.services.trust.making import a_result, checked, lines, rated
 from unit.services.trust.obedient import inside, on_the_bench, valued
 
@@ -142,7 +142,7 @@ async def test_the_bench_refuses_a_run_without_a_judge() -> None:
     with pytest.raises(PlanRefused, match="a judge is needed"):
         demo = on_the_bench(ScriptedModel(steady), "explain", limit=1)
         assert demo.answers
-        options = RunOptions(datasets=("src/assay/demo/explain/support-onboarding.explain.jsonl",))
+        options = RunOptions(datasets=("src/howsure/demo/explain/support-onboarding.explain.jsonl",))
         bench(options, builtin_kit(builtin_profiles()), Given(judging=Judging()))
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from assay.errors import TargetFailed
-from assay.model.transcript import Message, Role, Span, ToolCall, ToolResult, Usage
-from assay.targets.adk.events import reply_of, spans_of, state_of, told
+from howsure.errors import TargetFailed
+from howsure.model.transcript import Message, Role, Span, ToolCall, ToolResult, Usage
+from howsure.targets.adk.events import reply_of, spans_of, state_of, told
 
 Json = dict[str, Any]
 

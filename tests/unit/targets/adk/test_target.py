@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from assay.engine.converse import assembled
-from assay.errors import ConfigInvalid, TargetFailed, TargetTimedOut
-from assay.model.case import Case, Script, SingleTurn, user_turns
-from assay.model.transcript import Message, Role, ToolResult, Transcript, Usage
-from assay.targets.adk.target import AdkKind, AdkTarget
-from assay.targets.blocks import Headers
-from assay.targets.making import Checked, Held, Wish
+from howsure.engine.converse import assembled
+from howsure.errors import ConfigInvalid, TargetFailed, TargetTimedOut
+from howsure.model.case import Case, Script, SingleTurn, user_turns
+from howsure.model.transcript import Message, Role, ToolResult, Transcript, Usage
+from howsure.targets.adk.target import AdkKind, AdkTarget
+from howsure.targets.blocks import Headers
+from howsure.targets.making import Checked, Held, Wish
 
 Json = dict[str, Any]
 COUNTED = {"promptTokenCount": 5, "candidatesTokenCount": 2}
@@ -323,5 +323,5 @@ def test_every_wrong_setting_is_named_at_once() -> None:
 
 
 def test_the_kind_is_registered_without_loading_an_http_client() -> None:
-    script = "import sys, assay.targets.adk.target; sys.exit('aiohttp' in sys.modules)"
+    script = "import sys, howsure.targets.adk.target; sys.exit('aiohttp' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

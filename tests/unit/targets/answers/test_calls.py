@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from assay.model.transcript import ToolCall, ToolResult
-from assay.targets.answers.calls import call_of, calls_in, result_of
+from howsure.model.transcript import ToolCall, ToolResult
+from howsure.targets.answers.calls import call_of, calls_in, result_of
 
 MADE = ToolCall(name="refund", arguments={"order": "1"}, id="c1")
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from assay.model.transcript import Message, Role, ToolCall, ToolResult
-from assay.targets.answers.fields import Unreadable
-from assay.targets.answers.messages import message_of, messages_in
+from howsure.model.transcript import Message, Role, ToolCall, ToolResult
+from howsure.targets.answers.fields import Unreadable
+from howsure.targets.answers.messages import message_of, messages_in
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "look_up", "arguments": "{}"}}
 MADE = ToolCall(name="look_up", id="c1", result=ToolResult(content={"status": "shipped"}))

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from assay.model.transcript import Message, Role, ToolCall, ToolResult, Usage
-from assay.targets.answers.fields import Unreadable
-from assay.targets.answers.reading import BotError, answered, reply_of
+from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Usage
+from howsure.targets.answers.fields import Unreadable
+from howsure.targets.answers.reading import BotError, answered, reply_of
 
 
 def said(*texts: str) -> tuple[Message, ...]:

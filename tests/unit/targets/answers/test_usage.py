@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from assay.model.transcript import Usage
-from assay.targets.answers.fields import Unreadable
-from assay.targets.answers.usage import usage_of
+from howsure.model.transcript import Usage
+from howsure.targets.answers.fields import Unreadable
+from howsure.targets.answers.usage import usage_of
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 import yaml
 
-from assay.errors import ConfigInvalid
-from assay.model.agent import Agent, AgentTool
-from assay.model.transcript import Tool, ToolResult
-from assay.targets.chat.block import ChatBlock, Offer, offer_of, read_chat
-from assay.targets.chat.tool_desk import Always, ByArguments, InTurn, Scripted, When
-from assay.testing import a_case
+from howsure.errors import ConfigInvalid
+from howsure.model.agent import Agent, AgentTool
+from howsure.model.transcript import Tool, ToolResult
+from howsure.targets.chat.block import ChatBlock, Offer, offer_of, read_chat
+from howsure.targets.chat.tool_desk import Always, ByArguments, InTurn, Scripted, When
+from howsure.testing import a_case
 
 AGENT = Agent(id="a", name="Moss", tools=(AgentTool(tool_name="look", description="Looks."), AgentTool(tool_name="b")))
 

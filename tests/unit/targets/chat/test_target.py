@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from assay.errors import ModelFailed, ModelRefused
-from assay.judges.documents import Documents
-from assay.llm.base import Completion
-from assay.model.case import Attachment, Case, Script, SingleTurn, user_turns
-from assay.model.expectation import Choice, CorrectChoice
-from assay.model.transcript import Message, Role, Usage
-from assay.targets.base import Reply
-from assay.targets.chat.target import ChatTarget
-from assay.testing import ScriptedModel, a_case
+from howsure.errors import ModelFailed, ModelRefused
+from howsure.judges.documents import Documents
+from howsure.llm.base import Completion
+from howsure.model.case import Attachment, Case, Script, SingleTurn, user_turns
+from howsure.model.expectation import Choice, CorrectChoice
+from howsure.model.transcript import Message, Role, Usage
+from howsure.targets.base import Reply
+from howsure.targets.chat.target import ChatTarget
+from howsure.testing import ScriptedModel, a_case
 
 
 def texts(model: ScriptedModel, call: int = -1) -> list[tuple[str, str]]:

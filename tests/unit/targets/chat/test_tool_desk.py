@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from assay.errors import ConfigInvalid, TargetTimedOut
-from assay.model.transcript import Tool, ToolCall, ToolResult
-from assay.targets.chat.tool_desk import Always, ByArguments, Desk, Functions, InTurn, When
+from howsure.errors import ConfigInvalid, TargetTimedOut
+from howsure.model.transcript import Tool, ToolCall, ToolResult
+from howsure.targets.chat.tool_desk import Always, ByArguments, Desk, Functions, InTurn, When
 
 TOOLS = tuple(Tool(name=name) for name in ("refund", "ping", "look"))
 PAID, LATE = ToolResult(content="paid"), ToolResult(content="too late", failed=True)

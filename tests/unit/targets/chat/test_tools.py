@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assay.errors import TargetFailed
-from assay.llm.base import Completion
-from assay.llm.parts import Message, ToolTurn
-from assay.model.case import Case, Script
-from assay.model.transcript import Message as Said
-from assay.model.transcript import Role, Tool, ToolCall, ToolResult, Usage
-from assay.targets.base import Reply
-from assay.targets.chat.block import Offer
-from assay.targets.chat.target import ChatTarget
-from assay.targets.chat.tool_desk import Always, Desk
-from assay.testing import ScriptedModel, a_case
+from howsure.errors import TargetFailed
+from howsure.llm.base import Completion
+from howsure.llm.parts import Message, ToolTurn
+from howsure.model.case import Case, Script
+from howsure.model.transcript import Message as Said
+from howsure.model.transcript import Role, Tool, ToolCall, ToolResult, Usage
+from howsure.targets.base import Reply
+from howsure.targets.chat.block import Offer
+from howsure.targets.chat.target import ChatTarget
+from howsure.targets.chat.tool_desk import Always, Desk
+from howsure.testing import ScriptedModel, a_case
 
 REFUND, PING = Tool(name="refund", description="Pays back."), Tool(name="ping")
 PAID = ToolResult(content={"paid": 50})

@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-from assay.errors import ConfigInvalid, TargetFailed, TargetTimedOut
-from assay.model.case import Case, Script, SingleTurn
-from assay.model.transcript import Message, Role
-from assay.targets.base import Finished, Session
-from assay.targets.command.programs import Start, started
-from assay.targets.command.settings import plan_of
-from assay.targets.command.target import CommandKind, CommandTarget
-from assay.targets.making import Wish
-from assay.testing import a_case
+from howsure.errors import ConfigInvalid, TargetFailed, TargetTimedOut
+from howsure.model.case import Case, Script, SingleTurn
+from howsure.model.transcript import Message, Role
+from howsure.targets.base import Finished, Session
+from howsure.targets.command.programs import Start, started
+from howsure.targets.command.settings import plan_of
+from howsure.targets.command.target import CommandKind, CommandTarget
+from howsure.targets.making import Wish
+from howsure.testing import a_case
 from live_targets import alive, conversed
 
 ECHO = """

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from assay.errors import TargetTimedOut
-from assay.model.case import Case, Script, SingleTurn
-from assay.model.transcript import Message, Role
-from assay.targets.frameworks.adk_runner import AdkAgentTarget
-from assay.targets.frameworks.loaded import InProcess
-from assay.targets.making import Checked, Held, Wish
+from howsure.errors import TargetTimedOut
+from howsure.model.case import Case, Script, SingleTurn
+from howsure.model.transcript import Message, Role
+from howsure.targets.frameworks.adk_runner import AdkAgentTarget
+from howsure.targets.frameworks.loaded import InProcess
+from howsure.targets.making import Checked, Held, Wish
 
 
 class Kept(Struct):
@@ -29,7 +29,7 @@ class Sessions:
         self.kept: dict[tuple[str, str], Kept] = {}
 
     async def create_session(self, *, app_name: str, user_id: str, state: dict[str, Any]) -> Kept:
-        assert app_name == "assay"
+        assert app_name == "howsure"
         session = Kept(f"s{len(self.kept)}", {**state, "__llm_request_key__": object()}, [])
         self.kept[user_id, session.id] = session
         return session
@@ -48,7 +48,7 @@ class Named(Struct):
 class Runner:
     """The part of ADK's runner that is used, apart from running: that needs ADK's own messages."""
 
-    app_name = "assay"
+    app_name = "howsure"
     agent = Named("desk")
 
     def __init__(self) -> None:

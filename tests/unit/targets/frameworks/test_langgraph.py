@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from assay.model.transcript import Message, Role, ToolCall, ToolResult, Usage
-from assay.targets.frameworks.langgraph import reply_of, speaker
+from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Usage
+from howsure.targets.frameworks.langgraph import reply_of, speaker
 
 Json = dict[str, Any]
 USAGE = {"input_tokens": 11, "output_tokens": 7, "total_tokens": 18, "input_token_details": {"cache_read": 4},

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from assay.errors import ConfigInvalid, TargetTimedOut
-from assay.model.case import Case, Script
-from assay.targets.frameworks.adk_runner import AdkAgentKind
-from assay.targets.frameworks.langgraph import LangGraphKind
-from assay.targets.frameworks.loaded import (
+from howsure.errors import ConfigInvalid, TargetTimedOut
+from howsure.model.case import Case, Script
+from howsure.targets.frameworks.adk_runner import AdkAgentKind
+from howsure.targets.frameworks.langgraph import LangGraphKind
+from howsure.targets.frameworks.loaded import (
     Framework,
     InProcess,
     agent_of,
@@ -26,9 +26,9 @@ from assay.targets.frameworks.loaded import (
     left_in,
     limited,
 )
-from assay.targets.frameworks.openai_agents import OpenAiAgentsKind
-from assay.targets.frameworks.pydantic_ai import PydanticAiKind
-from assay.targets.making import Making, Wish
+from howsure.targets.frameworks.openai_agents import OpenAiAgentsKind
+from howsure.targets.frameworks.pydantic_ai import PydanticAiKind
+from howsure.targets.making import Making, Wish
 
 KINDS: list[tuple[Making, str, str, str]] = [
     (AdkAgentKind(), "adk-agent", "google.adk", "adk"),
@@ -62,7 +62,7 @@ def test_a_missing_framework_names_the_extra_that_brings_it(kind: Making, name: 
     with pytest.raises(ConfigInvalid) as caught:
         kind.make(Wish(name="shop", rest="shop:agent"))
     assert str(caught.value).startswith(f"a {name} target needs ")
-    assert str(caught.value).endswith(f"pip install 'assay[{extra}]'")
+    assert str(caught.value).endswith(f"pip install 'howsure[{extra}]'")
 
 
 @pytest.mark.parametrize("kind", [kind for kind, *_ in KINDS], ids=[name for _, name, *_ in KINDS])

@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from assay.model.case import Case, Script
-from assay.model.transcript import Message, Role, ToolCall, ToolResult, Usage
-from assay.targets.frameworks.openai_agents import (
+from howsure.model.case import Case, Script
+from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Usage
+from howsure.targets.frameworks.openai_agents import (
     OpenAiAgentsSession,
     OpenAiAgentsSettings,
     OpenAiAgentsTarget,
     reply_of,
     spent,
 )
-from assay.targets.making import Wish
+from howsure.targets.making import Wish
 
 Json = dict[str, Any]
 USAGE = {

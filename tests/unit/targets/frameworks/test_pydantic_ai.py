@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from assay.model.case import Case, SingleTurn
-from assay.model.transcript import Message, Role, ToolCall, ToolResult, Usage
-from assay.targets.frameworks.pydantic_ai import PydanticAiSettings, PydanticAiTarget, reply_of, spent
-from assay.targets.making import Wish
+from howsure.model.case import Case, SingleTurn
+from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Usage
+from howsure.targets.frameworks.pydantic_ai import PydanticAiSettings, PydanticAiTarget, reply_of, spent
+from howsure.targets.making import Wish
 
 Json = dict[str, Any]
 USAGE = {"input_tokens": 11, "output_tokens": 7, "cache_read_tokens": 4, "output_reasoning_tokens": 2, "details": {}}

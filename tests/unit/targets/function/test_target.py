@@ -13,19 +13,19 @@ from typing import Any
 import pytest
 from msgspec import UNSET, UnsetType
 
-from assay.errors import ConfigInvalid, TargetFailed, TargetTimedOut
-from assay.model.case import Case, Script
-from assay.model.transcript import AgentStep, Message, Role, ToolStep, Transcript, Usage
-from assay.targets.base import Closing, Finished, Target
-from assay.targets.function.target import FunctionKind
-from assay.targets.making import Checked, Held, Wish
-from assay.testing import a_case
+from howsure.errors import ConfigInvalid, TargetFailed, TargetTimedOut
+from howsure.model.case import Case, Script
+from howsure.model.transcript import AgentStep, Message, Role, ToolStep, Transcript, Usage
+from howsure.targets.base import Closing, Finished, Target
+from howsure.targets.function.target import FunctionKind
+from howsure.targets.making import Checked, Held, Wish
+from howsure.testing import a_case
 from live_targets import conversed
 
 SOURCE = """
 import asyncio
-from assay.model.transcript import *
-from assay.targets.base import Closing, Finished, Reply, Stateless
+from howsure.model.transcript import *
+from howsure.targets.base import Closing, Finished, Reply, Stateless
 
 def shout(text):
     return text.upper()
@@ -390,7 +390,7 @@ async def test_closing_may_tell_the_state_in_any_form(tmp_path: Path) -> None:
 
 async def test_a_message_alone_is_a_reply(tmp_path: Path) -> None:
     source = (
-        "from assay.model.transcript import *\ndef bot(text):\n    return Message(role=Role.ASSISTANT, content='x')\n"
+        "from howsure.model.transcript import *\ndef bot(text):\n    return Message(role=Role.ASSISTANT, content='x')\n"
     )
     (tmp_path / "single.py").write_text(source, encoding="utf-8")
     target = FunctionKind().make(Wish(name="shop", rest="single.py:bot", folder=tmp_path))

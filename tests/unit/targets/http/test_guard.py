@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator
 import pytest
 from aiohttp import web
 
-from assay.errors import TargetFailed
-from assay.llm.guard import Guard
-from assay.model.case import Case, SingleTurn
-from assay.targets.adk.target import AdkKind
-from assay.targets.http.target import HttpKind
-from assay.targets.making import Wish
+from howsure.errors import TargetFailed
+from howsure.llm.guard import Guard
+from howsure.model.case import Case, SingleTurn
+from howsure.targets.adk.target import AdkKind
+from howsure.targets.http.target import HttpKind
+from howsure.targets.making import Wish
 
 CASE = Case(id="c", input=SingleTurn(message="hello"))
 WHY = "this host leads to an address that the service may not call"

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from assay.errors import ConfigInvalid
-from assay.targets.http.plan import HttpPlan, encoded, plan_of
-from assay.targets.http.settings import BODY, HttpBlock
-from assay.targets.making import Wish
+from howsure.errors import ConfigInvalid
+from howsure.targets.http.plan import HttpPlan, encoded, plan_of
+from howsure.targets.http.settings import BODY, HttpBlock
+from howsure.targets.making import Wish
 
 URL = "http://127.0.0.1:8000/chat"
 VALUES = {

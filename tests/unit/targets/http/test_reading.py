@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from assay.errors import TargetFailed
-from assay.model.transcript import Message, Role, ToolCall, Usage
-from assay.targets.http.plan import plan_of
-from assay.targets.http.reading import Reader
-from assay.targets.http.wire import Received, Request
-from assay.targets.making import Wish
+from howsure.errors import TargetFailed
+from howsure.model.transcript import Message, Role, ToolCall, Usage
+from howsure.targets.http.plan import plan_of
+from howsure.targets.http.reading import Reader
+from howsure.targets.http.wire import Received, Request
+from howsure.targets.making import Wish
 
 REQUEST = Request(method="POST", url="http://u:p@host/chat?key=abc#x", headers={})
 

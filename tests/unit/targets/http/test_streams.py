@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from assay.errors import TargetFailed
-from assay.targets.http.plan import plan_of
-from assay.targets.http.reading import Reader
-from assay.targets.http.settings import Stream
-from assay.targets.http.streams import events_in
-from assay.targets.http.wire import Received, Request
-from assay.targets.making import Wish
+from howsure.errors import TargetFailed
+from howsure.targets.http.plan import plan_of
+from howsure.targets.http.reading import Reader
+from howsure.targets.http.settings import Stream
+from howsure.targets.http.streams import events_in
+from howsure.targets.http.wire import Received, Request
+from howsure.targets.making import Wish
 
 REQUEST = Request(method="POST", url="http://host/chat", headers={})
 

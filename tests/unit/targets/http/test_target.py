@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from assay.errors import TargetFailed, TargetTimedOut
-from assay.model.case import Case, Script
-from assay.targets.base import Reply
-from assay.targets.http.client import proxy_for
-from assay.targets.http.target import HttpKind, HttpTarget
-from assay.targets.making import Checked, Held, Wish
-from assay.testing import a_case
+from howsure.errors import TargetFailed, TargetTimedOut
+from howsure.model.case import Case, Script
+from howsure.targets.base import Reply
+from howsure.targets.http.client import proxy_for
+from howsure.targets.http.target import HttpKind, HttpTarget
+from howsure.targets.making import Checked, Held, Wish
+from howsure.testing import a_case
 from live_targets import conversed, web_bot
 
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -367,8 +367,8 @@ def test_the_environment_names_the_proxy(url: str, named: dict[str, str], proxy:
 
 def test_aiohttp_is_not_imported_before_a_run_starts() -> None:
     source = (
-        "import sys, assay.targets.http.target, assay.targets.function.target, assay.targets.command.target;"
-        "assay.targets.http.target.HttpKind().make(assay.targets.http.target.Wish(name='x', rest='http://127.0.0.1:1'));"
+        "import sys, howsure.targets.http.target, howsure.targets.function.target, howsure.targets.command.target;"
+        "howsure.targets.http.target.HttpKind().make(howsure.targets.http.target.Wish(name='x', rest='http://127.0.0.1:1'));"
         "sys.exit('aiohttp' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", source], check=False).returncode == 0

@@ -1,1 +1,0 @@
-"""The vocabulary of Assay: frozen, pure, no I/O. One file a word (docs/architecture.md explains the words)."""

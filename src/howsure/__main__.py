@@ -1,0 +1,5 @@
+"""`python -m howsure` is the `howsure` program."""
+
+from howsure.main import main
+
+main()

@@ -1,0 +1,115 @@
+"""Who is asking, and what they may do. Without keys the service serves its own machine alone, and whoever sits at it
+may do everything; with them, a key opens what its scopes say, within its organisation and agents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from fastapi import Depends, Request
+from fastapi.security import APIKeyHeader, HTTPAuthorizationCredentials, HTTPBearer
+
+from howsure.api.errors import Refused
+from howsure.services.hosting.callers import OWNER, Caller, opened_by
+from howsure.services.hosting.host import Host
+from howsure.store.service.keys import Scope
+
+bearer = HTTPBearer(auto_error=False, scheme_name="bearer", description="An API key: `Authorization: Bearer howsure_…`")
+header = APIKeyHeader(name="X-API-Key", auto_error=False, scheme_name="key", description="An API key")
+
+
+async def identify(request: Request) -> Caller:
+    """The caller of a request; 401 where a key is needed and none, or a wrong one, was sent."""
+    secret = _secret(request)
+    if secret is None:
+        if request.app.state.keys_needed:
+            raise _unknown("a key is needed: send it as `Authorization: Bearer KEY`")
+        _check_origin(request)
+        return OWNER
+    host: Host = request.app.state.host
+    found = await opened_by(host.store, secret)
+    if found is None:
+        raise _unknown("this key is not known, or was revoked, or has expired")
+    return found
+
+
+def _check_origin(request: Request) -> None:
+    """Without keys, whoever can send a request is obeyed: a page from elsewhere, open in a browser here, must not be.
+    Browsers say where a request that changes something comes from."""
+    origin = request.headers.get("origin")
+    if origin is None or request.method in ("GET", "HEAD"):
+        return
+    host: Host = request.app.state.host
+    if urlsplit(origin).netloc != request.headers.get("host", "") and origin not in host.rules.origins:
+        raise Refused(403, "forbidden", f"requests from {origin[:200]} are not answered: see `service.origins`")
+
+
+def _secret(request: Request) -> str | None:
+    """The key that was sent; None where none was."""
+    given = request.headers.get("authorization")
+    if given is None:
+        return request.headers.get("x-api-key")
+    kind, _, secret = given.partition(" ")
+    if kind.lower() != "bearer" or not secret.strip():
+        raise _unknown("send the key as `Authorization: Bearer KEY`")
+    return secret.strip()
+
+
+async def caller(
+    request: Request,
+    bearing: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
+    given: Annotated[str | None, Depends(header)],
+) -> Caller:
+    """Whom the route has identified. The two schemes are asked for so that OpenAPI names them."""
+    found: Caller = request.state.caller
+    return found
+
+
+def _unknown(detail: str) -> Refused:
+    return Refused(401, "unauthorized", detail, {"WWW-Authenticate": "Bearer"})
+
+
+def needs(scope: Scope) -> Callable[..., Coroutine[Any, Any, Caller]]:
+    """A dependency: the caller, who must have this scope (`admin` has all of them)."""
+
+    async def allowed(asking: Annotated[Caller, Depends(caller)]) -> Caller:
+        if not asking.may(scope):
+            raise Refused(403, "forbidden", f"this key may not do that: it needs the scope {scope.value!r}")
+        return asking
+
+    return allowed
+
+
+Reader = Annotated[Caller, Depends(needs(Scope.READ))]
+Writer = Annotated[Caller, Depends(needs(Scope.WRITE))]
+Runner = Annotated[Caller, Depends(needs(Scope.RUN))]
+Admin = Annotated[Caller, Depends(needs(Scope.ADMIN))]
+
+
+async def whole_organization(asking: Admin) -> Caller:
+    """Keys and the log of writes say nothing of agents: whoever may see only some of them sees neither."""
+    if asking.within.agent_ids is not None:
+        raise Refused(403, "forbidden", "this key is for some agents only: that needs one for the whole organisation")
+    return asking
+
+
+Overseer = Annotated[Caller, Depends(whole_organization)]
+
+
+async def whole_service(asking: Overseer) -> Caller:
+    if asking.within.organization_id is not None:
+        raise Refused(403, "forbidden", "this key is for one organisation: that needs one for the whole service")
+    return asking
+
+
+Operator = Annotated[Caller, Depends(whole_service)]
+
+
+# These two wait for nothing; but whatever does not say `async` is sent to a thread and back, in every request.
+async def host_of(request: Request) -> Host:
+    host: Host = request.app.state.host
+    return host
+
+
+Hosted = Annotated[Host, Depends(host_of)]

@@ -1,0 +1,101 @@
+"""The application: every route, what is done around every request, and the description of it all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fastapi import APIRouter, FastAPI
+from msgspec import Struct
+from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from howsure.api import errors
+from howsure.api.around import BODY_SECONDS, CHUNK_SECONDS, Around, Limits
+from howsure.api.counters import PREFIX as PREFIX
+from howsure.api.counters import Counters
+from howsure.api.idempotency import HEADER
+from howsure.api.openapi import Described
+from howsure.api.paging import NEXT
+from howsure.api.routes import admin, bots, bulk, datasets, documents, evaluations, health, labels, runs, streams
+from howsure.api.routes.documents import Shelf
+from howsure.api.wire import datasets as datasets_wire
+from howsure.api.wire import rubrics, test_sets
+from howsure.model.document import DocumentKind
+from howsure.services.hosting.host import Host
+from howsure.services.hosting.viewing import Gallery
+from howsure.version import __version__
+
+SHELVES = (
+    Shelf(DocumentKind.RUBRIC, "/rubrics", rubrics.RubricGiven, rubrics.RubricShape),
+    Shelf(DocumentKind.TEST_SET, "/test-sets", test_sets.TestSetGiven, test_sets.TestSetShape),
+    Shelf(DocumentKind.QUESTION_SET, "/question-sets", test_sets.QuestionSetGiven, test_sets.QuestionSetShape),
+    Shelf(DocumentKind.GRADERS, "/evaluator-configs", datasets_wire.ConfigGiven, datasets_wire.ConfigShape),
+)
+
+
+class Access(Struct, frozen=True, kw_only=True):
+    """How the service is reached. `keys_needed`: nothing but health is answered without one. `host_names` are those it
+    answers to; none: any."""
+
+    keys_needed: bool = False
+    host_names: tuple[str, ...] = ()
+    chunk_seconds: float = CHUNK_SECONDS
+    body_seconds: float = BODY_SECONDS
+
+
+def create_app(host: Host, access: Access) -> FastAPI:
+    app = Described(
+        title="Howsure",
+        version=__version__,
+        description="Tells whether an AI agent, bot or model does its job, and how sure it is.",
+        openapi_url=f"{PREFIX}/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.host = host
+    app.state.gallery = Gallery(host.store)
+    app.state.keys_needed = access.keys_needed
+    app.state.counters = Counters()
+    errors.install(app)
+    rules = host.rules
+    if rules.origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=list(rules.origins),
+            allow_methods=["GET", "POST", "PUT", "DELETE"],
+            allow_headers=["Authorization", "Content-Type", "If-Match", HEADER, "X-API-Key"],
+            expose_headers=["ETag", "Link", NEXT],
+        )
+    # One by one: a router inside another is made over, route by route, for each level.
+    for router in routers():
+        app.include_router(router, prefix=PREFIX)
+    return app
+
+
+def service(host: Host, access: Access, pages: ASGIApp | None = None) -> ASGIApp:
+    """The application with everything around it, ready to be served; `pages` answers what is not the API's."""
+    app = create_app(host, access)
+    limits = Limits(
+        largest_body=host.rules.largest_body,
+        hosts=access.host_names,
+        chunk_seconds=access.chunk_seconds,
+        body_seconds=access.body_seconds,
+    )
+    return Around(app if pages is None else _beside(app, pages), limits, app.state.counters)
+
+
+def _beside(api: ASGIApp, pages: ASGIApp) -> ASGIApp:
+    async def both(scope: Scope, receive: Receive, send: Send) -> None:
+        ours = scope.get("path", "").startswith(f"{PREFIX}/")
+        await (api if ours else pages)(scope, receive, send)
+
+    return both
+
+
+def routers() -> Iterator[APIRouter]:
+    for shelf in SHELVES:
+        yield documents.shelf_router(shelf)
+    for module in (streams, runs, labels, evaluations, datasets, bots, bulk, admin, health):
+        yield module.router
+    yield health.watched

@@ -1,0 +1,107 @@
+"""Agents: what is known of them, and lists of graders for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path
+from starlette.responses import Response
+
+from howsure.api.access import Hosted, Reader, Writer
+from howsure.api.errors import Answer, Refused
+from howsure.api.routes.documents import IfMatch, expected_version, require
+from howsure.api.routes.versions import ETAG, Editions, version_routes
+from howsure.api.strict import StrictRoute
+from howsure.api.wire.base import Key, errors
+from howsure.api.wire.datasets import BotEditionShape, BotGiven, BotShape, TypeShape
+from howsure.errors import NotFound
+from howsure.model.document import Document, DocumentKind
+from howsure.model.within import Within
+from howsure.reports.figures import utc
+from howsure.services.hosting import library
+from howsure.services.hosting.bots import bot_context, described_version
+from howsure.services.hosting.callers import Caller
+from howsure.services.hosting.host import Host
+from howsure.services.hosting.library import with_distinct_tools
+from howsure.services.hosting.shapes import body_of, whole
+
+router = APIRouter(tags=["bots"], route_class=StrictRoute)
+BotId = Annotated[Key, Path(description="The agent's id", examples=["64f0c2a1e4b0a1b2c3d4e5f6"])]
+
+
+@router.get("/bots/{id}/context", responses={200: {"model": BotShape, "headers": ETAG}, **errors(404)})
+async def context(id: BotId, asking: Reader, host: Hosted) -> Response:
+    """What is known of an agent: prompt, tools, knowledge bases, model, harness."""
+    return await _answer(host, id, asking.within)
+
+
+@router.put("/bots/{id}/context", responses={200: {"model": BotShape, "headers": ETAG}, **errors(404, 409, 412)})
+async def describe(id: BotId, asking: Writer, host: Hosted, body: BotGiven, if_match: IfMatch = None) -> Response:
+    """Describe an agent, or describe it anew. Runs keep the description that they started with."""
+    agents = asking.within.agent_ids
+    if agents is not None and id not in agents:
+        raise Refused(404, "not_found", f"there is no agent {id}")
+    expected = expected_version(if_match)
+    await require(host, DocumentKind.AGENT, id, asking, expected)
+    change = library.Change(body=body.model_dump(mode="json", exclude_unset=True), author=asking.name)
+    try:
+        await library.change(host, DocumentKind.AGENT, id, change, asking.within, expected)
+    except NotFound:
+        await library.add(host, DocumentKind.AGENT, change, asking.within, id)
+    return await _answer(host, id, asking.within)
+
+
+async def _answer(host: Host, id: str, within: Within) -> Answer:
+    """One that the bot service described has no version here."""
+    found = await bot_context(host, id, within)
+    version = await described_version(host, id, within)
+    return Answer(found, headers={} if version is None else {"ETag": f'"{version}"'})
+
+
+async def _shown(_: Host, found: Sequence[Document]) -> list[dict[str, Any]]:
+    return [_edition(each) for each in found]
+
+
+def _edition(document: Document) -> dict[str, Any]:
+    edition = document.edition
+    return {
+        **with_distinct_tools(whole(document)),
+        "version": edition.version,
+        "updated_at": utc(edition.created_at),
+        "author": edition.author or None,
+        "note": edition.note or None,
+        "latest_version": document.latest,
+    }
+
+
+async def _content(_: Host, document: Document) -> Any:
+    return body_of(document)
+
+
+async def _restored(host: Host, id: str, version: int, asking: Caller) -> Document:
+    change = library.Change(body={}, author=asking.name)
+    return await library.restore(host, DocumentKind.AGENT, id, version, change, asking.within)
+
+
+EDITIONS = Editions(
+    kind=DocumentKind.AGENT,
+    path="/bots/{id}/context",
+    shape=BotEditionShape,
+    shown=_shown,
+    content=_content,
+    restored=_restored,
+)
+version_routes(router, EDITIONS)
+
+
+@router.get("/evaluators/types", responses={200: {"model": list[TypeShape]}, **errors()}, tags=["evaluator-configs"])
+async def types(asking: Reader, host: Hosted) -> Response:
+    """The graders that a run may have."""
+    graders = host.work.kit.graders
+    return Answer([{"type": each.name, "description": _about(each)} for each in graders])
+
+
+def _about(grader: object) -> str:
+    """The first sentence of what its author says of it."""
+    return (type(grader).__doc__ or "").strip().split("\n\n")[0].replace("\n", " ").strip()

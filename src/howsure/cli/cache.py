@@ -1,0 +1,39 @@
+"""`howsure cache`."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import click
+
+from howsure.cli.output import howsure_command, print_json
+from howsure.services.workplace import Workplace
+from howsure.store.replies import ReplyCache
+
+
+@howsure_command("cache")
+@click.option("--clear", is_flag=True, help="Forget replies.")
+@click.option(
+    "--older-than",
+    "days",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    metavar="DAYS",
+    help="With --clear: only those older than DAYS.",
+)
+def command(work: Workplace, clear: bool, days: float, as_json: bool) -> None:
+    """Show what the cache of model replies holds, or clear it. All runs of this folder share it."""
+    path = work.replies
+    forgotten = 0
+    if path.is_file():
+        with closing(ReplyCache.open(path)) as cache:
+            forgotten = cache.clear(older_than_days=days) if clear else 0
+            size = cache.size()
+        held, weight = size.replies, size.bytes
+    else:
+        held = weight = 0
+    if as_json:
+        print_json({"path": str(path), "replies": held, "bytes": weight, "forgotten": forgotten})
+    else:
+        gone = f"{forgotten:,} forgotten; " if clear else ""
+        click.echo(f"{gone}{held:,} replies, {weight / 1_000_000:,.1f} MB in {path}")

@@ -1,0 +1,87 @@
+"""`howsure ci`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import Any
+
+import click
+import msgspec
+
+from howsure.cli.output import DONE, GATE_INCONCLUSIVE, howsure_command, print_json, say
+from howsure.cli.running import gate_option
+from howsure.reports.gates import gate_name, gate_shape
+from howsure.reports.inert import one_line
+from howsure.services.ci.checking import Asked, Checked, Stopped, check_change, outputs
+from howsure.services.ci.forges import forge_of
+from howsure.services.workplace import Workplace
+
+
+@howsure_command("ci")
+@click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="DATASET... [RUN OPTIONS]")
+@click.option("--base", default="", metavar="REF", help="The branch to compare with [the pull request's].")
+@click.option("--base-run", default="", metavar="RUN", help="Compare with this stored run instead of running the base.")
+@gate_option
+@click.option("--inconclusive-ok", is_flag=True, help="Exit with 0 where a gate cannot be decided yet (not 101).")
+@click.option("--comment", default="howsure-comment.md", show_default=True, metavar="FILE", help="Where to write it.")
+@click.option("--report", default="howsure-report.html", show_default=True, metavar="FILE", help="The page to upload.")
+@click.option("--post", is_flag=True, help="Post the comment (GITHUB_TOKEN or GITLAB_TOKEN), or update ours.")
+@click.option("--key", default="howsure", metavar="TEXT", help="Tells several comments on one change apart.")
+def command(work: Workplace, inconclusive_ok: bool, as_json: bool, **rest: Any) -> int:
+    """Check a proposed change: run the base branch and the change, compare, comment and gate.
+
+    What follows is given to `howsure run`, on both sides; the base is checked out beside the change as it was. Without
+    any gate (here or in howsure.yaml) the change is held to `no_regression vs BASE by 5%`.
+
+    \b
+    howsure ci cases.jsonl --target function:bot.py:answer --base main
+    howsure ci cases.jsonl --target agent --gate "pass_rate >= 0.8" --post
+    """
+    asked = msgspec.convert({**rest, "words": (*rest["words"], *_forwarded())}, Asked)
+    try:
+        checked = asyncio.run(check_change(work, asked, forge_of(os.environ), say))
+    except Stopped as stopped:
+        say(f"error: {stopped}")
+        return stopped.code
+    outputs(checked, os.environ)
+    code = DONE if inconclusive_ok and checked.code == GATE_INCONCLUSIVE else checked.code
+    if code != checked.code:
+        say("howsure ci: a gate cannot be decided yet, and that is let pass")
+    checked = msgspec.structs.replace(checked, code=code)
+    if as_json:
+        print_json(_shape(checked))
+    else:
+        _tell(checked)
+    return code
+
+
+command.context_settings["ignore_unknown_options"] = True
+
+
+def _forwarded() -> list[str]:
+    """Settings and plug-ins are those of both sides."""
+    given = click.get_current_context().params
+    config = ["--config", given["config"]] if given.get("config") else []
+    return [*config, *(word for file in given.get("plugins", ()) for word in ("--plugin", file))]
+
+
+def _tell(checked: Checked) -> None:
+    click.echo(one_line(checked.sentence))
+    for ruling in checked.gates:
+        click.echo(f"{ruling.outcome.value}: {one_line(gate_name(ruling))}: {one_line(ruling.reason)}")
+    posted = f"; the comment was {checked.posted}" if checked.posted else ""
+    say(f"written: {checked.comment}, {checked.report}{posted}")
+
+
+def _shape(checked: Checked) -> dict[str, Any]:
+    return {
+        "exit_code": checked.code,
+        "sentence": checked.sentence,
+        "run_id": checked.run.id,
+        "base_run_id": checked.base.id if checked.base else None,
+        "gates": [gate_shape(ruling) for ruling in checked.gates],
+        "comment": checked.comment,
+        "report": checked.report,
+        "posted": checked.posted or None,
+    }

@@ -1,0 +1,109 @@
+"""`howsure compare`."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import click
+import msgspec
+
+from howsure.cli.output import howsure_command, print_json, say
+from howsure.cli.parsing import read, text, texts
+from howsure.cli.summary import console
+from howsure.errors import ConfigInvalid, PlanRefused
+from howsure.model.comparison import Comparison
+from howsure.reports.compare_markdown import comparison_markdown
+from howsure.reports.compare_text import ComparisonReport
+from howsure.reports.compare_wire import comparison_wire
+from howsure.reports.whole_file import whole_bytes, whole_text
+from howsure.services.comparing import Wanted, compare
+from howsure.services.paths import lasting
+from howsure.services.workplace import Workplace
+
+ENDINGS = (".md", ".json")
+NONE = "none"
+
+
+def couples(given: tuple[str, ...], option: str) -> tuple[tuple[str, str], ...]:
+    """`A=B`: the first run's candidate A with the other's B; a name alone is meant on both sides."""
+    return tuple(_couple(lasting(one), option) for one in given)
+
+
+def _couple(given: str, option: str) -> tuple[str, str]:
+    first, equals, second = given.partition("=")
+    if not first.strip() or (equals and not second.strip()):
+        raise ConfigInvalid(f"{option} expects A=B, two candidates, not {given!r}")
+    return first.strip(), second.strip() if equals else first.strip()
+
+
+@howsure_command("compare")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN [RUN...]", callback=read(texts))
+@click.option("--by", multiple=True, callback=read(texts), metavar="LABEL", help="Also by this label of the cases.")
+@click.option("--pair", default="", callback=read(text), metavar="LABEL", help="Inside one RUN: pair groups by this.")
+@click.option("--base", default="", callback=read(text), metavar="VALUE", help="With --pair: the group to start from.")
+@click.option(
+    "--candidate",
+    "candidates",
+    multiple=True,
+    callback=read(couples),
+    metavar="A=B",
+    help="The first run's candidate A with the other's B [the same names].",
+)
+@click.option(
+    "--cluster",
+    default=None,
+    callback=read(text),
+    metavar="LABEL",
+    help="Cases with one value of LABEL belong together [explain: scenario_id; `none`].",
+)
+@click.option(
+    "--margin", default=0.05, show_default=True, metavar="SHARE", help="A difference up to this counts as none."
+)
+@click.option("--confidence", default=0.95, show_default=True, metavar="SHARE", help="How sure intervals are to be.")
+@click.option("--output", "-o", "outputs", multiple=True, metavar="FILE", help="Also write .md or .json.")
+def command(
+    work: Workplace, runs: tuple[str, ...], cluster: str | None, outputs: tuple[str, ...], as_json: bool, **rest: object
+) -> None:
+    """Compare runs case by case: is the second better than the first, worse, the same, or can nobody tell yet?
+
+    Each RUN is an id, the beginning of one, a name, or `latest`; every one after the first is held against the first.
+    What is unlike (test set, rubric, judge, simulator, policy) is said. Cases that came out otherwise are named.
+
+    \b
+    howsure compare before after
+    howsure compare before after --by area --output compare.md
+    howsure compare RUN --candidate small=large
+    howsure compare RUN --by agent_name --pair scenario_id
+    """
+    _check(outputs)
+    wanted = msgspec.convert({"runs": runs, "cluster": "" if cluster == NONE else cluster, **rest}, Wanted)
+    done = asyncio.run(compare(work, wanted))
+    for path in outputs:
+        _write(done, Path(path))
+    if as_json:
+        print_json(comparison_wire(done))
+    else:
+        console().print(ComparisonReport(done))
+    for path in outputs:
+        say(f"written: {path}")
+
+
+def _check(outputs: tuple[str, ...]) -> None:
+    for path in map(Path, outputs):
+        if path.suffix.lower() not in ENDINGS:
+            raise PlanRefused(f"--output {path}: the ending must be one of {', '.join(ENDINGS)}")
+        if not path.parent.is_dir():
+            raise PlanRefused(f"--output {path}: there is no folder {path.parent}")
+
+
+def _write(done: Comparison, path: Path) -> None:
+    try:
+        if path.suffix.lower() == ".json":
+            with whole_bytes(path) as binary:
+                binary.write(msgspec.json.format(msgspec.json.encode(comparison_wire(done)), indent=2) + b"\n")
+        else:
+            with whole_text(path) as file:
+                file.write(comparison_markdown(done))
+    except OSError as error:
+        raise PlanRefused(f"--output {path}: cannot be written: {error.strerror}") from error

@@ -1,0 +1,28 @@
+"""`howsure doctor`."""
+
+from __future__ import annotations
+
+import asyncio
+
+import click
+
+from howsure.cli.output import DONE, USER_MUST_ACT, howsure_command, print_json
+from howsure.services.doctor import examine
+from howsure.services.workplace import Workplace
+
+
+@howsure_command("doctor")
+@click.option("--target", default="", metavar="SPEC", help="Ask this target, too, whether it is there.")
+def command(work: Workplace, target: str, as_json: bool) -> int:
+    """Check that Howsure can work here: Python, database, settings, plug-ins, terminal, and a target if one is
+    named."""
+    found = asyncio.run(examine(work, target.strip()))
+    if as_json:
+        print_json({"healthy": all(each.well for each in found), "findings": found})
+    else:
+        for each in found:
+            click.echo(
+                f"{'ok  ' if each.well else 'BAD '} {each.what}: {each.found}"
+                + (f" ({each.hint})" if each.hint else "")
+            )
+    return DONE if all(each.well for each in found) else USER_MUST_ACT

@@ -1,0 +1,207 @@
+"""`howsure judge`: calibrate, test, migrate, about."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+from msgspec.structs import replace
+from rich.text import Text
+
+from howsure.cli.output import DONE, GATE_FAILED, GATE_INCONCLUSIVE, howsure_command, print_json, say
+from howsure.cli.parsing import names, read
+from howsure.cli.running import watching
+from howsure.cli.summary import console
+from howsure.errors import ConfigInvalid
+from howsure.judges.offline.about import table
+from howsure.reports.judge_test_text import JudgeTestReport, MigrationReport
+from howsure.reports.trust_text import AboutLine, CalibrationReport, MeasuredTable
+from howsure.services.judging import OFFLINE
+from howsure.services.options import RunOptions
+from howsure.services.trust.about import About, about
+from howsure.services.trust.calibrating import Wanted, calibrate, judged
+from howsure.services.trust.judge_tests import keep_test
+from howsure.services.trust.labels import looks_like_labels
+from howsure.services.trust.migrating import Swap, Which, judged_by, migrate
+from howsure.services.trust.testing_judges import LIMIT, try_judge
+from howsure.services.workplace import Workplace
+
+WHO = "Who judges: offline (default), recorded:FILE, provider:model."
+
+
+def answer_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Which answers are judged, and with what beside them."""
+    for option in (
+        click.option(
+            "--max-concurrency", "concurrency", type=int, default=None, metavar="N", help="Cases at a time [8]."
+        ),
+        click.option("--budget", default="", metavar="AMOUNT", help="Most to spend on models: 2USD, 500ktok, 10m."),
+        click.option("--no-cache", "cache", is_flag=True, default=True, flag_value=False, help="Ask models anew."),
+        click.option("--profile", default="", metavar="NAME", help="Pass marks to use instead of the cases' own."),
+        click.option("--agent", default="", metavar="FILE", help="Who is under test (a BotContext)."),
+        click.option("--rubric", default="", metavar="FILE", help="The agent's standing rules."),
+        click.option("--candidate", "candidates", multiple=True, metavar="NAME", help="Only this candidate."),
+        click.option("--responses", multiple=True, metavar="FILE", help="Recorded answers, or `run:RUN`."),
+        click.option("--dialect", default="", metavar="NAME", help="Read the datasets as this dialect."),
+    ):
+        command = option(command)
+    return command
+
+
+def options_from(work: Workplace, judge: str | None, rest: dict[str, Any]) -> RunOptions:
+    chosen = (work.settings.judge or OFFLINE) if judge is None else judge
+    options = RunOptions(judge=chosen, batch_criteria=work.settings.batch_criteria, **rest)
+    return options if options.concurrency else replace(options, concurrency=work.settings.max_concurrency)
+
+
+@click.group("judge", context_settings={"help_option_names": ["-h", "--help"]})
+def command() -> None:
+    """How far a judge can be trusted: measured against people, shaken, attacked, compared with its successor."""
+
+
+@howsure_command("calibrate")
+@click.argument("files", nargs=-1, metavar="[LABELS] [DATASET...]")
+@click.option("--run", default="", metavar="RUN", help="A stored run, instead of datasets to judge now.")
+@click.option("--by", default="", metavar="KEY", help="Also by this key of the cases; quality_band needs no labels.")
+@click.option("--judge", default=None, metavar="SPEC", help=WHO)
+@click.option("--graders", callback=read(names), metavar="A,B", help="With --by alone: only these graders.")
+@click.option("--limit", type=int, default=None, metavar="N", help="Only the first N cases.")
+@answer_options
+def calibrate_command(
+    work: Workplace, files: tuple[str, ...], run: str, by: str, judge: str | None, as_json: bool, **rest: Any
+) -> int:
+    """Compare a judge's grades with people's LABELS: how often they agree, beyond chance, criterion by criterion.
+
+    LABELS is JSON lines: case_id, grader, label (a number, true, false, "pass" or "fail"), and, where needed,
+    candidate, repeat, criterion_id, annotator. The grades are those of --run, or of DATASETs judged now.
+    What was measured is kept as a calibration of that judge version; `howsure judge about` shows it.
+    """
+    labels, datasets = _divided(files, by)
+    options = options_from(work, judge, {"datasets": datasets, **rest}) if datasets else None
+    if run and judge is not None:
+        raise ConfigInvalid("--run has its judge already; --judge goes with datasets")
+    wanted = Wanted(labels=labels, run=run, options=options, by=by)
+    with watching(quiet=as_json) as watch:
+        name = asyncio.run(judged(work, wanted, watch))
+    done = asyncio.run(calibrate(work, wanted, name))
+    for warning in done.warnings:
+        say(f"warning: {warning}")
+    if as_json:
+        print_json(done.calibration)
+    else:
+        console().print(CalibrationReport(done.calibration))
+        say(f"kept in {done.path}")
+    return DONE
+
+
+def _divided(files: tuple[str, ...], by: str) -> tuple[Path | None, tuple[str, ...]]:
+    """LABELS comes first. With --by it may be left out, and then the first file is a dataset."""
+    if not files:
+        return None, ()
+    if by and not looks_like_labels(Path(files[0])):
+        return None, files
+    return Path(files[0]), files[1:]
+
+
+@howsure_command("test")
+@click.argument("datasets", nargs=-1, required=True, metavar="DATASET...")
+@click.option("--judge", default=None, metavar="SPEC", help=WHO)
+@click.option("--graders", callback=read(names), metavar="A,B", help="Only these graders.")
+@click.option("--limit", type=int, default=LIMIT, show_default=True, metavar="N", help="Only the first N cases.")
+@answer_options
+def test_command(work: Workplace, judge: str | None, as_json: bool, **rest: Any) -> int:
+    """Shake a judge and attack it.
+
+    Shaken: the same question again, and answers with other spacing, markdown, capitals, padding, words or order of
+    criteria. Its verdicts ought not to change. Attacked: an off-topic answer that tells the judge to pass it, in some
+    thirty ways. It ought to fail all the same.
+    """
+    options = options_from(work, judge, rest)
+    done = asyncio.run(try_judge(work, options, say))
+    path = keep_test(work, done)
+    if as_json:
+        print_json(done)
+    else:
+        console().print(JudgeTestReport(done))
+        say(f"kept in {path}")
+    return DONE
+
+
+@howsure_command("migrate")
+@click.argument("old")
+@click.argument("new")
+@click.argument("labels")
+@click.argument("datasets", nargs=-1, required=True, metavar="DATASET...")
+@click.option("--limit", type=int, default=None, metavar="N", help="Only the first N cases.")
+@answer_options
+def migrate_command(work: Workplace, old: str, new: str, labels: str, as_json: bool, **rest: Any) -> int:
+    """May the judge NEW take the place of OLD? Both judge the same answers and are compared with people's LABELS.
+
+    NEW may replace OLD unless it agrees less with people, by more than the 95 % interval of the difference allows.
+    Exit code: 0 it may, 100 it may not, 101 the labels are too few to tell.
+    """
+    swap = Swap(old=old, new=new, labels=Path(labels), options=options_from(work, "", rest))
+    runs = []
+    for which in Which:
+        with watching(quiet=as_json) as watch:
+            runs.append(asyncio.run(judged_by(work, swap, which, watch)))
+    done = asyncio.run(migrate(work, swap, *runs))
+    if as_json:
+        print_json(done)
+    else:
+        console().print(MigrationReport(done))
+    return {True: DONE, False: GATE_FAILED, None: GATE_INCONCLUSIVE}[done.may_replace]
+
+
+@howsure_command("about")
+@click.argument("spec", metavar="JUDGE")
+def about_command(work: Workplace, spec: str, as_json: bool) -> None:
+    """What has been measured about JUDGE: every calibration made here, and for `offline` the figures it comes with."""
+    found = asyncio.run(about(work, spec, dict(os.environ)))
+    if as_json:
+        print_json(found)
+    else:
+        _tell(found)
+
+
+def _tell(found: About) -> None:
+    shown = console()
+    if found.measured:
+        shown.print(MeasuredTable(table(found.measured), found.not_measured))
+        shown.print(Text())
+    for known in found.calibrations:
+        shown.print(AboutLine(known.calibration, known.current))
+    if not found.calibrations:
+        click.echo(f"No calibration of {found.judge} is kept here: `howsure judge calibrate LABELS ...` makes one.")
+
+
+@howsure_command("correct")
+@click.argument("run")
+@click.option(
+    "--method",
+    type=click.Choice(["prediction_powered", "sensitivity_specificity"]),
+    default="prediction_powered",
+    show_default=True,
+    help="How; labels of other cases than the run's allow the second only.",
+)
+def correct_command(work: Workplace, run: str, method: str, as_json: bool) -> None:
+    """The pass rates of RUN as people would have given them, from the newest calibration of its judge.
+
+    `howsure judge calibrate LABELS --run RUN` makes one from labels on some of the run's cases, chosen at random.
+    """
+    # The numbers library takes a fifth of a second to import: the other commands here do without it.
+    correcting = import_module("howsure.services.trust.correcting")
+    found = asyncio.run(correcting.correct(work, run, import_module("howsure.stats.corrected").Correction(method)))
+    if as_json:
+        print_json(found)
+    else:
+        console().print(import_module("howsure.reports.corrected_text").CorrectedReport(found))
+
+
+for each in (calibrate_command, test_command, migrate_command, about_command, correct_command):
+    command.add_command(each)

@@ -1,0 +1,151 @@
+"""`howsure keys`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TypedDict, Unpack
+
+import click
+from msgspec import to_builtins
+
+from howsure.cli.output import howsure_command, print_json
+from howsure.cli.parsing import days, read, text, texts
+from howsure.reports.inert import one_line
+from howsure.services.hosting.keys import KeyWanted, make_key
+from howsure.services.hosting.passwords import make_password
+from howsure.services.workplace import Workplace
+from howsure.store.service.keys import ApiKey, Scope
+
+
+@click.group("keys")
+def command() -> None:
+    """The API keys and passwords of the service: make, list and revoke them."""
+
+
+class _Opens(TypedDict):
+    """What a key or a password opens, and for how long."""
+
+    scopes: tuple[str, ...]
+    organization: str | None
+    agents: tuple[str, ...]
+    days: float | None
+
+
+def _opening(function: Callable[..., None]) -> Callable[..., None]:
+    """The options of `_Opens`."""
+    for option in reversed(
+        [
+            click.option(
+                "--scope", "scopes", multiple=True, required=True, type=click.Choice([each.value for each in Scope])
+            ),
+            click.option(
+                "--organization", callback=read(text), help="Only what belongs to this organisation [every one]."
+            ),
+            click.option(
+                "--agent", "agents", multiple=True, callback=read(texts), help="Only these agents [every one]."
+            ),
+            click.option("--days", type=float, callback=read(days), help="How long it opens anything [for ever]."),
+        ]
+    ):
+        function = option(function)
+    return function
+
+
+def _wanted(name: str, opens: _Opens) -> KeyWanted:
+    return KeyWanted(
+        name=name,
+        scopes=[Scope(each) for each in opens["scopes"]],
+        organization_id=opens["organization"],
+        agent_ids=opens["agents"] or None,
+        days=opens["days"],
+    )
+
+
+@howsure_command("create")
+@click.option("--name", required=True, callback=read(text), help="Whose it is: shown in the log of writes.")
+@_opening
+def create(work: Workplace, name: str, as_json: bool, **opens: Unpack[_Opens]) -> None:
+    """Make a key. Its secret is shown now, and never again."""
+    wanted = _wanted(name, opens)
+    key, secret = asyncio.run(_create(work, wanted))
+    if as_json:
+        print_json({**_shown(key), "secret": secret})
+    else:
+        click.echo(f"{secret}\n\nThis is the only time it is shown. Its id is {key.id}.", nl=True)
+
+
+async def _create(work: Workplace, wanted: KeyWanted) -> tuple[ApiKey, str]:
+    async with await work.store() as store:
+        return await make_key(store, wanted)
+
+
+@howsure_command("password")
+@click.argument("name", callback=read(text))
+@_opening
+def password(work: Workplace, name: str, as_json: bool, **opens: Unpack[_Opens]) -> None:
+    """Give NAME a password for the pages. It is asked for twice and not shown; an earlier one opens nothing any more.
+
+    It opens the pages, and never the API.
+    """
+    given = click.prompt(f"Password of {name}", hide_input=True, confirmation_prompt=True, err=True)
+    wanted = _wanted(name, opens)
+    key = asyncio.run(_password(work, wanted, given))
+    if as_json:
+        print_json(_shown(key))
+    else:
+        click.echo(f"{name} can sign in now. The id of this password is {key.id}: `howsure keys revoke` takes it.")
+
+
+async def _password(work: Workplace, wanted: KeyWanted, given: str) -> ApiKey:
+    async with await work.store() as store:
+        return await make_password(store, wanted, given)
+
+
+@howsure_command("list")
+def several(work: Workplace, as_json: bool) -> None:
+    """Every key, newest first; no secret is kept."""
+    keys = asyncio.run(_several(work))
+    if as_json:
+        print_json([_shown(key) for key in keys])
+        return
+    now = datetime.now(UTC)
+    for key in keys:
+        state = "revoked" if key.revoked_at else "open" if key.is_open(now) else "expired"
+        scopes = ",".join(scope.value for scope in key.scopes)
+        kind = "password" if key.is_password else "key"
+        home = key.organization_id or "(every organisation)"
+        click.echo(f"{key.id}  {kind:8}  {state:7}  {scopes:20}  {home}  {one_line(key.name)}")
+    if not keys:
+        click.echo("No keys yet: `howsure keys create --name me --scope admin`.")
+
+
+async def _several(work: Workplace) -> list[ApiKey]:
+    async with await work.store() as store:
+        return await store.keys.several(limit=1000)
+
+
+@howsure_command("revoke")
+@click.argument("key_id")
+def revoke(work: Workplace, key_id: str, as_json: bool) -> None:
+    """From now on the key opens nothing."""
+    key = asyncio.run(_revoke(work, key_id))
+    if as_json:
+        print_json(_shown(key))
+    else:
+        click.echo(f"{key.id} ({key.name}) opens nothing any more.")
+
+
+async def _revoke(work: Workplace, key_id: str) -> ApiKey:
+    async with await work.store() as store:
+        return await store.keys.revoke(key_id)
+
+
+def _shown(key: ApiKey) -> dict[str, object]:
+    shown: dict[str, object] = to_builtins(key)
+    return shown
+
+
+for each in (create, password, several, revoke):
+    command.add_command(each)

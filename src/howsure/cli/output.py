@@ -1,0 +1,159 @@
+"""What commands share: how they end (exit codes), how they print, and the options that every one has."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any
+
+import click
+import msgspec
+
+from howsure.errors import DatasetInvalid, InputError, Problem
+from howsure.model.gate import GateRuling, Outcome
+from howsure.reports.inert import inert
+from howsure.services.workplace import Workplace
+
+DONE = 0
+USER_MUST_ACT = 2
+CASES_ERRORED = 3
+GATE_FAILED = 100
+GATE_INCONCLUSIVE = 101
+INTERRUPTED = 130
+BROKE = 1
+
+GRAVEST_FIRST = (INTERRUPTED, BROKE, USER_MUST_ACT, GATE_FAILED, GATE_INCONCLUSIVE, CASES_ERRORED)
+"""Where several exit codes apply, the first of these is the one."""
+
+SHOWN_PROBLEMS = 200
+
+NOT_BYTES = re.compile("[\ud800-\udc7f\udd00-\udfff]")
+"""Lone surrogates that stand for no byte."""
+
+
+def gravest(*codes: int) -> int:
+    """The exit code of all that happened together."""
+    return next((code for code in GRAVEST_FIRST if code in codes), DONE)
+
+
+def gate_code(rulings: Sequence[GateRuling]) -> int:
+    """What the gates alone say."""
+    codes = {Outcome.HELD: DONE, Outcome.FAILED: GATE_FAILED, Outcome.INCONCLUSIVE: GATE_INCONCLUSIVE}
+    return gravest(*(codes[ruling.outcome] for ruling in rulings))
+
+
+def howsure_command(name: str, *, json_too: bool = True) -> Callable[[Callable[..., int | None]], click.Command]:
+    """A command of Howsure: it has --json, --database, --config and --plugin besides its own options, is given the
+    Workplace of the current folder as `work`, and ends as the exit codes promise."""
+
+    def made(callback: Callable[..., int | None]) -> click.Command:
+        @wraps(callback)
+        def run(database: str | None, config: str | None, plugins: tuple[str, ...], **rest: Any) -> None:
+            with ended_properly(as_json=bool(rest.get("as_json"))):
+                work = Workplace.here(database=database, config=config, plugins=plugins)
+                raise SystemExit(callback(work, **rest) or DONE)
+
+        own = getattr(callback, "__click_params__", [])
+        return click.command(name, params=[*reversed(own), *_common(json_too)])(_bare(run))
+
+    return made
+
+
+def _bare(callback: Callable[..., None]) -> Callable[..., None]:
+    """The options are passed to click in the order they are to be shown, not collected from the function."""
+    vars(callback).pop("__click_params__", None)
+    return callback
+
+
+def _common(json_too: bool) -> list[click.Parameter]:
+    shown = [click.Option(["--json", "as_json"], is_flag=True, help="Print JSON, for other programs.")]
+    return [
+        *(shown if json_too else []),
+        click.Option(["--database"], metavar="PATH|URL", help="Where runs are kept [.howsure/howsure.db]."),
+        click.Option(["--config"], metavar="FILE", help="Settings to use instead of ./howsure.yaml."),
+        click.Option(["--plugin", "plugins"], multiple=True, metavar="FILE", help="A file with `register(kit)`."),
+    ]
+
+
+@contextmanager
+def ended_properly(*, as_json: bool) -> Iterator[None]:
+    """What the user can fix is said, without a traceback, and ends the program with its exit code."""
+    try:
+        yield
+    except DatasetInvalid as error:
+        refuse(error, error.problems, as_json=as_json)
+        raise SystemExit(USER_MUST_ACT) from error
+    except InputError as error:
+        refuse(error, (), as_json=as_json)
+        raise SystemExit(USER_MUST_ACT) from error
+    except PermissionError as error:
+        # Whatever was to be read or written: it is the user's to open, or to name another.
+        told = InputError(f"{error.filename or 'a file'}: {error.strerror}: you may not read it, or write to it")
+        refuse(told, (), as_json=as_json)
+        raise SystemExit(USER_MUST_ACT) from error
+    except KeyboardInterrupt as error:
+        say("Interrupted. Nothing that was finished is lost; `howsure resume latest` goes on.")
+        raise SystemExit(INTERRUPTED) from error
+
+
+def refuse(error: InputError, problems: tuple[Problem, ...], *, as_json: bool) -> None:
+    if as_json:
+        # A run may have several files: unlike in `validate`, each problem must say which.
+        told = [{"file": problem.file, **problem_shape(problem)} for problem in problems]
+        print_json({"error": type(error).__name__, "detail": str(error), "problems": told})
+        return
+    for problem in problems[:SHOWN_PROBLEMS]:
+        say(str(problem))
+    if len(problems) > SHOWN_PROBLEMS:
+        say(f"… and {len(problems) - SHOWN_PROBLEMS} more (--json shows all)")
+    say(f"error: {error}")
+
+
+def say(text: str) -> None:
+    """To the person, on stderr: results alone go to stdout. What files and agents said in it is shown, never obeyed."""
+    click.echo(inert(text), err=True)
+
+
+def print_json(value: Any, *, indent: int = 2) -> None:
+    """UTF-8 whatever the locale says: programs read this."""
+    try:
+        text = msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        text = msgspec.json.encode(_mended(msgspec.to_builtins(value)))
+    print_bytes((msgspec.json.format(text, indent=indent) if indent else text) + b"\n")
+
+
+def _mended(value: Any) -> Any:
+    """In the C locale a path's bytes beyond ASCII are lone surrogates: they are read as what they are, and what is no
+    text even so is shown escaped."""
+    match value:
+        case str():
+            kind = "backslashreplace" if NOT_BYTES.search(value) else "surrogateescape"
+            return value.encode("utf-8", kind).decode("utf-8", "backslashreplace")
+        case dict():
+            return {_mended(key): _mended(each) for key, each in value.items()}
+        case list() | tuple():
+            return [_mended(each) for each in value]
+        case _:
+            return value
+
+
+def print_bytes(text: bytes) -> None:
+    stream = sys.stdout.buffer
+    stream.write(text)
+    stream.flush()
+
+
+def problem_shape(problem: Problem) -> dict[str, Any]:
+    """A Problem as `howsure validate --json` prints it."""
+    shape: dict[str, Any] = {"code": problem.code, "line": problem.line}
+    if problem.column is not None:
+        shape["column"] = problem.column
+    shape |= {"field": problem.field, "message": problem.message}
+    for name in ("expected", "found", "hint"):
+        if value := getattr(problem, name):
+            shape[name] = value
+    return shape

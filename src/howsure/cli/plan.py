@@ -1,0 +1,62 @@
+"""`howsure plan`."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import click
+
+from howsure.cli.output import howsure_command, print_json
+from howsure.cli.parsing import read, share, whole_numbers
+from howsure.cli.summary import console
+from howsure.reports.sizing_text import SizingReport, sizing_shape
+from howsure.services.sizing import REPEATS, Wish, size
+from howsure.services.workplace import Workplace
+
+
+@howsure_command("plan")
+@click.option(
+    "--difference", required=True, callback=read(share), metavar="SHARE", help="The difference to see: 5% or 0.05."
+)
+@click.option("--rate", default=None, callback=read(share), metavar="SHARE", help="The pass rate to start from [80%].")
+@click.option(
+    "--power", default="80%", show_default=True, callback=read(share), metavar="SHARE", help="The chance to see it."
+)
+@click.option("--paired", is_flag=True, help="Both runs try the same cases (as `howsure compare` takes them).")
+@click.option(
+    "--from", "runs", multiple=True, metavar="RUN", help="Learn from this run; twice: count where the two differ."
+)
+@click.option("--candidate", default=None, metavar="NAME", help="The candidate of --from, where it has several.")
+@click.option(
+    "--discordance", default=None, callback=read(share), metavar="SHARE", help="Cases on which paired runs differ."
+)
+@click.option(
+    "--correlation", type=float, default=None, metavar="R", help="How alike two tries of one case are, 0 to 1."
+)
+@click.option(
+    "--repeats",
+    default=",".join(map(str, REPEATS)),
+    show_default=True,
+    callback=read(whole_numbers),
+    metavar="N,M",
+    help="Tries of each case to plan for.",
+)
+def command(
+    work: Workplace,
+    difference: float,
+    rate: float | None,
+    power: float,
+    as_json: bool,
+    **rest: Any,
+) -> None:
+    """How many cases, and tries of each, does it take to see a difference between two runs?
+
+    With --from RUN the pass rate, and from its repeats how often a case comes out differently by chance, are those of
+    that run; what nobody knows is assumed, and said to be.
+    """
+    found = asyncio.run(size(work, Wish(difference=difference, rate=rate, power=power, **rest)))
+    if as_json:
+        print_json(sizing_shape(found))
+    else:
+        console().print(SizingReport(found))

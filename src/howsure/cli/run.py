@@ -1,0 +1,151 @@
+"""`howsure run`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from howsure.cli.output import howsure_command
+from howsure.cli.parsing import MOST_REPEATS, names, normalization, pairs, read, text, texts, values_by_key
+from howsure.cli.running import engine_option, finish, gate_option, judge_options, output_options, watching
+from howsure.cli.watching import watch as watch_files
+from howsure.cli.watching import watch_options
+from howsure.services.carrying import carry_over
+from howsure.services.defaults import with_settings
+from howsure.services.options import RunOptions
+from howsure.services.reporting import check_outputs
+from howsure.services.runs import start
+from howsure.services.watched import Watched, watched_files
+from howsure.services.workplace import Workplace
+
+
+@howsure_command("run")
+@click.argument("datasets", nargs=-1, required=True, metavar="DATASET...")
+@click.option("--dialect", default="", metavar="NAME", help="Read the files as this dialect instead of detecting it.")
+@click.option(
+    "--target",
+    default="",
+    metavar="SPEC",
+    help="Who answers: recorded (default), a target of howsure.yaml or a plug-in, chat:provider:model, http:URL,"
+    " function:module:callable, command:PROGRAM, adk:URL/APP, replay:SPEC …",
+)
+@click.option("--responses", multiple=True, metavar="FILE", help="Recorded answers, or `run:RUN` for an earlier run's.")
+@click.option(
+    "--candidate",
+    "candidates",
+    multiple=True,
+    callback=read(texts),
+    metavar="NAME",
+    help="Only this candidate (repeatable).",
+)
+@click.option(
+    "--judge", default=None, metavar="SPEC", help="Who judges: offline (default), recorded:FILE, provider:model, none."
+)
+@click.option("--batch-criteria", is_flag=True, help="One call of a live judge for all criteria of a case.")
+@click.option("--graders", callback=read(names), metavar="A,B", help="Only these graders.")
+@click.option("--evals", multiple=True, metavar="FILE", help="Evals of your own: YAML, or a definition file (JSON).")
+@click.option("--profile", default="", metavar="NAME", help="Pass marks to use instead of those the cases name.")
+@click.option("--normalization", callback=read(normalization), metavar="points|min_max", help="Of weighted criteria.")
+@click.option("--rubric", default="", metavar="FILE", help="The agent's standing rules.")
+@click.option("--agent", default="", metavar="FILE", help="Who is under test (a BotContext).")
+@click.option(
+    "--component-scope",
+    default="",
+    callback=read(text),
+    metavar="SCOPE",
+    help="Only rules of this scope, or of none.",
+)
+@click.option(
+    "--component-id",
+    "component_ids",
+    multiple=True,
+    callback=read(texts),
+    metavar="ID",
+    help="Only rules of this component.",
+)
+@click.option(
+    "--state", multiple=True, callback=read(pairs), metavar="KEY:VALUE", help="Initial session state for the target."
+)
+@click.option(
+    "--simulator",
+    default=None,
+    metavar="SPEC",
+    help="Who plays the user in scenarios: offline (default: no model), provider:model, a plug-in's.",
+)
+@click.option(
+    "--replay-spoiled",
+    "replays",
+    default=0,
+    metavar="N",
+    help="Play a conversation again, up to N times, where the simulated user spoiled it.",
+)
+@click.option(
+    "--criteria-from",
+    default="",
+    metavar="TESTSET",
+    help="Hold finished conversations (a file, or run:RUN as DATASET) against all success criteria of this test set.",
+)
+@click.option(
+    "--repeat",
+    type=click.IntRange(max=MOST_REPEATS),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Independent conversations for each case.",
+)
+@click.option("--limit", type=int, default=None, metavar="N", help="Only the first N cases.")
+@click.option(
+    "--filter",
+    "filters",
+    multiple=True,
+    callback=read(values_by_key),
+    metavar="KEY:VALUE",
+    help="Only cases with this label, tag or value.",
+)
+@click.option("--max-concurrency", "concurrency", type=int, default=None, metavar="N", help="Cases at a time [8].")
+@click.option("--name", default="", metavar="TEXT", help="A name to find the run by.")
+@click.option("--budget", default="", metavar="AMOUNT", help="Most to spend on models: 2USD, 500ktok, 10m.")
+@engine_option
+@gate_option
+@judge_options
+@output_options
+@watch_options
+def command(
+    work: Workplace,
+    judge: str | None,
+    simulator: str | None,
+    outputs: tuple[str, ...],
+    quiet: bool,
+    as_json: bool,
+    watched: bool,
+    carry: bool,
+    **rest: Any,
+) -> int:
+    """Run DATASETs: every case, graded, decided and kept.
+
+    The answers come from the dataset itself where it brings them, from --responses, or from a live --target.
+    Without --judge the offline judge is asked: no model, no network, and an honest "cannot tell" where it cannot.
+    A key in the environment alone never selects a judge that costs money.
+    """
+    check_outputs(outputs)
+    options = with_settings(work, RunOptions(judge=judge or "", simulator=simulator or "", **rest))
+    if watched:
+        return watch_files(lambda: _watched(options, outputs))
+    with watching(quiet=quiet or as_json) as watch:
+        summary = asyncio.run(start(work, options, watch, carry_over if carry else None))
+    return finish(work, summary, outputs, quiet=quiet, as_json=as_json)
+
+
+def _watched(options: RunOptions, outputs: Sequence[str]) -> Watched:
+    """The files as the settings name them now."""
+    given = click.get_current_context().params
+    plugins = given.get("plugins", ())
+    work = Workplace.here(config=given.get("config"), plugins=plugins)
+    written = [*map(Path, outputs), *(path for path in (options.record_judge, options.trace) if path)]
+    found = watched_files(work, options, written)
+    more = {Path(file).resolve() for file in (*plugins, *([given["config"]] if given.get("config") else []))}
+    return Watched(found.data, found.others | more)

@@ -1,0 +1,36 @@
+"""`howsure serve`."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from howsure.cli.output import howsure_command
+from howsure.services.hosting.logs import set_up
+from howsure.services.workplace import Workplace
+
+
+@howsure_command("serve", json_too=False)
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
+@click.option("--port", default=8002, show_default=True, type=click.IntRange(0, 65535))
+@click.option("--workers", default=1, show_default=True, type=click.IntRange(0, 64), help="Workers to keep beside it.")
+@click.option("--require-keys", is_flag=True, help="Ask for a key on this machine, too.")
+def command(work: Workplace, host: str, port: int, workers: int, require_keys: bool) -> None:
+    """Serve the evaluation API at /api/v1. On this machine alone no key is needed; beyond it, nothing is served without
+    one (`howsure keys create`)."""
+    set_up(plain=sys.stderr.isatty())
+    context = click.get_current_context()
+    doors = context.obj
+    wanted = {"host": host, "port": port, "workers": workers, "keys": require_keys, "flags": _flags(context.params)}
+    asyncio.run(doors.serve(work, wanted))
+
+
+def _flags(params: Mapping[str, Any]) -> tuple[str, ...]:
+    """The options that workers need, too."""
+    named = [(f"--{name}", params.get(name)) for name in ("database", "config")]
+    plugins = [("--plugin", path) for path in params.get("plugins") or ()]
+    return tuple(text for name, value in (*named, *plugins) if value for text in (name, str(value)))

@@ -1,0 +1,75 @@
+"""`howsure show`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TextIO
+
+import click
+
+from howsure.cli.output import howsure_command, print_json
+from howsure.cli.parsing import read, text
+from howsure.cli.summary import console, print_summary
+from howsure.errors import NotFound
+from howsure.model.result import Result
+from howsure.model.summary import Summary
+from howsure.reports.text_case import case_detail
+from howsure.reports.wire import evaluation_result, evaluation_run
+from howsure.services.gating import gated
+from howsure.services.workplace import Workplace
+
+
+@howsure_command("show")
+@click.argument("run", default="latest")
+@click.argument("case", required=False, callback=read(text))
+@click.option(
+    "--candidate", default=None, callback=read(text), metavar="NAME", help="Only what this candidate made of the case."
+)
+@click.option("--plain", is_flag=True, help="Print, even where a terminal could be browsed.")
+def command(
+    work: Workplace,
+    run: str,
+    case: str | None,
+    candidate: str | None,
+    plain: bool,
+    as_json: bool,
+) -> None:
+    """Show RUN in numbers, or one CASE of it in full: what was asked, said and done, every grade and its reason.
+
+    On a terminal, the failures of RUN can be browsed: arrow keys or j and k, Enter opens one, n and p go to the next
+    and the previous, f filters by verdict, / searches, s and t show the run in numbers and its triage, q leaves. With
+    --plain, --json, a CASE, or in a pipe, it is printed.
+    """
+    if case is None and not (plain or as_json) and can_browse(sys.stdin, sys.stdout, os.environ):
+        # A terminal needs modules that not every system has.
+        import_module("howsure.cli.browse.loop").browse(work, run)
+        return
+    summary, found = asyncio.run(_found(work, run, case, candidate))
+    if case is not None and not found:
+        raise NotFound(f"run {summary.run.name!r} has no result for the case {case!r}")
+    if as_json:
+        print_json([evaluation_result(summary.run, each) for each in found] if case else evaluation_run(summary))
+    elif case is None:
+        print_summary(work, summary)
+    else:
+        for each in found:
+            console().print(case_detail(each))
+
+
+def can_browse(stdin: TextIO, stdout: TextIO, environ: Mapping[str, str]) -> bool:
+    """Whether somebody sits at a terminal that can be drawn on."""
+    if environ.get("TERM", "dumb") in ("dumb", "") or find_spec("termios") is None:
+        return False
+    return stdin.isatty() and stdout.isatty()
+
+
+async def _found(work: Workplace, run: str, case: str | None, candidate: str | None) -> tuple[Summary, list[Result]]:
+    async with await work.store(read_only=True) as store:
+        found = await store.find_run(run)
+        results = await store.results(found.id, case_id=case, candidate=candidate) if case else []
+        return await gated(store, await store.summary(found.id)), results

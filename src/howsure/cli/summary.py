@@ -1,0 +1,31 @@
+"""Printing a run's summary on a terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+from rich.console import Console
+
+from howsure.model.result import Result
+from howsure.model.summary import Summary
+from howsure.model.verdict import Verdict
+from howsure.reports.text import SHOWN_CASES, RunReport
+from howsure.services.workplace import Workplace
+
+
+def console() -> Console:
+    """Standard output; colour where it is a terminal and NO_COLOR is unset."""
+    return Console(file=sys.stdout, highlight=False)
+
+
+def print_summary(work: Workplace, summary: Summary, *, hints: bool = True) -> None:
+    console().print(RunReport(summary, asyncio.run(_worst(work, summary.run.id)), hints))
+
+
+async def _worst(work: Workplace, run: str) -> list[Result]:
+    """The cases to look at first: what broke, then what failed."""
+    async with await work.store(read_only=True) as store:
+        broke = await store.results(run, verdict=Verdict.ERRORED, limit=SHOWN_CASES // 2)
+        failed = await store.results(run, verdict=Verdict.FAILED, limit=SHOWN_CASES - len(broke))
+        return [*failed, *broke]

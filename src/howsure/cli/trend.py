@@ -1,0 +1,34 @@
+"""`howsure trend`."""
+
+from __future__ import annotations
+
+import asyncio
+
+import click
+
+from howsure.cli.output import howsure_command, print_json
+from howsure.cli.parsing import MOST
+from howsure.cli.summary import console
+from howsure.reports.history_text import HistoryReport, history_shape
+from howsure.services.trending import ENOUGH, Asked, history
+from howsure.services.workplace import Workplace
+
+
+@howsure_command("trend")
+@click.argument("agent", default="")
+@click.option("--dataset", default="", metavar="NAME", help="The runs over this dataset (file or test set name).")
+@click.option("--candidate", default=None, metavar="NAME", help="Only this candidate.")
+@click.option(
+    "--limit", type=click.IntRange(1, MOST), default=ENOUGH, show_default=True, metavar="N", help="The newest N."
+)
+def command(work: Workplace, agent: str, dataset: str, candidate: str | None, limit: int, as_json: bool) -> None:
+    """The completed runs of AGENT (its id, or a name that runs share) over time: pass rate and graders.
+
+    A change is said to be one where chance alone would rarely make it. Runs that changed in more than the agent
+    (judge, rubric, test set, pass marks) are marked: what changed there may not be the agent.
+    """
+    found = asyncio.run(history(work, Asked(whose=agent, dataset=dataset, candidate=candidate, limit=limit)))
+    if as_json:
+        print_json(history_shape(found))
+    else:
+        console().print(HistoryReport(found))

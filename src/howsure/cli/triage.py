@@ -1,0 +1,88 @@
+"""`howsure triage`."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import click
+
+from howsure.cli.output import CASES_ERRORED, DONE, howsure_command, print_json, say
+from howsure.cli.summary import console
+from howsure.errors import ConfigInvalid
+from howsure.model.triage import Triage
+from howsure.reports.triage_markdown import triage_markdown
+from howsure.reports.triage_text import TriageReport
+from howsure.reports.whole_file import whole_text
+from howsure.services.judging import OFFLINE
+from howsure.services.triage.writing import Writer, triage_in_words
+from howsure.services.workplace import Workplace
+
+ENDINGS = (".md", ".markdown")
+
+
+@howsure_command("triage")
+@click.argument("run", default="latest")
+@click.option(
+    "--judge",
+    default=None,
+    metavar="SPEC",
+    help="Who writes the root causes: offline (nobody), recorded:FILE, provider:model.",
+)
+@click.option(
+    "--record-judge",
+    "record",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Append the judge's reply to FILE.",
+)
+@click.option("--budget", default="", metavar="AMOUNT", help="Most to spend on the judge: 2USD, 500ktok, 10m.")
+@click.option("--no-cache", "cache", is_flag=True, default=True, flag_value=False, help="Ask the judge anew.")
+@click.option("--output", "-o", default="", metavar="FILE.md", help="Write it as Markdown.")
+def command(
+    work: Workplace,
+    run: str,
+    judge: str | None,
+    record: Path | None,
+    budget: str,
+    cache: bool,
+    output: str,
+    as_json: bool,
+) -> int:
+    """Why did the failed and errored results of RUN not pass, and who is answerable?
+
+    Each is given one cause and one party (agent, evaluation, test design, retrieval, simulator, environment, judge),
+    with a word on how sure that is. P1 mends the evaluation, P2 the agent, P3 what it searches. Where criteria and
+    rules disagree, that is said. With a judge model, the root causes are written out; claims that cite no case of the
+    run are left out and counted.
+
+    Exit code: 0, or 3 when a judge was asked and no report came of it.
+    """
+    _check(output)
+    chosen = (work.settings.judge or OFFLINE) if judge is None else judge
+    writer = Writer(judge=chosen, budget=budget, cache=cache, record=record)
+    found = asyncio.run(triage_in_words(work, run, writer))
+    if as_json:
+        print_json(found)
+    elif not output:
+        console().print(TriageReport(found))
+    if output:
+        _write(found, Path(output))
+    return CASES_ERRORED if found.written.judge and found.written.note else DONE
+
+
+def _check(output: str) -> None:
+    """Before a judge is asked and paid for."""
+    if output and Path(output).suffix.lower() not in ENDINGS:
+        raise ConfigInvalid(f"--output {output}: the ending must be .md")
+    if output and not Path(output).parent.is_dir():
+        raise ConfigInvalid(f"--output {output}: there is no folder {Path(output).parent}")
+
+
+def _write(found: Triage, path: Path) -> None:
+    try:
+        with whole_text(path) as file:
+            file.write(triage_markdown(found))
+    except OSError as error:
+        raise ConfigInvalid(f"--output {path}: cannot be written: {error.strerror}") from error
+    say(f"written: {path}")

@@ -1,0 +1,142 @@
+"""What a client raises, one class for each thing that a caller might do about it.
+
+ServiceError
+├── Unauthorized      401: no key, or one that opens nothing
+├── Forbidden         403: the key lacks a scope
+├── Missing           404; also an `howsure.errors.NotFound`
+├── Conflicting       409; also an `howsure.errors.Conflict`
+├── Outdated          412: somebody else changed the document; read it again
+├── Invalid           400, 413, 415, 422: `problems` lists all that is wrong; also an `howsure.InputError`
+├── Unavailable       502, 503, 504, or no connection; tried again where that does no harm
+├── WaitedTooLong     a run did not end in the time it was given
+└── ServiceError      anything else: 500, or an answer that is not the service's
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from howsure.errors import Conflict, HowsureError, InputError, NotFound
+
+SHOWN = 5
+"""How many problems the message of an error tells; `problems` has them all."""
+
+
+class ProblemFound(Struct, frozen=True, kw_only=True):
+    """One thing that is wrong with what was sent, and where."""
+
+    message: str
+    code: str = ""
+    field: str = ""
+    line: int | None = None
+    column: int | None = None
+    hint: str = ""
+
+    def __str__(self) -> str:
+        line = f"line {self.line}" if self.line is not None else ""
+        where = " ".join(part for part in (line, f"`{self.field}`" if self.field else "") if part)
+        return f"{where}{': ' if where else ''}{self.message}{f' ({self.hint})' if self.hint else ''}"
+
+
+class ServiceError(HowsureError):
+    """The service could not do what was asked. `kind` is stable; `detail` is a sentence for a person."""
+
+    retry_after = 0.0
+    """Seconds that the service wishes to be left alone for."""
+
+    def __init__(
+        self,
+        detail: str,
+        *,
+        kind: str = "",
+        status: int | None = None,
+        problems: Sequence[ProblemFound] = (),
+        request_id: str = "",
+    ) -> None:
+        self.detail = detail
+        self.kind = kind
+        self.status = status
+        self.problems = tuple(problems)
+        self.request_id = request_id
+        super().__init__(_told(detail, self.problems))
+
+
+class Unauthorized(ServiceError):
+    """The service does not know who asks."""
+
+
+class Forbidden(ServiceError):
+    """The key may not do that."""
+
+
+class Missing(ServiceError, NotFound):
+    """There is no such thing, or it is not the caller's to see."""
+
+
+class Conflicting(ServiceError, Conflict):
+    """It cannot be done to what is there now."""
+
+
+class Outdated(ServiceError, Conflict):
+    """The document is not at the version that was read."""
+
+
+class Invalid(ServiceError, InputError):
+    """What was sent is wrong; `problems` says where."""
+
+
+class Unavailable(ServiceError):
+    """The service cannot be reached, or cannot work just now."""
+
+
+class WaitedTooLong(ServiceError, TimeoutError):
+    """The run goes on; only the waiting has ended."""
+
+
+KINDS: dict[int, type[ServiceError]] = {
+    400: Invalid,
+    401: Unauthorized,
+    403: Forbidden,
+    404: Missing,
+    409: Conflicting,
+    412: Outdated,
+    413: Invalid,
+    415: Invalid,
+    422: Invalid,
+    502: Unavailable,
+    503: Unavailable,
+    504: Unavailable,
+}
+
+
+class _Said(Struct, frozen=True):
+    """The body of every error of the service."""
+
+    error: str
+    detail: str
+    problems: list[ProblemFound] | None = None
+
+
+def error_of(status: int, body: bytes, place: str, request_id: str = "") -> ServiceError:
+    """The error that an answer says. What is not the service's own (a proxy's page, a redirect) is named as that."""
+    kind = KINDS.get(status, ServiceError)
+    try:
+        said = msgspec.json.decode(body, type=_Said)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        detail = f"{place} answered {status}, and not as the service does: is this the service's address?"
+        return kind(detail, status=status, request_id=request_id)
+    return kind(said.detail, kind=said.error, status=status, problems=said.problems or (), request_id=request_id)
+
+
+def unreadable(place: str, error: Any) -> ServiceError:
+    return ServiceError(f"the answer of {place} cannot be read: {error}", kind="unreadable")
+
+
+def _told(detail: str, problems: Sequence[ProblemFound]) -> str:
+    further = f"; and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
+    listed = "; ".join(map(str, problems[:SHOWN]))
+    return f"{detail}: {listed}{further}" if listed else detail

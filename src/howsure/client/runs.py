@@ -1,0 +1,164 @@
+"""Runs: start them, wait for them, steer them, read their results."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from time import monotonic
+from typing import Any, Literal, Unpack
+
+from howsure.client.connection import Connection, Request
+from howsure.client.documents import place
+from howsure.client.errors import Unavailable, WaitedTooLong
+from howsure.client.pages import Pages, paged, read_answer
+from howsure.client.streams import streamed
+from howsure.client.wire.orders import RegradeWanted, ResultsWanted, RunWanted
+from howsure.client.wire.runs import Result, Run, Standing
+
+FIRST_LOOK = 0.1
+LOOK_SECONDS = 1.0
+PATIENCE_SECONDS = 120.0
+"""How long a service that was there may be away while somebody waits for a run."""
+
+Status = Literal["pending", "running", "completed", "failed"]
+Verdict = Literal["passed", "failed", "errored", "skipped"]
+Progress = Callable[[Run], object]
+"""Told of a run whenever it has changed."""
+
+
+class AsyncRuns:
+    """Runs of the service."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def each(self, *, agent_id: str | None = None, status: Status | None = None, most: int | None = None) -> Pages[Run]:
+        """Newest first."""
+        return paged(self._connection, Run, "/runs", most, agent_id=agent_id, status=status)
+
+    async def start(self, **wanted: Unpack[RunWanted]) -> Run:
+        """Queue a run over one of `dataset_id`, `question_set_id` and `test_set_id`. `wait` waits for its end."""
+        return await self._one("POST", "/runs", dict(wanted))
+
+    async def get(self, run_id: str) -> Run:
+        """With its counts as they are now."""
+        return await self._one("GET", place("runs", run_id))
+
+    def watch(
+        self,
+        run_id: str,
+        *,
+        seconds: float | None = None,
+        every: float = LOOK_SECONDS,
+        patience: float = PATIENCE_SECONDS,
+    ) -> Pages[Run]:
+        """The run, whenever it has changed, until nobody works on it any more: it has ended, or is paused.
+        `WaitedTooLong` is raised after so many `seconds`; the run goes on. A service that was there may be away for as
+        long as there is `patience`: it may be restarted meanwhile."""
+
+        async def walk() -> AsyncIterator[list[Run]]:
+            run = await self.get(run_id)
+            yield [run]
+            begun = heard = monotonic()
+            pause = min(FIRST_LOOK, every)
+            while run.is_live:
+                if seconds is not None and monotonic() - begun + pause > seconds:
+                    raise waited_too_long(run, seconds)
+                await asyncio.sleep(pause)
+                pause = min(pause * 1.5, every)
+                now = await self._now(run, monotonic() - heard < patience)
+                heard = heard if now is None else monotonic()
+                if now is not None and now != run:
+                    run = now
+                    yield [run]
+
+        return Pages(walk)
+
+    async def _now(self, run: Run, patient: bool) -> Run | None:
+        """The run as it is now; None while the service is away and there is patience left."""
+        try:
+            return await self.get(run.run_id)
+        except Unavailable:
+            if not patient:
+                raise
+            return None
+
+    async def wait(
+        self,
+        run_id: str,
+        progress: Progress | None = None,
+        *,
+        seconds: float | None = None,
+        every: float = LOOK_SECONDS,
+        patience: float = PATIENCE_SECONDS,
+    ) -> Run:
+        """The run when nobody works on it any more; `state` says whether it is complete. `progress` is told of it
+        whenever it has changed."""
+        async for run in self.watch(run_id, seconds=seconds, every=every, patience=patience):
+            if progress is not None:
+                progress(run)
+        return run
+
+    def results(
+        self, run_id: str, *, verdict: Verdict | None = None, candidate: str | None = None, most: int | None = None
+    ) -> Pages[Result]:
+        """In the order of the cases."""
+        path = place("runs", run_id, "results")
+        return paged(self._connection, Result, path, most, verdict=verdict, candidate=candidate)
+
+    def export(self, run_id: str) -> Pages[Result]:
+        """The same, in one answer that is read as it comes: for very many."""
+        request = Request(method="GET", path=place("runs", run_id, "results.ndjson"))
+        return streamed(self._connection, Result, request)
+
+    async def result(self, run_id: str, result_id: str) -> Result:
+        """By its id, or by its case's where that names only one."""
+        request = Request(method="GET", path=place("runs", run_id, "results", result_id))
+        return read_answer(Result, await self._connection.ask(request))
+
+    async def cancel(self, run_id: str) -> Run:
+        """Stop it; what is finished stays finished, and it can still be resumed."""
+        return await self._one("POST", place("runs", run_id, "cancel"))
+
+    async def pause(self, run_id: str) -> Run:
+        """Stop it until it is resumed."""
+        return await self._one("POST", place("runs", run_id, "pause"))
+
+    async def resume(self, run_id: str) -> Run:
+        """Go on where it stopped."""
+        return await self._one("POST", place("runs", run_id, "resume"))
+
+    async def retry(self, run_id: str) -> Run:
+        """Try the errored cases again."""
+        return await self._one("POST", place("runs", run_id, "retry"))
+
+    async def regrade(self, run_id: str, **wanted: Unpack[RegradeWanted]) -> Run:
+        """A new run that grades the answers of this one again; the agent is not called."""
+        return await self._one("POST", place("runs", run_id, "regrade"), dict(wanted))
+
+    async def delete(self, run_id: str) -> None:
+        """The run and all its results; one that is worked on must be cancelled first."""
+        await self._connection.ask(Request(method="DELETE", path=place("runs", run_id)))
+
+    async def _one(self, method: str, path: str, body: Any = None) -> Run:
+        return read_answer(Run, await self._connection.ask(Request(method=method, path=path, body=body)))
+
+
+class AsyncResults:
+    """Results of every run, and how every agent stands."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def each(self, *, most: int | None = None, **wanted: Unpack[ResultsWanted]) -> Pages[Result]:
+        """Newest run first."""
+        return paged(self._connection, Result, "/results", most, **wanted)
+
+    def by_agent(self, *, most: int | None = None) -> Pages[Standing]:
+        """Every agent that was tried, by id, with its newest run that is complete."""
+        return paged(self._connection, Standing, "/org-evaluations", most)
+
+
+def waited_too_long(run: Run, seconds: float) -> WaitedTooLong:
+    said = f"run {run.run_id} did not end in {seconds:g} s: {run.completed} of {run.total} are done, and it goes on"
+    return WaitedTooLong(said, kind="waited_too_long")

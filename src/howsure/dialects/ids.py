@@ -1,0 +1,129 @@
+"""The ids of a file, and where each was met first. Of a large file only marks of them are kept, some 25 bytes each:
+they are all that grows while a line format is read."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from zlib import crc32
+
+from howsure.dialects.json_places import Spot
+from howsure.dialects.wording import shown
+from howsure.errors import Problem
+
+FEW = 10_000
+"""So many are kept as they are, which is quicker and takes some 150 bytes each."""
+BITS = 0xFFFF_FFFF_FFFF_FFFF
+
+
+class Ids:
+    """The ids met so far, and on which line."""
+
+    def __init__(self, field: str = "id") -> None:
+        self._first: dict[str, int] = {}
+        self._many: Marks | None = None
+        self._field = field
+
+    def is_new(self, id: str, line: int) -> bool:
+        """Asking again for the same line gives the same answer."""
+        if self._many is not None:
+            return self._many.first(id, line) == line
+        new = self._first.setdefault(id, line) == line
+        if len(self._first) > FEW:
+            self._condense()
+        return new
+
+    def all_new(self, ids: Sequence[str], line: int) -> bool:
+        """Whether none of these, on as many lines from `line` on, was met before. They are, from now on; but where one
+        was, none of them is."""
+        if len(set(ids)) != len(ids):
+            return False
+        if self._many is not None:
+            return self._many.add_all(ids, line)
+        if not self._first.keys().isdisjoint(ids):
+            return False
+        self._first.update(zip(ids, range(line, line + len(ids)), strict=True))
+        if len(self._first) > FEW:
+            self._condense()
+        return True
+
+    def line_of(self, id: str) -> int:
+        """Where an id that was met was met first."""
+        return self._first[id] if self._many is None else self._many.known(id)
+
+    def repeated(self, id: str, spot: Spot) -> Problem:
+        message = f"the id {shown(id)} stands on line {self.line_of(id)} already"
+        return spot.below(self._field).problem("duplicate-id", message, found=shown(id), hint="ids must be unique")
+
+    def _condense(self) -> None:
+        many = Marks()
+        for id, line in self._first.items():
+            many.add_all((id,), line)
+        self._first.clear()
+        self._many = many
+
+
+class Marks:
+    """A hash table of marks: 96 bits of each id, which are taken for the id itself, and its line, from 1 on. `_slots`
+    says where in the other arrays a mark stands, 0 for nowhere."""
+
+    def __init__(self) -> None:
+        self._mask = (1 << 16) - 1
+        self._slots = array("I", bytes(4 << 16))
+        self._hashes = array("Q")
+        self._checks = array("I")
+        self._lines = array("I")
+
+    def first(self, id: str, line: int) -> int:
+        """Where the id was met first; here, if it was not met before."""
+        return line if self.add_all((id,), line) else self.known(id)
+
+    def add_all(self, ids: Sequence[str], line: int) -> bool:
+        """Whether none of these was met before. Where one was, none is added."""
+        hashes, checks, slots, mask = self._hashes, self._checks, self._slots, self._mask
+        before = count = len(hashes)
+        for id in ids:
+            hashed, check = hash(id) & BITS, crc32(id.encode("utf-8", "surrogatepass"))
+            slot = hashed & mask
+            while place := slots[slot]:
+                if hashes[place - 1] == hashed and checks[place - 1] == check:
+                    self._forget(before)
+                    return False
+                slot = (slot + 1) & mask
+            count += 1
+            slots[slot] = count
+            hashes.append(hashed)
+            checks.append(check)
+            if 3 * count > 2 * mask:
+                self._grow()
+                slots, mask = self._slots, self._mask
+        self._lines.extend(range(line, line + count - before))
+        return True
+
+    def known(self, id: str) -> int:
+        """Where the id was met first; 0: nowhere."""
+        hashed, check = hash(id) & BITS, crc32(id.encode("utf-8", "surrogatepass"))
+        slot = hashed & self._mask
+        while place := self._slots[slot]:
+            if self._hashes[place - 1] == hashed and self._checks[place - 1] == check:
+                return self._lines[place - 1]
+            slot = (slot + 1) & self._mask
+        return 0
+
+    def _forget(self, before: int) -> None:
+        """All marks but the first so many. From the last one on: nothing that is left was put behind it."""
+        for place in range(len(self._hashes), before, -1):
+            slot = self._hashes[place - 1] & self._mask
+            while self._slots[slot] != place:
+                slot = (slot + 1) & self._mask
+            self._slots[slot] = 0
+        del self._hashes[before:], self._checks[before:]
+
+    def _grow(self) -> None:
+        mask = self._mask = 2 * self._mask + 1
+        slots = self._slots = array("I", bytes(4 * (mask + 1)))
+        for place, hashed in enumerate(self._hashes, 1):
+            slot = hashed & mask
+            while slots[slot]:
+                slot = (slot + 1) & mask
+            slots[slot] = place

@@ -1,0 +1,169 @@
+"""Agent conversations as evaluation SDKs log them: lines with `messages` and `tools`, or `query` and `response`, each a
+list of messages or plain text. docs/importers.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from howsure.dialects.golden_schema import labels
+from howsure.dialects.importers.base import text_hash
+from howsure.dialects.importers.chat_messages import messages_of
+from howsure.dialects.importers.chat_shapes import ASSISTANT, USER, Said, read_talk, tools_in
+from howsure.dialects.importers.fields import Fields, is_empty
+from howsure.dialects.importers.records import head_columns, records
+from howsure.dialects.json_places import Spot
+from howsure.dialects.lines import Row, Watch
+from howsure.dialects.simulation import Numbers
+from howsure.dialects.simulation_recording import last_said
+from howsure.dialects.wording import a, kind_of, shown
+from howsure.errors import Problem
+from howsure.model.case import Case, Script, World
+from howsure.model.transcript import Message, Role, Transcript
+
+_TOLD = ("messages", "conversation", "query", "response")
+_TOOLS = ("tools", "tool_definitions")
+_KNOWN = {*_TOLD, *_TOOLS, "context", "ground_truth"}
+_FOREIGN = ("inputs.", "outputs.")
+"""How the columns of an evaluation's results begin."""
+_OTHERS = {"task_type", "schema_version", "expected_tool_use", "required_evals", "user_inputs", "golden_questions"}
+"""Columns of other kinds of file."""
+_IN_A_MESSAGE = {"role", "content", "tool_calls", "tool_call_id", "name", "type"}
+DETAILS = "message_details"
+"""Where a case's metadata keeps what messages say about themselves: times, runs."""
+
+
+class ConversationImporter:
+    """JSONL or CSV of finished conversations."""
+
+    name = "conversations"
+
+    def detect(self, path: Path, head: bytes) -> bool:
+        columns = head_columns(path, head)
+        if columns & _OTHERS or any(column.startswith(_FOREIGN) for column in columns):
+            return False
+        if "query" in columns:
+            return bool(columns & {"response", "ground_truth", "tool_definitions"})
+        return bool(columns & {"messages", "conversation"}) and (columns <= _KNOWN or bool(columns & set(_TOOLS)))
+
+    def read(self, path: Path) -> Iterator[Case | Problem]:
+        return self.read_watched(path)
+
+    def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
+        numbers = Numbers()
+        for spot, row in records(path, watch):
+            if isinstance(row, Problem):
+                yield row
+                continue
+            fields = Fields(row, spot)
+            case = _case(fields, row)
+            yield from fields.problems
+            if case is not None and fields.sound:
+                yield numbers.following(case)
+                numbers.count(case.id)
+
+
+def _case(fields: Fields, row: Row) -> Case | None:
+    if any(column.startswith(_FOREIGN) for column in row):
+        message = "is a line of an evaluation's results, not a conversation"
+        fields.wrong("", "wrong-kind", message, expected=", ".join(_TOLD), found=", ".join(list(row)[:4]))
+        return None
+    talk, answered = _talk(fields)
+    turns = [said.text for said in talk if said.role == USER and said.text]
+    if not turns:
+        if fields.sound:
+            message = "nothing in this row tells what the user said"
+            expected = "`query`, `messages` or `conversation`"
+            fields.wrong("query", "no-user-inputs", message, expected=expected, found=", ".join(row))
+        return None
+    tools = _tools(fields)
+    reference = fields.left.pop("ground_truth", None)
+    metadata = fields.metadata()
+    if not is_empty(reference):
+        metadata["reference_data"] = {"expected_response": reference}
+    messages = messages_of(talk)
+    return Case(
+        id=f"sim-{text_hash(turns)}",
+        input=Script(turns=tuple(turns)),
+        world=World.GOLDEN,
+        labels=labels({}, repeat="1"),
+        metadata=metadata,
+        tools=tools,
+        recorded=Transcript(answer=_final(messages), messages=messages) if answered else None,
+    )
+
+
+def _talk(fields: Fields) -> tuple[list[Said], bool]:
+    """All that was said, and whether the agent's side is there."""
+    conversation = fields.left.get("conversation")
+    for name in ("messages", "conversation"):
+        if not is_empty(fields.left.get(name)):
+            given = fields.left.pop(name)
+            if name == "conversation" and isinstance(conversation, dict):
+                _keep_rest(fields, conversation)
+                given = conversation.get("messages")
+            talk = _read(fields, name, given, USER)
+            return talk, any(said.role == ASSISTANT for said in talk)
+    asked = _read(fields, "query", fields.left.pop("query", None), USER)
+    response = fields.left.pop("response", None)
+    # An empty answer was given; an absent one was not recorded.
+    if response is None:
+        return asked, False
+    return [*asked, *_read(fields, "response", response, ASSISTANT)], True
+
+
+def _keep_rest(fields: Fields, conversation: Row) -> None:
+    rest = {key: value for key, value in conversation.items() if key != "messages" and not is_empty(value)}
+    if rest:
+        fields.left["conversation"] = rest
+
+
+def _read(fields: Fields, name: str, given: Any, role: str) -> list[Said]:
+    if isinstance(given, str):
+        return [Said(role, given)] if given.strip() else []
+    if given is None:
+        return []
+    if isinstance(given, list) and all(isinstance(one, dict) for one in given):
+        return _messages(given, role, fields, fields.spot.below(name))
+    message = f"must be a text or a list of messages, not {a(kind_of(given))}"
+    fields.wrong(name, "wrong-type", message, expected="a text or a list of messages", found=shown(given))
+    return []
+
+
+def _messages(given: Sequence[Row], role: str, fields: Fields, spot: Spot) -> list[Said]:
+    talk: list[Said] = []
+    for place, one in enumerate(given):
+        said = read_talk(one, role)
+        if not said and not is_empty(one.get("content")):
+            message = "is no message that can be read"
+            expected = "role and content"
+            fields.problems.append(
+                spot.below(place).problem("bad-message", message, expected=expected, found=shown(one))
+            )
+        talk += said
+        if about := {key: value for key, value in one.items() if key not in _IN_A_MESSAGE and not is_empty(value)}:
+            fields.left.setdefault(DETAILS, []).append({"field": spot.below(place).prefix, **about})
+    return talk
+
+
+def _tools(fields: Fields) -> Any:
+    for name in _TOOLS:
+        given = fields.left.get(name)
+        if is_empty(given):
+            continue
+        found = tools_in(given)
+        if found is None:
+            message, expected = "declares no tool that can be read", "a list of tools with name and parameters"
+            fields.wrong(name, "wrong-type", message, expected=expected, found=shown(given))
+        del fields.left[name]
+        return found
+    return None
+
+
+def _final(messages: Sequence[Message]) -> str:
+    """The last words of the agent; none where the user had the last ones."""
+    if messages and messages[-1].role is Role.USER:
+        return ""
+    return last_said(messages)

@@ -1,0 +1,121 @@
+"""OpenTelemetry spans as JSON: `resourceSpans` (one document, or one on each line), or one plain span on each line.
+Each trace is one case. docs/importers.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from howsure.dialects.documents import Json
+from howsure.dialects.importers.loading import load
+from howsure.dialects.importers.span_attributes import attributes_of
+from howsure.dialects.importers.span_cases import case_of_spans
+from howsure.dialects.json_places import Spot, head_keys
+from howsure.dialects.lines import Row, Watch, opened, read_objects
+from howsure.dialects.simulation_talk import either, objects_in
+from howsure.dialects.simulation_trace import nanoseconds
+from howsure.dialects.wording import shown
+from howsure.errors import Level, Problem
+from howsure.model.case import Case
+from howsure.model.transcript import Span
+
+_RESOURCES = ("resourceSpans", "resource_spans")
+_SCOPES = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")
+_TRACE, _ID = ("traceId", "trace_id", "trace"), ("spanId", "span_id", "span")
+_ERROR = (2, "STATUS_CODE_ERROR", "ERROR")
+
+
+class _Placed(Struct, frozen=True):
+    span: Span
+    service: str
+    spot: Spot
+
+
+class OtlpImporter:
+    """JSON or JSONL of spans."""
+
+    name = "otlp"
+
+    def detect(self, path: Path, head: bytes) -> bool:
+        keys = set(head_keys(head))
+        if keys & set(_RESOURCES):
+            return True
+        named = keys & set(_TRACE) and keys & set(_ID) and "name" in keys
+        return bool(named) and bool(keys & {"attributes", "attrs"})
+
+    def read(self, path: Path) -> Iterator[Case | Problem]:
+        return self.read_watched(path)
+
+    def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
+        traces: dict[str, list[_Placed]] = {}
+        sound = True
+        for found in _spans(path, watch):
+            if isinstance(found, Problem):
+                sound = sound and found.level is not Level.ERROR
+                yield found
+            else:
+                traces.setdefault(found.span.trace_id, []).append(found)
+        for trace, placed in traces.items() if sound else ():
+            kept = {"service": placed[0].service} if placed[0].service else {}
+            yield from case_of_spans([one.span for one in placed], trace, placed[0].spot, kept)
+
+
+def _spans(path: Path, watch: Watch | None) -> Iterator[_Placed | Problem]:
+    if path.suffix.lower() == ".json":
+        loaded = load(path, watch)
+        yield from loaded.problems
+        if not loaded.problems:
+            yield from _document(loaded.value, loaded.spot)
+        return
+    with opened(path, watch) as stream:
+        for line, row in read_objects(stream, str(path)):
+            yield from [row] if isinstance(row, Problem) else _document(row, Spot(str(path), line))
+
+
+def _document(value: object, spot: Spot) -> Iterator[_Placed | Problem]:
+    if not isinstance(value, dict):
+        yield spot.problem("wrong-kind", "must be an object", expected="resourceSpans, or a span", found=shown(value))
+        return
+    name = next((name for name in _RESOURCES if name in value), "")
+    if not name:
+        yield _placed(value, str(value.get("service") or ""), spot)
+        return
+    if not isinstance(value[name], list):
+        yield spot.below(name).problem("wrong-type", "must be a list", expected="array", found=shown(value[name]))
+        return
+    for resource, given in enumerate(objects_in(value[name])):
+        about = given.get("resource")
+        service = attributes_of(about.get("attributes")).get("service.name") if isinstance(about, dict) else ""
+        at = spot.below(name, resource)
+        for number, scope in enumerate(objects_in(either(given, *_SCOPES))):
+            for place, span in enumerate(objects_in(scope.get("spans"))):
+                yield _placed(span, str(service or ""), at.below("scopeSpans", number, "spans", place))
+
+
+def _placed(raw: Row, service: str, spot: Spot) -> _Placed | Problem:
+    trace, id, name = either(raw, *_TRACE), either(raw, *_ID), raw.get("name")
+    if not (isinstance(trace, str) and trace and isinstance(id, str) and id and isinstance(name, str)):
+        expected = "resourceSpans, or traceId, spanId, name and attributes"
+        return spot.problem("bad-span", "is no span", expected=expected, found=shown(raw))
+    try:
+        attributes = attributes_of(either(raw, "attributes", "attrs"))
+        span = Span(
+            name=name,
+            span_id=id,
+            trace_id=trace,
+            parent_id=str(either(raw, "parentSpanId", "parent_span_id", "parent_id", "parent") or ""),
+            start_ns=nanoseconds(either(raw, "startTimeUnixNano", "start_time_unix_nano", "start_time")),
+            end_ns=nanoseconds(either(raw, "endTimeUnixNano", "end_time_unix_nano", "end_time")),
+            attributes=_with_status(attributes, raw.get("status")),
+        )
+    except (ValueError, TypeError, AttributeError) as error:
+        return spot.problem("bad-span", f"cannot be read: {error}", expected="a span", found=shown(raw))
+    return _Placed(span, service, spot)
+
+
+def _with_status(attributes: Json, status: object) -> Json:
+    code = status.get("code") if isinstance(status, dict) else status
+    return {**attributes, "otel.status_code": "ERROR"} if code in _ERROR else attributes

@@ -1,0 +1,158 @@
+"""Records of benchmark files, whatever holds them: lines of JSON, a CSV table, or one JSON list; each with its place.
+`BenchmarkImporter` is the small base of an importer that makes one legal case of each record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, structs
+
+from howsure.dialects.importers.base import skipped, text_hash
+from howsure.dialects.importers.fields import Fields
+from howsure.dialects.importers.loading import listed, load, not_this
+from howsure.dialects.json_places import Spot, top_level_keys
+from howsure.dialects.legal_rows import AnyRow, McqRow, ReferenceRow, RubricRow
+from howsure.dialects.legal_schema import VERSION
+from howsure.dialects.lines import Row, Watch, first_keys, is_table, not_an_object, opened, read_objects
+from howsure.dialects.strict_json import BOM
+from howsure.dialects.tables import header_of, read_table
+from howsure.dialects.wording import shown
+from howsure.errors import Problem
+from howsure.model.case import Attachment, Case
+from howsure.model.transcript import Message
+
+Place = tuple[Spot, Row | Problem]
+
+
+def records(path: Path, watch: Watch | None = None, required: Iterable[str] = ()) -> Iterator[Place]:
+    """Every record with its place; `required` are columns that a table must have."""
+    file = str(path)
+    if path.suffix.lower() == ".json":
+        yield from _listed(path, watch)
+        return
+    with opened(path, watch) as stream:
+        found = read_table(stream, file, required) if is_table(path) else read_objects(stream, file)
+        yield from ((Spot(file, line), row) for line, row in found)
+
+
+def _listed(path: Path, watch: Watch | None) -> Iterator[Place]:
+    """The objects of a file that holds one list."""
+    loaded = load(path, watch)
+    yield from ((loaded.spot, problem) for problem in loaded.problems)
+    if not loaded.problems and not isinstance(loaded.value, list):
+        yield loaded.spot, not_this(loaded.spot, "a list of records", loaded.value)
+    for spot, element in listed(loaded):
+        yield spot, element if isinstance(element, dict) else not_an_object(element, spot)
+
+
+def head_columns(path: Path, head: bytes) -> set[str]:
+    """The columns of the first record, as far as the head of the file shows them."""
+    if is_table(path):
+        return set(header_of(head))
+    text = head.removeprefix(BOM).lstrip()
+    if path.suffix.lower() == ".json":
+        return set(top_level_keys(text[1:].decode("utf-8", "ignore"))) if text[:1] == b"[" else set()
+    return set(first_keys(head))
+
+
+class Twins:
+    """Which records say again what an earlier one said. One that is equal in everything is left out, with a warning."""
+
+    def __init__(self, *, numbered: bool) -> None:
+        """`numbered`: ids are hashes of the question, and another one of the same words is numbered; else an id that
+        stands twice is a problem."""
+        self._numbered = numbered
+        self._seen: dict[str, dict[bytes, int | None]] = {}
+
+    def told(self, case: Case, row: Row, spot: Spot, field: str) -> Iterator[Case | Problem]:
+        digest = sha256(msgspec.json.encode(row, order="sorted")).digest()
+        met = self._seen.setdefault(case.id, {})
+        if digest in met:
+            yield skipped(spot, f"the same as line {met[digest]} ({case.id})")
+            return
+        first = next(iter(met.values()), None)
+        met[digest] = spot.line
+        if len(met) == 1:
+            yield case
+        elif self._numbered:
+            message = f"the same question stands on line {first} already, with another answer or other details; kept"
+            yield spot.warning("repeated-question", message, found=shown(case.id))
+            yield structs.replace(case, id=f"{case.id}-{len(met)}")
+        else:
+            message = f"the id {shown(case.id)} stands on line {first} already, with other content"
+            yield spot.below(field).problem("duplicate-id", message, found=shown(case.id), hint="ids must be unique")
+
+
+class BenchmarkImporter:
+    """One legal case for each record. Give it a `name`, the columns by which a file is `telling`, and `row(fields)`;
+    what `row` notes as wrong becomes the problems of the record."""
+
+    name: str
+    telling: frozenset[str]
+    numbered = False
+    id_field = "id"
+
+    def row(self, fields: Fields) -> AnyRow | None:
+        raise NotImplementedError(f"the importer {self.name!r} has no `row`")
+
+    def detect(self, path: Path, head: bytes) -> bool:
+        return self.telling <= head_columns(path, head)
+
+    def read(self, path: Path) -> Iterator[Case | Problem]:
+        return self.read_watched(path)
+
+    def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
+        twins = Twins(numbered=self.numbered)
+        for spot, row in self.records(path, watch):
+            if isinstance(row, Problem):
+                yield row
+                continue
+            fields = Fields(row, spot)
+            made = self.row(fields)
+            yield from fields.problems
+            if made is not None and fields.sound:
+                yield from twins.told(made.case(), row, spot, self.id_field)
+
+    def records(self, path: Path, watch: Watch | None) -> Iterator[Place]:
+        return records(path, watch, self.telling)
+
+    def _shared(self, id: str, prompt: str, metadata: dict[str, Any], **rest: Any) -> dict[str, Any]:
+        """What every kind of row has; what is empty is left unset."""
+        given = {name: value or UNSET for name, value in rest.items()}
+        id = f"{self.name}:{id}"
+        return {"schema_version": VERSION, "id": id, "dataset": self.name, "prompt": prompt, **given} | {
+            "metadata": metadata or UNSET
+        }
+
+    def rubric_row(
+        self,
+        id: str,
+        prompt: str,
+        metadata: dict[str, Any],
+        rubric: tuple[Any, ...],
+        *,
+        context: str = "",
+        messages: tuple[Message, ...] = (),
+        attachments: tuple[Attachment, ...] = (),
+    ) -> RubricRow:
+        shared = self._shared(id, prompt, metadata, context=context, messages=messages, attachments=attachments)
+        return RubricRow(**shared, rubric=rubric)
+
+    def choice_row(
+        self, id: str, prompt: str, metadata: dict[str, Any], choices: tuple[Any, ...], correct: str, context: str = ""
+    ) -> McqRow:
+        shared = self._shared(id, prompt, metadata, context=context)
+        return McqRow(**shared, choices=choices, correct_choice_ids=(correct,))
+
+    def reference_row(self, id: str, prompt: str, metadata: dict[str, Any], answer: str) -> ReferenceRow:
+        return ReferenceRow(**self._shared(id, prompt, metadata), reference_answers=(answer,))
+
+
+def question_hash(*texts: str) -> str:
+    """Of what is put to the model, never of what is expected of it."""
+    return text_hash(texts)

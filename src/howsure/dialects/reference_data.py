@@ -1,0 +1,237 @@
+"""`reference_data`: what the golden world expects of an agent. Golden questions and simulation rows carry the same
+object, so it is read, checked and written in this one place. Keys of the user's own stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from msgspec import Struct, field, structs
+
+from howsure.dialects.documents import Json
+from howsure.dialects.extras import set_apart
+from howsure.dialects.json_places import Spot
+from howsure.dialects.matcher_shapes import matcher_problems
+from howsure.dialects.problems import unknown_fields
+from howsure.dialects.strict_json import parse
+from howsure.dialects.violations import NOT_BLANK
+from howsure.dialects.wording import shown
+from howsure.errors import Problem
+from howsure.model.expectation import (
+    AgentsInvolved,
+    ArgumentMode,
+    Expectation,
+    ExpectedCall,
+    FinalState,
+    Matching,
+    MatchMode,
+    ToolCalls,
+    Trajectory,
+)
+
+TEXT: Json = {"type": "string", "pattern": NOT_BLANK}
+TEXTS: Json = {"type": "array", "items": TEXT}
+MODES = {mode.value: mode for mode in MatchMode} | {"strict": MatchMode.EXACT, "unordered": MatchMode.ANY_ORDER}
+ARGUMENT_MODES = {mode.value: mode for mode in ArgumentMode}
+_ARGUMENT_MODE: Json = {"enum": list(ARGUMENT_MODES)}
+_MATCH: Json = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "mode": {"enum": list(MODES)},
+        "args": _ARGUMENT_MODE,
+        "args_for": {
+            "type": "object",
+            "additionalProperties": {"anyOf": [{"type": "string", **_ARGUMENT_MODE}, TEXTS]},
+        },
+        "only": TEXTS,
+        "ignore": TEXTS,
+    },
+}
+_CALL: Json = {
+    "type": "object",
+    "required": ["tool_name"],
+    "properties": {
+        "tool_name": TEXT,
+        "input_arguments": {"type": ["object", "string", "null"]},
+        "reason": {"type": "string"},
+        "message": {"type": "integer", "minimum": 1},
+    },
+}
+SCHEMA: Json = {
+    "type": "object",
+    "additionalProperties": True,
+    "properties": {
+        "reference_tool_interactions": {"type": "array", "items": _CALL},
+        "reference_trajectory": TEXTS,
+        "reference_state_variables": {"type": "object"},
+        "tool_match": _MATCH,
+        "trajectory_match": _MATCH,
+    },
+}
+STANDARD = SCHEMA["properties"]
+_CALL_FIELDS = _CALL["properties"].keys()
+_NOWHERE = Spot("")
+INTERACTIONS = "/reference_data/reference_tool_interactions"
+"""Where reference calls stand in a golden question and in a simulation row, as a JSON Pointer."""
+_MATCHED = {"tool_match": "reference_tool_interactions", "trajectory_match": "reference_trajectory"}
+TOOL_DEFAULT = Matching()
+TRAJECTORY_DEFAULT = Matching(mode=MatchMode.IN_ORDER)
+
+
+class Reference(Struct, frozen=True, kw_only=True):
+    """What was read: the expectations, and everything that they do not hold.
+
+    `custom` are the user's own keys; `unknown` are unknown fields of expected calls, by JSON Pointer.
+    """
+
+    expectations: tuple[Expectation, ...] = ()
+    custom: Json = field(default_factory=dict)
+    unknown: Json = field(default_factory=dict)
+
+
+def reference_faults(data: Any, spot: Spot) -> list[Problem]:
+    """What the schema cannot see, wherever the parts are of the right kind: texts that are no JSON, malformed matchers,
+    unknown fields of calls, ways of matching with nothing to match. `spot` is the place of what holds `data`."""
+    if not isinstance(data, dict):
+        return []
+    at = spot.below("reference_data") if _MATCHED.keys() & data.keys() else None
+    problems = list(_idle(data, at)) if at else []
+    calls = data.get("reference_tool_interactions")
+    for place, call in enumerate(calls if isinstance(calls, list) else ()):
+        if isinstance(call, dict) and not is_plain_call(call):
+            problems += _call_faults(call, spot.below("reference_data", "reference_tool_interactions", place))
+    return problems
+
+
+def is_plain_call(call: Json) -> bool:
+    """Whether a call is sure to have no faults: known fields, and arguments that hold nothing but plain values."""
+    arguments = call.get("input_arguments")
+    if not call.keys() <= _CALL_FIELDS or isinstance(arguments, str):
+        return False
+    if not isinstance(arguments, dict):
+        return True
+    nested = any(isinstance(value, dict | list) for value in arguments.values())
+    return not nested and not any(key.startswith("$") for key in arguments)
+
+
+def _call_faults(call: Json, spot: Spot) -> Iterator[Problem]:
+    at = spot.below("input_arguments")
+    arguments, problems = _arguments(call.get("input_arguments"), at)
+    yield from problems
+    for key, value in arguments.items():
+        if key.startswith("$"):
+            hint = "a matcher stands in the place of one argument's value; for any arguments, set args to ignore"
+            yield at.below(key).problem("bad-matcher", f"`{key}` is not an argument", found=key, hint=hint)
+        else:
+            yield from matcher_problems(value, at.below(key))
+    yield from unknown_fields(call, _CALL_FIELDS, file=spot.file, line=spot.line, prefix=spot.prefix)
+
+
+def _idle(data: Json, spot: Spot) -> Iterator[Problem]:
+    for name, wanted in _MATCHED.items():
+        if name in data and wanted not in data:
+            message = f"`{name}` has no effect without `{wanted}`; it is kept"
+            yield spot.below(name).warning("match-without-reference", message, found=shown(data[name]))
+
+
+def _arguments(given: Any, spot: Spot) -> tuple[Json, list[Problem]]:
+    """The expected arguments: an object, or the JSON text of one; nothing written means nothing checked."""
+    if isinstance(given, str):
+        given, problems = parse(given.encode("utf-8", "surrogatepass"), file=spot.file, line=None)
+        if problems:
+            return {}, [structs.replace(problem, line=spot.line, field=spot.prefix) for problem in problems]
+        if not isinstance(given, dict):
+            text = "an object, or the JSON text of one"
+            return {}, [spot.problem("wrong-type", f"must be {text}", expected=text, found=shown(given))]
+    return given if isinstance(given, dict) else {}, []
+
+
+def read_reference(data: Json, agents: Iterable[str] = ()) -> Reference:
+    """`data` fulfils SCHEMA and has no faults. `agents` should take part."""
+    expectations: list[Expectation] = []
+    calls = data.get("reference_tool_interactions")
+    apart: Json = {}
+    if calls is not None and any(not call.keys() <= _CALL_FIELDS for call in calls):
+        calls = [{**call} for call in calls]
+        apart = set_apart(calls, {"items": _CALL}, _NOWHERE).kept
+    if calls is not None:
+        match = _matching(data.get("tool_match"), TOOL_DEFAULT)
+        expectations.append(ToolCalls(expected=tuple(map(_expected_call, calls)), match=match))
+    if "reference_trajectory" in data:
+        match = _matching(data.get("trajectory_match"), TRAJECTORY_DEFAULT)
+        expectations.append(Trajectory(steps=tuple(data["reference_trajectory"]), match=match))
+    if data.get("reference_state_variables"):
+        expectations.append(FinalState(variables=data["reference_state_variables"]))
+    if involved := tuple(agents):
+        expectations.append(AgentsInvolved(names=involved))
+    custom = {key: value for key, value in data.items() if key not in STANDARD or _MATCHED.get(key, key) not in data}
+    unknown = {f"{INTERACTIONS}{pointer}": value for pointer, value in apart.items()}
+    return Reference(expectations=tuple(expectations), custom=custom, unknown=unknown)
+
+
+def _expected_call(call: Json) -> ExpectedCall:
+    arguments, _ = _arguments(call.get("input_arguments"), _NOWHERE)
+    return ExpectedCall(
+        name=call["tool_name"], arguments=arguments, reason=call.get("reason", ""), message=call.get("message")
+    )
+
+
+def _matching(given: Json | None, default: Matching) -> Matching:
+    if not given:
+        return default
+    return Matching(
+        mode=MODES[given["mode"]] if "mode" in given else default.mode,
+        args=ARGUMENT_MODES[given["args"]] if "args" in given else None,
+        args_for={
+            tool: ARGUMENT_MODES[how] if isinstance(how, str) else tuple(how)
+            for tool, how in given.get("args_for", {}).items()
+        },
+        only=tuple(given["only"]) if "only" in given else None,
+        ignore=tuple(given.get("ignore", ())),
+    )
+
+
+def reference_document(expectations: Iterable[Expectation], custom: Mapping[str, Any]) -> Json:
+    """`reference_data` of these expectations. (`AgentsInvolved` is written elsewhere: the format has it outside.)"""
+    document: Json = {}
+    for expectation in expectations:
+        match expectation:
+            case ToolCalls(expected=calls, match=matching):
+                document["reference_tool_interactions"] = list(map(_call_document, calls))
+                document |= _match_document("tool_match", matching, TOOL_DEFAULT)
+            case Trajectory(steps=steps, match=matching):
+                document["reference_trajectory"] = list(steps)
+                document |= _match_document("trajectory_match", matching, TRAJECTORY_DEFAULT)
+            case FinalState(variables=variables):
+                document["reference_state_variables"] = variables
+            case _:
+                continue
+    return {**document, **{key: value for key, value in custom.items() if key not in document}}
+
+
+def _call_document(call: ExpectedCall) -> Json:
+    document: Json = {"tool_name": call.name, "input_arguments": call.arguments}
+    if call.reason:
+        document["reason"] = call.reason
+    if call.message is not None:
+        document["message"] = call.message
+    return document
+
+
+def _match_document(name: str, matching: Matching, default: Matching) -> Json:
+    if matching == default:
+        return {}
+    document: Json = {"mode": matching.mode.value}
+    if matching.args is not None:
+        document["args"] = matching.args.value
+    if matching.args_for:
+        document["args_for"] = {
+            tool: how.value if isinstance(how, ArgumentMode) else list(how) for tool, how in matching.args_for.items()
+        }
+    if matching.only is not None:
+        document["only"] = list(matching.only)
+    if matching.ignore:
+        document["ignore"] = list(matching.ignore)
+    return {name: document}

@@ -1,0 +1,332 @@
+"""Responses files: recorded answers for the cases of a dataset. Not a dialect (there is nothing to expect in them):
+plain answers, whole transcripts, or a plain map of case id → answer. `.jsonl` is read line by line, `.json` whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from howsure.dialects.problems import schema_problems
+from howsure.dialects.strict_json import count_keys, duplicate_free, parse
+from howsure.errors import Problem
+from howsure.model.transcript import (
+    AgentStep,
+    Message,
+    Mishap,
+    Role,
+    Span,
+    Step,
+    ToolCall,
+    ToolResult,
+    ToolStep,
+    Transcript,
+    Usage,
+)
+
+Row = dict[str, Any]
+
+_PLAIN = frozenset({"case_id", "example_id", "candidate_name", "repeat", "response_text"})
+"""The fields of a line that says nothing but what was answered."""
+
+_TOOL_CALL = {
+    "type": "object",
+    "required": ["name"],
+    "properties": {
+        "name": {"type": "string", "minLength": 1},
+        "arguments": {"type": ["object", "string"]},
+        "id": {"type": "string"},
+        "result": {},
+        "error": {},
+    },
+}
+_STEP = {
+    "oneOf": [
+        {"type": "object", "required": ["agent"], "properties": {"agent": {"type": "string", "minLength": 1}}},
+        {"type": "object", "required": ["tool"], "properties": {"tool": {"type": "string", "minLength": 1}}},
+    ]
+}
+_SPAN = {
+    "type": "object",
+    "required": ["name"],
+    "properties": {
+        "name": {"type": "string"},
+        "start_time": {"type": ["integer", "null"]},
+        "end_time": {"type": ["integer", "null"]},
+        "attributes": {"type": "object"},
+    },
+}
+SCHEMA: Row = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "A recorded answer or transcript (one line of a responses file)",
+    "type": "object",
+    "properties": {
+        "case_id": {"type": "string", "minLength": 1},
+        "example_id": {"type": "string", "minLength": 1},
+        "candidate_name": {"type": "string"},
+        "repeat": {"type": "integer", "minimum": 1},
+        "response_text": {"type": "string"},
+        "error": {"type": "string", "minLength": 1},
+        "messages": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["role"],
+                "properties": {
+                    "role": {"enum": ["user", "assistant", "system", "tool"]},
+                    "content": {"type": ["string", "null"]},
+                    "agent": {"type": "string"},
+                    "tool_call_id": {"type": "string"},
+                    "tool_calls": {"type": "array", "items": _TOOL_CALL},
+                },
+            },
+        },
+        "tool_calls": {"type": "array", "items": _TOOL_CALL},
+        "agent_steps": {"type": "array", "items": _STEP},
+        "state": {"type": ["object", "null"]},
+        "spans": {"type": ["array", "null"], "items": _SPAN},
+        "usage": {
+            "type": "object",
+            "properties": {
+                name: {"type": ["integer", "null"], "minimum": 0}
+                for name in ("prompt_tokens", "completion_tokens", "cached_tokens", "thinking_tokens")
+            },
+        },
+        "duration_ms": {"type": ["number", "null"], "minimum": 0},
+    },
+}
+
+
+class Response(Struct, frozen=True, kw_only=True):
+    """What one candidate said to one case, once."""
+
+    case_id: str
+    recording: Transcript | Mishap
+    candidate: str = ""
+    repeat: int = 1
+    line: int | None = None
+
+
+def read_responses(path: Path) -> Iterator[Response | Problem]:
+    """Every response and every problem of the file."""
+    name = path.name
+    if path.suffix.lower() == ".json":
+        yield from _whole(path.read_bytes(), name)
+        return
+    with path.open("rb") as file:
+        for line, text in enumerate(file, 1):
+            if text.strip(b" \t\r\n\xef\xbb\xbf"):
+                yield from _line(text.rstrip(b"\r\n"), name, line)
+
+
+class _Call(Struct):
+    name: Annotated[str, Meta(min_length=1)]
+    arguments: dict[str, Any] | UnsetType = UNSET
+    id: str | UnsetType = UNSET
+
+
+class _Said(Struct):
+    role: Literal["user", "assistant", "system", "tool"]
+    content: str | UnsetType | None = UNSET
+    agent: str | UnsetType = UNSET
+    tool_call_id: str | UnsetType = UNSET
+    tool_calls: list[_Call] | UnsetType = UNSET
+
+
+class _Quick(Struct):
+    """What most lines are. A line that fits needs no slow look; one that does not is not wrong for that."""
+
+    response_text: str
+    case_id: Annotated[str, Meta(min_length=1)] | UnsetType = UNSET
+    example_id: Annotated[str, Meta(min_length=1)] | UnsetType = UNSET
+    candidate_name: str | UnsetType = UNSET
+    repeat: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
+    messages: list[_Said] | UnsetType = UNSET
+    tool_calls: list[_Call] | UnsetType = UNSET
+    agent_steps: UnsetType = UNSET
+    spans: UnsetType = UNSET
+    usage: UnsetType = UNSET
+    duration_ms: UnsetType = UNSET
+    error: UnsetType = UNSET
+    state: dict[str, Any] | UnsetType | None = UNSET
+
+
+def _line(text: bytes, name: str, line: int) -> Iterator[Response | Problem]:
+    row = _quickly(text)
+    if row is not None:
+        yield _made(row, line)
+        return
+    value, problems = parse(text, file=name, line=line)
+    yield from problems or _response(value, name, line)
+
+
+def _quickly(text: bytes) -> Row | None:
+    """The line, when it is certain that nothing is wrong with it."""
+    try:
+        row = msgspec.json.decode(text)
+        msgspec.convert(row, _Quick)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    if ("case_id" in row or "example_id" in row) and b"\\ud" not in text and duplicate_free(text, count_keys(row)):
+        return row  # type: ignore[no-any-return]
+    return None
+
+
+def _whole(text: bytes, name: str) -> Iterator[Response | Problem]:
+    value, problems = parse(text, file=name)
+    if problems:
+        yield from problems
+    elif isinstance(value, dict) and all(isinstance(said, str) for said in value.values()):
+        for case_id, said in value.items():
+            yield Response(case_id=case_id, recording=Transcript(answer=said))
+    elif isinstance(value, list):
+        for place, row in enumerate(value):
+            yield from _response(row, name, None, f"[{place}]")
+    else:
+        yield Problem(
+            code="wrong-type",
+            message="a responses file is a list of objects, or one object of case id → answer",
+            file=name,
+            line=1,
+            expected="list, or object of strings",
+            found=type(value).__name__,
+        )
+
+
+def _response(row: Any, name: str, line: int | None, prefix: str = "") -> Iterator[Response | Problem]:
+    problems = schema_problems(SCHEMA, row, file=name, line=line, prefix=prefix)
+    if not problems:
+        problems = list(_row_problems(row, name, line))
+    if problems:
+        yield from problems
+    else:
+        yield _made(row, line)
+
+
+def _made(row: Row, line: int | None) -> Response:
+    return Response(
+        case_id=row["case_id"] if "case_id" in row else row["example_id"],
+        candidate=row.get("candidate_name", ""),
+        repeat=row.get("repeat", 1),
+        recording=recording(row),
+        line=line,
+    )
+
+
+def _row_problems(row: Row, name: str, line: int | None) -> Iterator[Problem]:
+    if "case_id" not in row and "example_id" not in row:
+        yield Problem(
+            code="missing-field",
+            message="which case is this the answer to?",
+            file=name,
+            line=line,
+            field="case_id",
+            expected="case_id or example_id",
+            found="neither",
+        )
+    if not any(key in row for key in ("response_text", "messages", "error")):
+        yield Problem(
+            code="missing-field",
+            message="there is no answer here",
+            file=name,
+            line=line,
+            field="response_text",
+            expected="response_text, messages or error",
+            found=", ".join(sorted(row)),
+            hint="an empty answer is written as an empty string",
+        )
+    for call in [*row.get("tool_calls", ()), *(c for m in row.get("messages", ()) for c in m.get("tool_calls", ()))]:
+        if isinstance(call.get("arguments"), str) and not isinstance(_loaded(call["arguments"]), dict):
+            yield Problem(
+                code="wrong-type",
+                message=f"the arguments of {call['name']!r} are text that is not a JSON object",
+                file=name,
+                line=line,
+                field="tool_calls.arguments",
+                expected="object, or JSON text of one",
+                found=call["arguments"][:80],
+            )
+
+
+def recording(row: Row) -> Transcript | Mishap:
+    """The transcript of a checked response, or the mishap it tells of."""
+    if _PLAIN.issuperset(row):
+        said = row["response_text"]
+        return Transcript(answer=said, messages=(Message(role=Role.ASSISTANT, content=said),) if said else ())
+    if "error" in row and "response_text" not in row:
+        return Mishap(reason=row["error"])
+    messages = _messages(row)
+    return Transcript(
+        answer=row["response_text"] if "response_text" in row else _last_said(messages),
+        messages=messages,
+        steps=tuple(_step(step) for step in row.get("agent_steps", ())),
+        state=row.get("state"),
+        spans=None if row.get("spans") is None else tuple(_span(span) for span in row["spans"]),
+        usage=msgspec.convert(row["usage"], Usage) if "usage" in row else None,
+        duration_ms=row.get("duration_ms"),
+    )
+
+
+def _messages(row: Row) -> tuple[Message, ...]:
+    """The messages, with results that came as `tool` messages put to the calls they answer."""
+    given = row.get("messages", [])
+    results = {message.get("tool_call_id"): message.get("content") for message in given if message["role"] == "tool"}
+    said = [
+        Message(
+            role=Role(message["role"]),
+            content=message.get("content") or "",
+            agent=message.get("agent", ""),
+            tool_calls=tuple(_call(call, results) for call in message.get("tool_calls", ())),
+        )
+        for message in given
+        if message["role"] != "tool"
+    ]
+    said += [Message(role=Role.ASSISTANT, tool_calls=(_call(call, results),)) for call in row.get("tool_calls", ())]
+    if not given and row.get("response_text"):
+        said.append(Message(role=Role.ASSISTANT, content=row["response_text"]))
+    return tuple(said)
+
+
+def _call(call: Row, results: dict[str | None, Any]) -> ToolCall:
+    arguments = call.get("arguments", {})
+    result = None
+    if "error" in call:
+        result = ToolResult(content=call["error"], failed=True)
+    elif "result" in call:
+        result = ToolResult(content=call["result"])
+    elif call.get("id") in results:
+        result = ToolResult(content=results[call.get("id")])
+    return ToolCall(
+        name=call["name"],
+        arguments=_loaded(arguments) if isinstance(arguments, str) else arguments,
+        id=call.get("id", ""),
+        result=result,
+    )
+
+
+def _loaded(text: str) -> Any:
+    return parse(text.encode(), file="")[0]
+
+
+def _step(step: Row) -> Step:
+    return AgentStep(name=step["agent"]) if "agent" in step else ToolStep(name=step["tool"])
+
+
+def _span(span: Row) -> Span:
+    return Span(
+        name=span["name"],
+        span_id=str(span.get("span_id") or ""),
+        trace_id=str(span.get("trace_id") or ""),
+        parent_id=str(span.get("parent_span_id") or ""),
+        start_ns=span.get("start_time"),
+        end_ns=span.get("end_time"),
+        attributes=span.get("attributes", {}),
+    )
+
+
+def _last_said(messages: tuple[Message, ...]) -> str:
+    spoken = (m.content for m in reversed(messages) if m.role is Role.ASSISTANT and m.content and not m.tool_calls)
+    return next(spoken, "")

@@ -1,0 +1,282 @@
+"""JSON as the standard has it, and nothing more: no repeated keys, no NaN, no half characters, no guessing at encoding.
+
+`parse` gives the value and every problem with its place; `duplicate_free` is the check that a fast reader makes where
+its own decoder silently takes the last of two equal keys. What the value should look like is for problems.py.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from math import isfinite
+from typing import Any
+
+import msgspec
+
+from howsure.errors import Problem
+
+BOM = b"\xef\xbb\xbf"
+MAX_DEPTH = 200
+"""Deeper nesting is refused: what is read must also fit through every later step, some of which recurse."""
+
+_NEVER = -(1 << 60)
+CONTAINERS = frozenset({dict, list})
+# A colon with space before it, and before that more space or a quote. Starting from the colons, which are rarer than
+# quotes and spaces, makes this twice as fast as the obvious pattern.
+_SPACED_KEY = re.compile(rb':(?<=["\s]\s:)')
+_KEY_OR_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"(?:[ \t\r\n]*(:))?', re.DOTALL)
+_HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_TOKEN = re.compile(
+    r'(?P<string>"[^"\\]*(?:\\.[^"\\]*)*")(?P<colon>\s*:)?|(?P<open>[{\[])|(?P<close>[}\]])|(?P<comma>,)'
+    r"|(?P<number>-?Infinity|NaN|-?[0-9][0-9.eE+-]*)",
+    re.DOTALL,
+)
+_HINTS = {
+    "Extra data": "one JSON value is expected here; a line format needs one object on each line",
+    "Expecting property name enclosed in double quotes": "keys need double quotes, and no comma may stand before `}`",
+    "Illegal trailing comma before end of object": "no comma may stand before `}`",
+    "Illegal trailing comma before end of array": "no comma may stand before `]`",
+    "Unterminated string starting at": "the closing double quote is missing, or a line break stands inside the string",
+    "Invalid control character at": r"inside a string, write line breaks and tabs as \n and \t",
+    "Invalid \\escape": r"write a backslash as \\",
+    "Expecting value": "a string, number, object, list, true, false or null is expected here",
+}
+
+
+def duplicate_free(text: bytes, keys: int, colons: int = 0) -> bool:
+    """Whether no object in `text`, which is valid JSON, repeats a key, when its decoded value has `keys` keys in all.
+    `colons` are some or all of the colons in its decoded strings: the answer is the same, and comes sooner.
+
+    A key that was lost to an equal one leaves its colon behind, so as many colons as there are keys and known ones
+    means that none was lost. Where strings hold other colons, `":` is counted: it occurs at least once for each key
+    that has no space before its colon. Where strings hold that too, the keys that were written are counted exactly.
+    """
+    # `find`, for `in` first asks whether what it looks for is a number, by way of an exception
+    unescaped = not colons or text.find(b"\\") < 0 or text.find(b"\\u003") < 0
+    if unescaped and text.count(b":") == keys + colons:
+        return True
+    if text.count(b'":') == keys and _SPACED_KEY.search(text) is None:
+        return True
+    return _KEY_OR_STRING.findall(text).count(b":") == keys
+
+
+def parse(text: bytes, *, file: str, line: int | None = 1) -> tuple[Any, list[Problem]]:
+    """The value (None when there is none to be had) and every problem. `line` is where `text` starts in the file;
+    None: it has no place of its own there (a cell of a table), and problems carry none."""
+    text = text.removeprefix(BOM)
+    with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        value = msgspec.json.decode(text)
+        if duplicate_free(text, count_keys(value)):
+            return value, []
+    return _parse_slowly(text, _Place(file, line))
+
+
+def count_keys(value: Any, depth: int = 1) -> int:
+    """The keys in a decoded value, for `duplicate_free`; a number that fits no text, where it is nested too deep."""
+    kind = type(value)
+    if kind not in CONTAINERS:
+        return 0
+    if depth > MAX_DEPTH:
+        return _NEVER
+    count, inner = (len(value), value.values()) if kind is dict else (0, value)
+    if not CONTAINERS.isdisjoint(map(type, inner)):
+        count += sum([count_keys(each, depth + 1) for each in inner])
+    return count
+
+
+def _parse_slowly(text: bytes, place: _Place) -> tuple[Any, list[Problem]]:
+    try:
+        decoded = text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return None, [_not_utf8(text, error, place)]
+    reader = _Reader()
+    try:
+        value = reader.decoder.decode(decoded)
+    except json.JSONDecodeError as error:
+        return None, [_syntax(decoded, error, place)]
+    except RecursionError:
+        return None, [_too_deep(decoded, place)]
+    if reader.suspicious or _HALF_CHARACTER.search(decoded) or _may_be_deep(decoded):
+        return value, list(_Locator(decoded, place).problems())
+    return value, []
+
+
+def _may_be_deep(text: str) -> bool:
+    return text.count("[") + text.count("{") > MAX_DEPTH
+
+
+class _Place:
+    """Where a text stands in its file: turns offsets into lines and columns."""
+
+    def __init__(self, file: str, line: int | None) -> None:
+        self.file = file
+        self.line = line
+
+    def problem(self, text: str, offset: int, **fields: str) -> Problem:
+        if self.line is None:
+            return Problem(file=self.file, **fields)  # type: ignore[arg-type]
+        line = self.line + text.count("\n", 0, offset)
+        column = offset - text.rfind("\n", 0, offset)
+        return Problem(file=self.file, line=line, column=column, **fields)  # type: ignore[arg-type]
+
+
+class _Reader:
+    """The standard decoder, watched: `suspicious` once it met something that it accepts and the standard does not."""
+
+    def __init__(self) -> None:
+        self.suspicious = False
+        self.decoder = json.JSONDecoder(
+            object_pairs_hook=self._object,
+            parse_constant=self._constant,
+            parse_float=self._float,
+            parse_int=self._int,
+        )
+
+    def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        built = dict(pairs)
+        self.suspicious |= len(built) != len(pairs)
+        return built
+
+    def _constant(self, word: str) -> float:
+        self.suspicious = True
+        return float(word.replace("Infinity", "inf"))
+
+    def _float(self, digits: str) -> float:
+        number = float(digits)
+        self.suspicious |= not isfinite(number)
+        return number
+
+    def _int(self, digits: str) -> int:
+        number = _int_of(digits)
+        self.suspicious |= number is None
+        return number or 0
+
+
+def _int_of(digits: str) -> int | None:
+    """None: longer than Python converts (a guard against inputs made to be slow)."""
+    try:
+        return int(digits)
+    except ValueError:
+        return None
+
+
+class _Frame:
+    """An object or list that the locator is inside of."""
+
+    __slots__ = ("at", "seen")
+
+    def __init__(self, is_object: bool) -> None:
+        self.seen: set[str] = set()
+        self.at: str | int = "" if is_object else 0
+
+
+class _Locator:
+    """Walks the tokens of a text that the decoder accepted, and names what the standard does not allow, and where."""
+
+    def __init__(self, text: str, place: _Place) -> None:
+        self._text = text
+        self._place = place
+        self._frames: list[_Frame] = []
+
+    def problems(self) -> Iterator[Problem]:
+        for token in _TOKEN.finditer(self._text):
+            match token.lastgroup:
+                case "open":
+                    self._frames.append(_Frame(token[0] == "{"))
+                    if len(self._frames) == MAX_DEPTH + 1:
+                        yield _too_deep(self._text, self._place, token.start())
+                case "close":
+                    self._frames.pop()
+                case "comma":
+                    self._next()
+                case "colon":
+                    yield from self._key(token["string"], token.start())
+                case "string":
+                    yield from self._string(token["string"], token.start())
+                case _:
+                    yield from self._number(token[0], token.start())
+
+    def _next(self) -> None:
+        frame = self._frames[-1]
+        if isinstance(frame.at, int):
+            frame.at += 1
+
+    def _key(self, quoted: str, offset: int) -> Iterator[Problem]:
+        frame = self._frames[-1]
+        frame.at = key = str(json.loads(quoted))
+        yield from self._string(quoted, offset)
+        if key in frame.seen:
+            message = f"the key {key!r} stands twice in one object"
+            yield self._problem(offset, "json-duplicate-key", message, hint="remove one of them; readers keep the last")
+        frame.seen.add(key)
+
+    def _string(self, quoted: str, offset: int) -> Iterator[Problem]:
+        if "\\u" in quoted and _SURROGATE.search(json.loads(quoted)):
+            message = "half of a surrogate pair stands alone: it is no character"
+            yield self._problem(offset, "json-surrogate", message, hint="write the character itself, or both halves")
+
+    def _number(self, digits: str, offset: int) -> Iterator[Problem]:
+        if set(digits) <= set("-0123456789"):
+            if _int_of(digits) is None:
+                message = f"a number of {len(digits)} digits cannot be read"
+                yield self._problem(offset, "json-number-too-long", message)
+        elif not isfinite(float(digits.replace("Infinity", "inf"))):
+            message = f"{digits[:40]} is not a finite number"
+            yield self._problem(
+                offset, "json-not-finite", message, hint="leave the field out where the value is unknown"
+            )
+
+    def _problem(self, offset: int, code: str, message: str, hint: str = "") -> Problem:
+        path = field_path(frame.at for frame in self._frames)
+        return self._place.problem(self._text, offset, code=code, message=message, field=path, hint=hint)
+
+
+_PLAIN_KEY = re.compile(r"[\w$-]+")
+
+
+def field_path(parts: Iterable[str | int], prefix: str = "") -> str:
+    """`choices[2].id`; a key that is no plain word stands quoted: `metadata["a b"]`."""
+    path = prefix
+    for part in parts:
+        if isinstance(part, int):
+            path += f"[{part}]"
+        elif _PLAIN_KEY.fullmatch(part):
+            path += f".{part}" if path else part
+        else:
+            path += f"[{json.dumps(part, ensure_ascii=_SURROGATE.search(part) is not None)}]"
+    return path
+
+
+def _not_utf8(text: bytes, error: UnicodeDecodeError, place: _Place) -> Problem:
+    before = text[: error.start].decode("utf-8")
+    utf16 = text.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\x00" in text[:4]
+    return place.problem(
+        before,
+        len(before),
+        code="encoding",
+        message="the text is not UTF-8",
+        expected="UTF-8, with or without a byte order mark",
+        found=" ".join(f"0x{byte:02X}" for byte in text[error.start : error.start + 4]),
+        hint="this looks like UTF-16; save it as UTF-8" if utf16 else "save the file as UTF-8",
+    )
+
+
+def _syntax(text: str, error: json.JSONDecodeError, place: _Place) -> Problem:
+    near = text[error.pos : error.pos + 20]
+    what = error.msg[0].lower() + error.msg[1:].removesuffix(" at").removesuffix(" starting")
+    return place.problem(
+        text,
+        min(error.pos, len(text.rstrip())),  # a text that ends too early ends where it was last written, not below
+        code="json-syntax",
+        message=f"not valid JSON: {what}",
+        found=near or "the end of the text",
+        hint="strings need double quotes" if near.startswith("'") else _HINTS.get(error.msg, ""),
+    )
+
+
+def _too_deep(text: str, place: _Place, offset: int = 0) -> Problem:
+    message = f"objects and lists are nested more than {MAX_DEPTH} deep"
+    return place.problem(text, offset, code="json-depth", message=message, hint="store such a value as a text")

@@ -1,0 +1,179 @@
+"""The inputs of a scenario in a test set: opening, goal, facts and conversation plan, read into a Scenario and written
+back. A plan may be one text: its lines, or else its sentences, are the steps; "If the agent …, …" is a condition."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from howsure.dialects.documents import Json, Reason
+from howsure.dialects.json_places import Spot
+from howsure.dialects.reference_data import TEXT, TEXTS
+from howsure.dialects.wording import shown
+from howsure.errors import Problem
+from howsure.model.case import Fact, PlanStep, Scenario
+
+MAX_TURNS = 8
+LOOSE: Json = {"type": ["string", "null"]}
+TURNS: Json = {"type": ["integer", "null"], "minimum": 1}
+STATE: Json = {"type": ["object", "null"]}
+_VALUE: Json = {"anyOf": [TEXT, {"type": "number"}]}
+_FACT: Json = {
+    "type": "object",
+    "required": ["name", "value"],
+    "properties": {"name": TEXT, "value": _VALUE, "asked_by": TEXTS},
+    "additionalProperties": False,
+}
+FACTS: Json = {
+    "anyOf": [
+        {"type": "object", "additionalProperties": _VALUE},
+        {"type": "array", "items": _FACT},
+        {"type": "null"},
+    ]
+}
+_STEP: Json = {
+    "type": "object",
+    "required": ["say"],
+    "properties": {"say": TEXT, "when": {"type": "string"}},
+    "additionalProperties": False,
+}
+PLAN: Json = {"anyOf": [TEXT, {"type": "array", "items": {"anyOf": [TEXT, _STEP]}}, {"type": "null"}]}
+FIELDS: Json = {
+    "initial_message": LOOSE,
+    "starting_prompt": LOOSE,
+    "max_turns": TURNS,
+    "goal": LOOSE,
+    "facts": FACTS,
+    "conversation_plan": PLAN,
+}
+NEEDED: Json = {
+    # Either name of the opening will do; where both are missing, the first is the one to ask for.
+    "if": {"properties": {"starting_prompt": {"type": "string"}}, "required": ["starting_prompt"]},
+    "then": {"properties": {"starting_prompt": TEXT}},
+    "else": {"properties": {"initial_message": TEXT}, "required": ["initial_message"]},
+}
+USED = ("persona", *FIELDS)
+
+_MARK = re.compile(r"\A(?:[-*•–]|\(?\d+[.)]|[Ss]tep \d+[:.])\s+")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[\"'“„«¿¡(]*[A-ZÄÖÜÉÀÁÍÓÚÑÇ])")
+_CONDITION = re.compile(
+    r"\A(?:if|when|whenever|once|after|as soon as|should|wenn|falls|sobald|si|quand|lorsque|cuando|se|quando|als|"
+    r"wanneer)\s+"
+    r"(?P<when>(?:(?:the|an?|your|der|die|das|le|la|l'|el|il|lo|o|de|het)\s+)?"
+    r"(?:agent|assistant|bot|chatbot|support|representative|company|service|system|price|cost|fee|they|asked|offered|told|"
+    r"refused|agenten?|assistent|assistente|preis|prix|precio|prezzo|prijs)\b.*?)[,:]\s+"
+    r"(?:(?:then|dann|alors|entonces|allora)\s+)?(?P<say>\S.*)\Z",
+    re.IGNORECASE | re.DOTALL,
+)  # fmt: skip
+
+
+def scenario_of(inputs: Mapping[str, Any]) -> Scenario:
+    """The scenario that valid inputs describe."""
+    turns = inputs.get("max_turns")
+    return Scenario(
+        persona=inputs["persona"],
+        initial_message=inputs.get("initial_message") or inputs["starting_prompt"],
+        max_turns=MAX_TURNS if turns is None else int(turns),
+        goal=inputs.get("goal") or "",
+        facts=tuple(_facts(inputs.get("facts"))),
+        plan=tuple(_steps(inputs.get("conversation_plan"))),
+    )
+
+
+def _facts(given: Any) -> Iterator[Fact]:
+    if isinstance(given, dict):
+        yield from (Fact(name=name, value=_text(value)) for name, value in given.items())
+    for one in given if isinstance(given, list) else ():
+        yield Fact(name=one["name"], value=_text(one["value"]), asked_by=tuple(one.get("asked_by", ())))
+
+
+def _text(value: str | float) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _steps(given: Any) -> Iterator[PlanStep]:
+    if isinstance(given, str):
+        yield from map(step_of, split_plan(given))
+    for one in given if isinstance(given, list) else ():
+        yield step_of(one) if isinstance(one, str) else PlanStep(say=one["say"], when=one.get("when", ""))
+
+
+def split_plan(text: str) -> list[str]:
+    """The steps of a plan in one text: its lines; of a single line its sentences."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    pieces = lines if len(lines) > 1 else _SENTENCE.split(lines[0] if lines else text)
+    return [step for piece in pieces if (step := _MARK.sub("", piece.strip()).strip())] or [text.strip()]
+
+
+def step_of(text: str) -> PlanStep:
+    """`If the agent offers a voucher, decline it.` has a condition; anything else is said in its turn."""
+    found = _CONDITION.match(text)
+    return PlanStep(say=found["say"], when=f"{found['when']}".strip()) if found else PlanStep(say=text)
+
+
+def scenario_document(scenario: Scenario) -> Json:
+    """The inputs of a scenario; what it does not have is left out."""
+    document: Json = {
+        "persona": scenario.persona,
+        "initial_message": scenario.initial_message,
+        "max_turns": scenario.max_turns,
+    }
+    if scenario.goal:
+        document["goal"] = scenario.goal
+    if scenario.facts:
+        document["facts"] = _facts_document(scenario)
+    if scenario.plan:
+        document["conversation_plan"] = [_step_document(step) for step in scenario.plan]
+    return document
+
+
+def _facts_document(scenario: Scenario) -> Json | list[Json]:
+    if not any(fact.asked_by for fact in scenario.facts):
+        return {fact.name: fact.value for fact in scenario.facts}
+    return [
+        {"name": fact.name, "value": fact.value, **({"asked_by": list(fact.asked_by)} if fact.asked_by else {})}
+        for fact in scenario.facts
+    ]
+
+
+def _step_document(step: PlanStep) -> str | Json:
+    """Plain text only where reading it gives the same step."""
+    if step_of(step.say) == step:
+        return step.say
+    return {"say": step.say, "when": step.when} if step.when else {"say": step.say}
+
+
+def scenario_faults(inputs: Any, spot: Spot) -> Iterator[Problem]:
+    """What the schema cannot see: two openings, facts without a name or with the name of another."""
+    if not isinstance(inputs, dict):
+        return
+    one, other = inputs.get("initial_message"), inputs.get("starting_prompt")
+    if isinstance(one, str) and isinstance(other, str) and one != other:
+        yield spot.below("starting_prompt").problem(
+            "contradiction",
+            "`initial_message` and `starting_prompt` are two names of one thing, and differ",
+            expected=shown(one),
+            found=shown(other),
+            hint="keep one of them",
+        )
+    facts = inputs.get("facts")
+    if isinstance(facts, dict) and any(not name.strip() for name in facts):
+        yield spot.below("facts").problem("empty", "a fact needs a name", expected="a text", found='""')
+    names = [fact.get("name") for fact in facts if isinstance(fact, dict)] if isinstance(facts, list) else []
+    for place, name in enumerate(names):
+        if isinstance(name, str) and name in names[:place]:
+            message = f"the fact {shown(name)} is listed already"
+            yield spot.below("facts", place, "name").problem("duplicate-value", message, found=shown(name))
+
+
+def unwritable_scenario(scenario: Scenario) -> Iterator[Reason]:
+    """What these fields have no words for."""
+    names = [fact.name for fact in scenario.facts]
+    if len(set(names)) < len(names):
+        yield "input", "two facts of a scenario cannot have one name"
+    if any(not text.strip() for fact in scenario.facts for text in (fact.name, fact.value, *fact.asked_by)):
+        yield "input", "a fact of a scenario needs a name and a value, and no blank words it is asked by"
+    if any(not step.say.strip() for step in scenario.plan):
+        yield "input", "a step of a conversation plan needs words to say"

@@ -1,0 +1,49 @@
+"""The contract of a grader."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Protocol, runtime_checkable
+
+from msgspec import Struct, field
+
+from howsure.judges.base import Judge
+from howsure.model.agent import Agent
+from howsure.model.case import Case
+from howsure.model.rubric import Rubric
+from howsure.model.score import Grade
+from howsure.model.transcript import Transcript
+
+
+class Grader(Protocol):
+    """Case + Transcript → grades. Raise anything: the engine's boundary attributes it to the grader."""
+
+    name: str
+
+    def wants(self, case: Case) -> bool:
+        """Whether the case gives this grader anything to check."""
+        ...
+
+    async def grade(self, case: Case, transcript: Transcript) -> Sequence[Grade]: ...
+
+
+class Setting(Struct, frozen=True, kw_only=True):
+    """What a run offers its graders. `contracts` are JSON Schemas by name; `now` is the clock that ages are told by;
+    `marks` tells the pass mark that a profile sets for a grader and a case."""
+
+    judge: Judge | None = None
+    rubric: Rubric | None = None
+    agent: Agent | None = None
+    contracts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    now: Callable[[], datetime] | None = None
+    marks: Callable[[Case, str], float | None] | None = None
+
+
+@runtime_checkable
+class Binding(Protocol):
+    """A grader that needs something of the run: `bind` gives the grader that has it."""
+
+    name: str
+
+    def bind(self, setting: Setting) -> Grader: ...

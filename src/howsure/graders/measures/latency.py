@@ -1,0 +1,99 @@
+"""The measure of time. Times that a converter made up are no measurement, and none is shown for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from howsure.graders.measures.base import NO_SPANS, Evidence, Found, Missing, counted
+from howsure.traces.views import Invocation, LlmCall, ToolUse, Trace
+
+SECOND = 1_000_000_000
+#: Converters give every event one second; a time that went through a float is off by less than this.
+BLUR_NS = 1_000
+INVENTED = "times were invented by a converter"
+Timed = LlmCall | ToolUse | Invocation
+
+
+def latency(evidence: Evidence) -> Found | Missing:
+    """Seconds the user waited: all turns together, without the pauses between them; else the wall clock."""
+    trace = evidence.trace
+    if evidence.transcript.invented_times:
+        return Missing(reason=INVENTED)
+    if trace is not None and _made_up(trace):
+        return Missing(reason=f"{INVENTED}: every call of a model lasts exactly one second")
+    total = None if trace is None else _total(trace)
+    if trace is None or total is None:
+        return _stopwatch(evidence)
+    seconds, turns, basis = total
+    details = {
+        "total_latency_seconds": seconds,
+        "average_turn_latency_seconds": seconds / turns if turns else None,
+        "llm_latency_seconds": _seconds(call.busy_ns for call in trace.llm_calls),
+        "tool_latency_seconds": _seconds(_length(use) for use in trace.tool_uses),
+        "time_to_first_response_seconds": _first_response(trace),
+        "turns": turns or None,
+        "basis": basis,
+    }
+    return Found(value=seconds, reason=_told(seconds, turns, trace), details=details)
+
+
+def _total(trace: Trace) -> tuple[float, int, str] | None:
+    lengths = [_length(turn) for turn in trace.invocations]
+    known = [length for length in lengths if length is not None]
+    if known and len(known) == len(lengths):
+        return sum(known) / SECOND, len(known), "invocations"
+    if trace.start_ns is None or trace.end_ns is None or trace.end_ns < trace.start_ns:
+        return None
+    return (trace.end_ns - trace.start_ns) / SECOND, 0, "wall clock"
+
+
+def _told(seconds: float, turns: int, trace: Trace) -> str:
+    untimed = sum(call.busy_ns is None for call in trace.llm_calls) + sum(
+        _length(use) is None for use in trace.tool_uses
+    )
+    how = f"over {counted(turns, 'turn')}" if turns else "by the wall clock, pauses of the user included"
+    return f"{seconds:.3f} s {how}" + (f"; {counted(untimed, 'call')} without times" if untimed else "")
+
+
+def _stopwatch(evidence: Evidence) -> Found | Missing:
+    """What the target's own stopwatch said, where the spans say nothing."""
+    missing = NO_SPANS if evidence.trace is None else "the spans have no times"
+    duration = evidence.transcript.duration_ms
+    if duration is None:
+        return Missing(reason=missing)
+    details: dict[str, Any] = {
+        "total_latency_seconds": duration / 1000,
+        "average_turn_latency_seconds": None,
+        "llm_latency_seconds": None,
+        "tool_latency_seconds": None,
+        "time_to_first_response_seconds": None,
+        "turns": None,
+        "basis": "stopwatch",
+    }
+    said = f"{duration / 1000:.3f} s by the target's stopwatch; {missing}"
+    return Found(value=duration / 1000, reason=said, details=details)
+
+
+def _made_up(trace: Trace) -> bool:
+    """Two calls of a model do not happen to last one second to the microsecond."""
+    known = [length for call in trace.llm_calls if (length := _length(call)) is not None]
+    return len(known) > 1 and all(abs(length - SECOND) <= BLUR_NS for length in known)
+
+
+def _length(timed: Timed) -> int | None:
+    return None if timed.start_ns is None or timed.end_ns is None else timed.end_ns - timed.start_ns
+
+
+def _seconds(lengths: Iterable[int | None]) -> float | None:
+    known = [length for length in lengths if length is not None]
+    return sum(known) / SECOND if known else None
+
+
+def _first_response(trace: Trace) -> float | None:
+    """From the earliest start to the end of the first call of a model."""
+    started = [call for call in trace.llm_calls if call.start_ns is not None and call.answered_ns is not None]
+    if not started or trace.start_ns is None:
+        return None
+    first = min(started, key=lambda call: call.start_ns or 0)
+    return ((first.answered_ns or 0) - trace.start_ns) / SECOND

@@ -1,0 +1,71 @@
+"""Finding plug-ins: a function `register(kit)`, in an installed package (entry point) or in a Python file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib.metadata import entry_points
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+from howsure.errors import CaseFailure, ConfigInvalid, HowsureError, boundary
+from howsure.kit import Kit
+
+GROUP = "howsure.plugins"
+
+Register = Callable[[Kit], None]
+
+
+class _PluginBroke(CaseFailure):
+    """Never leaves this file: it carries what a plug-in raised to the message the user sees."""
+
+
+def installed_plugins() -> Iterator[Register]:
+    """`register` of every installed package that has an entry point in the group `howsure.plugins`."""
+    for point in entry_points(group=GROUP):
+        yield _checked(point.load, f"plug-in {point.name!r}")
+
+
+def installed_names() -> Iterator[str]:
+    """Each of them, with the version of its package."""
+    for point in entry_points(group=GROUP):
+        yield f"{point.name} ({point.dist.name} {point.dist.version})" if point.dist else point.name
+
+
+def plugin_file(path: Path) -> Register:
+    """`register` of one Python file."""
+    if not path.is_file():
+        raise ConfigInvalid(f"--plugin {path}: no such file")
+
+    def load() -> object:
+        spec = spec_from_file_location(f"howsure_plugin_{path.stem}", path)
+        if spec is None or spec.loader is None:
+            raise ConfigInvalid(f"--plugin {path}: not a Python file")
+        module = module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return getattr(module, "register", None)
+
+    return _checked(load, f"--plugin {path}")
+
+
+def _checked(load: Callable[[], object], who: str) -> Register:
+    try:
+        with boundary(_PluginBroke, who):
+            register = load()
+    except _PluginBroke as error:
+        raise ConfigInvalid(str(error)) from error
+    if not callable(register):
+        raise ConfigInvalid(f"{who}: it has no function `register(kit)`")
+
+    def guarded(kit: Kit) -> None:
+        try:
+            with boundary(_PluginBroke, who):
+                register(kit)
+        except _PluginBroke as error:
+            raise ConfigInvalid(_told(error)) from error
+
+    return guarded
+
+
+def _told(error: _PluginBroke) -> str:
+    cause = error.__cause__
+    return f"{error}" if not isinstance(cause, HowsureError) else f"{str(error).split(':', 1)[0]}: {cause}"

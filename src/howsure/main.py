@@ -1,0 +1,123 @@
+"""What the `howsure` program starts. Commands are loaded by name when they are called, so that `--help` costs
+nothing."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from types import TracebackType
+from typing import Any
+
+import click
+
+from howsure.errors import ConfigInvalid
+from howsure.version import __version__
+
+COMMANDS = {
+    "demo": "Run the five demo datasets and write a report.",
+    "init": "Write first settings, an agent to begin with and a first dataset.",
+    "validate": "Check files: every problem, with its place.",
+    "convert": "Turn logs, histories and benchmarks into datasets, or one dataset into another.",
+    "sample": "A part of a dataset, drawn by seed.",
+    "split": "A dataset in parts, by label or by share.",
+    "merge": "Several datasets in one.",
+    "run": "Run a dataset: every case, graded, decided and kept.",
+    "resume": "Go on with a run that was interrupted.",
+    "retry": "Try the errored cases of a run again.",
+    "runs": "List the runs.",
+    "show": "One run in numbers, or one of its cases in full.",
+    "results": "The results of a run, for other programs.",
+    "compare": "Is one run better than another? Case by case.",
+    "report": "Write a run as files: a page, Markdown, JUnit, tables, JSON.",
+    "card": "An agent on one page, with its last runs.",
+    "triage": "Why results did not pass, sorted by cause and by who is answerable.",
+    "plan": "How many cases and repeats it takes to see a difference.",
+    "trend": "The runs of an agent over time, and where they changed.",
+    "gate": "Hold a run to gates: pass rates, regressions, latency, cost.",
+    "ci": "Check a proposed change: run it and its base, compare, comment, gate.",
+    "judge": "How far a judge can be trusted.",
+    "cache": "The cache of model replies: its size, or clear it.",
+    "serve": "Serve the evaluation API, with workers that carry out its runs.",
+    "worker": "Carry out the runs of the service's queue.",
+    "keys": "The API keys of the service.",
+    "db": "Look after the database: check it, upgrade it, back it up.",
+    "schema": "The JSON Schema of a dialect.",
+    "doctor": "Check that Howsure can work here.",
+    "completion": "Make your shell complete commands, files and runs.",
+}
+
+
+COMPLETING = "_HOWSURE_COMPLETE"
+"""Set while a shell asks how a line may go on."""
+GC_THRESHOLD = (100_000, 50, 100)
+"""Cases and results come and go by the thousand and hold no cycles: looking for some as often as usual is a waste."""
+
+
+class Doors:
+    """What the commands open besides themselves: loaded by name when it is called for."""
+
+    @staticmethod
+    async def serve(work: Any, wanted: Mapping[str, Any]) -> None:
+        try:
+            serving = import_module("howsure.api.serving")
+        except ModuleNotFoundError as missing:
+            if missing.name and missing.name.startswith("howsure"):
+                raise
+            raise ConfigInvalid(f"{missing.name} is not installed: pip install 'howsure[server]'") from missing
+        pages = import_module("howsure.web.app").create_pages
+        await serving.serve(work, serving.Serving(**wanted), pages)
+
+
+class Program(click.Group):
+    """The commands, each in `howsure.cli.NAME`, imported when it is needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command = import_module(f"howsure.cli.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        if COMPLETING in os.environ:
+            import_module("howsure.cli.completing").teach(command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(
+    cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "obj": Doors()}
+)
+@click.version_option(__version__, prog_name="howsure")
+def program() -> None:
+    """Howsure tells whether an AI agent, bot or model does its job, and how sure it is of that.
+
+    Start with `howsure demo`. Then `howsure validate FILE` and `howsure run FILE`.
+
+    Exit codes: 0 done, every gate held · 1 Howsure broke · 2 you must act (bad file, option, setting) ·
+    3 some cases errored · 100 a gate failed · 101 a gate is inconclusive · 130 interrupted (resume it).
+    """
+
+
+def main() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal without Unicode shows \xe9 for é instead of ending the program. JSON is written as UTF-8 bytes.
+        getattr(stream, "reconfigure", lambda **_: None)(errors="backslashreplace")
+    sys.excepthook = _broke
+    gc.set_threshold(*GC_THRESHOLD)
+    program(complete_var=COMPLETING)
+
+
+def _broke(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """What escapes to here is our own fault. Python exits with 1."""
+    sys.__excepthook__(kind, error, trace)
+    print(
+        f"\nHowsure broke ({kind.__name__}). This is a bug of Howsure, not of your data: please report it.",
+        file=sys.stderr,
+    )

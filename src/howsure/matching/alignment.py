@@ -1,0 +1,119 @@
+"""Which expected thing is which actual thing: assignment in any order, alignment in order, and the share that follows.
+
+Expected and actual things are numbers here (their positions), and `edges[e]` are the actual ones that expected `e`
+accepts. Greedy choices can be wrong once matchers overlap, so both functions find the largest number of pairs.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+from howsure.model.expectation import MatchMode
+
+Edges = Sequence[Sequence[int]]
+Pairs = dict[int, int]
+
+
+def maximum_matching(edges: Edges) -> Pairs:
+    """As many expected → actual pairs as there can be, each side used once."""
+    chosen: Pairs = {}
+    owner: Pairs = {}
+    for start in range(len(edges)):
+        _augment(start, edges, chosen, owner)
+    return chosen
+
+
+def _augment(start: int, edges: Edges, chosen: Pairs, owner: Pairs) -> None:
+    """Finds a place for `start`, moving others to their second choices where that frees one."""
+    reached_from: Pairs = {}
+    waiting = deque([start])
+    while waiting:
+        left = waiting.popleft()
+        for right in edges[left]:
+            if right in reached_from:
+                continue
+            reached_from[right] = left
+            if right not in owner:
+                _move(right, reached_from, chosen, owner)
+                return
+            waiting.append(owner[right])
+
+
+def _move(free: int, reached_from: Pairs, chosen: Pairs, owner: Pairs) -> None:
+    right: int | None = free
+    while right is not None:
+        left = reached_from[right]
+        before = chosen.get(left)
+        chosen[left], owner[right] = right, left
+        right = before
+
+
+def one_by_one(edges: Edges) -> Pairs:
+    """Each expected one to the first that accepts it after the last pair: all of them, if that is possible at all."""
+    pairs: Pairs = {}
+    last = -1
+    for left, places in enumerate(edges):
+        for right in places:
+            if right > last:
+                pairs[left] = last = right
+                break
+    return pairs
+
+
+def in_order(expected: Sequence[Sequence[int]], actual: Sequence[Sequence[int]], edges: Edges) -> Pairs:
+    """As many pairs as there can be when groups must follow one another and only members of a group are unordered."""
+    paired = [[_between(group, members, edges) for members in actual] for group in expected]
+    best = [[0] * (len(actual) + 1) for _ in range(len(expected) + 1)]
+    for e in range(len(expected) - 1, -1, -1):
+        for a in range(len(actual) - 1, -1, -1):
+            best[e][a] = max(best[e + 1][a], best[e][a + 1], best[e + 1][a + 1] + len(paired[e][a]))
+    pairs: Pairs = {}
+    e = a = 0
+    while e < len(expected) and a < len(actual):
+        if paired[e][a] and best[e][a] == best[e + 1][a + 1] + len(paired[e][a]):
+            pairs |= paired[e][a]
+            e, a = e + 1, a + 1
+        elif best[e][a] == best[e][a + 1]:
+            a += 1
+        else:
+            e += 1
+    return pairs
+
+
+def _between(group: Sequence[int], members: Sequence[int], edges: Edges) -> Pairs:
+    if len(group) == 1 and len(members) == 1:
+        return {group[0]: members[0]} if members[0] in edges[group[0]] else {}
+    allowed = set(members)
+    inside = maximum_matching([[right for right in edges[left] if right in allowed] for left in group])
+    return {group[left]: right for left, right in inside.items()}
+
+
+def share(mode: MatchMode, matched: int, expected: int, actual: int) -> float:
+    """How much of what the mode asks for is there; 1.0 exactly when all of it is.
+
+    `superset` and `in_order`: the share of the expected that was found. `subset`: the share of the actual that was
+    expected. `exact` and `any_order`: what was found, among the expected and the unexpected together.
+    """
+    asked = _asked(mode, matched, expected, actual)
+    return matched / asked if asked else 1.0
+
+
+def _asked(mode: MatchMode, matched: int, expected: int, actual: int) -> int:
+    match mode:
+        case MatchMode.SUPERSET | MatchMode.IN_ORDER:
+            return expected
+        case MatchMode.SUBSET:
+            return actual
+        case MatchMode.EXACT | MatchMode.ANY_ORDER:
+            return expected + actual - matched
+
+
+def forbids_others(mode: MatchMode) -> bool:
+    """Whether something that was not expected counts against the whole."""
+    return mode in (MatchMode.EXACT, MatchMode.ANY_ORDER, MatchMode.SUBSET)
+
+
+def requires_all(mode: MatchMode) -> bool:
+    """Whether something expected that is missing counts against the whole."""
+    return mode is not MatchMode.SUBSET

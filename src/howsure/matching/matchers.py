@@ -1,0 +1,317 @@
+"""The matchers that may stand where an expected value stands: `{"$any": true}`, `{"$one_of": […]}` and the others.
+
+Each kind checks how it was written, compares, and says in words what it wants. Values inside a matcher are compared by
+whoever asks (`compare`), so matchers nest and follow the asker's idea of equality.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from math import inf
+from typing import Any, Protocol, TypeGuard
+
+from howsure.matching.alignment import maximum_matching
+from howsure.matching.dates import moment, not_after
+from howsure.matching.text import squeezed
+
+Spec = Mapping[str, Any]
+Compare = Callable[[Any, Any], bool]
+Check = Callable[[Any, str], list[str]]
+
+# Decimal fractions are not exact in binary: 1.1 is within 0.1 of 1.0.
+_ROUNDING = 1e-12
+
+
+class Matcher(Protocol):
+    """One kind. `spec` is the whole object as written."""
+
+    @property
+    def keys(self) -> tuple[str, ...]: ...
+
+    def check(self, spec: Spec, path: str, check: Check) -> list[str]: ...
+
+    def matches(self, spec: Spec, actual: Any, compare: Compare) -> bool: ...
+
+    def in_words(self, spec: Spec) -> str: ...
+
+
+class Anything:
+    """`{"$any": true}`: present, whatever it is."""
+
+    keys = ("$any",)
+
+    def check(self, spec: Spec, path: str, check: Check) -> list[str]:
+        return [] if spec["$any"] is True else [f"`{path}`: $any takes true, found {shown(spec['$any'])}"]
+
+    def matches(self, spec: Spec, actual: Any, compare: Compare) -> bool:
+        return True
+
+    def in_words(self, spec: Spec) -> str:
+        return "anything"
+
+
+class OneOf:
+    """`{"$one_of": [X, Y]}`: any of these, values or matchers."""
+
+    keys = ("$one_of",)
+
+    def check(self, spec: Spec, path: str, check: Check) -> list[str]:
+        offered = spec["$one_of"]
+        if not isinstance(offered, list | tuple) or not offered:
+            return [f"`{path}`: $one_of takes a list with at least one value, found {shown(offered)}"]
+        return [problem for place, each in enumerate(offered) for problem in check(each, f"{path}.$one_of.{place}")]
+
+    def matches(self, spec: Spec, actual: Any, compare: Compare) -> bool:
+        return any(compare(each, actual) for each in spec["$one_of"])
+
+    def in_words(self, spec: Spec) -> str:
+        return "one of " + ", ".join(shown(each) for each in spec["$one_of"])
+
+
+class Optional:
+    """`{"$optional": X}`: may be missing; if it is there, X. A null that is there is a value like any other."""
+
+    keys = ("$optional",)
+
+    def check(self, spec: Spec, path: str, check: Check) -> list[str]:
+        return check(spec["$optional"], f"{path}.$optional")
+
+    def matches(self, spec: Spec, actual: Any, compare: Compare) -> bool:
+        return compare(spec["$optional"], actual)
+
+    def in_words(self, spec: Spec) -> str:
+        return f"nothing, or {shown(spec['$optional'])}"
+
+
+class Regex:
+    """`{"$regex": "…"}`: a text that the pattern covers from its first character to its last. To find the pattern
+    anywhere, write `{"$contains": {"$regex": "…"}}`."""
+
+    keys = ("$regex",)
+
+    def check(self, spec: Spec, path: str, check: Check) -> list[str]:
+        pattern = spec["$regex"]
+        if not isinstance(pattern, str):
+            return [f"`{path}`: $regex takes a text, found {shown(pattern)}"]
+        try:
+            compiled(pattern)
+        except re.error as error:
+            return [f"`{path}`: $regex {pattern!r} is not a regular expression: {error}"]
+        return []
+
+    def matches(self, spec: Spec, actual: Any, compare: Compare) -> bool:
+        return isinstance(actual, str) and compiled(spec["$regex"]).fullmatch(actual) is not None
+
+    def in_words(self, spec: Spec) -> str:
+        return f"a text like /{spec['$regex']}/"
+
+
+class Text:
+    """`{"$text": "…"}`: the same text but for case, spaces and punctuation. Between two digits a separator counts as
+    one, whichever it is: `1.5` is `1,5` and not `15`."""
+
+    keys = ("$text",)
+
+    def check(self, spec: Spec, path: str, check: Check) -> list[str]:
+        if not isinstance(spec["$text"], str):
+            return [f"`{path}`: $text takes a text, found {shown(spec['$text'])}"]
+        if not squeezed(spec["$text"]):
+            return [f"`{path}`: $text {spec['$text']!r} has nothing but spaces and punctuation, which do not count"]
+        return []
+
+    def matches(self, spec: Spec, actual: Any, compare: Compare) -> bool:
+        return isinstance(actual, str) and squeezed(spec["$text"]) == squeezed(actual)
+
+    def in_words(self, spec: Spec) -> str:
+        return f"the text {shown(spec['$text'])}"
+
+
+class Between:
+    """`{"$between": [a, b]}`: a number, or an ISO date, from a to b, both included."""
+
+    keys = ("$between",)
+
+    def check(self, spec: Spec, path: str, check: Check) -> list[str]:
+        ends = spec["$between"]
+        if not isinstance(ends, list | tuple) or len(ends) != 2:
+            return [f"`{path}`: $between takes two ends, found {shown(ends)}"]
+        if self._ordered(*ends) is None:
+            return [f"`{path}`: $between takes two numbers or two ISO dates, found {shown(ends)}"]
+        if not self._ordered(*ends):
+            return [f"`{path}`: $between {shown(ends)} holds nothing: its first end is above its second"]
+        return []
+
+    def matches(self, spec: Spec, actual: Any, compare: Compare) -> bool:
+        low, high = spec["$between"]
+        return self._ordered(low, actual) is True and self._ordered(actual, high) is True
+
+    def in_words(self, spec: Spec) -> str:
+        low, high = spec["$between"]
+        return f"from {shown(low)} to {shown(high)}"
+
+    @staticmethod
+    def _ordered(low: Any, high: Any) -> bool | None:
+        """None: these two cannot be compared."""
+        if is_number(low) and is_number(high):
+            return bool(low <= high)
+        first, second = moment(low), moment(high)
+        return None if first is None or second is None else not_after(first, second)
+
+
+class Approx:
+    """`{"$approx": x, "within": y}`: a number no further than y from x."""
+
+    keys = ("$approx", "within")
+
+    def check(self, spec: Spec, path: str, check: Check) -> list[str]:
+        if not is_number(spec["$approx"]):
+            return [f"`{path}`: $approx takes a number, found {shown(spec['$approx'])}"]
+        within = spec.get("within")
+        if not is_number(within) or within < 0:
+            return [f"`{path}`: $approx needs `within`, a number that is not negative, found {shown(within)}"]
+        return []
+
+    def matches(self, spec: Spec, actual: Any, compare: Compare) -> bool:
+        wanted, within = spec["$approx"], spec["within"]
+        if not is_number(actual) or abs(actual) == inf:
+            return False
+        try:
+            return bool(abs(actual - wanted) <= within + _ROUNDING * max(abs(wanted), abs(actual)))
+        except OverflowError:  # Whole numbers too large for a float are exact: no rounding to allow for.
+            return isinstance(actual, int) and isinstance(wanted, int) and abs(actual - wanted) <= within
+
+    def in_words(self, spec: Spec) -> str:
+        return f"{shown(spec['$approx'])} give or take {shown(spec['within'])}"
+
+
+class Contains:
+    """`{"$contains": X}`: a text with the text X in it (or something `$regex` or `$text` finds in it); a list with the
+    member X, or with all of them where X is a list; an object with at least the keys and values of X."""
+
+    keys = ("$contains",)
+
+    def check(self, spec: Spec, path: str, check: Check) -> list[str]:
+        return check(spec["$contains"], f"{path}.$contains")
+
+    def matches(self, spec: Spec, actual: Any, compare: Compare) -> bool:
+        part = spec["$contains"]
+        if isinstance(actual, str):
+            return self._in_text(part, actual)
+        if isinstance(actual, list | tuple):
+            return self._in_list(part if isinstance(part, list | tuple) else [part], actual, compare)
+        return isinstance(actual, Mapping) and isinstance(part, Mapping) and self._in_object(part, actual, compare)
+
+    def in_words(self, spec: Spec) -> str:
+        return f"something with {shown(spec['$contains'])} in it"
+
+    def _in_text(self, part: Any, actual: str) -> bool:
+        match part:
+            case str():
+                return part in actual
+            case {"$regex": pattern}:
+                return compiled(pattern).search(actual) is not None
+            case {"$text": text}:
+                return squeezed(text) in squeezed(actual)
+            case {"$one_of": parts}:
+                return any(self._in_text(each, actual) for each in parts)
+            case _:
+                return False
+
+    def _in_list(self, parts: Any, actual: Any, compare: Compare) -> bool:
+        edges = [[place for place, member in enumerate(actual) if compare(part, member)] for part in parts]
+        return len(maximum_matching(edges)) == len(edges)
+
+    def _in_object(self, part: Spec, actual: Spec, compare: Compare) -> bool:
+        if matcher_of(part) is not None:
+            return compare(part, actual)
+        return all(
+            compare(value, actual[key]) if key in actual else may_be_missing(value) for key, value in part.items()
+        )
+
+
+class Literal:
+    """`{"$literal": X}`: X itself, for values whose own keys begin with a dollar sign."""
+
+    keys = ("$literal",)
+
+    def check(self, spec: Spec, path: str, check: Check) -> list[str]:
+        return []
+
+    def matches(self, spec: Spec, actual: Any, compare: Compare) -> bool:
+        return _equal_as_written(spec["$literal"], actual)
+
+    def in_words(self, spec: Spec) -> str:
+        return shown(spec["$literal"])
+
+
+MATCHERS: dict[str, Matcher] = {
+    kind.keys[0]: kind
+    for kind in (Anything(), OneOf(), Optional(), Regex(), Text(), Between(), Approx(), Contains(), Literal())
+}
+
+
+def matcher_of(value: Mapping[str, Any]) -> Matcher | None:
+    """The matcher an object is; None: a plain object. Raises ValueError for one that nobody knows."""
+    for key in value:
+        if key[:1] == "$":
+            kind = MATCHERS.get(key)
+            if kind is None or any(key not in kind.keys for key in value):
+                raise ValueError(f"{shown(value)} is not a matcher; known: {', '.join(MATCHERS)}")
+            return kind
+    return None
+
+
+def is_matcher(value: Mapping[str, Any]) -> bool:
+    """Whether a whole set of arguments is one matcher (its first key says so)."""
+    for key in value:
+        return key[:1] == "$"
+    return False
+
+
+def may_be_missing(expected: Any) -> bool:
+    """Whether an expected value is content with no value at all."""
+    match expected:
+        case {"$optional": _}:
+            return True
+        case {"$one_of": offered}:
+            return any(may_be_missing(each) for each in offered)
+        case _:
+            return False
+
+
+def is_number(value: Any) -> TypeGuard[int | float]:
+    """True is not 1."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+@lru_cache(maxsize=1024)
+def compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+def shown(value: Any, limit: int = 120) -> str:
+    """A value in a sentence: as Python writes it, cut where it is long, matchers in words."""
+    if isinstance(value, Mapping):
+        for key in value:
+            if key in MATCHERS:
+                return MATCHERS[key].in_words(value)
+    text = repr(value)
+    return text if len(text) <= limit else f"{text[:limit]}…"
+
+
+def _equal_as_written(expected: Any, actual: Any) -> bool:
+    if isinstance(expected, Mapping):
+        return (
+            isinstance(actual, Mapping)
+            and expected.keys() == actual.keys()
+            and all(_equal_as_written(value, actual[key]) for key, value in expected.items())
+        )
+    if isinstance(expected, list | tuple):
+        return (
+            isinstance(actual, list | tuple)
+            and len(expected) == len(actual)
+            and all(map(_equal_as_written, expected, actual))
+        )
+    return bool(expected == actual) and isinstance(expected, bool) == isinstance(actual, bool)

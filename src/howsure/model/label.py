@@ -1,0 +1,59 @@
+"""A human label: what one person says of one criterion, one rule or one eval of one answer."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import Enum
+from uuid import UUID, uuid5
+
+from msgspec import Struct, json
+
+from howsure.model.result import result_id
+
+
+class Opinion(Enum):
+    """What somebody may say. That they cannot tell is an opinion of its own, never a fail."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    NOT_APPLICABLE = "not_applicable"
+    CANNOT_TELL = "cannot_tell"
+
+    @property
+    def passed(self) -> bool | None:
+        """None: neither."""
+        return True if self is Opinion.PASS else False if self is Opinion.FAIL else None
+
+
+class HumanLabel(Struct, frozen=True, kw_only=True):
+    """One person's word. `part_id` "": on the grade of the whole case. `blind`: they had not seen the judge's word. The
+    case is named as files of labels name it, so that a label outlives its run."""
+
+    run_id: str
+    position: int
+    grader: str
+    part_id: str
+    labeler: str
+    opinion: Opinion
+    case_id: str
+    candidate: str
+    repeat: int
+    created_at: datetime
+    organization_id: str = ""
+    agent_id: str = ""
+    why: str = ""
+    blind: bool = True
+
+    @property
+    def id(self) -> str:
+        """The same for whatever the same person says of the same grade."""
+        return str(uuid5(UUID(self.run_id), json.encode((*self.about, self.labeler)).decode()))
+
+    @property
+    def result_id(self) -> str:
+        return str(result_id(UUID(self.run_id), self.case_id, self.candidate, self.repeat))
+
+    @property
+    def about(self) -> tuple[int, str, str]:
+        """The grade that it is about, within its run."""
+        return self.position, self.grader, self.part_id

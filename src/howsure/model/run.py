@@ -1,0 +1,133 @@
+"""A Run: one execution, with everything that made it pinned."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import Enum
+from typing import Any
+
+from msgspec import Struct, field
+
+from howsure.model.agent import Agent
+from howsure.model.profile import Normalization
+from howsure.model.rubric import Rubric
+
+
+class RunState(Enum):
+    """Where a run is in its life."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    INTERRUPTED = "interrupted"
+    OUT_OF_BUDGET = "out_of_budget"
+    PAUSED = "paused"
+    CANCELLED = "cancelled"
+
+
+class DatasetPin(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A file as it was when the run was planned. `id`, `name` and `version` are what the file says of itself."""
+
+    path: str
+    sha256: str
+    dialect: str = ""
+    cases: int = 0
+    id: str = ""
+    name: str = ""
+    version: int | None = None
+
+
+class Pins(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Everything that made the run: what was compared can be compared again, or is flagged when it is unlike."""
+
+    datasets: tuple[DatasetPin, ...]
+    target: str
+    target_sha256: str = ""
+    responses: tuple[DatasetPin, ...] = ()
+    candidates: tuple[str, ...] = ("",)
+    repeat: int = 1
+    criteria_from: DatasetPin | None = None
+    simulator: str = ""
+    simulator_sha256: str = ""
+    replays: int = 0
+    judge: str = ""
+    judge_sha256: str = ""
+    judge_prompts: str = ""
+    batch_criteria: bool = False
+    graders: tuple[str, ...] | None = None
+    evals: tuple[DatasetPin, ...] = ()
+    profile: str = ""
+    normalization: Normalization | None = None
+    policy_sha256: str = ""
+    rubric: Rubric | None = None
+    rubric_sha256: str = ""
+    agent: Agent | None = None
+    agent_id: str = ""
+    component_scope: str = ""
+    component_ids: tuple[str, ...] = ()
+    filters: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    limit: int | None = None
+    state: dict[str, Any] = field(default_factory=dict)
+    concurrency: int = 8
+    engine: str = ""
+    budget: str = ""
+    gates: tuple[str, ...] = ()
+    plugins: tuple[str, ...] = ()
+    howsure_version: str = ""
+
+    @property
+    def agent_key(self) -> str:
+        """The id of the agent: of the one that is described, or of one of which nothing but the id is known."""
+        return self.agent.id if self.agent else self.agent_id
+
+
+class Spent(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a run has spent on models so far. `unpriced` calls have no known cost and are not in `usd`."""
+
+    usd: float = 0.0
+    tokens: int = 0
+    seconds: float = 0.0
+    calls: int = 0
+    cached: int = 0
+    unpriced: int = 0
+
+
+class Counts(Struct, frozen=True, kw_only=True):
+    """total = passed + failed + errored + skipped + pending, always."""
+
+    total: int = 0
+    passed: int = 0
+    failed: int = 0
+    errored: int = 0
+    skipped: int = 0
+
+    @property
+    def completed(self) -> int:
+        return self.passed + self.failed + self.errored + self.skipped
+
+    @property
+    def pending(self) -> int:
+        return self.total - self.completed
+
+    @property
+    def pass_rate(self) -> float | None:
+        """Of the cases that could be judged; None when none could."""
+        judged = self.passed + self.failed
+        return self.passed / judged if judged else None
+
+
+class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One execution."""
+
+    id: str
+    name: str
+    state: RunState
+    pins: Pins
+    counts: Counts
+    created_at: datetime
+    started_at: datetime | None = None
+    completed_at: datetime | None = None
+    error: str = ""
+    spent: Spent | None = None
+    organization_id: str = ""

@@ -1,0 +1,106 @@
+"""Scores: one measurement each, on a named scale; or the fact that nothing could be measured, and why."""
+
+from __future__ import annotations
+
+from enum import Enum
+from math import isfinite
+from typing import Any
+
+from msgspec import Struct, field
+
+from howsure.model.rubric import Severity
+
+
+class Direction(Enum):
+    """Which end of a scale is good."""
+
+    HIGHER = "higher"
+    LOWER = "lower"
+    NEITHER = "neither"
+
+
+class Scale(Struct, frozen=True):
+    """The values a Score may take; `high` None is open-ended."""
+
+    low: float
+    high: float | None = None
+
+    def __contains__(self, value: float) -> bool:
+        return isfinite(value) and self.low <= value and (self.high is None or value <= self.high)
+
+    def __str__(self) -> str:
+        return f"{self.low:g} to {'∞' if self.high is None else format(self.high, 'g')}"
+
+
+UNIT = Scale(0, 1)
+LIKERT = Scale(1, 5)
+ZERO_TO_FIVE = Scale(0, 5)
+OPEN = Scale(0, None)
+
+
+class Part(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The criterion or rule a Score answers, when a grader answers several. `position` counts from 1."""
+
+    id: str
+    text: str
+    weight: float | None = None
+    severity: Severity | None = None
+    scope: str = ""
+    position: int | None = None
+
+
+class Score(Struct, frozen=True, kw_only=True, tag="score", tag_field="kind", omit_defaults=True):
+    """One measurement. `passed` follows from value, mark and direction, so it cannot contradict them."""
+
+    name: str
+    value: float
+    scale: Scale = UNIT
+    pass_mark: float | None = None
+    direction: Direction = Direction.HIGHER
+    reason: str = ""
+    part: Part | None = None
+    evidence: tuple[str, ...] = ()
+    judge: str = ""
+    cost_usd: float | None = None
+    details: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.value not in self.scale:
+            raise ValueError(f"{self.name}: {self.value} is not on the scale {self.scale}")
+        if self.pass_mark is not None and not isfinite(self.pass_mark):
+            raise ValueError(f"{self.name}: {self.pass_mark} is no pass mark")
+
+    @property
+    def passed(self) -> bool | None:
+        """None: measured, not judged."""
+        if self.pass_mark is None:
+            return None
+        return self.value <= self.pass_mark if self.direction is Direction.LOWER else self.value >= self.pass_mark
+
+
+class Why(Enum):
+    """Why there is no value."""
+
+    ERROR = "error"
+    NOT_APPLICABLE = "not_applicable"
+    NO_JUDGE = "no_judge"
+
+
+FREE = "gates nothing"
+"""Among the details of a grade that lacks a value and would have had no mark: it decides nothing."""
+
+
+class Unscored(Struct, frozen=True, kw_only=True, tag="unscored", tag_field="kind", omit_defaults=True):
+    """A measurement that could not be made. It is not a low value: it has none."""
+
+    name: str
+    why: Why
+    reason: str
+    scale: Scale = UNIT
+    pass_mark: float | None = None
+    part: Part | None = None
+    judge: str = ""
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+Grade = Score | Unscored

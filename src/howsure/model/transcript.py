@@ -1,0 +1,144 @@
+"""A Transcript: everything said and done in one conversation. The answer and the tool trace are separate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+from typing import Any
+
+from msgspec import Struct, field
+
+from howsure.model.simulation import Simulation
+
+
+class Role(Enum):
+    """Who speaks."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    SYSTEM = "system"
+
+
+class Tool(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A tool an agent has."""
+
+    name: str
+    description: str = ""
+    parameters: dict[str, Any] | None = None
+
+
+class ToolResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a tool gave back."""
+
+    content: Any = None
+    failed: bool = False
+
+
+class ToolCall(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One call of a tool; `result` None: no response was seen."""
+
+    name: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+    id: str = ""
+    result: ToolResult | None = None
+
+
+class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One message; an assistant's may carry tool calls, and names the agent that spoke where several take part."""
+
+    role: Role
+    content: str = ""
+    agent: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+
+
+class AgentStep(Struct, frozen=True, kw_only=True, tag="agent", tag_field="kind"):
+    """An agent took over."""
+
+    name: str
+
+
+class ToolStep(Struct, frozen=True, kw_only=True, tag="tool", tag_field="kind"):
+    """A tool was called."""
+
+    name: str
+
+
+Step = AgentStep | ToolStep
+
+
+class Span(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One OpenTelemetry-style span; times in nanoseconds."""
+
+    name: str
+    span_id: str = ""
+    trace_id: str = ""
+    parent_id: str = ""
+    start_ns: int | None = None
+    end_ns: int | None = None
+    attributes: dict[str, Any] = field(default_factory=dict)
+
+
+class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Tokens and money spent; None: not known (never zero by default). Prompt tokens include the cached ones;
+    completion tokens exclude thinking."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cached_tokens: int | None = None
+    thinking_tokens: int | None = None
+    cost_usd: float | None = None
+
+
+class Mishap(Struct, frozen=True, kw_only=True, tag="mishap", tag_field="kind"):
+    """A recording of a conversation that broke: there is nothing to grade, and that is worth knowing."""
+
+    reason: str
+
+
+class Transcript(Struct, frozen=True, kw_only=True, tag="transcript", tag_field="kind", omit_defaults=True):
+    """Everything said and done. `answer` is the final message to the user, never the thinking beside a tool call.
+
+    `steps` is the order in which agents and tools took part, where the source tells it better than the messages do.
+    `state`, `spans`, `usage` and `duration_ms` are None when nobody recorded them. `invented_times`: the spans' times
+    were made up by a converter, and no latency may be read from them. `simulation`: how the user's side was played.
+    """
+
+    answer: str
+    messages: tuple[Message, ...] = ()
+    steps: tuple[Step, ...] = ()
+    state: dict[str, Any] | None = None
+    spans: tuple[Span, ...] | None = None
+    usage: Usage | None = None
+    duration_ms: float | None = None
+    invented_times: bool = False
+    simulation: Simulation | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """Every call, in order."""
+        return tuple(call for message in self.messages for call in message.tool_calls)
+
+    @property
+    def trajectory(self) -> tuple[Step, ...]:
+        """The agents and tools in the order they took part."""
+        return self.steps or steps_of(self.messages)
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """The agents that took part, each once, in order of appearance."""
+        named = [step.name for step in self.trajectory if isinstance(step, AgentStep)]
+        return tuple(dict.fromkeys([*named, *(message.agent for message in self.messages if message.agent)]))
+
+
+def steps_of(messages: Iterable[Message]) -> tuple[Step, ...]:
+    """Agents (when they take over) and tool calls, in the order of the messages."""
+    steps: list[Step] = []
+    speaking = ""
+    for message in messages:
+        if message.agent and message.agent != speaking:
+            speaking = message.agent
+            steps.append(AgentStep(name=speaking))
+        steps += [ToolStep(name=call.name) for call in message.tool_calls]
+    return tuple(steps)

@@ -1,0 +1,60 @@
+"""The built-in profiles: the two of the Explain world, as one table. More come from `howsure.yaml`."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from howsure.model.profile import Profile
+
+
+class _Eval(NamedTuple):
+    name: str
+    mark: float
+    prep_default: float
+    assessment_strict: float
+
+
+_EVALS = (
+    _Eval("TaskAdherenceExplain", 3.7, 0.20, 0.22),
+    _Eval("IntentResolutionExplain", 3.6, 0.15, 0.13),
+    _Eval("ToolCallAccuracyExplain", 3.5, 0.10, 0.12),
+    _Eval("RelevanceExplain", 3.6, 0.15, 0.14),
+    _Eval("CoherenceExplain", 3.6, 0.10, 0.10),
+    _Eval("PerceivedIntelligenceExplain", 3.5, 0.10, 0.12),
+    _Eval("FluencyExplain", 3.7, 0.10, 0.08),
+    _Eval("EmpathyExplain", 3.2, 0.05, 0.03),
+    _Eval("HelpfulnessExplain", 3.7, 0.05, 0.06),
+)
+EXPLAIN_EVALS = tuple(each.name for each in _EVALS)
+"""The nine Explain evals, the weightiest first."""
+
+DEFAULT_PROFILE = "prep_default"
+CONTRACT = "output_contract"
+
+_MARKS = {each.name: each.mark for each in _EVALS}
+_HARD_FAILS = {
+    "TaskAdherenceExplain": 3.0,
+    "IntentResolutionExplain": 3.0,
+    "ToolCallAccuracyExplain": 3.0,
+    CONTRACT: 1.0,
+}
+
+
+def builtin_profiles() -> tuple[Profile, ...]:
+    """`prep_default` and `assessment_strict`."""
+    return (
+        Profile(
+            name=DEFAULT_PROFILE,
+            marks=dict(_MARKS),
+            weights={each.name: each.prep_default for each in _EVALS},
+            hard_fails=dict(_HARD_FAILS),
+            composite_mark=3.65,
+        ),
+        Profile(
+            name="assessment_strict",
+            marks=dict(_MARKS),
+            weights={each.name: each.assessment_strict for each in _EVALS},
+            hard_fails=dict(_HARD_FAILS),
+            composite_mark=3.70,
+        ),
+    )

@@ -1,0 +1,155 @@
+"""The desk of one process: where tests have their cases tried. It holds one event loop, and each run open until the
+session ends; with xdist every worker has one, and all of them write into the same runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from typing import Any, cast
+from uuid import NAMESPACE_URL, UUID, uuid4, uuid5
+
+import pytest
+from msgspec import to_builtins
+from msgspec.structs import replace
+
+from howsure.errors import InputError
+from howsure.pytest_plugin import NOTED
+from howsure.pytest_plugin.marks import Wanted, placed, told, wanted_by
+from howsure.pytest_plugin.notes import Note, Noted
+from howsure.pytest_plugin.outcome import CaseOutcome
+from howsure.services.evaluating import Place, evaluate, options_for, workplace
+from howsure.services.finished import FinishedRun
+from howsure.services.options import RunOptions
+from howsure.services.stepwise import Chosen, Shared, Stepwise, chosen_cases, opened_run
+from howsure.services.waiting import Beside
+from howsure.services.workplace import Workplace
+
+DESK: pytest.StashKey[Desk] = pytest.StashKey()
+CASE = "howsure_case"
+
+
+def desk_of(config: pytest.Config) -> Desk:
+    """The desk of this process; made when it is first needed."""
+    if DESK not in config.stash:
+        config.stash[DESK] = Desk(config)
+        config.stash.setdefault(NOTED, Noted())
+    return config.stash[DESK]
+
+
+class Open:
+    """A run that is being made, and whom its plan asks."""
+
+    def __init__(self, run: Stepwise, bot: Any) -> None:
+        self.run = run
+        self.bot = bot
+
+
+class Desk:
+    """Tries cases for tests."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._session = session_id(config)
+        self._beside = Beside().__enter__()
+        self._stack = AsyncExitStack()
+        self._open: dict[str, Open] = {}
+        self._read: dict[str, list[Chosen]] = {}
+
+    @property
+    def place(self) -> Place:
+        """Where runs are kept."""
+        database = self._config.getini("howsure_database")
+        return Place(database=database) if database else Place()
+
+    def options(self, wanted: Wanted, target: Any = None) -> tuple[Workplace, RunOptions]:
+        work = workplace(self.place | cast(Place, wanted.asked))
+        return work, options_for(work, wanted.dataset, target, wanted.asked)
+
+    def cases(self, wanted: Wanted) -> list[Chosen]:
+        """Every case of a dataset, read once."""
+        work, options = self.options(wanted)
+        key = repr((options.datasets, options.dialect, options.filters, options.limit))
+        if key not in self._read:
+            self._read[key] = chosen_cases(work, options)
+        return self._read[key]
+
+    def attempt(self, node: pytest.Item, target: Any, wanted: Wanted | None = None) -> CaseOutcome:
+        """The case of a test, tried and kept."""
+        wanted = wanted or wanted_by(node)
+        chosen: Chosen = chosen_of(node)
+        bot = target if callable(target) or hasattr(target, "open") else None
+        try:
+            opened = self._opened(node, wanted, target)
+            own = None if bot is opened.bot else bot
+            results = self._beside.do(opened.run.attempt(chosen, own))
+        except InputError as error:
+            pytest.fail(told(error), pytrace=False)
+        return CaseOutcome(case=chosen.case, results=tuple(results), run_id=opened.run.run_id, lenient=wanted.lenient)
+
+    def _opened(self, node: pytest.Item, wanted: Wanted, target: Any) -> Open:
+        key = run_key(node)
+        if key not in self._open:
+            work, options = self.options(wanted, target)
+            total = sum(run_key(each) == key for each in node.session.items)
+            title = options.name or key.rpartition("::")[2]
+            shared = Shared(run_id=str(uuid5(self._session, key)), total=total, title=title)
+            run = self._beside.do(self._stack.enter_async_context(opened_run(work, options, shared)))
+            self._open[key] = Open(run, None if isinstance(target, str) else target)
+            self._note(
+                Note(
+                    run_id=run.run_id,
+                    place=key,
+                    inconclusive=wanted.inconclusive,
+                    left_out=len(self.cases(wanted)) - total,
+                    database=work.settings.database,
+                )
+            )
+        return self._open[key]
+
+    def evaluating(self, node: pytest.Item) -> Callable[..., FinishedRun]:
+        """`howsure.evaluate` for one test: paths are found as in marks, and the run is called after the test."""
+
+        def run(dataset: Any, target: Any = None, **asked: Any) -> FinishedRun:
+            found = placed(dataset, node)
+            done = evaluate(found, target, **{**self.place, "name": node.name, **asked})
+            self._note(Note(run_id=done.id, place=node.nodeid, whole=True, database=done.database))
+            return done
+
+        return run
+
+    def _note(self, note: Note) -> None:
+        self._config.stash[NOTED].notes.append(note)
+
+    def close(self) -> None:
+        """Let go of everything; a worker of xdist tells its controller what it made."""
+        spent = {each.run.run_id: each.run.spent for each in self._open.values()}
+        self._beside.do(self._stack.aclose())
+        self._beside.__exit__()
+        noted = self._config.stash[NOTED]
+        noted.notes = [replace(note, spent=spent.get(note.run_id)) for note in noted.notes]
+        if hasattr(self._config, "workeroutput"):
+            self._config.workeroutput["howsure"] = to_builtins(noted.notes)
+
+
+def session_id(config: pytest.Config) -> UUID:
+    """The same in every worker of one xdist session: so they agree on the ids of runs."""
+    shared = getattr(config, "workerinput", {}).get("testrunuid")
+    return uuid5(NAMESPACE_URL, f"howsure:{shared}") if shared else uuid4()
+
+
+def chosen_of(node: pytest.Item) -> Chosen:
+    callspec = getattr(node, "callspec", None)
+    found = callspec.params[CASE] if callspec is not None else getattr(node, "chosen", None)
+    assert isinstance(found, Chosen)
+    return found
+
+
+def run_key(node: pytest.Item) -> str:
+    """The tests that make one run together: those that differ by nothing but their case."""
+    callspec = getattr(node, "callspec", None)
+    if callspec is None:
+        return node.nodeid.partition("::")[0] if hasattr(node, "chosen") else node.nodeid
+    others = ", ".join(f"{name}={value}" for name, value in callspec.params.items() if name != CASE)
+    name = getattr(node, "originalname", node.name)
+    parent = node.parent.nodeid if node.parent else ""
+    return f"{parent}::{name}" + (f"[{others}]" if others else "")

@@ -1,0 +1,164 @@
+"""An agent on one page: its prompt, tools, knowledge bases and model, and how its last runs came out, every rate with
+its interval. As Markdown for people and as JSON for programs. What the agent says of itself is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct, json, to_builtins
+
+from howsure.dialects.agent_file import agent_document
+from howsure.model.agent import Agent, AgentModel
+from howsure.model.summary import GraderSummary, Summary
+from howsure.reports.figures import NOTHING, Rate, counted, number, utc
+from howsure.reports.header import datasets, judged_by, short_id
+from howsure.reports.inert import one_line
+from howsure.reports.markdown import escaped, fenced, table
+from howsure.reports.sentence import rate_of, sentence
+from howsure.reports.wire import evaluation_run
+
+CELL_LENGTH = 300
+GRADER_FIELDS = ("name", "candidate", "scored", "mean", "scale", "pass_mark", "direction", "pass_rate", "errored")
+RUN_FIELDS = ("passed", "failed", "errored", "skipped", "total", "judge")
+
+
+class AgentCard(Struct, frozen=True, kw_only=True):
+    """`runs`: the newest completed ones, newest first; `more`: there are older ones."""
+
+    agent: Agent
+    runs: tuple[Summary, ...] = ()
+    more: bool = False
+
+
+def card_shape(card: AgentCard) -> dict[str, Any]:
+    """The card as JSON; the agent is in the shape of an agent file."""
+    return {
+        "agent": agent_document(card.agent),
+        "runs": [_run_shape(summary) for summary in card.runs],
+        "older_runs": card.more,
+    }
+
+
+def _run_shape(summary: Summary) -> dict[str, Any]:
+    whole = evaluation_run(summary)
+    rate = rate_of(summary.run.counts)
+    return {
+        "run_id": summary.run.id,
+        "name": summary.run.name,
+        "completed_at": utc(summary.run.completed_at),
+        "datasets": whole["datasets"],
+        "summary": sentence(summary),
+        "pass_rate": rate.value,
+        "pass_rate_interval": list(rate.interval) if rate.interval else None,
+        **{name: whole[name] for name in RUN_FIELDS},
+        "graders": [_grader_shape(grader) for grader in summary.graders],
+        "component_scores": whole["component_scores"],
+    }
+
+
+def _grader_shape(grader: GraderSummary) -> dict[str, Any]:
+    rate = _rate(grader)
+    known: dict[str, Any] = {**to_builtins(grader), "pass_rate": rate.value}
+    known["scale"] = [grader.scale.low, grader.scale.high]
+    interval = list(rate.interval) if rate.interval else None
+    return {**{name: known[name] for name in GRADER_FIELDS}, "pass_rate_interval": interval}
+
+
+def _rate(grader: GraderSummary) -> Rate:
+    return Rate(grader.passed, grader.passed + grader.failed)
+
+
+def card_markdown(card: AgentCard) -> str:
+    """The card as a document."""
+    return "\n\n".join(_blocks(card)) + "\n"
+
+
+def _blocks(card: AgentCard) -> Iterator[str]:
+    agent = card.agent
+    yield f"# {escaped(agent.name)}"
+    said = [
+        ("id", agent.id),
+        ("organization", agent.organization_name),
+        ("model", _model(agent.model)),
+        ("runs", f"the newest {len(card.runs)}; there are older ones" if card.more else f"{len(card.runs)}"),
+    ]
+    yield "\n".join(f"- {name}: {escaped(value)}" for name, value in said if value)
+    yield from _history(card)
+    yield "## Prompt"
+    yield fenced(agent.system_prompt) if agent.system_prompt else "No prompt is known."
+    yield from _tools(agent)
+    yield from _bases(agent)
+    if agent.harness:
+        yield "## Harness"
+        yield fenced(json.format(json.encode(agent.harness), indent=2).decode(), "json")
+
+
+def _model(model: AgentModel | None) -> str:
+    if model is None:
+        return "not known"
+    given = ", ".join(f"{name} {json.encode(value).decode()}" for name, value in model.parameters.items())
+    named = "/".join(part for part in (model.provider, model.model) if part)
+    return f"{named} ({given})" if given else named
+
+
+def _history(card: AgentCard) -> Iterator[str]:
+    yield "## Runs"
+    if not card.runs:
+        yield "None is completed yet."
+        return
+    yield table(("when", "run", "dataset", "n:", "pass rate [95 %]", "errored:", "judge"), [*map(_run, card.runs)])
+    if any(summary.run.pins.repeat > 1 for summary in card.runs):
+        yield "Where cases were tried several times, repeats are alike and the true intervals are wider."
+    if graders := list(dict.fromkeys(grader.name for summary in card.runs for grader in summary.graders)):
+        yield "## Graders"
+        headings = ["grader", *(short_id(summary.run) for summary in card.runs)]
+        yield table(headings, [[escaped(name), *(_graded(summary, name) for summary in card.runs)] for name in graders])
+
+
+def _run(summary: Summary) -> list[str]:
+    run = summary.run
+    named = f"{short_id(run)} {one_line(run.name, CELL_LENGTH)}".strip()
+    return [
+        (utc(run.completed_at or run.created_at) or "")[:16].replace("T", " "),
+        escaped(named),
+        escaped(one_line(", ".join(datasets(run.pins)), CELL_LENGTH)),
+        f"{run.counts.total:,}",
+        str(rate_of(run.counts)),
+        f"{run.counts.errored:,}",
+        escaped(one_line(judged_by(run.pins), CELL_LENGTH)),
+    ]
+
+
+def _graded(summary: Summary, name: str) -> str:
+    """The rate where the grader marks, else the mean; of several candidates, each."""
+    found = [grader for grader in summary.graders if grader.name == name]
+    several = len(found) > 1
+    cells = [f"{escaped(grader.candidate)}: {_cell(grader)}" if several else _cell(grader) for grader in found]
+    return "; ".join(cells) or NOTHING
+
+
+def _cell(grader: GraderSummary) -> str:
+    rate = _rate(grader)
+    return str(rate) if rate.judged else f"mean {number(grader.mean)} n {grader.scored:,}"
+
+
+def _tools(agent: Agent) -> Iterator[str]:
+    yield f"## {counted(len(agent.tools), 'tool')}"
+    if agent.tools:
+        lines = [[_cut(each.tool_name), _cut(each.type), _cut(each.description or each.name)] for each in agent.tools]
+        yield table(("tool", "type", "what it does"), lines)
+
+
+def _bases(agent: Agent) -> Iterator[str]:
+    yield f"## {counted(len(agent.knowledge_bases), 'knowledge base')}"
+    if agent.knowledge_bases:
+        lines = [
+            [_cut(each.name), _cut(each.type), NOTHING if each.document_count is None else f"{each.document_count:,}"]
+            for each in agent.knowledge_bases
+        ]
+        yield table(("name", "type", "documents:"), lines)
+
+
+def _cut(text: str) -> str:
+    return escaped(one_line(text, CELL_LENGTH))

@@ -1,0 +1,123 @@
+"""The report of the Explain runner: one JSON document with a summary for each agent and every case's evals. Field names
+are theirs; `verdict` and the counts of what was errored and skipped are ours. A judge that gave no number leaves null,
+where theirs left −1, and rates are over what was decided."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from howsure.model.case import World
+from howsure.model.result import Result
+from howsure.model.score import LIKERT, Grade, Score
+from howsure.model.summary import Summary
+from howsure.model.verdict import Verdict
+from howsure.reports.artifacts.files import began, check_world, write_json
+from howsure.reports.checks import value, wholes
+from howsure.reports.figures import utc
+from howsure.reports.wire import error
+
+COMPOSITE = "composite"
+PASSED = {Verdict.PASSED: True, Verdict.FAILED: False}
+
+
+class Means(Struct):
+    """Sums of one agent."""
+
+    total: int = 0
+    passed: int = 0
+    decided: int = 0
+    composites: list[float] = []
+    scores: dict[str, list[tuple[float, float]]] = {}
+
+
+async def write_explain(summary: Summary, results: AsyncIterable[Result], folder: Path) -> list[Path]:
+    cases: list[dict[str, Any]] = []
+    agents: dict[str, Means] = {}
+    async for result in results:
+        check_world(result, World.EXPLAIN, "explain")
+        shown = case_of(result)
+        cases.append(shown)
+        _count(agents.setdefault(shown["agentName"], Means(composites=[], scores={})), shown)
+    path = folder / f"eval-report-{began(summary.run):%Y%m%d-%H%M%S}.json"
+    return [write_json(path, _report(summary, cases, agents))]
+
+
+def _report(summary: Summary, cases: list[dict[str, Any]], agents: dict[str, Means]) -> dict[str, Any]:
+    counts = summary.run.counts
+    return {
+        "generatedAtUtc": utc(summary.run.completed_at or began(summary.run)),
+        "totalCases": len(cases),
+        "totalPassed": counts.passed,
+        "overallPassRate": counts.pass_rate,
+        "totalErrored": counts.errored,
+        "totalSkipped": counts.skipped,
+        "perAgent": {name: _agent(means) for name, means in agents.items()},
+        "cases": cases,
+    }
+
+
+def case_of(result: Result) -> dict[str, Any]:
+    """One entry of `cases`."""
+    composite = next((grade for grade in wholes(result.grades) if grade.name == COMPOSITE), None)
+    evals = [grade for grade in wholes(result.grades) if grade.scale == LIKERT and grade.name != COMPOSITE]
+    passed = PASSED.get(result.verdict)
+    told = {} if passed else {"failureReason": error(result) or "; ".join(result.reasons)}
+    return {
+        "caseId": result.case.id,
+        "agentName": result.case.labels.get("agent_name", ""),
+        "scenarioId": result.case.labels.get("scenario_id", ""),
+        "thresholdProfile": result.case.profile,
+        "compositeScore": value(composite) if composite else None,
+        "passed": passed,
+        "verdict": result.verdict.value,
+        **told,
+        "metrics": [_eval(grade) for grade in evals],
+    }
+
+
+def _eval(grade: Grade) -> dict[str, Any]:
+    score = grade.value if isinstance(grade, Score) else None
+    return {
+        "metricName": grade.name,
+        "evalName": grade.name,
+        "score": score,
+        "probScore": grade.details.get("prob_score", score),
+        "reasoning": grade.reason,
+        "chainOfThought": grade.details.get("thought_chain", ""),
+    }
+
+
+def _count(means: Means, case: dict[str, Any]) -> None:
+    means.total += 1
+    means.passed += case["passed"] is True
+    means.decided += case["passed"] is not None
+    if case["compositeScore"] is not None:
+        means.composites.append(case["compositeScore"])
+    for each in case["metrics"]:
+        if each["score"] is not None:
+            means.scores.setdefault(each["metricName"], []).append((each["score"], each["probScore"]))
+
+
+def _agent(means: Means) -> dict[str, Any]:
+    return {
+        "totalCases": means.total,
+        "passedCases": means.passed,
+        "passRate": means.passed / means.decided if means.decided else None,
+        "compositeAverage": _mean(means.composites),
+        "explanation": "",
+        "metricAverages": {
+            name: {
+                "averageScore": _mean([score for score, _ in pairs]),
+                "averageProbScore": _mean([weighted for _, weighted in pairs]),
+            }
+            for name, pairs in means.scores.items()
+        },
+    }
+
+
+def _mean(values: list[float]) -> float | None:
+    return sum(values) / len(values) if values else None

@@ -1,0 +1,213 @@
+"""The artifact set of the golden world's tools: `eval_summary.json`, `question_answer_log.md`, and under `raw/` the
+conversations and their results. Names are theirs. Repeats of a question are averaged, where theirs kept the last; what
+could not be measured is left out of means, where theirs counted 0."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import AsyncIterable, Iterable
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, json
+from msgspec.structs import replace
+
+from howsure.dialects.golden import GoldenDialect
+from howsure.dialects.simulation import SimulationDialect
+from howsure.errors import DatasetInvalid
+from howsure.model.case import Case, World, user_turns
+from howsure.model.result import Result
+from howsure.model.run import Run
+from howsure.model.score import Grade, Score
+from howsure.model.summary import GraderSummary, Summary
+from howsure.model.transcript import Mishap
+from howsure.reports.artifacts.files import began, check_world, write_json
+from howsure.reports.artifacts.golden_log import log_entry
+from howsure.reports.checks import wholes
+from howsure.reports.csv_file import guarded
+from howsure.reports.figures import utc
+from howsure.reports.whole_file import whole_text
+from howsure.reports.wire import error
+
+BY_PROGRAM = frozenset(
+    (
+        "tool_usage_accuracy",
+        "trajectory_accuracy",
+        "state_management_fidelity",
+        "agent_routing",
+        "token_usage",
+        "latency_metrics",
+        "cache_efficiency",
+        "thinking_metrics",
+        "tool_utilization",
+        "tool_success_rate",
+        "grounding_utilization",
+        "context_saturation",
+        "agent_handoffs",
+        "output_density",
+        "sandbox_usage",
+    )
+)
+INPUT_LENGTH = 500
+COLUMNS = ("question_id", "run_id", "candidate", "repeat", "user_inputs", "final_response", "verdict", "eval_results")
+
+
+class Question(Struct):
+    """What all conversations about one question gave."""
+
+    case: Case
+    runs: int = 0
+    numbers: dict[str, list[float]] = {}
+    judged: dict[str, list[Grade]] = {}
+    answer: str = ""
+
+
+async def write_golden(summary: Summary, results: AsyncIterable[Result], folder: Path) -> list[Path]:
+    run, stamp = summary.run, f"{began(summary.run):%Y%m%d_%H%M%S}"
+    raw = folder / "raw"
+    raw.mkdir(exist_ok=True)
+    questions: dict[str, Question] = {}
+    conversations: list[Case] = []
+    log, table = folder / "question_answer_log.md", raw / f"evaluation_results_{stamp}.csv"
+    with whole_text(log) as told, whole_text(table) as cells:
+        writer = csv.writer(cells, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        told.write("# Question and answer log\n\n")
+        async for result in results:
+            check_world(result, World.GOLDEN, "golden")
+            _count(questions, result)
+            conversations.append(_conversation(result))
+            told.write(log_entry(result))
+            writer.writerow(_cells(run, result))
+    talks = raw / f"processed_interaction_{stamp}.jsonl"
+    SimulationDialect().write(conversations, talks)
+    about = write_json(folder / "eval_summary.json", eval_summary(summary, questions.values()))
+    return [about, log, table, talks, *_questions(run, [each.case for each in questions.values()], raw)]
+
+
+def _questions(run: Run, cases: list[Case], raw: Path) -> list[Path]:
+    """The questions as a golden file, where that is what they were and such a file can hold them."""
+    if {pin.dialect for pin in run.pins.datasets} != {World.GOLDEN}:
+        return []
+    path = raw / "temp_consolidated_questions.json"
+    try:
+        GoldenDialect().write(cases, path)
+    except DatasetInvalid:
+        return []
+    return [path]
+
+
+def _conversation(result: Result) -> Case:
+    """The case with what was said. Further repeats of a question are numbered as the simulation dialect does."""
+    said = result.transcript or Mishap(reason=error(result) or "no transcript was kept")
+    if result.repeat == 1:
+        return replace(result.case, recorded=said)
+    labels = {**result.case.labels, "repeat": str(result.repeat)}
+    return replace(result.case, id=f"{result.case.id}#{result.repeat}", labels=labels, recorded=said)
+
+
+def _count(questions: dict[str, Question], result: Result) -> None:
+    fresh = Question(case=result.case, numbers={}, judged={})
+    question = questions.setdefault(result.case.id, fresh)
+    question.runs += 1
+    question.answer = result.transcript.answer if result.transcript else question.answer
+    for grade in wholes(result.grades):
+        if grade.name not in BY_PROGRAM:
+            question.judged.setdefault(grade.name, []).append(grade)
+        for name, value in _numbers(grade).items():
+            question.numbers.setdefault(name, []).append(value)
+
+
+def _numbers(grade: Grade) -> dict[str, float]:
+    """`tool_usage_accuracy.score` and every number among the details, of what was measured by program."""
+    if grade.name not in BY_PROGRAM or not isinstance(grade, Score):
+        return {}
+    known = {"score": grade.value, **grade.details}
+    return {
+        f"{grade.name}.{name}": float(value)
+        for name, value in known.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }
+
+
+def eval_summary(summary: Summary, questions: Iterable[Question]) -> dict[str, Any]:
+    """The document."""
+    run, known = summary.run, list(questions)
+    numbers: dict[str, list[float]] = {}
+    for question in known:
+        for name, values in question.numbers.items():
+            numbers.setdefault(name, []).extend(values)
+    judged = [grader for grader in summary.graders if grader.name not in BY_PROGRAM]
+    return {
+        "experiment_id": f"eval-{began(run):%Y%m%d_%H%M%S}",
+        "run_type": run.name or "manual",
+        "test_description": ", ".join(pin.name or Path(pin.path).name for pin in run.pins.datasets),
+        "interaction_datetime": utc(began(run)),
+        "overall_summary": {
+            "deterministic_metrics": {name: _mean(values) for name, values in numbers.items()},
+            "llm_based_metrics": {
+                _judged_name(grader, summary): {"average": grader.mean, "score_range": _range(grader)}
+                for grader in judged
+                if grader.mean is not None
+            },
+        },
+        "per_question_summary": [_question(question) for question in known],
+    }
+
+
+def _judged_name(grader: GraderSummary, summary: Summary) -> str:
+    return f"{grader.name} ({grader.candidate})" if len(summary.candidates) > 1 else grader.name
+
+
+def _range(grader: GraderSummary) -> dict[str, Any]:
+    return {"min": grader.scale.low, "max": grader.scale.high, "description": f"{grader.scale}"}
+
+
+def _question(question: Question) -> dict[str, Any]:
+    """Their own fields last: a question's metadata must not take their place."""
+    metadata = question.case.metadata.get("metadata", {})
+    return {
+        **metadata,
+        "question_id": question.case.id,
+        "runs": question.runs,
+        "deterministic_metrics": {name: _mean(values) for name, values in question.numbers.items()},
+        "llm_metrics": {name: _judged(question, grades) for name, grades in question.judged.items()},
+    }
+
+
+def _judged(question: Question, grades: list[Grade]) -> dict[str, Any]:
+    scored = [grade for grade in grades if isinstance(grade, Score)]
+    last = scored[-1] if scored else grades[-1]
+    given = {"prompt": "\n".join(user_turns(question.case.input)), "response": question.answer}
+    return {
+        "score": _mean([grade.value for grade in scored]),
+        "explanation": last.reason,
+        "rubric_verdicts": last.details.get("rubric_verdicts", []),
+        "error": None if scored else last.reason,
+        "input": {name: text[:INPUT_LENGTH] for name, text in given.items()},
+    }
+
+
+def _cells(run: Run, result: Result) -> list[str | int]:
+    graded = {
+        grade.name: {
+            "score": grade.value if isinstance(grade, Score) else None,
+            "explanation": grade.reason,
+            "details": grade.details,
+        }
+        for grade in wholes(result.grades)
+    }
+    return [
+        guarded(result.case.id),
+        run.id,
+        guarded(result.candidate),
+        result.repeat,
+        guarded(json.encode(user_turns(result.case.input)).decode()),
+        guarded(result.transcript.answer if result.transcript else ""),
+        result.verdict.value,
+        json.encode(graded).decode(),
+    ]
+
+
+def _mean(values: list[float]) -> float | None:
+    return sum(values) / len(values) if values else None

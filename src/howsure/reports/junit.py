@@ -1,0 +1,186 @@
+"""A run as JUnit XML, the shape that Jenkins, GitLab, GitHub actions and most CI servers read: one test for each case,
+candidate and repeat. A failed case is a failure, an errored one an error, a skipped one skipped; scores are properties
+of the test, and what was asked and answered is its output, cut to a length that CI servers bear."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterable, Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path, PurePath
+from shutil import copyfileobj
+from tempfile import SpooledTemporaryFile
+from typing import IO, TextIO
+from xml.sax.saxutils import escape, quoteattr
+
+from msgspec import Struct
+
+from howsure.model.case import user_turns
+from howsure.model.result import Result
+from howsure.model.run import Run
+from howsure.model.score import Grade, Part, Score
+from howsure.model.summary import Summary
+from howsure.model.verdict import Verdict
+from howsure.reports.checks import passed, status, wholes
+from howsure.reports.figures import utc
+from howsure.reports.header import judged_by
+from howsure.reports.inert import CONTROLS, inert, one_line
+from howsure.reports.sentence import sentence
+from howsure.reports.whole_file import whole_text
+
+NAME_LENGTH = 500
+MESSAGE_LENGTH = 300
+OUTPUT_LENGTH = 4000
+HELD_IN_MEMORY = 4_000_000
+# What XML 1.0 has no place for, beyond the controls that `inert` shows as symbols: lone halves and non-characters.
+NOT_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")
+REPLACED = "howsure.replaced_characters"
+
+
+class Tally(Struct):
+    """What the tests written so far come to."""
+
+    tests: int = 0
+    failures: int = 0
+    errors: int = 0
+    skipped: int = 0
+
+    def count(self, verdict: Verdict) -> None:
+        self.tests += 1
+        self.failures += verdict is Verdict.FAILED
+        self.errors += verdict is Verdict.ERRORED
+        self.skipped += verdict is Verdict.SKIPPED
+
+
+async def write_junit(summary: Summary, results: AsyncIterable[Result], path: Path) -> None:
+    """The counts come first in the file and are known last: the tests wait in a file of their own."""
+    tally, suite = Tally(), suite_name(summary.run)
+    with SpooledTemporaryFile(HELD_IN_MEMORY, "w+", encoding="utf-8", newline="") as tests:
+        async for result in results:
+            tally.count(result.verdict)
+            tests.writelines(_test(suite, result))
+        tests.seek(0)
+        with whole_text(path) as file:
+            _write(summary, tally, tests, file)
+
+
+def suite_name(run: Run) -> str:
+    """What the tests are grouped by: the dataset, without its ending."""
+    stems = [pin.name or PurePath(pin.path).stem for pin in run.pins.datasets]
+    return stems[0] if len(stems) == 1 else run.name or "howsure"
+
+
+def _write(summary: Summary, tally: Tally, tests: IO[str], file: TextIO) -> None:
+    run = summary.run
+    counts = f'tests="{tally.tests}" failures="{tally.failures}" errors="{tally.errors}"'
+    began, ended = run.started_at, run.completed_at
+    seconds = (ended - began).total_seconds() if began and ended else 0.0
+    moment = (utc(began or run.created_at) or "")[:19]
+    file.write('<?xml version="1.0" encoding="UTF-8"?>\n')
+    file.write(f'<testsuites name={_quoted(run.name or "howsure")} {counts} time="{seconds:.3f}">\n')
+    named = f'<testsuite name={_quoted(suite_name(run))} {counts} skipped="{tally.skipped}"'
+    file.write(f'{named} time="{seconds:.3f}" timestamp="{moment}">\n')
+    file.write(_properties(_about(summary)))
+    copyfileobj(tests, file)
+    file.write("</testsuite>\n</testsuites>\n")
+
+
+def _about(summary: Summary) -> Iterator[tuple[str, str]]:
+    run = summary.run
+    yield "howsure.run_id", run.id
+    yield "howsure.summary", sentence(summary)
+    yield "howsure.target", run.pins.target
+    yield "howsure.judge", judged_by(run.pins)
+    for ruling in summary.gates:
+        yield f"howsure.gate.{ruling.expression}", ruling.outcome.value
+
+
+def _test(suite: str, result: Result) -> Iterator[str]:
+    case = result.case
+    name = case.id + (f" [repeat {result.repeat}]" if result.repeat > 1 else "")
+    group = suite + (f".{result.candidate}" if result.candidate else "")
+    at = f'name={_quoted(name)} classname={_quoted(group)} time="{result.duration_ms / 1000:.3f}"'
+    body = "".join([_outcome(result), _output(result)])
+    properties = [*_scores(result)]
+    if replaced := _replaced(result):
+        properties.append((REPLACED, str(replaced)))
+    yield f"<testcase {at}>\n{_properties(properties)}{body}</testcase>\n"
+
+
+def _scores(result: Result) -> Iterator[tuple[str, str]]:
+    yield "verdict", result.verdict.value
+    if result.candidate:
+        yield "candidate", result.candidate
+    yield "repeat", str(result.repeat)
+    if result.case.tags:
+        yield "tags", ", ".join(result.case.tags)
+    for grade in wholes(result.grades):
+        yield f"score.{grade.name}", f"{grade.value:.12g}" if isinstance(grade, Score) else status(grade)
+        if grade.pass_mark is not None:
+            yield f"mark.{grade.name}", f"{grade.pass_mark:g}"
+
+
+def _outcome(result: Result) -> str:
+    why = "; ".join(result.reasons) or result.verdict.value
+    message = _quoted(one_line(why, MESSAGE_LENGTH))
+    match result.verdict:
+        case Verdict.PASSED:
+            return ""
+        case Verdict.SKIPPED:
+            return f"<skipped message={message}/>\n"
+        case Verdict.ERRORED:
+            kind = result.failures[0].kind if result.failures else "errored"
+            return f"<error message={message} type={_quoted(kind)}>{_told(_causes(result))}</error>\n"
+        case Verdict.FAILED:
+            return f'<failure message={message} type="failed">{_told(_causes(result))}</failure>\n'
+
+
+def _causes(result: Result) -> str:
+    """Reasons, what broke, and every criterion and rule that does not hold, one a line."""
+    lines = [*result.reasons, *(f"{failure.kind}: {failure.message}" for failure in result.failures)]
+    lines += [_missed(grade, grade.part) for grade in result.grades if grade.part and passed(grade) is False]
+    return "\n".join(dict.fromkeys(lines))
+
+
+def _missed(grade: Grade, part: Part) -> str:
+    return f"{grade.name} ({one_line(part.text, MESSAGE_LENGTH)}): {grade.reason}"
+
+
+def _output(result: Result) -> str:
+    asked = "\n".join(user_turns(result.case.input))
+    answer = result.transcript.answer if result.transcript else ""
+    said = f"asked:\n{_cut(asked)}\n\nanswered:\n{_cut(answer)}"
+    return f"<system-out>{escape(_legal(said))}</system-out>\n"
+
+
+def _cut(text: str) -> str:
+    left = len(text) - OUTPUT_LENGTH
+    return text if left <= 0 else f"{text[:OUTPUT_LENGTH]}\n… {left:,} more characters"
+
+
+def _properties(named: Sequence[tuple[str, str]] | Iterator[tuple[str, str]]) -> str:
+    lines = [f"<property name={_quoted(name)} value={_quoted(value)}/>\n" for name, value in named]
+    return f"<properties>\n{''.join(lines)}</properties>\n" if lines else ""
+
+
+def _told(text: str) -> str:
+    """As the content of an element, cut."""
+    return escape(_legal(_cut(text)))
+
+
+@lru_cache(maxsize=4096)
+def _quoted(text: str) -> str:
+    """As an attribute. Names of graders and their marks come again with every test."""
+    return quoteattr(_legal(one_line(text, NAME_LENGTH)))
+
+
+def _legal(text: str) -> str:
+    """What XML can hold, with the rest as symbols or codes that can be read."""
+    return NOT_XML.sub(lambda found: f"\\u{ord(found[0]):04x}", inert(text))
+
+
+def _replaced(result: Result) -> int:
+    """How many characters of the test are shown as something else: whoever compares texts must know."""
+    answer = result.transcript.answer if result.transcript else ""
+    texts = (result.case.id, *result.reasons, *user_turns(result.case.input), answer)
+    return sum(len(pattern.findall(text)) for text in texts for pattern in (CONTROLS, NOT_XML))

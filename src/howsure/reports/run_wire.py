@@ -1,0 +1,230 @@
+"""The evaluation API's EvaluationRun, made from a Summary. The fields of the published shape come first, in their order
+and under their names; what Howsure adds comes after them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePath
+from typing import Any
+from uuid import NAMESPACE_URL, uuid5
+
+from msgspec import to_builtins
+
+from howsure.model.case import World
+from howsure.model.rubric import Scope
+from howsure.model.run import Counts, DatasetPin, Pins, Run, RunState, Spent
+from howsure.model.summary import GraderSummary, Summary, Tally
+from howsure.reports.figures import Rate, utc
+from howsure.reports.gates import gate_shape
+from howsure.reports.sentence import rate_of, sentence
+
+# The shape knows four states. An interrupted run is not running, and whoever polls for an end must see one: it is
+# `failed` there, and the added `state` says that it can be resumed. One that is paused waits to be worked on.
+STATUS = {
+    RunState.PENDING: "pending",
+    RunState.RUNNING: "running",
+    RunState.COMPLETED: "completed",
+    RunState.FAILED: "failed",
+    RunState.INTERRUPTED: "failed",
+    RunState.OUT_OF_BUDGET: "failed",
+    RunState.PAUSED: "pending",
+    RunState.CANCELLED: "failed",
+}
+
+
+_DOCUMENT = re.compile(r"document:(?P<kind>[a-z_]+)/(?P<id>[^@]+)@[0-9]+")
+"""How a run is pinned to what the service keeps."""
+
+
+def evaluation_run(summary: Summary) -> dict[str, Any]:
+    """The EvaluationRun, ready for JSON."""
+    run = summary.run
+    return _progress(run) | _lineage(run.pins) | _checks(summary) | _model(run) | _added(summary)
+
+
+def _progress(run: Run) -> dict[str, Any]:
+    pins, counts = run.pins, run.counts
+    return {
+        "run_id": run.id,
+        "dataset_id": dataset_id_of(pins),
+        "agent_id": pins.agent_key or None,
+        "status": STATUS[run.state],
+        "total": counts.total,
+        "completed": counts.completed,
+        "passed": counts.passed,
+        "failed": counts.failed,
+        "concurrency": pins.concurrency,
+        "started_at": utc(run.started_at),
+        "completed_at": utc(run.completed_at),
+        "error": run.error or None,
+    }
+
+
+def _lineage(pins: Pins) -> dict[str, Any]:
+    # A rubric that no rule is left of was not used: naming it would promise scores that are not there.
+    rubric = pins.rubric if pins.rubric and pins.rubric.rules else None
+    test_set = _test_set(pins)
+    return {
+        "rubric_id": (rubric.id or _named_by(pins.rubric_sha256 or rubric.name)) if rubric else None,
+        "rubric_version": rubric.version if rubric else None,
+        "test_set_id": (test_set.id or _named_by(test_set.sha256)) if test_set else None,
+        "test_set_version": test_set.version if test_set else None,
+        "component_scope_filter": pins.component_scope or None,
+        "component_ids_filter": list(pins.component_ids),
+    }
+
+
+def _test_set(pins: Pins) -> DatasetPin | None:
+    """The one test set of the run; None when it has none, or several, of which none is *the* one."""
+    found = [pin for pin in pins.datasets if pin.dialect == World.TEST_SET]
+    return found[0] if len(found) == 1 else None
+
+
+def dataset_id_of(pins: Pins) -> str:
+    """Of a dataset that the service keeps, its own; else of the content: the same files give the same id wherever they
+    lie."""
+    kept = _DOCUMENT.fullmatch(pins.datasets[0].path) if len(pins.datasets) == 1 else None
+    if kept and kept["kind"] != "test_set":
+        return kept["id"]
+    own = pins.datasets[0].id if len(pins.datasets) == 1 and pins.datasets[0].dialect != World.TEST_SET else ""
+    return own or _named_by("\n".join(pin.sha256 for pin in pins.datasets))
+
+
+def _named_by(content: str) -> str:
+    return str(uuid5(NAMESPACE_URL, f"howsure:{content}"))
+
+
+def _checks(summary: Summary) -> dict[str, Any]:
+    criteria, rules = criteria_of(summary), rules_of(summary)
+    return {
+        "component_scores": {name: _component(tally) for name, tally in _components(summary).items()} or None,
+        "criteria_passed": criteria.passed if criteria else None,
+        "criteria_total": criteria.total if criteria else None,
+        "rubric_rules_passed": rules.passed if rules else None,
+        "rubric_rules_total": rules.total if rules else None,
+    }
+
+
+def criteria_of(summary: Summary) -> Tally | None:
+    """Of a test set of which nothing could be graded, or nothing yet, nought of nought; None: there are none."""
+    pins = summary.run.pins
+    asked = any(pin.dialect == World.TEST_SET for pin in (*pins.datasets, *filter(None, (pins.criteria_from,))))
+    return summary.criteria or (Tally() if asked and _ungraded(summary, "criteria") else None)
+
+
+def rules_of(summary: Summary) -> Tally | None:
+    """The same of the rules of a rubric."""
+    rubric = summary.run.pins.rubric
+    return summary.rules or (Tally() if rubric and rubric.rules and _ungraded(summary, "rubric") else None)
+
+
+def _ungraded(summary: Summary, grader: str) -> bool:
+    """Whether nothing was decided of any result, so that nobody can say which checks there would have been."""
+    counts, wanted = summary.run.counts, summary.run.pins.graders
+    return not counts.passed and not counts.failed and (wanted is None or grader in wanted)
+
+
+def _components(summary: Summary) -> dict[str, Tally]:
+    rubric = summary.run.pins.rubric
+    if summary.components or rubric is None or rules_of(summary) is None:
+        return summary.components
+    return {scope: Tally() for scope in sorted({(rule.scope or Scope.GENERAL).value for rule in rubric.rules})}
+
+
+def _component(tally: Tally) -> dict[str, Any]:
+    return {
+        "score": tally.pass_rate,
+        "total": tally.total,
+        "passed": tally.passed,
+        "failed": tally.failed,
+        "errored": tally.errored,
+        "skipped": tally.skipped,
+    }
+
+
+def _model(run: Run) -> dict[str, Any]:
+    model = run.pins.agent.model if run.pins.agent else None
+    return {
+        "bot_llm_provider": (model.provider or None) if model else None,
+        "bot_llm_model": (model.model or None) if model else None,
+        "created_at": utc(run.created_at),
+    }
+
+
+def _added(summary: Summary) -> dict[str, Any]:
+    run, pins = summary.run, summary.run.pins
+    rate = rate_of(run.counts)
+    return {
+        "name": run.name,
+        "state": run.state.value,
+        "sentence": sentence(summary),
+        "errored": run.counts.errored,
+        "skipped": run.counts.skipped,
+        "pending": run.counts.pending,
+        "pass_rate": rate.value,
+        "pass_rate_interval": _interval(rate),
+        "candidates": {name: _totals(counts) for name, counts in summary.candidates.items()},
+        "graders": [_grader(grader) for grader in summary.graders],
+        "criteria": _tally(criteria_of(summary)),
+        "rubric_rules": _tally(rules_of(summary)),
+        "target": pins.target,
+        "criteria_from": pins.criteria_from.path if pins.criteria_from else None,
+        "simulator": pins.simulator or None,
+        "faults": dict(summary.faults),
+        "judge": pins.judge or None,
+        "gates": [gate_shape(ruling) for ruling in summary.gates],
+        "spent": None if run.spent is None else _spent(run.spent),
+        "profile": pins.profile or None,
+        "repeat": pins.repeat,
+        "limit": pins.limit,
+        "datasets": [_dataset(pin) for pin in pins.datasets],
+        "howsure_version": pins.howsure_version or None,
+    }
+
+
+def _spent(spent: Spent) -> dict[str, Any]:
+    """Money is unknown, not zero, when calls were made and none of them has a price."""
+    known = spent.usd > 0 or spent.unpriced == 0
+    calls = {"calls": spent.calls, "cached": spent.cached, "unpriced": spent.unpriced}
+    return {"usd": spent.usd if known else None, "tokens": spent.tokens, **calls}
+
+
+def _totals(counts: Counts) -> dict[str, Any]:
+    rate = rate_of(counts)
+    return {
+        "total": counts.total,
+        "completed": counts.completed,
+        "passed": counts.passed,
+        "failed": counts.failed,
+        "errored": counts.errored,
+        "skipped": counts.skipped,
+        "pending": counts.pending,
+        "pass_rate": rate.value,
+        "pass_rate_interval": _interval(rate),
+    }
+
+
+def _grader(grader: GraderSummary) -> dict[str, Any]:
+    rate = Rate(grader.passed, grader.passed + grader.failed)
+    scale = [grader.scale.low, grader.scale.high]
+    return {**to_builtins(grader), "scale": scale, "pass_rate": rate.value, "pass_rate_interval": _interval(rate)}
+
+
+def _dataset(pin: DatasetPin) -> dict[str, Any]:
+    return {
+        "path": pin.path,
+        "name": pin.name or PurePath(pin.path).name,
+        "dialect": pin.dialect,
+        "cases": pin.cases,
+        "sha256": pin.sha256,
+        "id": pin.id or None,
+        "version": pin.version,
+    }
+
+
+def _interval(rate: Rate) -> list[float] | None:
+    return list(rate.interval) if rate.interval else None
+
+
+def _tally(tally: Tally | None) -> dict[str, int] | None:
+    return {**to_builtins(tally), "total": tally.total} if tally else None

@@ -1,0 +1,172 @@
+"""The places where changes are proposed, as a pipeline's environment describes them, and the one comment we keep there:
+made the first time, rewritten after that."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote
+from urllib.request import Request, urlopen
+
+import msgspec
+from msgspec import Struct
+
+from howsure.errors import ConfigInvalid
+
+PAGE = 100
+MOST_PAGES = 50
+SECONDS = 30.0
+
+
+class Forge(Protocol):
+    """What we need of one. `base` and `head` are branches, empty where this is no proposed change."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def base(self) -> str: ...
+    @property
+    def head(self) -> str: ...
+    @property
+    def comments(self) -> str:
+        """The address of the comments of this change; empty where nothing can be posted."""
+        ...
+
+    def headers(self) -> dict[str, str]: ...
+
+    def one(self, id: Any) -> tuple[str, str]:
+        """How one comment is rewritten: the method, and its address."""
+        ...
+
+
+class GitHub(Struct, frozen=True):
+    """GitHub Actions."""
+
+    environ: Mapping[str, str]
+
+    @property
+    def name(self) -> str:
+        return "GitHub"
+
+    @property
+    def base(self) -> str:
+        return self.environ.get("GITHUB_BASE_REF", "")
+
+    @property
+    def head(self) -> str:
+        return self.environ.get("GITHUB_HEAD_REF") or self.environ.get("GITHUB_REF_NAME", "")
+
+    @property
+    def comments(self) -> str:
+        number = self._number()
+        if not number or not self.environ.get("GITHUB_TOKEN"):
+            return ""
+        return f"{self._repository}/issues/{number}/comments"
+
+    @property
+    def _repository(self) -> str:
+        api = self.environ.get("GITHUB_API_URL", "https://api.github.com")
+        return f"{api}/repos/{quote(self.environ.get('GITHUB_REPOSITORY', ''))}"
+
+    def _number(self) -> str:
+        """`refs/pull/7/merge`; for events that run elsewhere, what the event says."""
+        parts = self.environ.get("GITHUB_REF", "").split("/")
+        if parts[:2] == ["refs", "pull"] and len(parts) > 2 and parts[2].isdecimal():
+            return parts[2]
+        found = _event(self.environ.get("GITHUB_EVENT_PATH", "")).get("pull_request")
+        return str(found.get("number", "")) if isinstance(found, dict) else ""
+
+    def headers(self) -> dict[str, str]:
+        token = self.environ.get("GITHUB_TOKEN", "")
+        return {"Authorization": f"Bearer {token}", "Accept": "application/vnd.github+json"}
+
+    def one(self, id: Any) -> tuple[str, str]:
+        return "PATCH", f"{self._repository}/issues/comments/{id}"
+
+
+class GitLab(Struct, frozen=True):
+    """GitLab CI. Its job token may not comment: a token with the scope `api` is needed in GITLAB_TOKEN."""
+
+    environ: Mapping[str, str]
+
+    @property
+    def name(self) -> str:
+        return "GitLab"
+
+    @property
+    def base(self) -> str:
+        return self.environ.get("CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "")
+
+    @property
+    def head(self) -> str:
+        return self.environ.get("CI_MERGE_REQUEST_SOURCE_BRANCH_NAME") or self.environ.get("CI_COMMIT_REF_NAME", "")
+
+    @property
+    def comments(self) -> str:
+        number = self.environ.get("CI_MERGE_REQUEST_IID", "")
+        if not number or not self.environ.get("GITLAB_TOKEN"):
+            return ""
+        api, project = self.environ.get("CI_API_V4_URL", ""), self.environ.get("CI_PROJECT_ID", "")
+        return f"{api}/projects/{quote(project, safe='')}/merge_requests/{number}/notes"
+
+    def headers(self) -> dict[str, str]:
+        return {"PRIVATE-TOKEN": self.environ.get("GITLAB_TOKEN", "")}
+
+    def one(self, id: Any) -> tuple[str, str]:
+        return "PUT", f"{self.comments}/{id}"
+
+
+def forge_of(environ: Mapping[str, str]) -> Forge | None:
+    if environ.get("GITHUB_ACTIONS") == "true":
+        return GitHub(environ)
+    return GitLab(environ) if environ.get("GITLAB_CI") == "true" else None
+
+
+async def comment(forge: Forge, mark: str, text: str) -> str:
+    """Write our comment, the one that begins with `mark`; what was done with it."""
+    return await asyncio.to_thread(_comment, forge, mark, f"{mark}\n{text}")
+
+
+def _comment(forge: Forge, mark: str, body: str) -> str:
+    for each in _written(forge):
+        if str(each.get("body", "")).startswith(mark):
+            method, address = forge.one(each["id"])
+            _asked(forge, method, address, {"body": body})
+            return "updated"
+    _asked(forge, "POST", forge.comments, {"body": body})
+    return "made"
+
+
+def _written(forge: Forge) -> Iterator[dict[str, Any]]:
+    for page in range(1, MOST_PAGES + 1):
+        found = _asked(forge, "GET", f"{forge.comments}?per_page={PAGE}&page={page}")
+        yield from found
+        if len(found) < PAGE:
+            return
+
+
+def _asked(forge: Forge, method: str, address: str, body: dict[str, str] | None = None) -> Any:
+    if not address.startswith(("https://", "http://")):
+        raise ConfigInvalid(f"{forge.name}: {address!r} is no address to post a comment to")
+    data = None if body is None else msgspec.json.encode(body)
+    headers = {**forge.headers(), "Content-Type": "application/json", "User-Agent": "howsure"}
+    try:
+        with urlopen(Request(address, data, headers, method=method), timeout=SECONDS) as answer:
+            return msgspec.json.decode(answer.read())
+    except HTTPError as error:
+        error.close()
+        raise ConfigInvalid(f"{forge.name} refused the comment: {error.code} {error.reason}") from error
+    except (URLError, OSError, msgspec.DecodeError) as error:
+        raise ConfigInvalid(f"{forge.name} could not be asked for the comment: {error}") from error
+
+
+def _event(path: str) -> dict[str, Any]:
+    if not path or not Path(path).is_file():
+        return {}
+    try:
+        return msgspec.json.decode(Path(path).read_bytes(), type=dict[str, Any])
+    except msgspec.DecodeError as error:
+        raise ConfigInvalid(f"GITHUB_EVENT_PATH: {path} is not JSON: {error}") from error

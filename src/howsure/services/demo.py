@@ -1,0 +1,96 @@
+"""The demo: the datasets of one invented company, one for each dialect, with answers and judge replies recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib.resources import files
+from pathlib import Path
+
+from msgspec import Struct
+
+from howsure.model.summary import Summary
+from howsure.services.options import RunOptions
+from howsure.services.reporting import write_reports
+from howsure.services.running import Progress
+from howsure.services.runs import Started, start
+from howsure.services.workplace import Workplace
+
+
+class Demo(Struct, frozen=True, kw_only=True):
+    """One dataset and what goes with it; paths are relative to the demo's folder."""
+
+    dialect: str
+    dataset: str
+    responses: str = ""
+    judge: str = ""
+    rubric: str = ""
+    agent: str = ""
+
+
+DEMOS = (
+    Demo(dialect="explain", dataset="explain/support-onboarding.explain.jsonl", judge="explain/judge.jsonl"),
+    Demo(
+        dialect="golden",
+        dataset="golden/moss_support_golden.json",
+        responses="golden/responses.jsonl",
+        judge="golden/judge.jsonl",
+    ),
+    Demo(dialect="simulation", dataset="simulation/support-simulation.csv"),
+    Demo(
+        dialect="test-set",
+        dataset="test-set/test-set.json",
+        responses="test-set/responses.jsonl",
+        judge="test-set/judge.jsonl",
+        rubric="test-set/rubric.json",
+        agent="test-set/agent.json",
+    ),
+    Demo(
+        dialect="legal",
+        dataset="legal/compliance.jsonl",
+        responses="legal/responses.jsonl",
+        judge="legal/judge.jsonl",
+    ),
+)
+
+
+def folder() -> Path:
+    return Path(str(files("howsure") / "demo"))
+
+
+def options(demo: Demo) -> RunOptions:
+    """The run of one demo dataset, as `howsure run` would have it."""
+    base = folder()
+    return RunOptions(
+        datasets=(str(base / demo.dataset),),
+        dialect=demo.dialect,
+        responses=(str(base / demo.responses),) if demo.responses else (),
+        judge=f"recorded:{base / demo.judge}" if demo.judge else "",
+        rubric=str(base / demo.rubric) if demo.rubric else "",
+        agent=str(base / demo.agent) if demo.agent else "",
+        name=f"demo {demo.dialect}",
+    )
+
+
+async def run_demos(
+    work: Workplace, watch: Callable[[Started], Progress], reports: Path
+) -> list[tuple[Demo, Summary, Path]]:
+    """Run all five, and write a page for each."""
+    reports.mkdir(parents=True, exist_ok=True)
+    done = []
+    for demo in DEMOS:
+        summary = await start(work, options(demo), watch)
+        page = reports / f"{demo.dialect}.html"
+        await write_reports(work, summary.run.id, [str(page)])
+        done.append((demo, summary, page))
+    return done
+
+
+def commands(demo: Demo) -> Iterator[str]:
+    """The words of the `howsure run` that does the same."""
+    base = folder()
+    yield f"howsure run {base / demo.dataset}"
+    for option, value in (("responses", demo.responses), ("rubric", demo.rubric), ("agent", demo.agent)):
+        if value:
+            yield f"--{option} {base / value}"
+    if demo.judge:
+        yield f"--judge recorded:{base / demo.judge}"

@@ -1,0 +1,54 @@
+"""Evals of a user's own: a YAML file of custom evals, or a definition file of the golden world."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from pathlib import Path
+
+from howsure.errors import ConfigInvalid, Conflict
+from howsure.graders.custom_evals import custom_evals
+from howsure.graders.definition_graders import definition_graders
+from howsure.graders.golden_judged import GoldenJudgedGrader
+from howsure.kit import Kit, Registry
+
+
+def with_evals(kit: Kit, files: Sequence[str]) -> Kit:
+    """The kit and the graders of these files besides. The kit itself stays as it is: another run has other evals."""
+    if not files:
+        return kit
+    own = copy(kit)
+    own.graders = Registry(kit.graders.kind)
+    for grader in kit.graders:
+        own.graders.add(grader)
+    for file in files:
+        add_evals(Path(file), own)
+    return own
+
+
+def add_evals(path: Path, kit: Kit) -> tuple[str, ...]:
+    """Put the graders of the file into the kit; their names. A definition of the golden world may take the place of one
+    of that world's own judged evals, and of no other grader."""
+    if not path.is_file():
+        raise ConfigInvalid(f"{path}: no such file of evals")
+    if path.suffix.lower() == ".json":
+        graders = definition_graders(path)
+        _check_names(path, [grader.name for grader in graders], kit)
+        for grader in graders:
+            kit.graders.put(grader)
+    else:
+        graders = custom_evals(path, kit.graders.names())
+        for grader in graders:
+            kit.graders.add(grader)
+    return tuple(grader.name for grader in graders)
+
+
+def _check_names(path: Path, names: Sequence[str], kit: Kit) -> None:
+    taken = [name for name in names if name in kit.graders and not isinstance(kit.graders[name], GoldenJudgedGrader)]
+    if taken:
+        others = ", ".join(f"{name!r} ({type(kit.graders[name]).__name__})" for name in taken)
+        known = ", ".join(grader.name for grader in kit.graders if isinstance(grader, GoldenJudgedGrader))
+        raise Conflict(
+            f"{path}: there are graders of these names already: {others}. Rename the definitions; only judged evals of"
+            f" the golden world can be replaced: {known}"
+        )

@@ -1,0 +1,168 @@
+"""A run that Python code holds in its hands: its numbers, its results when they are asked for, and what may be asked of
+it: gates, comparisons, tables, pages. It shows itself in a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from howsure.errors import PlanRefused
+from howsure.model.comparison import Comparison
+from howsure.model.gate import GateRuling, Outcome, worst
+from howsure.model.result import Result
+from howsure.model.run import Counts
+from howsure.model.summary import Summary
+from howsure.reports.frames import frame, grade_columns, result_columns
+from howsure.reports.notebook import run_html
+from howsure.reports.sentence import sentence
+from howsure.services.gating import gated
+from howsure.services.reporting import write_reports
+from howsure.services.waiting import awaited
+from howsure.services.workplace import Workplace
+
+
+class Ruled(Struct, frozen=True):
+    """What came of gates. It is true where every one held: `assert run.gate("pass_rate >= 0.9")`."""
+
+    rulings: tuple[GateRuling, ...]
+
+    @property
+    def outcome(self) -> Outcome:
+        return worst(self.rulings)
+
+    @property
+    def held(self) -> bool:
+        return self.outcome is Outcome.HELD
+
+    @property
+    def reason(self) -> str:
+        return " ".join(each.reason for each in self.rulings)
+
+    def __bool__(self) -> bool:
+        return self.held
+
+    def __repr__(self) -> str:
+        told = "; ".join(f"{each.expression}: {each.outcome.value}. {each.reason}" for each in self.rulings)
+        return f"<gate {told}>"
+
+
+class Versus(Struct, frozen=True):
+    """One run held against another. `sentence` is the answer; a notebook shows all of it."""
+
+    comparison: Comparison
+    sentence: str
+    markdown: str
+
+    def __repr__(self) -> str:
+        return f"<comparison: {self.sentence}>"
+
+    def _repr_markdown_(self) -> str:
+        return self.markdown
+
+
+class FinishedRun:
+    """A run and its results. Everything is read from the store when it is asked for."""
+
+    def __init__(self, work: Workplace, summary: Summary) -> None:
+        self._work = work
+        self.summary = summary
+
+    @property
+    def id(self) -> str:
+        return self.summary.run.id
+
+    @property
+    def name(self) -> str:
+        return self.summary.run.name
+
+    @property
+    def database(self) -> str:
+        """Where it is kept; empty: in the folder's own `.howsure/howsure.db`."""
+        return self._work.settings.database
+
+    @property
+    def counts(self) -> Counts:
+        """total = passed + failed + errored + skipped + pending."""
+        return self.summary.run.counts
+
+    @property
+    def pass_rate(self) -> float | None:
+        """Of what could be judged; None where nothing could."""
+        return self.counts.pass_rate
+
+    @property
+    def gates(self) -> Ruled:
+        """What came of the gates the run was started with."""
+        return Ruled(self.summary.gates)
+
+    @property
+    def passed(self) -> bool:
+        """Whether every gate held; where there is none, whether every case passed."""
+        if self.summary.gates:
+            return self.gates.held
+        return bool(self.counts.total) and self.counts.passed == self.counts.total
+
+    @property
+    def sentence(self) -> str:
+        """What came of it, and how sure that is."""
+        return sentence(self.summary)
+
+    @cached_property
+    def results(self) -> tuple[Result, ...]:
+        """Every result, in the order of the cases."""
+        return awaited(self._results())
+
+    async def _results(self) -> tuple[Result, ...]:
+        async with await self._work.store(read_only=True) as store:
+            return tuple([each async for each in store.iterate(self.id)])
+
+    def gate(self, *expressions: str) -> Ruled:
+        """Hold it to gates: `run.gate("pass_rate >= 0.9")`. Decided on the whole 95 % interval."""
+        if not expressions:
+            raise PlanRefused("gate expects what to hold the run to, such as 'pass_rate >= 0.9'")
+        return awaited(self._gate(expressions))
+
+    async def _gate(self, expressions: Sequence[str]) -> Ruled:
+        async with await self._work.store(read_only=True) as store:
+            return Ruled((await gated(store, self.summary, expressions, pinned=False)).gates)
+
+    def compare(self, other: FinishedRun | str, **asked: Any) -> Versus:
+        """Is this one better than `other` (a run, its id or name), worse, the same, or can nobody tell yet? Further
+        arguments as in `howsure compare`: `by`, `candidates`, `margin`, `confidence`, `cluster`."""
+        base = other if isinstance(other, str) else other.id
+        # Comparing loads numpy and scipy: only who compares pays for that.
+        comparing = import_module("howsure.services.comparing")
+        wording = import_module("howsure.reports.compare_sentence")
+        done = awaited(comparing.compare(self._work, comparing.Wanted(runs=(base, self.id), **asked)))
+        told = " ".join(wording.sentence(pair, done.unit) for pair in done.pairs)
+        return Versus(done, told, import_module("howsure.reports.compare_markdown").comparison_markdown(done))
+
+    def to_frame(self, library: str = "", *, of: str = "results") -> Any:
+        """A table of the results, or of every grade (`of="grades"`), in pandas or polars: the one named, or the one
+        that is installed."""
+        if of not in ("results", "grades"):
+            raise PlanRefused(f"to_frame expects of='results' or of='grades', not {of!r}")
+        made = result_columns(self.summary, self.results) if of == "results" else grade_columns(self.results)
+        return frame(made, library)
+
+    def write(self, *paths: str | Path) -> list[Path]:
+        """Write reports, each in the format of its ending: .html, .md, .csv, .jsonl …"""
+        return awaited(write_reports(self._work, self.id, [str(path) for path in paths]))
+
+    def __len__(self) -> int:
+        return self.counts.total
+
+    def __bool__(self) -> bool:
+        """A run is there, whatever it holds: ask `passed`."""
+        return True
+
+    def __repr__(self) -> str:
+        return f"<run {self.id[:8]} {self.name!r}: {self.sentence}>"
+
+    def _repr_html_(self) -> str:
+        return run_html(self.summary, self.results)

@@ -1,0 +1,116 @@
+"""The workplace: settings, kit and store, put together for the folder someone works in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from howsure.config import DATABASE, Settings, load, profiles
+from howsure.dialects.finding import digest
+from howsure.errors import ConfigInvalid
+from howsure.kit import Kit
+from howsure.kit.builtins import builtin_kit
+from howsure.kit.plugins import installed_names, installed_plugins, plugin_file
+from howsure.policies.profiles import builtin_profiles
+from howsure.prices.table import PriceTable
+from howsure.services.evals import add_evals
+from howsure.services.paths import stored
+
+if TYPE_CHECKING:
+    from howsure.store.store import Store
+
+
+class Workplace:
+    """What the commands work with. Nothing is opened or written before it is needed."""
+
+    def __init__(
+        self, settings: Settings, kit: Kit, folder: Path, beside: Path | None = None, plugins: Sequence[str] = ()
+    ) -> None:
+        self.settings = settings
+        self.prices = PriceTable.load(settings.prices)
+        self.kit = kit
+        self.folder = folder
+        self.beside = beside or folder
+        self.plugins = tuple(plugins)
+
+    @classmethod
+    def here(
+        cls,
+        *,
+        database: str | None = None,
+        config: str | None = None,
+        plugins: Sequence[str] = (),
+        environ: Mapping[str, str] = os.environ,
+    ) -> Workplace:
+        """The workplace of the current folder; what is passed in wins over environment and file."""
+        folder = current_folder()
+        settings = load(folder, environ, Path(config) if config else None)
+        # What the settings name lies beside them; what is typed, where it is typed.
+        beside = Path(config).parent if config else folder
+        if database:
+            settings = msgspec.structs.replace(settings, database=database)
+        return cls.made(settings, folder, beside, plugins)
+
+    @classmethod
+    def made(cls, settings: Settings, folder: Path, beside: Path, plugins: Sequence[str] = ()) -> Workplace:
+        """With everything that the settings and `plugins` bring."""
+        known = profiles(settings, {each.name: each for each in builtin_profiles()})
+        kit = builtin_kit(known.values(), PriceTable.load(settings.prices))
+        kit.contracts.update(_contracts(settings, beside))
+        named = (*(beside / file for file in settings.plugins), *map(Path, plugins))
+        for register in (*installed_plugins(), *map(plugin_file, named)):
+            register(kit)
+        for file in settings.evals:
+            add_evals(beside / file, kit)
+        files = (*named, *(beside / file for file in settings.evals))
+        kit.brought += [*installed_names(), *(f"{stored(file)} {digest(file)}" for file in files)]
+        return cls(settings, kit, folder, beside, plugins)
+
+    @property
+    def data_folder(self) -> Path:
+        """Where Howsure may write besides the database."""
+        return self.folder / Path(DATABASE).parent
+
+    @property
+    def replies(self) -> Path:
+        """The cache of model replies."""
+        return self.data_folder / "replies.db"
+
+    @property
+    def location(self) -> str | Path:
+        """Where runs are kept: a path, or an address."""
+        return self.settings.database or self.folder / DATABASE
+
+    async def store(self, *, read_only: bool = False) -> Store:
+        # A third of the time in which a command starts, and many need none.
+        opened: Store = await import_module("howsure.store.store").Store.open(self.location, read_only=read_only)
+        return opened
+
+
+def current_folder() -> Path:
+    try:
+        return Path.cwd()
+    except OSError as error:
+        told = f"the current folder cannot be found ({error.strerror}): go to one that is there"
+        raise ConfigInvalid(told) from error
+
+
+def _contracts(settings: Settings, folder: Path) -> dict[str, dict[str, Any]]:
+    return {
+        name: given if isinstance(given, dict) else _schema_file(name, folder / given)
+        for name, given in settings.contracts.items()
+    }
+
+
+def _schema_file(name: str, path: Path) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+    except OSError as error:
+        raise ConfigInvalid(f"contract `{name}`: {path} cannot be read: {error.strerror}") from error
+    except msgspec.DecodeError as error:
+        raise ConfigInvalid(f"contract `{name}`: {path} is not a JSON Schema: {error}") from error

@@ -1,0 +1,198 @@
+"""SQLite: one file, read and written in threads. One write at a time, from any number of processes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
+from functools import partial
+from pathlib import Path
+from stat import S_ISREG
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy.exc import DBAPIError
+
+from howsure.errors import ConfigInvalid, NotFound, Unreachable
+from howsure.store.database import ELSEWHERE, WAIT_SECONDS
+
+THREADS = 4
+P = ParamSpec("P")
+T = TypeVar("T")
+
+PAGE_BYTES = 8192
+"""Results are some kilobytes each; SQLite's own 4096 splits most of them."""
+
+PRAGMAS = (
+    "foreign_keys = ON",
+    "synchronous = NORMAL",
+    # Two megabytes, SQLite's own: more made nothing faster here, and a run of many cases filled all of it.
+    "cache_size = -2000",
+    "temp_store = MEMORY",
+    "wal_autocheckpoint = 8000",
+)
+MEANINGS = {
+    "SQLITE_NOTADB": "is not an Howsure database",
+    "SQLITE_CORRUPT": "is damaged; restore a copy, or move it away to begin a new one",
+    "SQLITE_READONLY": f"cannot be written: the file or its folder is read-only; {ELSEWHERE}",
+    "SQLITE_CANTOPEN": f"cannot be opened: its folder is read-only, or the path is not a file; {ELSEWHERE}",
+    "SQLITE_PERM": f"may not be opened: permission denied; {ELSEWHERE}",
+    "SQLITE_BUSY": "is locked by another program, which did not let go in time",
+    "SQLITE_LOCKED": "is locked by another program, which did not let go in time",
+    "SQLITE_FULL": "cannot grow: the disk is full",
+    "SQLITE_IOERR": "cannot be read or written: the disk or its file system reports an error",
+}
+LATER = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL")
+"""What goes away by itself, or when somebody has seen to it."""
+
+
+class SqliteDatabase:
+    """A `Database` in a file. A transaction is run in a thread: a call costs one change of threads, not one for each
+    statement."""
+
+    def __init__(self, path: Path, engine: Engine) -> None:
+        self._path = path
+        self._engine = engine
+        self._threads = ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="howsure-store")
+        self._writing = asyncio.Lock()
+        self._file: tuple[int, int] | None = None
+
+    @classmethod
+    def at(cls, path: Path, *, read_only: bool, wait: float = WAIT_SECONDS) -> SqliteDatabase:
+        """The file at `path`: checked, and its folder made unless it is only to be read."""
+        if not read_only:
+            make_folder(path)
+        if read_only or path.exists():
+            check_file(path)
+        return cls.connected(path, mode=_reading_mode(path) if read_only else "rwc", wait=wait)
+
+    @classmethod
+    def connected(cls, path: Path, *, mode: str, wait: float) -> SqliteDatabase:
+        """`rwc` makes the file where it is missing, `ro` only reads, `immutable` reads a file that nobody can write."""
+        # `ro` opens for writing and then forbids it: so SQLite tidies up its own files when we leave.
+        how = {"immutable": "1"} if mode == "immutable" else {"mode": "rw" if mode == "ro" else mode}
+        url = URL.create("sqlite", database=path.as_uri(), query={"uri": "true", **how})
+        # Transactions are begun by `_begin` below: the driver's own would begin late and upgrade reads to writes.
+        # What is stored may be private: errors show statements, never values.
+        settings = {"timeout": wait, "isolation_level": None}
+        engine = create_engine(url, connect_args=settings, hide_parameters=True)
+        pragmas = PRAGMAS if mode == "rwc" else (*PRAGMAS, "query_only = ON")
+        event.listen(engine, "connect", partial(_connected, pragmas))
+        event.listen(engine, "begin", _begin)
+        return cls(path, engine)
+
+    @property
+    def path(self) -> Path:
+        return self._path
+
+    @property
+    def where(self) -> str:
+        return str(self._path)
+
+    async def read(self, do: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._in_thread("BEGIN", lambda connection: do(connection, *args, **kwargs))
+
+    async def write(self, do: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Holds the write lock from its beginning."""
+        async with self._writing:
+            return await self._in_thread("BEGIN IMMEDIATE", lambda connection: do(connection, *args, **kwargs))
+
+    async def outside(self, do: Callable[[Connection], T]) -> T:
+        return await self._in_thread("", do)
+
+    def opened(self) -> None:
+        """Remember which file this is."""
+        self._file = _identity(self.path)
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self._close)
+
+    async def _in_thread(self, begin: str, do: Callable[[Connection], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._transaction, begin, do)
+
+    def _transaction(self, begin: str, do: Callable[[Connection], T]) -> T:
+        self._still_there()
+        with self._explaining(), self._engine.connect() as connection:
+            connection.execution_options(begin=begin)
+            with connection.begin():
+                return do(connection)
+
+    def _close(self) -> None:
+        self._threads.shutdown(wait=True)
+        self._engine.dispose()
+
+    def _still_there(self) -> None:
+        # SQLite goes on writing to a file that was deleted, and everything written would be lost.
+        if self._file is not None and _identity(self.path) != self._file:
+            raise ConfigInvalid(f"{self.path} was deleted or replaced while it was in use; nothing more was stored")
+
+    @contextmanager
+    def _explaining(self) -> Iterator[None]:
+        """Turn what the user can fix into an InputError; anything else stays what it is."""
+        try:
+            yield
+        except DBAPIError as error:
+            code = getattr(error.orig, "sqlite_errorname", "")
+            meaning = next((text for name, text in MEANINGS.items() if code.startswith(name)), None)
+            if meaning is None:
+                raise
+            kind = Unreachable if code.startswith(LATER) else ConfigInvalid
+            raise kind(f"{self.path} {meaning} ({error.orig})") from error
+
+
+def set_up_file(connection: Connection) -> None:
+    """What must be said before the first table is made."""
+    connection.exec_driver_sql(f"PRAGMA page_size = {PAGE_BYTES}")
+    connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+
+
+def check_file(path: Path) -> None:
+    """Refuse what is plainly not a database before SQLite is asked to open it. The file itself is not opened here:
+    closing it again would let go of every lock that this process has on it, and another would take the database for
+    one that nobody uses."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        raise NotFound(f"there is no database at {path} yet; `howsure run` makes it") from None
+    except OSError as error:
+        raise ConfigInvalid(f"{path} cannot be read: {error.strerror}") from error
+    if not S_ISREG(found.st_mode):
+        raise ConfigInvalid(f"{path} cannot be read: it is not a file")
+
+
+def make_folder(path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigInvalid(f"the folder {path.parent} cannot be made: {error.strerror}; {ELSEWHERE}") from error
+
+
+def _reading_mode(path: Path) -> str:
+    """A WAL database needs files beside it even to be read. Where none can be made nobody is writing it either, and it
+    can be read as it is, unless a writer left some behind."""
+    left = path.with_name(path.name + "-wal")
+    return "ro" if os.access(path.parent, os.W_OK) or left.exists() else "immutable"
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return stat.st_dev, stat.st_ino
+
+
+def _connected(pragmas: Sequence[str], connection: Any, _: object) -> None:
+    with ExitStack() as undone:
+        undone.callback(connection.close)
+        with closing(connection.cursor()) as cursor:
+            for pragma in pragmas:
+                cursor.execute(f"PRAGMA {pragma}")
+        undone.pop_all()
+
+
+def _begin(connection: Connection) -> None:
+    if begin := connection.get_execution_options().get("begin", "BEGIN"):
+        connection.exec_driver_sql(begin)

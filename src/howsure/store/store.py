@@ -1,0 +1,281 @@
+"""The Store: everything the rest of Howsure asks of its database. Each call is one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+
+import msgspec
+from sqlalchemy import Connection
+
+from howsure.model.case import Case
+from howsure.model.result import Result
+from howsure.model.run import Run, RunState, Spent
+from howsure.model.summary import Summary
+from howsure.model.verdict import Verdict
+from howsure.model.within import EVERYWHERE, Within
+from howsure.store.browsing import Browsing
+from howsure.store.counting import Counted, counted, kept_counts, settle
+from howsure.store.database import WAIT_SECONDS, Database
+from howsure.store.opening import open_database
+from howsure.store.queries import columns as column_queries
+from howsure.store.queries import results as result_queries
+from howsure.store.queries import runs as run_queries
+from howsure.store.queries import tolls as toll_queries
+from howsure.store.queries.columns import Attempts, Face, Measured, PartOutcome
+from howsure.store.queries.earlier import earlier
+from howsure.store.queries.faces import faces
+from howsure.store.queries.results import Graded
+from howsure.store.queries.shared import Shared, shared
+from howsure.store.queries.tolls import PartGrade, Toll
+from howsure.store.service.cases import DatasetCases
+from howsure.store.service.catalog import Catalog
+from howsure.store.service.documents import Documents
+from howsure.store.service.keys import Keys
+from howsure.store.service.labels import LabelBook
+from howsure.store.service.logs import Answers, AuditLog
+from howsure.store.service.queue import ENDED, Queue, end
+from howsure.store.summary import summarise, summary_from
+from howsure.store.writing import Batch, write
+
+LIVE = (RunState.PENDING, RunState.RUNNING)
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Store:
+    """`async with await Store.open(path) as store: …`"""
+
+    def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
+        self._database = database
+        self._clock = clock
+        self.documents = Documents(database, clock)
+        self.dataset_cases = DatasetCases(database)
+        self.catalog = Catalog(database)
+        self.queue = Queue(database, clock)
+        self.keys = Keys(database, clock)
+        self.answers = Answers(database, clock)
+        self.audit = AuditLog(database)
+        self.labels = LabelBook(database)
+        self.browsing = Browsing(database, clock)
+
+    @classmethod
+    async def open(
+        cls,
+        location: str | Path,
+        *,
+        read_only: bool = False,
+        clock: Callable[[], datetime] = utc_now,
+        wait: float = WAIT_SECONDS,
+    ) -> Self:
+        """The store at a path, a `sqlite:///` or a `postgresql://` address. Made where there is none, and brought up to
+        date where it is older, unless it is only to be read."""
+        return cls(await open_database(location, read_only=read_only, wait=wait), clock)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        await self._database.close()
+
+    @property
+    def path(self) -> Path | None:
+        """The file; None where the store is on a server."""
+        return self._database.path
+
+    @property
+    def where(self) -> str:
+        """The place, as a person may see it."""
+        return self._database.where
+
+    async def create_run(self, run: Run) -> None:
+        await self._database.write(run_queries.create, run)
+
+    async def set_state(
+        self,
+        run_id: str,
+        state: RunState,
+        *,
+        started_at: datetime | None = None,
+        completed_at: datetime | None = None,
+        error: str | None = None,
+        spent: Spent | None = None,
+        owner: str = "",
+    ) -> None:
+        """What is None stays as it is; but a run that goes on has no end and no error, and one that ends is let go.
+        Where an owner is named, Conflict when the run is not theirs any more."""
+        times = {"started_at": started_at, "completed_at": completed_at, "error": error}
+        changes: dict[str, Any] = {name: value for name, value in times.items() if value is not None}
+        if spent is not None:
+            changes["spent"] = msgspec.json.encode(spent)
+        if state in LIVE:
+            changes = {"heartbeat_at": self._clock(), "completed_at": None, "error": "", **changes}
+        else:
+            changes["owner"] = None
+        await self._database.write(_change, run_id, state, {"state": state.value, **changes}, owner)
+
+    async def run(self, run_id: str, within: Within = EVERYWHERE) -> Run:
+        return await self._database.read(run_queries.one_seen, run_id, within, self._clock())
+
+    async def find_run(self, text: str) -> Run:
+        """The run meant by an id, the beginning of one, a name, `latest`, or an agent's id (its latest completed)."""
+        return await self._database.read(run_queries.find, text, self._clock())
+
+    async def runs(
+        self,
+        *,
+        limit: int = 20,
+        before: str | None = None,
+        agent_id: str | None = None,
+        states: Sequence[RunState] = (),
+        within: Within = EVERYWHERE,
+    ) -> list[Run]:
+        """Newest first; `before` is the `cursor` of the last run already seen."""
+        wanted = run_queries.Wanted(
+            limit=limit,
+            before=before,
+            agent_id=agent_id,
+            states=tuple(states),
+            organization_id=within.organization_id,
+            agent_ids=within.agent_ids,
+        )
+        return await self._database.read(run_queries.several, wanted, self._clock())
+
+    async def delete_run(self, run_id: str) -> None:
+        await self._database.write(run_queries.remove, run_id)
+
+    async def claim(self, run_id: str, owner: str, now: datetime) -> None:
+        """Take the lease of a run (`lease.this_process` names the owner); Conflict while another process holds it."""
+        await self._database.write(run_queries.claim, run_id, owner, now)
+
+    async def heartbeat(self, run_id: str) -> None:
+        """Say that the run is still being run; `save` says so too."""
+        await self._database.write(run_queries.change, run_id, {"heartbeat_at": self._clock()})
+
+    async def save(self, run_id: str, results: Sequence[Result], owner: str = "") -> None:
+        """Store results with their cases and scores: all of them, or none. Saving one again replaces it. Where an owner
+        is named, Conflict when the run is not theirs any more."""
+        if results:
+            await self._database.write(write, run_id, Batch(run_id, results), self._clock(), owner)
+
+    async def finished(self, run_id: str, near: tuple[int, int] | None = None) -> set[int]:
+        """The positions that have a result; `near`: only from here to there, both counted."""
+        return set(await self._database.read(result_queries.positions, run_id, None, near))
+
+    async def positions(self, run_id: str, verdict: Verdict) -> list[int]:
+        return await self._database.read(result_queries.positions, run_id, verdict)
+
+    async def results(
+        self,
+        run_id: str,
+        *,
+        after: int | None = None,
+        limit: int = 100,
+        verdict: Verdict | None = None,
+        candidate: str | None = None,
+        case_id: str | None = None,
+    ) -> list[Result]:
+        """A page of results in the order of their positions; `after` is the last position already seen."""
+        filters = {"verdict": verdict and verdict.value, "candidate": candidate, "case_id": case_id}
+        page = result_queries.page(run_id, after=after, limit=limit, filters=filters)
+        return await self._database.read(result_queries.load, page)
+
+    async def result(self, run_id: str, key: str, *, candidate: str | None = None, repeat: int | None = None) -> Result:
+        """One result, by its id or by its case's."""
+        filters = {"candidate": candidate, "repeat": repeat}
+        return await self._database.read(result_queries.one, run_id, key, filters)
+
+    async def iterate(self, run_id: str, *, verdict: Verdict | None = None, batch: int = 500) -> AsyncIterator[Result]:
+        """Every result in order, a page at a time, so memory does not grow with the run."""
+        after: int | None = None
+        while page := await self.results(run_id, after=after, limit=batch, verdict=verdict):
+            for result in page:
+                yield result
+            after = page[-1].position
+
+    async def cases(self, run_id: str, *, batch: int = 500) -> AsyncIterator[Case]:
+        """Every case that has a result, once, in the order of the plan."""
+        after: int | None = None
+        while page := await self._database.read(result_queries.cases_after, run_id, after, batch):
+            for _, case in page:
+                yield case
+            after = page[-1][0]
+
+    async def summary(self, run_id: str) -> Summary:
+        return await self._database.read(summarise, run_id, self._clock())
+
+    async def summaries(self, runs: Sequence[Run]) -> list[Summary]:
+        """Of several runs, in their order: what was counted when they ended is read at once."""
+        kept = await self.counted([run.id for run in runs])
+        return [summary_from(run, kept.get(run.id) or await self.count(run.id)) for run in runs]
+
+    async def counted(self, run_ids: Sequence[str]) -> dict[str, Counted]:
+        """What was counted of runs that have ended; the others are missing."""
+        return await self._database.read(kept_counts, run_ids)
+
+    async def count(self, run_id: str) -> Counted:
+        """Counted now, however many results there are."""
+        return await self._database.read(counted, run_id)
+
+    async def found(self, result_ids: Sequence[str]) -> list[tuple[str, Result]]:
+        """Results by their ids alone, each with its run; what is not there is missing."""
+        return await self._database.read(result_queries.by_ids, result_ids)
+
+    async def graded(self, run_id: str, positions: Sequence[int]) -> list[Graded]:
+        """The grades of some results; what was said is not read."""
+        return await self._database.read(result_queries.graded, run_id, positions)
+
+    async def columns(self, run_id: str) -> tuple[Attempts, list[Measured]]:
+        """Every result of a run, and every grader's and rule's grades, in columns; no body is read."""
+        return await self._database.read(_columns, run_id)
+
+    async def shared(self, run_id: str, other_id: str) -> Shared:
+        """The same, with tags and labels, of the cases that another run has too; of the others, how many there are."""
+        return await self._database.read(shared, run_id, other_id)
+
+    async def faces(self, run_id: str) -> list[Face]:
+        """The tags and labels of every case of a run."""
+        return await self._database.read(faces, run_id)
+
+    async def part_outcomes(self, run_id: str, positions: Sequence[int]) -> list[PartOutcome]:
+        """How the criteria and rules of some results ended."""
+        return await self._database.read(column_queries.part_outcomes, run_id, positions)
+
+    async def changed_cases(self, first: str, second: str) -> list[tuple[Case, Case]]:
+        """The cases that two runs share by id and that ask or expect something else in the second."""
+        return await self._database.read(column_queries.changed_cases, first, second)
+
+    async def tolls(self, run_id: str, among: Sequence[int] | None = None) -> list[Toll]:
+        """What each answer took (of those at these positions): seconds, dollars, tokens."""
+        return await self._database.read(toll_queries.tolls, run_id, among)
+
+    async def part_ids(self, run_id: str) -> list[str]:
+        """The ids of every rule and criterion that was asked about."""
+        return await self._database.read(toll_queries.part_ids, run_id)
+
+    async def part_grades(self, run_id: str, ids: Sequence[str]) -> list[PartGrade]:
+        """How these rules or criteria ended, in every result."""
+        return await self._database.read(toll_queries.part_grades, run_id, ids)
+
+    async def earlier_run(self, text: str, run: Run) -> Run:
+        """The run before this one that an id, a name, `latest` or an agent's id means."""
+        return await self._database.read(earlier, text, run, self._clock())
+
+
+def _change(connection: Connection, run_id: str, state: RunState, changes: dict[str, Any], owner: str) -> None:
+    run_queries.change(connection, run_id, changes, owner)
+    if state not in LIVE:
+        settle(connection, run_id)
+    if state.value in ENDED:
+        end(connection, run_id)
+
+
+def _columns(connection: Connection, run_id: str) -> tuple[Attempts, list[Measured]]:
+    return column_queries.attempts(connection, run_id), column_queries.measures(connection, run_id)

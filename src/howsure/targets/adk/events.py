@@ -1,0 +1,155 @@
+"""Events of the Agent Development Kit, as plain data, read into ours. Servers write camelCase and drop nulls; files and
+runners write snake_case and keep them: both are read. No I/O here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from howsure.errors import TargetFailed
+from howsure.model.transcript import Message, Role, Span, ToolCall
+from howsure.targets.base import Reply
+from howsure.targets.turns import Turn, arguments_of, result_of
+from howsure.traces.names import LLM_RESPONSE
+from howsure.traces.usage import usage_of
+from howsure.traces.values import Notes, pick, whole
+
+Event = Mapping[str, Any]
+
+USER = "user"
+PRIVATE = frozenset({"__llm_request_key__"})
+"""Keys that ADK keeps in the state for itself."""
+CODE = "code_execution"
+"""The tool's name under which code that the model ran is kept."""
+NO_ERRORS = frozenset({"", "STOP", "FINISH_REASON_UNSPECIFIED"})
+"""Older versions report an empty answer with one of these as its error code."""
+
+
+def told(earlier: Iterable[Message], agent: str) -> list[dict[str, Any]]:
+    """An earlier conversation as events; `agent` said what the assistant said. ADK has no events of a system."""
+    return [
+        {
+            "author": USER if message.role is Role.USER else agent,
+            "invocation_id": "earlier",
+            "content": {"role": USER if message.role is Role.USER else "model", "parts": [{"text": message.content}]},
+        }
+        for message in earlier
+        if message.role is not Role.SYSTEM
+    ]
+
+
+def reply_of(events: Sequence[Event]) -> Reply:
+    """One turn: what each agent said and called, in order, with results and tokens. An error that nobody recovered from
+    raises `TargetFailed`."""
+    _check(events)
+    turn = Turn()
+    fragments: dict[str, str] = {}
+    for at, event in enumerate(events):
+        author = str(event.get("author") or "")
+        if author == USER:
+            continue
+        said = _text(event)
+        if event.get("partial"):
+            fragments[author] = fragments.get(author, "") + said
+            continue
+        if said:
+            fragments.pop(author, None)
+        _read(event, author, said, turn)
+        agent = pick(event.get("actions"), "transfer_to_agent", "transferToAgent")
+        if isinstance(agent, str) and not any(later.get("author") == agent for later in events[at + 1 :]):
+            turn.take_over(agent)
+    for author, said in fragments.items():
+        # A stream that ended before the whole message came: its pieces are all there is.
+        turn.say(said, author)
+    return turn.reply()
+
+
+def _read(event: Event, author: str, said: str, turn: Turn) -> None:
+    turn.say(said, author, _calls(event))
+    for part in _parts(event):
+        if response := pick(part, "function_response", "functionResponse"):
+            name = str(response.get("name") or "")
+            turn.give_back(str(response.get("id") or ""), name, result_of(response.get("response")))
+        if outcome := pick(part, "code_execution_result", "codeExecutionResult"):
+            failed = outcome.get("outcome") not in (None, "OUTCOME_OK")
+            turn.give_back(str(outcome.get("id") or ""), CODE, result_of(outcome.get("output"), failed))
+    turn.spend(usage_of({LLM_RESPONSE: event}, "", Notes()))
+
+
+def _parts(event: Event) -> Iterator[Mapping[str, Any]]:
+    parts = pick(event.get("content"), "parts")
+    return (part for part in parts if isinstance(part, Mapping)) if isinstance(parts, list | tuple) else iter(())
+
+
+def _text(event: Event) -> str:
+    """What is said to the user: not the model's thoughts."""
+    return "".join(str(part["text"]) for part in _parts(event) if part.get("text") and not part.get("thought"))
+
+
+def _calls(event: Event) -> Iterator[ToolCall]:
+    for part in _parts(event):
+        if call := pick(part, "function_call", "functionCall"):
+            arguments = arguments_of(call.get("args"))
+            yield ToolCall(name=str(call.get("name") or ""), arguments=arguments, id=str(call.get("id") or ""))
+        if code := pick(part, "executable_code", "executableCode"):
+            kept = {name: code[name] for name in ("language", "code") if code.get(name) is not None}
+            yield ToolCall(name=CODE, arguments=kept, id=str(code.get("id") or ""))
+
+
+def _check(events: Sequence[Event]) -> None:
+    """The last error counts when nothing was said after it: agents may try again by themselves."""
+    error = ""
+    for event in events:
+        if "error" in event and "author" not in event:
+            error = f"the ADK server broke off: {event['error']}"
+            continue
+        code = str(pick(event, "error_code", "errorCode") or "")
+        message = str(pick(event, "error_message", "errorMessage") or "")
+        if code not in NO_ERRORS or message:
+            agent = f"agent {event['author']!r}" if event.get("author") else "the agent"
+            error = f"{agent} reported an error: {': '.join(part for part in (code, message) if part)}"
+        elif _text(event) and event.get("author") != USER and not event.get("partial"):
+            error = ""
+    if error:
+        raise TargetFailed(error)
+
+
+def state_of(session: Any) -> dict[str, Any] | None:
+    """The session's state, with its `app:` and `user:` keys and without what ADK keeps for itself."""
+    state = pick(session, "state")
+    if not isinstance(state, Mapping):
+        return None
+    return {name: value for name, value in state.items() if name not in PRIVATE}
+
+
+def spans_of(given: Any) -> tuple[Span, ...] | None:
+    """The spans of a session as the trace endpoint gives them; None: it gave none."""
+    spans = [_span(span) for span in given if isinstance(span, Mapping)] if isinstance(given, list | tuple) else []
+    return tuple(spans) or None
+
+
+def _span(given: Mapping[str, Any]) -> Span:
+    own = given.get("attributes")
+    return Span(
+        name=str(given.get("name") or ""),
+        span_id=_hex(pick(given, "span_id", "spanId"), 16),
+        trace_id=_hex(pick(given, "trace_id", "traceId"), 32),
+        parent_id=_hex(pick(given, "parent_span_id", "parentSpanId"), 16),
+        start_ns=whole(pick(given, "start_time", "startTime")),
+        end_ns=whole(pick(given, "end_time", "endTime")),
+        attributes={**_logged(given.get("logs") or ()), **(own if isinstance(own, Mapping) else {})},
+    )
+
+
+def _logged(logs: Iterable[Any]) -> dict[str, Any]:
+    """What newer versions write into logs under the span (prompts, answers) older ones wrote on the span itself."""
+    attributes: dict[str, Any] = {}
+    for log in logs:
+        found = pick(log, "attributes")
+        attributes.update(found if isinstance(found, Mapping) else {})
+    return attributes
+
+
+def _hex(number: Any, digits: int) -> str:
+    """An id as OpenTelemetry prints it; the endpoint gives numbers."""
+    return f"{number:0{digits}x}" if isinstance(number, int) else str(number or "")

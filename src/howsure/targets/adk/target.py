@@ -1,0 +1,207 @@
+"""The `adk` target: an agent behind an API server of the Agent Development Kit. Its HTTP client is in `adk_client`,
+loaded when a run really starts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any, Protocol
+from urllib.parse import quote, urlsplit
+from uuid import uuid4
+
+from msgspec import Struct, field
+
+from howsure.errors import ConfigInvalid, TargetFailed
+from howsure.llm.guard import Guard
+from howsure.model.case import Case
+from howsure.targets.adk.events import Event, reply_of, spans_of, state_of, told
+from howsure.targets.base import Closing, Reply
+from howsure.targets.blocks import Headers, Wrong, check_seconds, filled_headers, read_block
+from howsure.targets.making import Wish
+from howsure.targets.preludes import Prelude
+from howsure.traces.values import pick
+
+EXPECTED = "expected adk:http://127.0.0.1:8000/APP_NAME"
+TRACES = ("/dev/apps/{app}/debug/trace/session/{session}", "/debug/trace/session/{session}")
+"""Where servers keep the spans of a session, newer versions first; one that serves no developer has none of them."""
+
+
+class AdkSettings(Struct, frozen=True, kw_only=True):
+    """The block of an `adk` target. Without a `user_id` every conversation has a user of its own, so that nothing an
+    agent remembers about a user leaks from one case into the next."""
+
+    url: str = ""
+    app_name: str = ""
+    user_id: str = ""
+    headers: dict[str, str] = field(default_factory=dict)
+    stream: bool = False
+    turn_seconds: float = 120.0
+    trace: bool = True
+
+
+class Begun(Struct, frozen=True):
+    """What a session starts with: its state, and the events of an earlier conversation."""
+
+    state: dict[str, Any]
+    events: list[dict[str, Any]]
+
+
+class Client(Protocol):
+    """What the target asks of its HTTP client (`adk_client.AdkClient`)."""
+
+    async def apps(self) -> list[str] | None: ...
+
+    async def create(self, user: str, session: str, begun: Begun) -> str: ...
+
+    async def run(self, user: str, session: str, text: str) -> list[Event]: ...
+
+    async def found(self, path: str) -> Any: ...
+
+    async def close(self) -> None: ...
+
+
+class AdkKind:
+    """`--target adk:URL/APP_NAME`, or a block with `kind: adk`."""
+
+    name = "adk"
+
+    def make(self, wish: Wish) -> AdkTarget:
+        wrong = Wrong(wish)
+        settings = read_block({**wish.settings, **_spelled_out(wish.rest)}, AdkSettings, wrong)
+        _check_address(settings, wrong)
+        check_seconds("turn_seconds", settings.turn_seconds, wrong)
+        headers = filled_headers(settings.headers, wish.environ, wrong)
+        wrong.settle()
+        return AdkTarget(wish.name, settings, headers, wish.state, guard=wish.guard)
+
+
+def _spelled_out(rest: str) -> dict[str, str]:
+    """`http://host:8000/APP_NAME`: the last part of the path is the app."""
+    if not rest:
+        return {}
+    url, _, app = rest.rstrip("/").rpartition("/")
+    if not urlsplit(url).netloc:
+        raise ConfigInvalid(f"--target adk:{rest}: {EXPECTED}")
+    return {"url": url, "app_name": app}
+
+
+def _check_address(settings: AdkSettings, wrong: Wrong) -> None:
+    if not settings.url:
+        wrong.add("url", "missing; expected the address of the server, such as http://127.0.0.1:8000")
+    elif urlsplit(settings.url).scheme not in ("http", "https") or not urlsplit(settings.url).hostname:
+        wrong.add("url", f"expected an address such as http://127.0.0.1:8000, found {settings.url!r}")
+    elif urlsplit(settings.url).username or urlsplit(settings.url).query:
+        wrong.add("url", "may hold no password and no `?`; send secrets in `headers`, by the name of a variable")
+    if not settings.app_name:
+        wrong.add("app_name", "missing; expected the name of the agent's folder, as the server's /list-apps gives it")
+
+
+class AdkTarget:
+    """One client for the whole run; every case has a session of its own on the server."""
+
+    def __init__(
+        self,
+        name: str,
+        settings: AdkSettings,
+        headers: Headers,
+        state: Mapping[str, Any],
+        new_id: Callable[[], str] = lambda: f"howsure-{uuid4().hex}",
+        guard: Guard | None = None,
+    ) -> None:
+        self.name = name
+        self._settings = settings
+        self._headers = headers
+        self._state = state
+        self._new_id = new_id
+        self._guard = guard
+        self._client: Client | None = None
+        self._agent = ""
+
+    async def start(self) -> None:
+        self._opened()
+
+    async def stop(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+
+    async def check(self) -> str:
+        """Whether the server is there and has the app."""
+        was_open = self._client is not None
+        try:
+            apps = await self._opened().apps()
+        finally:
+            if not was_open:
+                await self.stop()
+        if apps is None:
+            return f"the server at {self._settings.url} answers, but does not list its apps"
+        if self._settings.app_name not in apps:
+            raise TargetFailed(no_such_app(self._settings, apps))
+        return f"the ADK server at {self._settings.url} has the app {self._settings.app_name!r} ({len(apps)} in all)"
+
+    async def open(self, case: Case) -> AdkSession:
+        client = self._opened()
+        wanted = self._new_id()
+        user = self._settings.user_id or wanted
+        prelude = Prelude.of(case)
+        events = told(prelude.earlier, await self._first_agent(client)) if prelude.earlier else []
+        begun = Begun({**self._state, **case.state}, events)
+        session = await client.create(user, wanted, begun)
+        return AdkSession(client, self._settings, (user, session), prelude)
+
+    async def _first_agent(self, client: Client) -> str:
+        """Who said what was said earlier: the app's first agent, where the server tells its name."""
+        if not self._agent:
+            info = None
+            with suppress(TargetFailed):
+                info = await client.found(f"/apps/{quote(self._settings.app_name, safe='')}/app-info")
+            self._agent = str(pick(info, "root_agent_name", "rootAgentName") or self._settings.app_name)
+        return self._agent
+
+    def _opened(self) -> Client:
+        if self._client is None:
+            # The HTTP client takes a quarter of a second to import: only runs that talk to a server pay for it.
+            module = import_module("howsure.targets.adk.client")
+            self._client = module.AdkClient(self._settings, self._headers, self._guard)
+        return self._client
+
+
+def no_such_app(settings: AdkSettings, apps: list[str]) -> str:
+    """Why the app was not found, and what to write instead."""
+    close = get_close_matches(settings.app_name, apps, n=1, cutoff=0.4)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    return (
+        f"no app {settings.app_name!r} on the ADK server at {settings.url}; {hint}"
+        f"it has: {', '.join(sorted(apps)) or 'none'} (app_name is the name of the agent's folder)"
+    )
+
+
+class AdkSession:
+    """One conversation: a session on the server."""
+
+    def __init__(self, client: Client, settings: AdkSettings, place: tuple[str, str], prelude: Prelude) -> None:
+        self._client = client
+        self._settings = settings
+        self._user, self._session = place
+        self._prelude = prelude
+
+    async def send(self, text: str) -> Reply:
+        prelude, self._prelude = self._prelude, Prelude()
+        return reply_of(await self._client.run(self._user, self._session, prelude.opened(text)))
+
+    async def close(self) -> Closing:
+        """The final state and the spans, where the server has them. The session stays: it can be looked at there."""
+        parts = (self._settings.app_name, self._user, self._session)
+        app, user, session = (quote(part, safe="") for part in parts)
+        kept = await self._client.found(f"/apps/{app}/users/{user}/sessions/{session}")
+        return Closing(state=state_of(kept), spans=spans_of(await self._trace(app, session)))
+
+    async def _trace(self, app: str, session: str) -> Any:
+        """A trace is an extra: a server that cannot give it has still answered."""
+        with suppress(TargetFailed):
+            for path in TRACES if self._settings.trace else ():
+                if spans := await self._client.found(path.format(app=app, session=session)):
+                    return spans
+        return None

@@ -1,0 +1,90 @@
+"""`adk-agent:module:root_agent`: an agent of the Agent Development Kit in this process, on its in-memory runner."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import uuid4
+
+from howsure.model.case import Case
+from howsure.targets.adk.events import Event, reply_of, state_of, told
+from howsure.targets.base import Closing, Reply
+from howsure.targets.frameworks.loaded import Framework, InProcess, agent_of, block_of, first_state, limited
+from howsure.targets.making import Wish
+from howsure.targets.preludes import Prelude
+from howsure.targets.turns import plain
+
+ADK = Framework("adk-agent", "google.adk.runners", "google-adk", "adk")
+APP = "howsure"
+
+
+class AdkAgentKind:
+    """`--target adk-agent:module:root_agent`: an agent, or an App around one."""
+
+    name = ADK.kind
+
+    def make(self, wish: Wish) -> AdkAgentTarget:
+        settings = block_of(wish, InProcess)
+        runners, events = ADK.load(), ADK.load("google.adk.events")
+        agent = agent_of(wish, settings.object, ("run_async", "root_agent"), "an ADK agent or App")
+        wrapped = {"app": agent} if hasattr(agent, "root_agent") and hasattr(agent, "plugins") else {"agent": agent}
+        runner = runners.InMemoryRunner(**wrapped, **({} if "app" in wrapped else {"app_name": APP}))
+        return AdkAgentTarget(wish, settings, runner, events.Event)
+
+
+class AdkAgentTarget:
+    """One runner for the whole run: sessions are its own, and so is what agents keep open (MCP connections)."""
+
+    def __init__(self, wish: Wish, settings: InProcess, runner: Any, event: Any) -> None:
+        self.name = wish.name
+        self._wish = wish
+        self._settings = settings
+        self._runner = runner
+        self._event = event
+
+    async def start(self) -> None:
+        """Nothing to open: the runner opens what it needs."""
+
+    async def stop(self) -> None:
+        await self._runner.close()
+
+    async def check(self) -> str:
+        return ADK.said(self._settings.object)
+
+    async def open(self, case: Case) -> AdkAgentSession:
+        # A user of their own for every conversation: what an agent remembers about a user stays in its case.
+        user = f"howsure-{uuid4().hex}"
+        session = await self._runner.session_service.create_session(
+            app_name=self._runner.app_name, user_id=user, state=first_state(self._wish, case)
+        )
+        prelude = Prelude.of(case)
+        for event in told(prelude.earlier, self._runner.agent.name):
+            await self._runner.session_service.append_event(session, self._event(**event))
+        place = {"user_id": user, "session_id": session.id}
+        return AdkAgentSession(self._runner, place, self._settings.turn_seconds, prelude)
+
+
+class AdkAgentSession:
+    """One conversation: a session of the runner."""
+
+    def __init__(self, runner: Any, place: Mapping[str, str], seconds: float, prelude: Prelude) -> None:
+        self._runner = runner
+        self._place = place
+        self._seconds = seconds
+        self._prelude = prelude
+
+    async def send(self, text: str) -> Reply:
+        return reply_of(await limited(self._events(text), self._seconds))
+
+    async def _events(self, text: str) -> list[Event]:
+        prelude, self._prelude = self._prelude, Prelude()
+        content = ADK.load("google.genai.types").Content
+        message = content.model_validate({"role": "user", "parts": [{"text": prelude.opened(text)}]})
+        return [
+            event.model_dump(mode="json", exclude_none=True)
+            async for event in self._runner.run_async(**self._place, new_message=message)
+        ]
+
+    async def close(self) -> Closing:
+        session = await self._runner.session_service.get_session(app_name=self._runner.app_name, **self._place)
+        return Closing(state=None if session is None else plain(state_of({"state": dict(session.state)})))

@@ -1,0 +1,188 @@
+"""`langgraph:module:graph`: a LangGraph in this process. A conversation is a thread; what the graph's nodes add to the
+messages, in sub-graphs too, is what was said and done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+from uuid import uuid4
+
+import msgspec
+
+from howsure.errors import TargetFailed
+from howsure.model.case import Case
+from howsure.model.transcript import ToolCall
+from howsure.targets.base import Closing, Reply
+from howsure.targets.frameworks.loaded import Framework, InProcess, agent_of, block_of, first_state, limited
+from howsure.targets.making import Wish
+from howsure.targets.preludes import Prelude
+from howsure.targets.turns import Turn, arguments_of, counted, plain, result_of, text_of
+
+GRAPHS = Framework("langgraph", "langgraph.graph", "langgraph", "langgraph")
+COMMON = frozenset({"agent", "model", "tools", "__start__", "__interrupt__"})
+"""Nodes of the ready-made agent: their names say what a node does, not who speaks."""
+UNNAMED = "LangGraph"
+"""What a graph that was given no name calls itself."""
+
+Said = tuple[str, Mapping[str, Any]]
+
+
+class LangGraphSettings(InProcess, frozen=True, kw_only=True):
+    """`messages_key` names the part of the state that holds the conversation; `recursion_limit` bounds a turn."""
+
+    messages_key: str = "messages"
+    recursion_limit: int = 50
+
+
+class LangGraphKind:
+    """`--target langgraph:module:graph`: a compiled graph, one to compile, or a function that makes one."""
+
+    name = GRAPHS.kind
+
+    def make(self, wish: Wish) -> LangGraphTarget:
+        settings = block_of(wish, LangGraphSettings)
+        GRAPHS.load()
+        found = agent_of(wish, settings.object, ("astream", "compile"), "a LangGraph")
+        graph = found if hasattr(found, "astream") else found.compile()
+        if not graph.checkpointer:
+            # A thread needs someone who keeps it. The user's own graph stays as it is: this is a copy.
+            saver = GRAPHS.load("langgraph.checkpoint.memory").InMemorySaver()
+            graph = graph.copy({"checkpointer": saver})
+        return LangGraphTarget(wish, settings, graph)
+
+
+class LangGraphTarget:
+    """The graph; every conversation has a thread of its own."""
+
+    def __init__(self, wish: Wish, settings: LangGraphSettings, graph: Any) -> None:
+        self.name = wish.name
+        self._wish = wish
+        self._settings = settings
+        self._graph = graph
+
+    async def check(self) -> str:
+        return GRAPHS.said(self._settings.object)
+
+    async def open(self, case: Case) -> LangGraphSession:
+        return LangGraphSession(self._graph, self._settings, first_state(self._wish, case), Prelude.of(case))
+
+
+class LangGraphSession:
+    """One conversation: a thread. A graph that stopped to ask goes on with what the user says next."""
+
+    def __init__(self, graph: Any, settings: LangGraphSettings, state: Mapping[str, Any], prelude: Prelude) -> None:
+        self._graph = graph
+        self._prelude = prelude
+        self._settings = settings
+        self._given = dict(state)
+        self._place = {
+            "configurable": {"thread_id": f"howsure-{uuid4().hex}"},
+            "recursion_limit": settings.recursion_limit,
+        }
+        self._seen: set[str] = set()
+        self._asking = False
+
+    async def send(self, text: str) -> Reply:
+        return await limited(self._turn(text), self._settings.turn_seconds)
+
+    async def _turn(self, text: str) -> Reply:
+        chunks = [
+            chunk
+            async for chunk in self._graph.astream(
+                self._input(text), self._place, stream_mode="updates", subgraphs=True
+            )
+        ]
+        state = await self._graph.aget_state(self._place)
+        questions = [plain(each.value) for each in state.interrupts or ()]
+        self._asking = bool(questions)
+        added = list(self._added(chunks))
+        said = [(agent, message) for agent, message in added if getattr(message, "id", None)]
+        said += self._kept(state.values, {_words(message): agent for agent, message in added})
+        return reply_of(self._unseen(said), questions)
+
+    def _input(self, text: str) -> Any:
+        if self._asking:
+            return GRAPHS.load("langgraph.types").Command(resume=text)
+        given, self._given = self._given, {}
+        prelude, self._prelude = self._prelude, Prelude()
+        earlier = [{**message, "id": f"earlier-{at}"} for at, message in enumerate(prelude.told)]
+        self._seen.update(message["id"] for message in earlier)
+        return {**given, self._settings.messages_key: [*earlier, {"role": "user", "content": prelude.opened(text)}]}
+
+    def _added(self, chunks: Iterable[tuple[Sequence[str], Any]]) -> Iterator[tuple[str, Any]]:
+        """Messages as the nodes added them, with who did."""
+        for path, update in chunks:
+            for node, change in update.items() if isinstance(update, Mapping) else ():
+                for message in _messages_in(change, self._settings.messages_key):
+                    yield speaker(path, node), message
+
+    def _kept(self, values: Any, speakers: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+        """The state's messages: those a node wrote as plain data have an id only here, and are known by their words."""
+        key = self._settings.messages_key
+        if not isinstance(values, Mapping) or key not in values:
+            held = ", ".join(values) if isinstance(values, Mapping) else type(values).__name__
+            raise TargetFailed(f"the graph's state has no {key!r}; it has: {held}. Name its part in `messages_key`")
+        for at, message in enumerate(values[key]):
+            if not getattr(message, "id", None):
+                message.id = f"position-{at}"
+            yield speakers.get(_words(message), ""), message
+
+    def _unseen(self, said: Iterable[tuple[str, Any]]) -> Iterator[Said]:
+        to_plain = GRAPHS.load("langchain_core.messages").message_to_dict
+        own = self._graph.get_name() if hasattr(self._graph, "get_name") else UNNAMED
+        for agent, message in said:
+            if message.id not in self._seen:
+                self._seen.add(message.id)
+                yield agent or ("" if own == UNNAMED else own), plain(to_plain(message))
+
+    async def close(self) -> Closing:
+        state = await self._graph.aget_state(self._place)
+        key = self._settings.messages_key
+        return Closing(state=plain({name: value for name, value in state.values.items() if name != key}))
+
+
+def _messages_in(change: Any, key: str) -> list[Any]:
+    """The messages in what a node returned: its update, or several of them."""
+    if isinstance(change, list | tuple):
+        return [message for each in change for message in _messages_in(each, key)]
+    found = change.get(key) if isinstance(change, Mapping) else None
+    return list(found) if isinstance(found, list | tuple) else [] if found is None else [found]
+
+
+def _words(message: Any) -> str:
+    content = message.get("content") if isinstance(message, Mapping) else getattr(message, "content", message)
+    return text_of(content)
+
+
+def speaker(path: Sequence[str], node: str) -> str:
+    """The agent a node belongs to: the innermost name that is not one of the ready-made agent's own."""
+    names = [*(step.partition(":")[0] for step in path), node]
+    return next((name for name in reversed(names) if name not in COMMON), "")
+
+
+def reply_of(said: Iterable[Said], questions: Sequence[Any] = ()) -> Reply:
+    """One turn from (agent, message as `messages_to_dict` writes it). A message's own name tells better who spoke."""
+    turn = Turn()
+    for node, message in said:
+        data = message.get("data") or {}
+        match message.get("type"):
+            case "ai" | "AIMessageChunk":
+                turn.say(text_of(data.get("content")), str(data.get("name") or node), _calls(data))
+                turn.spend(counted(data.get("usage_metadata")))
+            case "tool":
+                content = text_of(data.get("content")) or data.get("content")
+                result = result_of(content, data.get("status") == "error")
+                turn.give_back(str(data.get("tool_call_id") or ""), str(data.get("name") or ""), result)
+            case _:
+                continue
+    for question in questions:
+        turn.say(question if isinstance(question, str) else msgspec.json.encode(question).decode())
+    return turn.reply()
+
+
+def _calls(data: Mapping[str, Any]) -> Iterator[ToolCall]:
+    """The calls of a message; arguments the model wrote as broken JSON are kept as they are."""
+    for call in [*(data.get("tool_calls") or ()), *(data.get("invalid_tool_calls") or ())]:
+        yield ToolCall(
+            name=str(call.get("name")), arguments=arguments_of(call.get("args")), id=str(call.get("id") or "")
+        )

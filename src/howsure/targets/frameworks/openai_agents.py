@@ -1,0 +1,151 @@
+"""`openai-agents:module:agent`: an agent of the OpenAI Agents SDK in this process. Handoffs change who answers next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from howsure.model.case import Case
+from howsure.model.transcript import ToolCall, Usage
+from howsure.targets.base import Closing, Reply
+from howsure.targets.frameworks.loaded import (
+    Framework,
+    InProcess,
+    agent_of,
+    block_of,
+    first_state,
+    held_by,
+    left_in,
+    limited,
+)
+from howsure.targets.making import Wish
+from howsure.targets.preludes import Prelude
+from howsure.targets.turns import Turn, arguments_of, counted, plain, result_of, text_of
+
+SDK = Framework("openai-agents", "agents", "openai-agents", "openai-agents")
+BROKEN = "An error occurred while running the tool"
+"""How the SDK tells the model, by default, that a tool raised."""
+RESULTS = frozenset({"output", "outputs", "results", "result", "error"})
+ASIDE = frozenset({"type", "id", "status", "provider_data"})
+
+
+class OpenAiAgentsSettings(InProcess, frozen=True, kw_only=True):
+    """`context` names a function that makes the run's context from the state; without it the state is the context."""
+
+    context: str = ""
+    max_turns: int = 10
+
+
+class OpenAiAgentsKind:
+    """`--target openai-agents:module:agent`."""
+
+    name = SDK.kind
+
+    def make(self, wish: Wish) -> OpenAiAgentsTarget:
+        settings = block_of(wish, OpenAiAgentsSettings)
+        runner = SDK.load().Runner
+        agent = agent_of(wish, settings.object, ("handoffs",), "an Agent of the OpenAI Agents SDK")
+        return OpenAiAgentsTarget(wish, settings, agent, runner)
+
+
+class OpenAiAgentsTarget:
+    """The agent that opens every conversation."""
+
+    def __init__(self, wish: Wish, settings: OpenAiAgentsSettings, agent: Any, runner: Any) -> None:
+        self.name = wish.name
+        self._wish = wish
+        self._settings = settings
+        self._agent = agent
+        self._runner = runner
+
+    async def check(self) -> str:
+        return SDK.said(self._settings.object)
+
+    async def open(self, case: Case) -> OpenAiAgentsSession:
+        held = held_by(self._wish, self._settings.context, first_state(self._wish, case))
+        return OpenAiAgentsSession(self._runner, self._settings, (self._agent, held), Prelude.of(case))
+
+
+class OpenAiAgentsSession:
+    """One conversation: everything said so far goes along each time, to the agent that spoke last."""
+
+    def __init__(self, runner: Any, settings: OpenAiAgentsSettings, who: tuple[Any, Any], prelude: Prelude) -> None:
+        self._runner = runner
+        self._settings = settings
+        self._agent, self._held = who
+        self._prelude = prelude
+        self._said: list[Any] = [*prelude.told]
+
+    async def send(self, text: str) -> Reply:
+        prelude, self._prelude = self._prelude, Prelude()
+        self._said.append({"role": "user", "content": prelude.opened(text)})
+        turn = self._runner.run(self._agent, self._said, context=self._held, max_turns=self._settings.max_turns)
+        result = await limited(turn, self._settings.turn_seconds)
+        self._said = list(result.to_input_list())
+        self._agent = result.last_agent
+        done = [(each.agent.name, _as_input(each)) for each in result.new_items]
+        usages = [plain(_usage(response.usage)) for response in result.raw_responses]
+        return reply_of(done, usages, result.final_output)
+
+    async def close(self) -> Closing:
+        return Closing(state=left_in(self._held))
+
+
+def _as_input(done: Any) -> Any:
+    return plain(done.to_input_item())
+
+
+def _usage(usage: Any) -> dict[str, Any]:
+    names = ("input_tokens", "output_tokens", "total_tokens", "input_tokens_details", "output_tokens_details")
+    return {name: getattr(usage, name, None) for name in names}
+
+
+def reply_of(done: Iterable[tuple[str, Any]], usages: Iterable[Mapping[str, Any]], output: Any = None) -> Reply:
+    """One turn from what was done: (agent, the SDK's input form of it), the tokens of each model call, the output."""
+    turn = Turn()
+    said = False
+    for agent, step in done:
+        match step:
+            case {"type": "function_call_output", "call_id": call_id, **rest}:
+                given = rest.get("output")
+                turn.give_back(str(call_id), "", result_of(_joined(given), str(given).startswith(BROKEN)))
+            case {"type": str(kind)} if kind.endswith("_call"):
+                turn.say("", agent, [_call(step, kind)])
+                _own_result(step, kind, turn)
+            case {"role": "assistant", "content": content} if text_of(content):
+                turn.say(text_of(content), agent)
+                said = True
+    if not said and output is not None:
+        # A run may end in a tool's output (`stop_on_first_tool`), with no message that says it.
+        turn.say(output if isinstance(output, str) else msgspec.json.encode(plain(output)).decode())
+    for usage in usages:
+        turn.spend(spent(usage))
+    return turn.reply()
+
+
+def _call(step: Mapping[str, Any], kind: str) -> ToolCall:
+    """A call of a function, or of a tool that the provider runs itself (`web_search_call` …)."""
+    call_id = str(step.get("call_id") or step.get("id") or "")
+    if "name" in step:
+        return ToolCall(name=str(step["name"]), arguments=arguments_of(step.get("arguments")), id=call_id)
+    asked = {name: value for name, value in step.items() if name not in ASIDE | RESULTS | {"call_id"}}
+    return ToolCall(name=kind.removesuffix("_call"), arguments=asked, id=call_id)
+
+
+def _own_result(step: Mapping[str, Any], kind: str, turn: Turn) -> None:
+    given = {name: step[name] for name in sorted(RESULTS & set(step)) if step[name] is not None}
+    if given and kind != "function_call":
+        content = next(iter(given.values())) if len(given) == 1 else given
+        turn.give_back(_call(step, kind).id, "", result_of(content, "error" in given or step.get("status") == "failed"))
+
+
+def _joined(output: Any) -> Any:
+    """A tool's output may be a list of blocks; text in them is what it said."""
+    return text_of(output) or output if isinstance(output, list) else output
+
+
+def spent(usage: Mapping[str, Any]) -> Usage | None:
+    """The tokens of one model call. The SDK writes zeros where the provider counted nothing."""
+    return counted(usage) if usage.get("input_tokens") or usage.get("output_tokens") else None

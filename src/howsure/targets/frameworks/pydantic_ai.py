@@ -1,0 +1,159 @@
+"""`pydantic-ai:module:agent`: an agent of Pydantic AI in this process. The whole history goes along each turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from howsure.model.case import Case
+from howsure.model.transcript import Message, Role, ToolCall, Usage
+from howsure.targets.base import Closing, Reply
+from howsure.targets.frameworks.loaded import (
+    Framework,
+    InProcess,
+    agent_of,
+    block_of,
+    first_state,
+    held_by,
+    left_in,
+    limited,
+)
+from howsure.targets.making import Wish
+from howsure.targets.preludes import Prelude
+from howsure.targets.turns import Turn, arguments_of, counted, plain, result_of
+
+LIBRARY = Framework("pydantic-ai", "pydantic_ai.messages", "pydantic-ai-slim", "pydantic-ai")
+OUTPUT_TOOL = "final_result"
+"""The call by which a model hands over a structured output. It is the answer, not a tool of the agent."""
+
+
+class PydanticAiSettings(InProcess, frozen=True, kw_only=True):
+    """`deps` names a function that makes the run's dependencies from the state; without it the state is passed."""
+
+    deps: str = ""
+
+
+class PydanticAiKind:
+    """`--target pydantic-ai:module:agent`."""
+
+    name = LIBRARY.kind
+
+    def make(self, wish: Wish) -> PydanticAiTarget:
+        settings = block_of(wish, PydanticAiSettings)
+        adapter = LIBRARY.load().ModelMessagesTypeAdapter
+        agent = agent_of(wish, settings.object, ("run_stream",), "an Agent of Pydantic AI")
+        return PydanticAiTarget(wish, settings, agent, adapter)
+
+
+class PydanticAiTarget:
+    """The agent, which keeps nothing itself between turns."""
+
+    def __init__(self, wish: Wish, settings: PydanticAiSettings, agent: Any, adapter: Any) -> None:
+        self.name = wish.name
+        self._wish = wish
+        self._settings = settings
+        self._agent = agent
+        self._adapter = adapter
+
+    async def check(self) -> str:
+        return LIBRARY.said(self._settings.object)
+
+    async def open(self, case: Case) -> PydanticAiSession:
+        held = held_by(self._wish, self._settings.deps, first_state(self._wish, case))
+        prelude = Prelude.of(case)
+        history = self._adapter.validate_python([_earlier(message) for message in prelude.earlier])
+        turns = Turns(self._agent, self._adapter, held, self._settings.turn_seconds)
+        return PydanticAiSession(turns, history, prelude)
+
+
+class Turns(Struct, frozen=True):
+    """What every turn of a conversation uses."""
+
+    agent: Any
+    adapter: Any
+    held: Any
+    seconds: float
+
+
+class PydanticAiSession:
+    """One conversation: the messages so far are handed over with each new one."""
+
+    def __init__(self, turns: Turns, history: Sequence[Any], prelude: Prelude) -> None:
+        self._turns = turns
+        self._history = history
+        self._prelude = prelude
+
+    async def send(self, text: str) -> Reply:
+        prelude, self._prelude = self._prelude, Prelude()
+        agent = self._turns.agent
+        turn = agent.run(prelude.opened(text), message_history=list(self._history), deps=self._turns.held)
+        result = await limited(turn, self._turns.seconds)
+        self._history = result.all_messages()
+        messages = self._turns.adapter.dump_python(result.new_messages(), mode="json")
+        return reply_of(messages, str(agent.name or ""), result.output)
+
+    async def close(self) -> Closing:
+        return Closing(state=left_in(self._turns.held))
+
+
+def _earlier(message: Message) -> dict[str, Any]:
+    """A message of an earlier conversation in the library's form."""
+    if message.role is Role.ASSISTANT:
+        return {"kind": "response", "parts": [{"part_kind": "text", "content": message.content}]}
+    part = "user-prompt" if message.role is Role.USER else "system-prompt"
+    return {"kind": "request", "parts": [{"part_kind": part, "content": message.content}]}
+
+
+def reply_of(messages: Iterable[Mapping[str, Any]], agent: str = "", output: Any = None) -> Reply:
+    """One turn from the library's messages: responses speak and call, requests bring results back."""
+    turn = Turn()
+    for message in messages:
+        parts = [part for part in message.get("parts") or () if isinstance(part, Mapping)]
+        if message.get("kind") == "response":
+            said = "".join(str(part.get("content") or "") for part in parts if part.get("part_kind") == "text")
+            turn.say(said, agent, [_call(part) for part in parts if _is_call(part)])
+            turn.spend(spent(message.get("usage")))
+        for part in parts:
+            _give_back(part, turn)
+    if output is not None and not isinstance(output, str):
+        turn.say(msgspec.json.encode(plain(output)).decode(), agent)
+    return turn.reply()
+
+
+def _is_call(part: Mapping[str, Any]) -> bool:
+    kind, name = str(part.get("part_kind") or ""), str(part.get("tool_name") or "")
+    return kind.endswith("tool-call") and not name.startswith(OUTPUT_TOOL)
+
+
+def _call(part: Mapping[str, Any]) -> ToolCall:
+    arguments = arguments_of(part.get("args"))
+    return ToolCall(name=str(part.get("tool_name")), arguments=arguments, id=str(part.get("tool_call_id") or ""))
+
+
+def _give_back(part: Mapping[str, Any], turn: Turn) -> None:
+    """A result, or the demand to try again because a tool refused its arguments."""
+    kind = str(part.get("part_kind") or "")
+    if kind.endswith("tool-return") or (kind == "retry-prompt" and part.get("tool_name")):
+        failed = kind == "retry-prompt" or part.get("outcome", "success") != "success"
+        result = result_of(part.get("content"), failed)
+        turn.give_back(str(part.get("tool_call_id") or ""), str(part.get("tool_name") or ""), result)
+
+
+def spent(usage: Any) -> Usage | None:
+    """The tokens of one model call. The library writes zeros where the provider counted nothing."""
+    if not isinstance(usage, Mapping) or not (usage.get("input_tokens") or usage.get("output_tokens")):
+        return None
+    details = usage.get("details")
+    named = details if isinstance(details, Mapping) else {}
+    thinking = usage.get("output_reasoning_tokens") or named.get("reasoning_tokens") or 0
+    return counted(
+        {
+            "input_tokens": usage.get("input_tokens"),
+            "output_tokens": usage.get("output_tokens"),
+            "input_tokens_details": {"cached_tokens": usage.get("cache_read_tokens", 0)},
+            "output_tokens_details": {"reasoning_tokens": thinking},
+        }
+    )

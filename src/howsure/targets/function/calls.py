@@ -1,0 +1,140 @@
+"""Calling a user's function: what it is given is decided once, by its signature; sync or async, it has its time."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from howsure.errors import CaseFailure, ConfigInvalid, TargetFailed, TargetTimedOut, boundary
+from howsure.targets.function.threads import LEFT, in_thread, quit_failure
+
+KNOWN = ("case", "session_id", "history", "state", "turn", "candidate", "context")
+"""What a function may take by name, beside the text."""
+TEXT = "message"
+
+_BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+class Calling(Struct, frozen=True, kw_only=True):
+    """A function and what it is given: the text first, where it takes one, and the rest by name."""
+
+    function: Callable[..., Any]
+    who: str
+    text: bool
+    names: tuple[str, ...] = ()
+    fixed: Mapping[str, Any] = {}
+    seconds: float = 60.0
+
+    async def __call__(self, values: Mapping[str, Any]) -> Any:
+        """What it returns; whatever breaks is a `TargetFailed` that names it."""
+        given = [values[TEXT]] if self.text else []
+        named = {**self.fixed, **{name: values[name] for name in self.names}}
+        return await timed(self._call(partial(self.function, *given, **named)), self.seconds, self.who)
+
+    async def _call(self, work: Callable[[], Any]) -> Any:
+        try:
+            with boundary(TargetFailed, self.who):
+                value = work() if is_async(self.function) else await in_thread(work, self.who)
+                while inspect.isawaitable(value):
+                    value = await value
+                return value
+        except CaseFailure as failure:
+            raise placed(failure) from failure.__cause__
+        except LEFT as error:
+            if isinstance(error, asyncio.CancelledError) and _cancelled():
+                raise
+            raise quit_failure(error, self.who) from error
+
+
+async def timed(work: Any, seconds: float, who: str) -> Any:
+    """The result of a coroutine within its time. A `TimeoutError` of its own is its own."""
+    clock = asyncio.timeout(seconds)
+    try:
+        async with clock:
+            return await work
+    except TimeoutError:
+        if not clock.expired():
+            raise
+    raise TargetTimedOut(f"{who}: no answer in {seconds:g} s")
+
+
+def _cancelled() -> bool:
+    """Whether it is us who are cancelled, and not something inside the function."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def placed(failure: CaseFailure) -> CaseFailure:
+    """The failure with the line where it was raised, for errors of the user's own code."""
+    cause = failure.__cause__
+    frames = traceback.extract_tb(cause.__traceback__) if cause is not None else []
+    if not frames or Path(frames[-1].filename).parent == Path(__file__).parent:
+        return failure
+    last = frames[-1]
+    return type(failure)(f"{failure} ({Path(last.filename).name}:{last.lineno}, in {last.name})")
+
+
+def is_async(function: Callable[..., Any]) -> bool:
+    inner = function.func if isinstance(function, partial) else function
+    called = getattr(inner, "__call__", None)  # noqa: B004 (an object whose call is a coroutine)
+    return inspect.iscoroutinefunction(inner) or inspect.iscoroutinefunction(called)
+
+
+def calling(function: Callable[..., Any], who: str, fixed: Mapping[str, Any], seconds: float) -> Calling:
+    """How to call it; `ConfigInvalid` when it needs something that nobody can give it. A class takes no text."""
+    parameters = _parameters(function)
+    first = next((each for each in parameters if each.kind in _BY_PLACE), None)
+    several = any(each.kind is inspect.Parameter.VAR_POSITIONAL for each in parameters)
+    text = several if first is None else first.name not in (*KNOWN, *fixed)
+    text = text and not inspect.isclass(function)
+    rest = [each for each in parameters if not (text and each is first)]
+    if problems := list(_problems(rest, fixed)):
+        raise ConfigInvalid(f"{who}: " + "; ".join(problems))
+    return Calling(
+        function=function,
+        who=who,
+        text=text,
+        names=_names(rest, fixed),
+        fixed=dict(fixed),
+        seconds=seconds,
+    )
+
+
+def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (ValueError, TypeError):
+        # Some built-ins do not tell; a function of text is what is asked for.
+        return [inspect.Parameter("text", inspect.Parameter.POSITIONAL_ONLY)]
+
+
+def _names(rest: list[inspect.Parameter], fixed: Mapping[str, Any]) -> tuple[str, ...]:
+    if any(each.kind is inspect.Parameter.VAR_KEYWORD for each in rest):
+        return tuple(name for name in KNOWN if name not in fixed)
+    return tuple(each.name for each in rest if each.name in KNOWN and each.name not in fixed)
+
+
+def _problems(rest: list[inspect.Parameter], fixed: Mapping[str, Any]) -> Iterator[str]:
+    free = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in rest)
+    named = {each.name for each in rest if each.kind is not inspect.Parameter.POSITIONAL_ONLY}
+    for name in fixed:
+        if name not in named and not free:
+            yield f"it takes no `{name}`, which `arguments` gives it"
+    for each in rest:
+        given = each.name in (*KNOWN, *fixed) and each.kind is not inspect.Parameter.POSITIONAL_ONLY
+        needed = each.default is inspect.Parameter.empty and each.kind not in (
+            inspect.Parameter.VAR_POSITIONAL,
+            inspect.Parameter.VAR_KEYWORD,
+        )
+        if needed and not given:
+            yield (
+                f"it needs `{each.name}`, which is not known; beside the text it may take {', '.join(KNOWN)},"
+                " and what `arguments` sets"
+            )

@@ -1,0 +1,71 @@
+"""Loading the object a spec names, `package.module:object` or `path/file.py:object`, from the project's folder."""
+
+from __future__ import annotations
+
+import sys
+from functools import reduce
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from howsure.errors import ConfigInvalid, HowsureError, TargetFailed, boundary
+
+
+def load_object(spec: str, folder: Path) -> Any:
+    """The object; `ConfigInvalid` says what is missing. The module runs on import, with `folder` to import from."""
+    place, colon, name = spec.rpartition(":")
+    if not (colon and place and name):
+        raise ConfigInvalid(f"{spec!r}: expected `module:object` or `path/file.py:object`, such as `shop.agent:root`")
+    module = _module(place, folder)
+    try:
+        return reduce(getattr, name.split("."), module)
+    except AttributeError:
+        offered = [each for each in vars(module) if not each.startswith("_")]
+        raise ConfigInvalid(f"{place!r} has no {name!r}; it has: {', '.join(offered) or 'nothing'}") from None
+
+
+def _module(place: str, folder: Path) -> ModuleType:
+    if place.endswith(".py"):
+        return _from_file((folder / place).resolve())
+    _importable(folder)
+    try:
+        with boundary(TargetFailed, place):
+            return import_module(place)
+    except HowsureError as error:
+        raise _refused(place, folder, error) from error
+
+
+def _from_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise ConfigInvalid(f"{path}: no such file")
+    name = f"howsure_loaded_{path.stem}_{abs(hash(path)):x}"
+    if name in sys.modules:
+        return sys.modules[name]
+    _importable(path.parent)
+    spec = spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        with boundary(TargetFailed, str(path)):
+            spec.loader.exec_module(module)
+    except HowsureError as error:
+        del sys.modules[name]
+        raise ConfigInvalid(f"cannot load {error}") from error
+    return module
+
+
+def _importable(folder: Path) -> None:
+    """Agents import their neighbours, as they do when started from the project's folder."""
+    place = str(folder.resolve())
+    if place not in sys.path:
+        sys.path.insert(0, place)
+
+
+def _refused(place: str, folder: Path, error: HowsureError) -> ConfigInvalid:
+    cause = error.__cause__
+    if isinstance(cause, ModuleNotFoundError) and cause.name and f"{place}.".startswith(f"{cause.name}."):
+        return ConfigInvalid(f"no module {cause.name!r}; looked in {folder.resolve()} and among what is installed")
+    return ConfigInvalid(f"cannot load {error}")

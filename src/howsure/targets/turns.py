@@ -1,0 +1,143 @@
+"""One turn of an agent, built from what its framework reports in order: things said, tools called, results, tokens.
+
+Every framework has its own spelling; the adapters read it, and this is where calls meet their results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Usage
+from howsure.targets.base import Reply
+from howsure.traces.names import OUTPUTS
+from howsure.traces.tools import says_error
+from howsure.traces.usage import usage_of
+from howsure.traces.values import UNREADABLE, Notes, decoded
+
+
+class Turn:
+    """What one turn held. Messages keep their order; a result finds its call by id, else by the tool's name."""
+
+    def __init__(self) -> None:
+        self._messages: list[Message] = []
+        self._results: dict[tuple[int, int], ToolResult] = {}
+        self._usages: list[Usage] = []
+
+    def say(self, content: str, agent: str = "", calls: Iterable[ToolCall] = ()) -> None:
+        """A message of the agent; one that says nothing and calls nothing is none."""
+        tool_calls = tuple(calls)
+        if content or tool_calls:
+            self._messages.append(Message(role=Role.ASSISTANT, content=content, agent=agent, tool_calls=tool_calls))
+
+    def take_over(self, agent: str) -> None:
+        """An agent was handed the conversation and may never say anything."""
+        self._messages.append(Message(role=Role.ASSISTANT, agent=agent))
+
+    def give_back(self, call_id: str, name: str, result: ToolResult) -> None:
+        """A result. One that answers a call of an earlier turn has no place in this one."""
+        waiting = [place for place in self._places() if place not in self._results]
+        for place in waiting:
+            call = self._call(place)
+            if (call.id == call_id) if call_id and call.id else (call.name == name):
+                self._results[place] = result
+                return
+
+    def spend(self, usage: Usage | None) -> None:
+        if usage is not None:
+            self._usages.append(usage)
+
+    def reply(self) -> Reply:
+        """The turn as a Reply; tokens that nobody counted are unknown, so that no sum leaves this turn out."""
+        return Reply(
+            messages=tuple(self._answered(at, message) for at, message in enumerate(self._messages)),
+            usage=summed(self._usages),
+        )
+
+    def _places(self) -> list[tuple[int, int]]:
+        return [(at, call) for at, said in enumerate(self._messages) for call in range(len(said.tool_calls))]
+
+    def _call(self, place: tuple[int, int]) -> ToolCall:
+        return self._messages[place[0]].tool_calls[place[1]]
+
+    def _answered(self, at: int, message: Message) -> Message:
+        if not message.tool_calls:
+            return message
+        calls = (replace(call, result=self._results.get((at, nth))) for nth, call in enumerate(message.tool_calls))
+        return replace(message, tool_calls=tuple(calls))
+
+
+def summed(usages: Iterable[Usage]) -> Usage:
+    """The tokens of several model calls together; what one of them did not count stays unknown."""
+    known = list(usages)
+    costs = [usage.cost_usd for usage in known]
+    return Usage(
+        prompt_tokens=_sum([usage.prompt_tokens for usage in known]),
+        completion_tokens=_sum([usage.completion_tokens for usage in known]),
+        cached_tokens=_sum([usage.cached_tokens for usage in known]),
+        thinking_tokens=_sum([usage.thinking_tokens for usage in known]),
+        cost_usd=sum(cost or 0.0 for cost in costs) if costs and None not in costs else None,
+    )
+
+
+def _sum(counts: list[int | None]) -> int | None:
+    return sum(count or 0 for count in counts) if counts and None not in counts else None
+
+
+def counted(usage: Any) -> Usage | None:
+    """Tokens in the spelling of OpenAI's two APIs or LangChain's, brought to ours; None: nothing was counted."""
+    return usage_of({OUTPUTS[1]: {"usage": usage}}, "", Notes()) if isinstance(usage, Mapping) else None
+
+
+def arguments_of(given: Any) -> dict[str, Any]:
+    """The arguments of a call: an object, or the JSON text of one. Anything else is kept under `arguments`."""
+    found = decoded(given)
+    if isinstance(found, Mapping):
+        return dict(found)
+    return {} if given in (None, "") else {"arguments": given}
+
+
+def result_of(given: Any, failed: bool = False) -> ToolResult:
+    """What a tool gave back. Text that holds JSON, or a printed Python value, counts as that value."""
+    found = decoded(given)
+    content = given if found is UNREADABLE else found
+    return ToolResult(content=content, failed=failed or says_error(content))
+
+
+def text_of(content: Any) -> str:
+    """The text in a message's content: a string, or a list of blocks. What is no text (thinking, images) stays out."""
+    if isinstance(content, str):
+        return content
+    blocks = content if isinstance(content, list | tuple) else ()
+    return "".join(_block_text(block) for block in blocks)
+
+
+def _block_text(block: Any) -> str:
+    if isinstance(block, str):
+        return block
+    if not isinstance(block, Mapping) or block.get("type", "text") not in ("text", "output_text", "refusal"):
+        return ""
+    found = block.get("text") or block.get("refusal")
+    return found if isinstance(found, str) else ""
+
+
+def plain(value: Any) -> Any:
+    """A value of an agent's state as plain data; what has no such form is kept as it prints."""
+    try:
+        return _listed(msgspec.to_builtins(value, str_keys=True, enc_hook=_plainer))
+    except (TypeError, ValueError):
+        return repr(value)
+
+
+def _listed(value: Any) -> Any:
+    """Tuples as the lists they are once stored."""
+    if isinstance(value, dict):
+        return {name: _listed(each) for name, each in value.items()}
+    return [_listed(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _plainer(value: Any) -> Any:
+    dump = getattr(value, "model_dump", None)
+    return plain(dump()) if callable(dump) and not isinstance(value, type) else repr(value)

@@ -1,0 +1,115 @@
+"""Reading attribute values: numbers that came as text, JSON that came as text, and what could not be read."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterable, Mapping
+from enum import Enum
+from typing import Any, Final
+
+import msgspec
+
+from howsure.errors import Level, Problem
+
+#: Longer text is not tried as a Python literal: the parser's memory grows many times faster than the text.
+LONGEST_LITERAL = 200_000
+
+
+class Unreadable(Enum):
+    """A value that is there and that nobody can read. It is neither empty nor fine."""
+
+    VALUE = "unreadable"
+
+
+UNREADABLE: Final = Unreadable.VALUE
+
+
+class Notes:
+    """The problems met while reading the spans of one transcript."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+
+    def add(self, code: str, message: str, span: str, attribute: str = "", found: Any = "") -> None:
+        place = f"{span}.{attribute}" if attribute else span
+        shown = found if isinstance(found, str) else repr(found)
+        self.problems.append(
+            Problem(code=code, message=message, field=place, found=shown[:80], level=Level.WARNING),
+        )
+
+
+def present(attributes: Mapping[str, Any], names: Iterable[str]) -> str | None:
+    """The first of these names that has a value."""
+    return next((name for name in names if attributes.get(name) not in (None, "")), None)
+
+
+def text(attributes: Mapping[str, Any], names: Iterable[str]) -> str:
+    """The first value that is text; empty where there is none."""
+    for name in names:
+        value = attributes.get(name)
+        if isinstance(value, str) and value:
+            return value
+    return ""
+
+
+def whole(value: Any) -> int | None:
+    """A count: an integer, or one written as text or as a float. None: it is none."""
+    if isinstance(value, bool) or value is None:
+        return None
+    try:
+        number = float(value) if isinstance(value, str | int | float) else -1.0
+    except (ValueError, OverflowError):
+        return None
+    return int(value if isinstance(value, int) else number) if number >= 0 and number.is_integer() else None
+
+
+def amount(value: Any) -> float | None:
+    """A sum of money or a time: finite and not negative, or None."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if 0 <= number < float("inf") else None
+
+
+def decoded(value: Any) -> Any:
+    """Text that holds JSON (or a printed Python value) as that value; plain text as it is; broken JSON: UNREADABLE."""
+    if not isinstance(value, str):
+        return value
+    stripped = value.strip()
+    if stripped[:1] not in ("{", "[", '"'):
+        return value
+    inner = _parsed(stripped)
+    # Some exporters encode twice.
+    return _parsed(inner.strip()) if isinstance(inner, str) and inner.strip()[:1] in ("{", "[") else inner
+
+
+def _parsed(source: str) -> Any:
+    try:
+        return msgspec.json.decode(source)
+    except (msgspec.DecodeError, RecursionError, UnicodeError):
+        return _parsed_slowly(source)
+
+
+def _parsed_slowly(source: str) -> Any:
+    """NaN is what Python's own encoder writes; single quotes are what printing a dict gives."""
+    try:
+        return json.loads(source)
+    except (ValueError, RecursionError):
+        pass
+    if len(source) > LONGEST_LITERAL:
+        return UNREADABLE
+    try:
+        return ast.literal_eval(source)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return UNREADABLE
+
+
+def pick(mapping: Any, *names: str) -> Any:
+    """The first of these keys that has a value, where it is a mapping at all."""
+    if not isinstance(mapping, Mapping):
+        return None
+    return next((mapping[name] for name in names if mapping.get(name) is not None), None)

@@ -1,0 +1,144 @@
+"""Whose fault it is that a case did not pass: the agent's, the simulated user's, the environment's, the evaluation's or
+the judge's. A pure rule over what is stored; the first party that something speaks against is named, with what shows
+it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+
+from howsure.model.result import Failure
+from howsure.model.score import FREE, Grade, Score, Unscored, Why
+from howsure.model.simulation import Fault, Party
+from howsure.model.transcript import ToolCall, Transcript
+from howsure.model.verdict import Verdict
+from howsure.users.handoff import is_handoff_tool
+
+LONGEST = 200
+JUDGED = "simulator_fidelity_judged"
+MISLEADING = 2.0
+"""On its scale from 0 to 5: a slip that may have misled the agent, or worse."""
+_UNREACHABLE = re.compile(
+    r"cannot (?:reach|connect)|unreachable|connection (?:refused|reset|closed|aborted|error)|connect(?:ion)?error|"
+    r"name or service not known|name resolution|getaddrinfo|\bdns|dnserror|no route to host|network is|\bssl|sslerror|"
+    r"\bcertificate (?:is|has|verif|error)|certificate_verify|certificateerror|\b50[234]\b|\b429\b|bad gateway|"
+    r"service unavailable|gateway time-?out|no such (?:file|program|command)|\bproxy|proxyerror",
+    re.IGNORECASE,
+)
+_BROKEN_TOOL = re.compile(
+    r"time[sd]?[ -]?out|unavailable|connection|unreachable|\b50\d\b|internal (?:server )?error|bad gateway|"
+    r"service (?:is )?down|network|econn\w+|rate limit|too many requests|\b429\b|traceback|exception|maintenance",
+    re.IGNORECASE,
+)
+_BY_JUDGE = re.compile(r"\bjudge\b|\bruling\b", re.IGNORECASE)
+
+
+def fault(
+    verdict: Verdict, transcript: Transcript | None, grades: Sequence[Grade] = (), failures: Sequence[Failure] = ()
+) -> Fault | None:
+    """Who is answerable; None for a case that passed or was left out."""
+    if verdict is Verdict.ERRORED:
+        return _of_failures(failures) or _of_unscored(grades) or _of_talk(transcript) or _unknown(grades, failures)
+    if verdict is Verdict.FAILED:
+        return _of_talk(transcript) or _of_judged_user(grades) or _agent(grades)
+    return None
+
+
+def _of_failures(failures: Sequence[Failure]) -> Fault | None:
+    """What broke: the conversation before the grading, since nothing can be graded without it."""
+    found = [one for failure in failures if (one := _of_failure(failure))]
+    order = [Party.SIMULATOR, Party.ENVIRONMENT, Party.AGENT, Party.JUDGE, Party.EVALUATION]
+    return min(found, key=lambda one: order.index(one.party)) if found else None
+
+
+def _of_failure(failure: Failure) -> Fault | None:
+    match failure.kind:
+        case "SimulatorFailed":
+            return _fault(Party.SIMULATOR, "the simulated user could not be played", failure.message)
+        case "TargetFailed" if _UNREACHABLE.search(failure.message):
+            return _fault(Party.ENVIRONMENT, "the agent could not be reached", failure.message)
+        case "TargetFailed":
+            return _fault(Party.AGENT, "the agent broke", failure.message)
+        case "TargetTimedOut":
+            return _fault(Party.AGENT, "the agent did not answer in time", failure.message)
+        case "ModelFailed" | "ModelRefused" | "ModelTimedOut":
+            return _fault(Party.ENVIRONMENT, "the language model behind the agent gave no answer", failure.message)
+        case "JudgeFailed":
+            return _fault(Party.JUDGE, "the judge gave nothing that can be read", failure.message)
+        case "GraderFailed":
+            return _fault(Party.EVALUATION, "a grader broke", failure.message)
+        case _:
+            return None
+
+
+def _of_unscored(grades: Sequence[Grade]) -> Fault | None:
+    for grade in grades:
+        if isinstance(grade, Unscored) and grade.why is Why.ERROR and not grade.details.get(FREE):
+            judged = bool(grade.judge) or bool(_BY_JUDGE.search(grade.reason))
+            reason = f"`{grade.name}` has no value"
+            return _fault(Party.JUDGE if judged else Party.EVALUATION, reason, grade.reason)
+    return None
+
+
+def _of_talk(transcript: Transcript | None) -> Fault | None:
+    """A user's side that spoiled the conversation, or tools that did not work whatever the agent did."""
+    if transcript is None:
+        return None
+    if (played := transcript.simulation) and played.spoiled:
+        slip = next(slip for slip in played.slips if slip.spoils)
+        reason = f"the simulated user spoiled the conversation in turn {slip.turn}: {slip.reason}"
+        return _fault(Party.SIMULATOR, reason, slip.evidence)
+    if broken := _broken_tool(transcript.tool_calls):
+        shown = _shown(broken)
+        return _fault(Party.ENVIRONMENT, f"the tool {broken.name!r} did not work", shown)
+    return None
+
+
+def _of_judged_user(grades: Sequence[Grade]) -> Fault | None:
+    """What programs do not see, a judge may: a user's side that may have misled the agent."""
+    for grade in grades:
+        if isinstance(grade, Score) and grade.name == JUDGED and grade.value <= MISLEADING:
+            reason = f"the judge gives the simulated user {grade.value:g} of {grade.scale.high:g}"
+            return _fault(Party.SIMULATOR, reason, grade.reason)
+    return None
+
+
+def _broken_tool(calls: Sequence[ToolCall]) -> ToolCall | None:
+    """A tool that broke and did not work later. An answer such as `no such order` is no breakdown; neither is a handoff
+    where nobody is there to take over."""
+    worked = {
+        call.name: place for place, call in enumerate(calls) if call.result is not None and not call.result.failed
+    }
+    for place, call in enumerate(calls):
+        if call.result is None or not call.result.failed or is_handoff_tool(call.name):
+            continue
+        if worked.get(call.name, -1) < place and _BROKEN_TOOL.search(_shown(call)):
+            return call
+    return None
+
+
+def _agent(grades: Sequence[Grade]) -> Fault:
+    failed = [grade for grade in grades if isinstance(grade, Score) and grade.passed is False]
+    whole = [grade for grade in failed if grade.part is None] or failed
+    if not whole:
+        return _fault(Party.AGENT, "the case failed", "")
+    first = whole[0]
+    evidence = first.reason or (first.evidence[0] if first.evidence else "")
+    return _fault(Party.AGENT, f"`{first.name}` is below its mark", evidence)
+
+
+def _unknown(grades: Sequence[Grade], failures: Sequence[Failure]) -> Fault:
+    """Something broke that has no name here: the evaluation did not deal with it."""
+    shown = failures[0].message if failures else next((one.reason for one in grades if isinstance(one, Unscored)), "")
+    return _fault(Party.EVALUATION, "the evaluation broke", shown)
+
+
+def _shown(call: ToolCall) -> str:
+    content = call.result.content if call.result else ""
+    return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, default=str)
+
+
+def _fault(party: Party, reason: str, evidence: str) -> Fault:
+    cut = evidence if len(evidence) <= LONGEST else f"{evidence[:LONGEST]}…"
+    return Fault(party=party, reason=reason, evidence=cut)

@@ -1,0 +1,227 @@
+"""Numbers, codes and dates in what people write: which ones there are, and whether they are known, restated in another
+form, or worked out from known ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import combinations_with_replacement
+
+from msgspec import Struct
+
+from howsure.judges.offline.dates import MONTHS, Day, dates_in
+from howsure.judges.offline.folding import is_number, tokens
+from howsure.users.words import by_line
+
+_RUN = re.compile(r"(?:[^\W\d_]+[-_/])*[^\W_]*\d[^\W_]*(?:[-_./:,'’][^\W_]*[^\W_](?=\W|\Z|_))*(?:[-_][^\W_]+)*")
+_GROUPING = r"[.,'’]"
+EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+URL = re.compile(r"(?:https?://|www\.)\S+")
+# `9.30` is a time or a price and `3-5` a range: without a year only a slash makes a date.
+_SLASHED = re.compile(r"\b(\d{1,4})(?:/(\d{1,2})\b(?![./-]\d)|[./-](\d{1,2})[./-](\d{2,4})\b)")
+_RANGE = re.compile(
+    r"\b(\d{1,2})\.? ?(?:to|-|–|until|till|through|and|bis|und|au|et|al|a|hasta|y|tot|en|e) ?(?:the )?(?=\d{1,2})",
+)
+_FOREIGN_MONTHS = {
+    name: place
+    for names in (
+        "januar februar marz april mai juni juli august september oktober november dezember",
+        "janvier fevrier mars avril mai juin juillet aout septembre octobre novembre decembre",
+        "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+        "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
+        "janeiro fevereiro marco abril maio junho julho agosto setembro outubro novembro dezembro",
+        "januari februari maart april mei juni juli augustus september oktober november december",
+    )
+    for place, name in enumerate(names.split(), start=1)
+}
+_ENGLISH = [name for name in MONTHS if len(name) > 4 or name in ("may", "june", "july")][:12]
+_BY_MONTH = {place: name for name, place in MONTHS.items() if name in _ENGLISH}
+_WORDS = {
+    word: value
+    for words in (
+        "null ein|eins|eine|einen|einer zwei drei vier funf sechs sieben acht neun zehn elf zwolf",
+        "zero un|une deux trois quatre cinq six sept huit neuf dix onze douze",
+        "cero uno|una dos tres cuatro cinco seis siete ocho nueve diez once doce",
+        "zero uno|una due tre quattro cinque sei sette otto nove dieci undici dodici",
+        "nul een twee drie vier vijf zes zeven acht negen tien elf twaalf",
+        "zero um|uma dois|duas tres quatro cinco seis sete oito nove dez onze doze",
+    )
+    for value, names in enumerate(words.split())
+    for word in names.split("|")
+}
+_SUBTLE = frozenset({"sei", "six", "dix", "once", "sept", "elf", "tre", "null", "due", "un", "een", "ein", "eine"})
+_ORDINAL = re.compile(
+    r"(?i)\b(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|\w+teenth|\w+tieth|\w+ty-\w+th)\b"
+)
+SMALL = 12
+"""Whole numbers up to this are said in passing: `one more thing`, `give me 5 minutes`."""
+LONGEST_SUM = 9999
+MANY = 60
+_FACTORS = (2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 12.0, 30.0, 52.0, 100.0, 0.5)
+CUE = re.compile(
+    r"\b(?:so|thus|total|altogether|in all|makes?|that's|that is|which is|means|instead of|saving|roughly|about|"
+    r"around|times|each|half|"
+    r"twice|also|insgesamt|macht|waren|ungefahr|etwa|donc|soit|environ|entonces|son|quindi|circa|dus|ongeveer|then|"
+    r"more than|less)\b"
+)
+
+
+class Figure(Struct, frozen=True):
+    """A run of letters and digits as it stands; `key` without separators; `values` what it may be worth."""
+
+    text: str
+    key: str
+    values: tuple[float, ...]
+    start: int
+
+    @property
+    def is_code(self) -> bool:
+        return not self.key.isdigit()
+
+
+@lru_cache(maxsize=2048)
+def figures(text: str) -> tuple[Figure, ...]:
+    """Every run with a digit, e-mail and web addresses aside."""
+    rest = URL.sub(_blank, EMAIL.sub(_blank, text))
+    return tuple(_figures(rest))
+
+
+def _figures(text: str) -> Iterator[Figure]:
+    for found in _RUN.finditer(text):
+        run = found[0].rstrip(".,:-/'’")
+        key = re.sub(r"[\W_]", "", run).casefold()
+        ordinal = re.sub(r"(?<=\d)(?:st|nd|rd|th|er|e|o|a|\.|%|€|k)\Z", "", key)
+        key = ordinal if ordinal.isdigit() else key
+        yield Figure(run, key, values_of(run), found.start())
+
+
+def values_of(run: str) -> tuple[float, ...]:
+    """What a run of digits may be worth: `1.150` is 1150 or 1.15; nothing when it is a code."""
+    bare = re.sub(r"(?<=\d)(?:st|nd|rd|th|am|pm|h|%|k|kg|km|gb|mb|€|eur)\Z", "", run.casefold().strip("$€£# "))
+    if not re.fullmatch(r"[\d.,'’]+", bare) or not any(map(str.isdigit, bare)):
+        return ()
+    made = {re.sub(_GROUPING, "", bare)}
+    if match := re.fullmatch(r"([\d.,'’]*?)[.,](\d{1,2}|\d{3})", bare):
+        made.add(f"{re.sub(_GROUPING, '', match[1]) or '0'}.{match[2]}")
+        if len(match[2]) < 3:
+            made.discard(re.sub(_GROUPING, "", bare))
+    return tuple(sorted(float(one) for one in made))
+
+
+def _blank(found: re.Match[str]) -> str:
+    return " " * len(found[0])
+
+
+@by_line
+def known_values(text: str) -> frozenset[float]:
+    """Every number in a text, in figures or in words, with the parts of longer ones (`11:20` holds 11 and 20)."""
+    values = {value for figure in figures(text) for value in figure.values}
+    values |= {float(part) for figure in figures(text) for part in re.findall(r"\d+", figure.text) if len(part) < 10}
+    words = tokens(text)
+    values |= {float(word) for word in words if is_number(word) and len(word) < 12}
+    return frozenset(values | {float(_WORDS[word]) for word in words if word in _WORDS})
+
+
+@lru_cache(maxsize=4096)
+def stream(text: str) -> str:
+    """The letters and digits of a text without anything between: a number in groups is found in it."""
+    return re.sub(r"[\W_]", "", text).casefold()
+
+
+@by_line
+def known_keys(text: str) -> frozenset[str]:
+    """The codes and numbers of a text, whole and in parts."""
+    whole = {figure.key for figure in figures(text)}
+    parts = {part.casefold() for figure in figures(text) for part in re.findall(r"[^\W_]+", figure.text)}
+    return frozenset(whole | parts)
+
+
+def is_known(figure: Figure, text: str) -> bool:
+    """Whether a figure stands in the text in some form."""
+    if figure.key in known_keys(text) or any(value in known_values(text) for value in figure.values):
+        return True
+    return len(figure.key) >= 4 and figure.key in stream(text)
+
+
+def is_worked_out(values: tuple[float, ...], text: str, cue: bool) -> bool:
+    """Whether a number can be made of two known ones: sums, differences, products, shares; with a word such as `so` or
+    `in total` before it, also divided or multiplied once more."""
+    known = sorted(value for value in known_values(text) if 0 < value <= LONGEST_SUM)[:MANY]
+    wanted = [value for value in values if value <= LONGEST_SUM]
+    if not wanted:
+        return False
+    made = _made_of(tuple(known))
+    if any(_near(value, one) for value in wanted for one in made):
+        return True
+    if not cue:
+        return False
+    more = [one * factor for one in made for factor in _FACTORS] + [one / factor for one in made for factor in _FACTORS]
+    return any(_near(value, one) for value in wanted for one in more)
+
+
+@lru_cache(maxsize=256)
+def _made_of(known: tuple[float, ...]) -> frozenset[float]:
+    made: set[float] = set()
+    for one, other in combinations_with_replacement(known, 2):
+        made |= {one + other, abs(one - other), one * other, one * other / 100}
+        made |= {one / other, other / one, other * (1 - one / 100), other * (1 + one / 100), one * (1 - other / 100)}
+    return frozenset(made)
+
+
+def _near(one: float, other: float) -> bool:
+    return abs(one - other) <= 0.005 * max(1.0, abs(one))
+
+
+def days(text: str) -> tuple[Day, ...]:
+    """The dates with a day and a month, in words or in figures; both ends of a range (`12 to 14 June`)."""
+    return tuple(day for line in text.split("\n") for day in _days(line))
+
+
+@lru_cache(maxsize=4096)
+def _days(text: str) -> tuple[Day, ...]:
+    if not any(map(str.isdigit, text)) and not _ORDINAL.search(text):
+        return ()
+    words = [_BY_MONTH[_FOREIGN_MONTHS[word]] if word in _FOREIGN_MONTHS else word for word in tokens(text)]
+    words = ["of" if word in ("de", "di") else word for word in words]
+    found = [day for day in dates_in(words) if day.month and day.day]
+    for first in _RANGE.finditer(text):
+        rest = days(text[first.end() : first.end() + 30])
+        found += [Day(month=rest[0].month, day=int(first[1]), year=rest[0].year)] if rest else []
+    return tuple(found + list(_in_figures(text)))
+
+
+def _in_figures(text: str) -> Iterator[Day]:
+    for match in _SLASHED.finditer(text):
+        one, two = int(match[1]), int(match[2] or match[3])
+        year = int(match[4]) if match[4] and len(match[4]) == 4 else None
+        if one > 31:
+            one, two, year = two, int(match[4] or 0), one
+            yield from [Day(month=one, day=two, year=year)] if 1 <= one <= 12 and 1 <= two <= 31 else []
+            continue
+        yield from (
+            Day(month=m, day=d, year=year) for d, m in ((one, two), (two, one)) if 1 <= m <= 12 and 1 <= d <= 31
+        )
+
+
+def same_day(one: Day, other: Day) -> bool:
+    years_fit = one.year is None or other.year is None or one.year % 100 == other.year % 100
+    return one.month == other.month and one.day == other.day and years_fit
+
+
+def numbers_said(text: str) -> list[tuple[float, str]]:
+    """Every number with the word after it, folded: `(2, night)`."""
+    return [said for line in text.split("\n") for said in _numbers_said(line)]
+
+
+@lru_cache(maxsize=4096)
+def _numbers_said(text: str) -> list[tuple[float, str]]:
+    words = list(tokens(text))
+    made: list[tuple[float, str]] = []
+    for place, word in enumerate(words):
+        after = words[place + 1] if place + 1 < len(words) else ""
+        if is_number(word) and len(word) < 12:
+            made.append((float(word), after))
+        elif word in _WORDS and word not in _SUBTLE:
+            made.append((float(_WORDS[word]), after))
+    return made

@@ -1,0 +1,173 @@
+"""Whether the user stays the user: no machine, no assistant, no stage, no paper. Manner and language are in
+manner.py."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from howsure.model.simulation import Slip, SlipKind
+from howsure.users.checks.talk import Talk, Turn
+from howsure.users.phrases import either
+from howsure.users.speech import alike, said_words, sentences
+from howsure.users.words import plain
+
+_MACHINE = either(
+    r"as an ai(?: \w+)*", r"as a (?:large )?language model",
+    r"i(?:'m| am)(?: just| only)? an? (?:ai|artificial|large language|language model|"
+    r"virtual assistant|chatbot|simulated|simulation|bot|llm)(?: \w+)?", r"simulated (?:user|customer|caller)",
+    r"simulat(?:e|ing) (?:a|the) (?:user|customer)",
+    r"role-?play(?:ing)?(?: as)?", r"in this (?:simulation|scenario|role-?play|test case)",
+    r"(?:my|the) (?:persona|system prompt|test scenario|role description)",
+    r"(?:according to|per|based on|as per) (?:my|the) (?:instructions?|persona|scenario|prompt|script|plan|role)",
+    r"my instructions?", r"(?:stay|remain|am) in character",
+    r"i (?:was|am|have been) (?:instructed|told by (?:the|my) prompt|supposed to play|asked to play|playing)",
+    r"###? ?(?:stop|end|transfer|out[- ]of[- ]scope)",
+    r"(?:goal|task) (?:achieved|completed?|reached|accomplished)", r"end of (?:the )?conversation",
+    r"conversation (?:complete|ended|over)", r"as the (?:simulated )?(?:user|customer)",
+    r"i (?:cannot|can't) (?:continue|fulfil?l|comply with) (?:this|that|the) (?:role|request|conversation|scenario)",
+    r"knowledge cutoff", r"training data",
+    r"als ki(?:-\w+)?", r"als sprachmodell",
+    r"ich bin (?:eine ki|ein ki-\w+|ein sprachmodell|ein virtueller assistent|nur ein programm)",
+    r"laut (?:meinen anweisungen|meiner rolle|szenario)",
+    r"meine (?:anweisungen|rolle ist)", r"en tant qu'(?:ia|assistant|intelligence artificielle)",
+    r"selon mes instructions", r"mon role", r"como (?:una )?(?:ia|inteligencia artificial|modelo de lenguaje)",
+    r"segun mis instrucciones", r"come (?:ia|assistente|modello linguistico)", r"secondo le mie istruzioni",
+    r"als (?:ai|taalmodel)", r"<(?:stop|end|think\w*)>",
+)  # fmt: skip
+_ASSISTS = either(
+    r"how (?:can|may) i (?:help|assist) you(?: today)?",
+    r"(?:is there )?anything else (?:that )?i can (?:help|assist|do)(?: \w+){0,3}",
+    r"what can i (?:do|help)(?: \w+){0,2} for you",
+    r"i(?:'d| would| am|'m|'ll| will) (?:be )?(?:happy|glad|pleased|delighted) to (?:help|assist) you",
+    r"i can (?:certainly |definitely )?(?:help|assist) you with (?:that|this)",
+    r"thank you for (?:contacting|calling|reaching out(?: to)?|choosing us|your (?:inquiry|enquiry))",
+    r"i(?:'m| am) here to (?:help|assist)(?: you)?",
+    r"let me (?:pull up|look up|check|access|verify|process|cancel|update) your \w+",
+    r"i(?:'ve| have) (?:\w+ )?(?:updated|processed|cancell?ed|issued|booked|refunded|scheduled|sent you|reset) "
+    r"(?:you|your)(?: \w+)?",
+    r"(?:could|can|may|would) (?:you please |you |i )?(?:provide|have|get|confirm|verify|share)(?: me)?(?: with)? "
+    r"your (?:order|account|booking|customer|full name|date of birth|e-?mail|phone|policy|name)(?: \w+)?",
+    r"please (?:provide|confirm|verify|share|enter)(?: me)?(?: with)? your \w+",
+    r"(?:i|we) (?:sincerely )?apologi[sz]e for (?:the|any) (?:inconvenience|delay|trouble|confusion)",
+    r"we value your",
+    r"your (?:refund|order|booking|request|claim|appointment|reservation|account|subscription) (?:has been|is now|"
+    r"will be) (?:\w+ )?(?:processed|confirmed|cancell?ed|booked|updated|issued|registered|completed|refunded|"
+    r"approved|scheduled)",
+    r"feel free to (?:ask|reach out|contact)", r"don't hesitate to (?:ask|reach out|contact)",
+    r"i understand your (?:frustration|concern)", r"our (?:customers|support team|policy (?:states|allows|is))",
+    r"wie kann ich (?:ihnen|dir)(?: \w+){0,3} (?:helfen|behilflich sein)",
+    r"kann ich (?:sonst )?noch etwas fur sie tun", r"kann ich ihnen (?:sonst )?noch (?:weiter)?helfen",
+    r"vielen dank fur ihre (?:anfrage|nachricht|geduld|kontaktaufnahme|anruf)\w*",
+    r"ich helfe ihnen gerne?(?: \w+)?", r"comment puis-je vous aider", r"en quoi puis-je vous (?:aider|etre utile)",
+    r"puis-je (?:faire autre chose|vous aider)(?: \w+)*", r"merci de nous avoir contactes?",
+    r"(?:en que|como) puedo ayudar(?:le|te|lo|la)?", r"puedo ayudar(?:le|te) en algo mas",
+    r"gracias por (?:contactar\w*|comunicarse|su paciencia)", r"come posso aiutar(?:la|ti|vi)",
+    r"posso aiutarla in altro",
+    r"grazie per (?:averci contattato|la sua pazienza)", r"(?:como|em que) posso ajudar",
+    r"(?:waarmee|hoe) kan ik u (?:verder )?helpen", r"bedankt voor (?:het contact|uw bericht|uw geduld)",
+)  # fmt: skip
+_QUOTED = re.compile(r"[\"“„«][^\"”“»]*[\"”“»]")
+_REPORTED = re.compile(
+    r"\b(?:you (?:said|told|wrote|say|promised)|it (?:says|said)|(?:e-?mail|message|text|letter|page|app|website|"
+    r"note|screen) (?:says|said|reads|states)|they (?:said|told))\b"
+)
+_LABELLED = re.compile(
+    r"(?im)^\s*(?:\*\*)?(?:agent|assistant|support(?: agent)?|bot|chatbot|representative|system|user|customer|"
+    r"caller|client|human|ai|berater|kunde|utilisateur|cliente|usuario)(?:\*\*)?\s*:"
+)
+_PLACEHOLDER = re.compile(
+    r"\[[A-Za-zÄÖÜäöüéèñ][^\]\n]{1,50}\]|\{\{?\s*[A-Za-z_][\w .-]{1,40}\}?\}|<[A-Za-z_][A-Za-z_ -]{2,40}>|"
+    r"\bX{4,}\b|\b(?:insert|your) (?:name|number) here\b"
+)
+_STAGE = re.compile(
+    r"(?:\*+|_|\(|\[)\s*(?P<what>(?:\w+ly )?(?:sigh|paus|laugh|smil|frown|shrug|nod|wait|typ|look|check|hang|roll|"
+    r"whisper|mutter|grumbl|cough|chuckl|sob|yell|shout|think|"
+    r"giggl|groan|gasp|sniff|clear|scratch|click|read|dig|tap|walk|leav|end|log|rais|cross|lean|glanc|stare|seufz|"
+    r"lach|uberleg|wart|nick|soupir|rit\b|suspir|rie\b|sospir)"
+    r"\w*(?: [^*_)\]\n]{0,60})?)\s*(?:\*+|_|\)|\])"
+)
+_NARRATED = re.compile(
+    r"\A\W*(?:the )?(?:user|customer|caller|persona|client) (?:\w+ly )?(?:is|wants|would|says|responds|asks|has|"
+    r"then|replies|thanks|feels|provides|gives|leaves|ends)\b"
+)
+_THINKS = re.compile(
+    r"\b(?:(?:as|since|because|now that) the (?:agent|assistant|bot) (?:has|is|asked|did|does|offered|confirmed|"
+    r"refused|gave|said)|the (?:agent|assistant) (?:has (?:now )?(?:confirmed|provided|answered|resolved|asked)|"
+    r"asked me)"
+    r"|if the (?:agent|assistant)|my goal is to|i should (?:now|respond|reply|stay|end)|i need to stay|my next "
+    r"(?:step|message)|goal:|plan:|step \d:)"
+)
+_JSON = re.compile(r"\A\s*(?:```\w*\s*)?[{\[]\s*[\"{\[]|\"(?:message|ending|reason|content|role)\"\s*:|```")
+_ADDRESSED = re.compile(
+    r"\b(?:you are|you're|your goal|your task|you want|you have|you do not|you don't|the user|the customer)\b",
+)
+_TRAIT = re.compile(
+    r"\b(?:i am|i'm|as) an? (?:very |somewhat |slightly |rather )?(?:impatient|terse|chatty|talkative|polite|"
+    r"confused|frustrated|angry|friendly|grumpy|rude|nervous|curt|difficult|sarcastic|elderly|calm|busy|worried)"
+    r"(?:,? (?:and )?\w+)? (?:customer|user|caller|person|client|patient|persona|employee|guest|traveller|traveler|"
+    r"passenger|buyer|shopper)\b"
+)
+LEAKED = 7
+ECHOED = 6
+
+
+def persona_slips(talk: Talk) -> Iterator[Slip]:
+    """One slip for each turn that no longer sounds like the person: the first thing that shows it."""
+    for turn in talk.own_words:
+        if found := _first(talk, turn):
+            yield turn.slip(SlipKind.OUT_OF_PERSONA, *found)
+
+
+def _first(talk: Talk, turn: Turn) -> tuple[str, str] | None:
+    return _by_form(talk, turn) or _by_words(talk, turn) or _leaked(talk.scenario.persona, turn.text) or _echoed(turn)
+
+
+def _by_form(talk: Talk, turn: Turn) -> tuple[str, str] | None:
+    """What the text looks like, whatever it says."""
+    text, given = turn.text, plain(f"{talk.held}\n{turn.heard}")
+    if _JSON.search(text):
+        return "writes data, not a message", text
+    if found := _LABELLED.search(text):
+        return "writes the lines of a dialogue, with who speaks", found[0]
+    for pattern, reason in ((_STAGE, "writes stage directions"), (_PLACEHOLDER, "leaves a placeholder unfilled")):
+        for found in pattern.finditer(plain(text) if pattern is _STAGE else text):
+            if plain(found[0]) not in given:
+                return reason, found[0]
+    return None
+
+
+def _by_words(talk: Talk, turn: Turn) -> tuple[str, str] | None:
+    folded, given = plain(turn.text), plain(talk.held)
+    for pattern, reason in (
+        (_MACHINE, "speaks as a machine or of its instructions"),
+        (_NARRATED, "tells about the user instead of being it"),
+        (_THINKS, "thinks aloud about the conversation"),
+        (_TRAIT, "describes its own persona"),
+    ):
+        if (found := pattern.search(folded)) and found[0] not in given:
+            return reason, found[0]
+    for sentence in sentences(turn.text):
+        own = _QUOTED.sub(" ", plain(sentence))
+        found = _ASSISTS.search(own)
+        if found and found[0] not in given and not _REPORTED.search(own):
+            return "speaks as the assistant", found[0]
+    return None
+
+
+def _leaked(persona: str, text: str) -> tuple[str, str] | None:
+    """A run of words of the persona in which somebody else speaks: it was read out, not lived."""
+    said, given = said_words(text), said_words(persona)
+    runs = {given[place : place + LEAKED] for place in range(len(given) - LEAKED + 1)}
+    for place in range(len(said) - LEAKED + 1):
+        run = " ".join(said[place : place + LEAKED])
+        if said[place : place + LEAKED] in runs and _ADDRESSED.search(run):
+            return "reads out its description", run
+    return None
+
+
+def _echoed(turn: Turn) -> tuple[str, str] | None:
+    """The agent's own words, said back."""
+    if len(said_words(turn.text)) >= ECHOED and turn.before and alike(turn.text, turn.before, least=0.8):
+        return "says the agent's line", turn.text
+    return None

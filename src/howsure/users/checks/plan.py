@@ -1,0 +1,190 @@
+"""Whether the user keeps to goal and plan: conditional steps only when their condition held, nothing accepted that the
+scenario refuses, no other wishes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from howsure.judges.offline.vocabulary import word_set
+from howsure.model.case import PlanStep
+from howsure.model.simulation import Ending, Slip, SlipKind
+from howsure.users.checks.talk import Talk, Turn
+from howsure.users.conditions import Holds, any_holds, holds
+from howsure.users.phrases import ACCEPTS, DECLINES, either
+from howsure.users.speech import alike, is_question, refuses, sentences
+from howsure.users.words import among, content, plain, roots, share
+
+_TELLING = word_set(
+    "ask say tell mention insist request explain reply answer respond add then politely agent assistant user "
+    "customer whether "
+    "about also accept decline refuse agree reject sagen fragen erwahnen demander dire pedir decir preguntar "
+    "chiedere dire vragen zeggen"
+)
+_REFUSES = either(
+    r"refus\w+", r"declin\w+", r"reject\w*", r"(?:do|does|will|would|must)(?: not|n't) (?:accept|want|take|agree)",
+    r"don't (?:accept|want|take|agree)", r"never accepts?", r"won't (?:accept|take)", r"insists? on", r"not accept",
+    r"under no circumstances", r"says? no", r"no thanks?", r"lehnt\w*(?: ab)?", r"ablehnen", r"nicht akzeptieren",
+    r"refuse\w*", r"rechaza\w*", r"rifiut\w+", r"weiger\w+", r"turns? down",
+)  # fmt: skip
+_AGREES = either(r"accept\w*", r"agree\w*", r"say yes", r"take (?:it|the offer)", r"confirm\w*", r"go ahead")
+_TURNS = either(
+    r"(?:by the way|btw)", r"also", r"another (?:thing|question|topic)", r"one more (?:thing|question)",
+    r"while (?:i'm|i am|we're) (?:here|at it)", r"unrelated(?:ly)?",
+    r"on (?:a|an)(?:other| different)? (?:note|topic)",
+    r"changing (?:the )?(?:topic|subject)", r"apropos", r"ubrigens", r"ausserdem", r"au fait", r"por cierto",
+    r"ademas", r"a proposito", r"trouwens", r"speaking of",
+)  # fmt: skip
+_WISH = either(
+    r"(?:can|could|would|will) you", r"i(?:'d| would) (?:also )?(?:like|love)", r"i (?:also )?(?:want|need)",
+    r"(?:please )?(?:tell|write|give|show|recommend|book|find|help) me", r"how do i", r"what(?:'s| is| are| about)",
+    r"do you (?:know|have|think|sell|offer)", r"konnen sie", r"ich (?:mochte|brauche|will)", r"pouvez-vous",
+    r"je (?:voudrais|veux)", r"puede", r"quiero", r"vorrei", r"puo", r"quero", r"kunt u", r"ik wil",
+    r"let's talk about", r"interested in",
+)  # fmt: skip
+_TOPICS = tuple(
+    word_set(words)
+    for words in (
+        "weather forecast rain sunny temperature snow", "recipe cook cooking lasagna cake bake dinner pasta",
+        "poem joke story song lyrics haiku riddle limerick", "python javascript code coding program script algorithm",
+        "football soccer basketball championship league", "politics election president minister",
+        "movie film netflix series actor", "stock stocks bitcoin crypto invest investment shares",
+        "flight flights airline airport", "hotel hostel", "homework essay math equation", "restaurant pizza sushi",
+        "horoscope astrology zodiac", "mortgage loan loans", "vacation holiday trip beach", "philosophy universe",
+        "laptop phone smartphone tablet headphones television camera", "concert festival", "gym workout fitness diet",
+        "dog cat puppy pet", "car cars rental",
+    )
+)  # fmt: skip
+_TURNED_BACK = either(
+    r"(?:i(?:'ve| have)? )?changed my mind", r"i (?:no longer|don't) (?:want|need)(?: \w+){0,6} any ?more",
+    r"i no longer (?:want|need)", r"i(?:'ve| have) decided not to", r"keep (?:it|my \w+) (?:after all|as it is)",
+    r"let's not",
+    r"(?:ich habe es mir anders uberlegt)", r"j'ai change d'avis", r"he cambiado de (?:opinion|idea)",
+    r"ho cambiato idea",
+)  # fmt: skip
+_LIGHT = roots(
+    "make sure use used using check look send help able possible still see tell let give take put find keep go "
+    "come thing "
+    "question possibly maybe quickly today tomorrow time way bit little good right work understand explain happen mean "
+    "long soon already first transaction process option details information account anything something everything"
+)
+SAID = 0.6
+NOVEL = 0.6
+FEW = 2
+
+
+def plan_slips(talk: Talk) -> Iterator[Slip]:
+    """Every turn that leaves the plan, with the first reason."""
+    yield from _opening(talk)
+    for turn in talk.later:
+        found = _too_soon(talk, turn)
+        if not found and turn.text not in talk.steps:
+            found = _against(talk, turn) or _turned_back(talk, turn) or _other_wish(talk, turn)
+        if found:
+            yield turn.slip(SlipKind.OFF_PLAN, *found)
+
+
+def _opening(talk: Talk) -> Iterator[Slip]:
+    given = talk.scenario.initial_message
+    if not talk.turns or alike(talk.turns[0].text, given, least=0.5) or plain(given) in plain(talk.turns[0].text):
+        return
+    yield talk.turns[0].slip(SlipKind.OFF_PLAN, f"does not open with the fixed message {given!r}")
+
+
+def step_words(step: PlanStep) -> frozenset[str]:
+    """What a step is about: its words without those that say how it is said."""
+    return roots(" ".join(word for word in content(step.say) if word not in _TELLING))
+
+
+def is_said(step: PlanStep, text: str, least: float = SAID) -> bool:
+    wanted = step_words(step)
+    return bool(wanted) and share(wanted, roots(text)) >= least
+
+
+def _too_soon(talk: Talk, turn: Turn) -> tuple[str, str] | None:
+    """A step whose condition never held. What goal, persona or another step say anyway is no step of its own."""
+    if not any(step.when for step in talk.scenario.plan):
+        return None
+    free = roots(
+        "\n".join(
+            (
+                talk.scenario.goal,
+                talk.scenario.initial_message,
+                turn.heard,
+                *(one.say for one in talk.scenario.plan if not one.when),
+            )
+        )
+    )
+    for step in talk.scenario.plan:
+        own = frozenset(word for word in step_words(step) if not among(word, free))
+        if not step.when or len(step_words(step)) < FEW or not own:
+            continue
+        if (
+            is_said(step, turn.text)
+            and share(own, roots(turn.text)) >= SAID
+            and any_holds(step.when, turn.replies) is Holds.NO
+        ):
+            return f"says what was planned for when {step.when!r}, which never came", turn.text
+    return None
+
+
+def _against(talk: Talk, turn: Turn) -> tuple[str, str] | None:
+    """Accepts what the scenario refuses, or refuses what it accepts, right after the agent brought it up."""
+    folded = plain(turn.text)
+    accepts = bool(ACCEPTS.match(folded)) and not re.search(
+        r"\b(?:but|not|no|don't|instead|rather|nicht|aber|mais|pero)\b", folded
+    )
+    declines = bool(DECLINES.match(folded))
+    if turn.replies and (accepts or declines):
+        for step in talk.scenario.plan:
+            if not step.when or holds(step.when, turn.replies[-1]) is not Holds.YES or is_said(step, turn.text, 0.9):
+                continue
+            say = plain(step.say)
+            if (accepts and _REFUSES.search(say)) or (declines and _AGREES.search(say) and not _REFUSES.search(say)):
+                return f"does the opposite of the planned {step.say!r}", turn.text
+    return _accepts_refused(talk, turn) if accepts else None
+
+
+def _accepts_refused(talk: Talk, turn: Turn) -> tuple[str, str] | None:
+    """`never accepts store credit` in persona or goal, and the agent offered it."""
+    for sentence in sentences(f"{talk.scenario.persona}\n{talk.scenario.goal}"):
+        if not (found := _REFUSES.search(plain(sentence))) or found[0].startswith("insist"):
+            continue
+        thing = roots(" ".join(content(plain(sentence)[found.end() :])[:3]))
+        if thing and share(thing, roots(turn.before)) >= 0.5 and share(thing, roots(turn.text)) >= 0.5:
+            return f"accepts what the scenario refuses: {sentence}", turn.text
+    return None
+
+
+def _turned_back(talk: Talk, turn: Turn) -> tuple[str, str] | None:
+    found = _TURNED_BACK.search(plain(turn.text))
+    if not found or talk.ending is Ending.GAVE_UP or refuses(turn.before) or _TURNED_BACK.search(plain(talk.written)):
+        return None
+    if among("mind", roots(talk.written)) or re.search(
+        r"\b(?:undecided|indecisive|changes?|switch\w*)\b", plain(talk.written)
+    ):
+        return None
+    return "gives up its goal without cause", found[0]
+
+
+def _other_wish(talk: Talk, turn: Turn) -> tuple[str, str] | None:
+    """A wish for something that nobody spoke of: with a word that turns to another topic, or plainly of another one."""
+    known = roots(f"{talk.held}\n{turn.heard}\n" + "\n".join(turn.own))
+    for sentence in sentences(turn.text):
+        folded = plain(sentence)
+        if not (_WISH.search(folded) or is_question(sentence)):
+            continue
+        words = roots(sentence)
+        new = frozenset(word for word in words if not among(word, known) and not among(word, _LIGHT))
+        topic = next((one for one in _TOPICS if _is_about(one, sentence, known)), None)
+        if topic is not None and len(new) >= FEW:
+            return "asks for something of another topic", sentence
+        turns = bool(_TURNS.search(folded)) and bool(_WISH.search(folded))
+        if turns and len(new) >= FEW and len(new) / len(words) >= NOVEL:
+            return "asks for something that is not in goal or plan", sentence
+    return None
+
+
+def _is_about(topic: frozenset[str], sentence: str, known: frozenset[str]) -> bool:
+    inside = [word for word in content(sentence) if word in topic]
+    return bool(inside) and not any(among(word, known) for word in roots(" ".join(topic)))

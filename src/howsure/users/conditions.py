@@ -1,0 +1,206 @@
+"""Whether the condition of a plan step holds: words such as "the agent offers a voucher", "the agent calls refund" or
+"the price is above 600 euros", read against one reply of the agent. Three answers: where words do not tell, `MAYBE`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from enum import Enum
+from functools import lru_cache
+
+from msgspec import Struct
+
+from howsure.judges.offline.folding import is_number, root, tokens
+from howsure.judges.offline.vocabulary import word_set
+from howsure.users.handoff import hands_off
+from howsure.users.phrases import either
+from howsure.users.speech import is_done, offers, refuses, requests
+from howsure.users.stops import Exchange
+from howsure.users.words import among, content, meanings, means, plain
+
+
+class Holds(Enum):
+    """Whether a condition holds."""
+
+    YES = "yes"
+    MAYBE = "maybe"
+    NO = "no"
+
+
+_TOOL = re.compile(
+    r"\b(?:calls?|called|uses?|used|invokes?|invoked|runs?|ruft|appelle|llama|chiama)\s+(?:the\s+)?(?:tool\s+|"
+    r"function\s+)?"
+    r"[`'\"]?(?P<tool>[A-Za-z_][\w.-]*)"
+)
+_NOT = either(
+    r"(?:does|do|did|has|have|is|will|can) ?n[o']?t", r"doesn't", r"didn't", r"don't", r"hasn't", r"isn't", r"won't",
+    r"without",
+    r"never", r"fails? to", r"nicht", r"kein\w*", r"ne", r"no", r"non", r"nao", r"niet",
+)  # fmt: skip
+_BOUND = re.compile(
+    r"(?<!\w)(?:(?P<more>above|over|more than|higher than|exceeds?|at least|greater than|uber|mehr als|plus de|mas de|"
+    r"piu di)|(?P<less>below|under|less than|lower than|at most|cheaper than|unter|weniger als|moins de|menos de|"
+    r"meno di))(?!\w)"
+)
+_EVEN = ("at least", "at most")
+"""Bounds that the figure itself meets."""
+_CLAUSE = re.compile(r".*(?:[,;:]|(?<!\w)(?:and|but|or)(?!\w))")
+_FIGURE = re.compile(r"\d+(?:[.,]\d{3})*(?:[.,]\d{1,2})?")
+_SUBJECTS = word_set(
+    "agent assistant bot support chatbot representative system user customer caller company they operator side it "
+    "when if "
+    "once whenever case that about whether anything something agente agenten kundenservice wenn falls quand si "
+    "cuando se als "
+    "answer reply response message says say said tell tells told mention mentions state states explain explains "
+    "quote quotes "
+    "informs inform claims claim gives give sagt dit dice informa"
+)
+
+
+class _Act(Struct, frozen=True):
+    """A thing an agent does: the verbs that name it, and how it is seen in a reply."""
+
+    verbs: re.Pattern[str]
+    seen: Callable[[Exchange], bool]
+    asking: bool = False
+
+
+_ACTS = (
+    _Act(
+        either(
+            r"refus\w+", r"declin\w+", r"den(?:y|ies|ied)", r"reject\w*", r"cannot(?: help)?", r"can't(?: help)?",
+            r"unable(?: to help)?",
+               r"not possible", r"says? no", r"fail\w*", r"won't(?: help)?", r"lehnt\w*", r"ablehn\w*", r"weiger\w*",
+               r"rechaza", r"niega", r"rifiuta", r"weigert"),
+        lambda exchange: refuses(exchange.text),
+    ),
+    _Act(
+        either(
+            r"ask(?:s|ed|ing)?(?: for)?", r"request(?:s|ed)?", r"wants? to know", r"needs? to know", r"inquir\w+",
+            r"demands?",
+               r"fragt?(?: nach)?", r"demande", r"pregunta(?: por)?", r"pide", r"chiede", r"pergunta", r"pede",
+               r"vraagt(?: naar)?"),
+        lambda exchange: bool(requests(exchange.text)), asking=True,
+    ),
+    _Act(
+        either(
+            r"offer(?:s|ed|ing)?", r"propos\w+", r"suggest\w*", r"recommend\w*", r"bietet(?: an)?", r"anbiet\w*",
+            r"vorschlag\w*", r"schlagt",
+               r"ofrece", r"propone", r"offre", r"oferece", r"biedt"),
+        lambda exchange: offers(exchange.text),
+    ),
+    _Act(
+        either(r"transfer\w*", r"hands?(?: you)? (?:off|over)", r"escalat\w+", r"connects?"),
+        lambda exchange: bool(hands_off(exchange.reply)),
+    ),
+    _Act(
+        either(
+            r"confirm\w*", r"agree\w*", r"accept\w*", r"approv\w+", r"complet\w+", r"is done", r"finish\w*",
+            r"solv\w+", r"resolv\w+",
+               r"bestatigt", r"confirme", r"conferma", r"bevestigt"),
+        lambda exchange: is_done(exchange.text),
+    ),
+    _Act(
+        either(r"apologi[sz]es?", r"is sorry", r"entschuldigt"),
+        lambda exchange: bool(re.search(
+            r"\b(?:sorry|apologi|entschuldig|desole|lo siento|scusi)", plain(exchange.text))),
+    ),
+)  # fmt: skip
+_MONEY = word_set("price cost fee charge money expensive kosten preis prix precio prezzo")
+_CURRENCY = re.compile(r"[$€£¥]|\b(?:euros?|dollars?|pounds?|francs?|usd|eur|gbp|chf)\b")
+HALF = 0.5
+
+
+def holds(when: str, exchange: Exchange) -> Holds:
+    """Whether the condition holds for what the agent just said and did. Without a condition: yes."""
+    condition = plain(when).strip()
+    if not condition:
+        return Holds.YES
+    if named := _TOOL.search(when):
+        tool = named["tool"].rstrip(".-")
+        if tool in exchange.calls or "_" in tool:
+            denied = bool(_NOT.search(_clause(plain(when[: named.start()]))))
+            return Holds.NO if (tool in exchange.calls) is denied else Holds.YES
+    if (bound := _BOUND.search(condition)) and (compared := _compared(condition, bound, exchange.text)):
+        return compared
+    positive = _positive(condition, exchange)
+    if _NOT.search(condition) and not _ACTS[0].verbs.search(condition):
+        return {Holds.YES: Holds.NO, Holds.NO: Holds.YES}.get(positive, Holds.MAYBE)
+    return positive
+
+
+def any_holds(when: str, talk: Iterable[Exchange]) -> Holds:
+    """The best answer over several replies."""
+    found = {holds(when, exchange) for exchange in talk}
+    return next((one for one in (Holds.YES, Holds.MAYBE) if one in found), Holds.NO)
+
+
+def _positive(condition: str, exchange: Exchange) -> Holds:
+    """The condition, any denial set aside: is the thing done that it names, about what it names?"""
+    act = next((act for act in _ACTS if act.verbs.search(condition)), None)
+    about = _objects(condition, act)
+    if act is None:
+        return _spoken_of(about, exchange.text) if about else Holds.MAYBE
+    seen = act.seen(exchange)
+    text = "\n".join(requests(exchange.text)) if act.asking else exchange.text
+    share = _share(about, text)
+    if seen and share >= HALF:
+        return Holds.YES
+    return Holds.MAYBE if (seen and not act.asking) or (share > 0 and about) or (seen and share) else Holds.NO
+
+
+def _spoken_of(about: tuple[str, ...], text: str) -> Holds:
+    share = _share(about, text)
+    return Holds.YES if share >= HALF else Holds.MAYBE if share else Holds.NO
+
+
+@lru_cache(maxsize=1024)
+def _objects(condition: str, act: _Act | None) -> tuple[str, ...]:
+    """What the condition is about: its words without the subject and the verb."""
+    rest = _NOT.sub(" ", act.verbs.sub(" ", condition, count=1) if act else condition)
+    return tuple(word for word in content(rest) if word not in _SUBJECTS)
+
+
+def _share(about: tuple[str, ...], text: str) -> float:
+    if not about:
+        return 1.0
+    there = meanings(text)
+    money = bool(_CURRENCY.search(plain(text)))
+    found = [word for word in about if means(word, there) or (money and word in _MONEY)]
+    return len(found) / len(about)
+
+
+def _clause(before: str) -> str:
+    """Of what stands before something, the clause that it belongs to: a denial in another one is not its own."""
+    return _CLAUSE.sub("", before)
+
+
+def _compared(condition: str, bound: re.Match[str], text: str) -> Holds | None:
+    """`above 600 euros`: some figure in the reply is; `not above`: none of them is. None: the condition names no
+    figure."""
+    figure = _FIGURE.search(condition, bound.end())
+    if not figure:
+        return None
+    limit = _value(figure[0])
+    there = [_value(found) for found in _FIGURE.findall(text)]
+    denied = bool(_NOT.search(_clause(condition[: bound.start()])))
+    if denied and not there:
+        return Holds.MAYBE
+    if any(_meets(value, limit, bound) for value in there) is denied:
+        return Holds.NO
+    about = [word for word in content(condition[: bound.start()]) if word not in _SUBJECTS and not is_number(word)]
+    spoken = any(among(root(word), frozenset(map(root, tokens(text)))) for word in about) or bool(
+        _CURRENCY.search(plain(text))
+    )
+    return Holds.YES if spoken or not about else Holds.MAYBE
+
+
+def _meets(value: float, limit: float, bound: re.Match[str]) -> bool:
+    if value == limit:
+        return bound[0] in _EVEN
+    return value > limit if bound["more"] else value < limit
+
+
+def _value(figure: str) -> float:
+    whole = re.sub(r"[.,](?=\d{3}(?!\d))", "", figure).replace(",", ".")
+    return float(whole) if whole.count(".") <= 1 else float(whole.replace(".", ""))

@@ -1,0 +1,204 @@
+"use strict";
+// Keys over real links and buttons; nothing here is needed to read a page.
+(() => {
+  const $ = (selector) => document.querySelector(selector);
+  const all = (selector) => [...document.querySelectorAll(selector)];
+  const kept = {
+    get: (name, otherwise) => { try { return JSON.parse(localStorage.getItem(name)) ?? otherwise; } catch { return otherwise; } },
+    set: (name, value) => { try { localStorage.setItem(name, JSON.stringify(value)); } catch { /* private: nothing is kept */ } },
+  };
+
+  // ---- keys
+  let at = -1;
+  let going = false;
+  const lines = () => all("[data-line]");
+  const choose = (step) => {
+    const found = lines();
+    if (!found.length) return;
+    for (const line of found) line.classList.remove("chosen");
+    at = Math.max(0, Math.min(found.length - 1, at + step));
+    found[at].classList.add("chosen");
+    found[at].scrollIntoView({ block: "nearest" });
+    (found[at].querySelector("a") ?? found[at]).focus({ preventScroll: true });
+  };
+  const follow = (selector) => $(selector)?.click();
+  const cite = () => {
+    const cites = all("[data-cite]");
+    const shown = cites.findIndex((each) => each.classList.contains("shown"));
+    cites[(shown + 1) % cites.length]?.click();
+  };
+  const repeat = (step) => {
+    const found = all("[data-repeat]");
+    found[found.findIndex((each) => each.hasAttribute("aria-current")) + step]?.click();
+  };
+  const help = () => $("#help").showModal();
+  const keys = {
+    j: () => choose(1), k: () => choose(-1),
+    Enter: () => { const to = lines()[at]?.dataset.open; if (to) location.assign(to); },
+    n: () => follow("[data-next]"), p: () => follow("[data-previous]"), u: () => follow("[data-up]"),
+    e: cite, "[": () => repeat(-1), "]": () => repeat(1),
+    l: () => follow("[data-label]"),
+    x: () => lines()[at]?.querySelector("[data-pick]")?.click(), c: () => follow("[data-compare]"),
+    "/": () => $("[data-search]")?.focus(), f: () => $(".filters select, .filters input")?.focus(),
+    g: () => { going = true; setTimeout(() => { going = false; }, 1500); }, "?": help,
+  };
+  const off = () => kept.get("howsure-keys", true) === false;
+  document.addEventListener("keydown", (event) => {
+    const typing = event.target.closest?.("input:not([type=checkbox]), textarea, select, [contenteditable], dialog[open]");
+    if (typing || event.ctrlKey || event.metaKey || event.altKey || (off() && event.key !== "?")) return;
+    if (event.key === "Enter" && event.target.closest("a, button, summary")) return;
+    if (going) {
+      going = false;
+      const to = all("[data-go]").find((each) => each.dataset.go === event.key);
+      if (to) { event.preventDefault(); to.click(); return; }
+    }
+    const does = keys[event.key];
+    if (does) { event.preventDefault(); does(); }
+  });
+
+  // ---- pointing
+  document.addEventListener("click", (event) => {
+    const target = event.target;
+    if (target.closest("[data-help]")) help();
+    const pointed = target.closest("[data-cite]");
+    if (pointed) point(pointed.dataset.cite);
+    const copied = target.closest("[data-copy]");
+    if (copied) copy(copied);
+  });
+  const point = (number) => {
+    for (const each of all("mark.shown, [data-cite].shown")) each.classList.remove("shown");
+    for (const each of all(`[data-cite="${number}"]`)) each.classList.add("shown");
+    const anchor = document.getElementById(`quote-${number}`);
+    const words = anchor?.nextElementSibling;
+    for (let fold = words?.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+    words?.classList.add("shown");
+  };
+  const copy = async (button) => {
+    const reply = await fetch(button.dataset.copy);
+    await navigator.clipboard.writeText(await reply.text());
+    button.textContent = "Copied";
+  };
+  document.addEventListener("submit", (event) => {
+    const question = event.target.dataset.confirm;
+    if (question && !confirm(question)) event.preventDefault();
+  });
+  document.addEventListener("change", (event) => {
+    if (event.target.matches("[data-submits]")) event.target.form.requestSubmit();
+    if (event.target.matches("[data-pick]")) picked();
+    if (event.target.matches("[data-keys]")) kept.set("howsure-keys", event.target.checked);
+  });
+
+  // ---- picking two runs; what was picked stays picked when lines come anew
+  const picks = new Set();
+  const picked = () => {
+    for (const box of all("[data-pick]")) (box.checked ? picks.add(box.value) : picks.delete(box.value));
+    const button = $("[data-compare]");
+    if (!button) return;
+    button.disabled = picks.size < 2 || picks.size > 5;
+    $("[data-picked]").textContent = picks.size ? `${picks.size} picked` : "pick two or more with x";
+  };
+
+  // ---- what comes when its fold is opened; until then, and where that fails, there is a link to it
+  const fetched = async (part, address) => {
+    const reply = await fetch(address, { headers: { "HX-Request": "true", "HX-Target": part.id } });
+    if (reply.ok) part.outerHTML = await reply.text();
+    ready();
+  };
+  document.addEventListener("toggle", ({ target }) => {
+    const part = target.open && target.querySelector("[data-part]");
+    if (!part) return;
+    const address = part.dataset.part;
+    delete part.dataset.part;
+    fetched(part, address).catch(() => { part.dataset.part = address; });
+  }, true);
+
+  // ---- what comes anew: not while somebody is in it, and what was picked stays so
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    const own = event.target;
+    if (!own.matches?.("[data-frozen]") || !own.contains(document.activeElement)) return;
+    event.preventDefault();
+    own.dataset.held = "yes";
+  });
+  document.addEventListener("focusout", () => setTimeout(() => {
+    for (const own of all("[data-held]")) {
+      if (own.contains(document.activeElement)) continue;
+      delete own.dataset.held;
+      htmx.trigger(own, "poll");
+    }
+  }));
+  document.addEventListener("htmx:afterSettle", () => {
+    for (const box of all("[data-pick]")) if (picks.has(box.value)) box.checked = true;
+    ready();
+  });
+
+  // ---- what goes on: the server says when something is new; where that does not work, it is asked for
+  let asking = 0;
+  const ask = () => { for (const each of all("[data-live]")) htmx.trigger(each, "poll"); };
+  const rest = () => { clearInterval(asking); asking = 0; };
+  const listening = new Set();
+  if (window.htmx) htmx.createEventSource = (address) => {
+    const made = new EventSource(address);
+    listening.add(made);
+    return made;
+  };
+  document.addEventListener("htmx:sseError", () => { asking ||= setInterval(ask, 2000); });
+  document.addEventListener("htmx:sseOpen", rest);
+  document.addEventListener("htmx:sseClose", (event) => {
+    rest();
+    if (event.detail.type !== "message" || !event.target.matches("[data-ends]")) return;
+    // All of a run is new when it has ended; whoever is reading in it says when.
+    const reading = $("#main").contains(document.activeElement) || scrollY > 0;
+    if (reading) $("[data-ended]").hidden = false; else location.reload();
+  });
+  // A browser keeps few lines to one host: pages that nobody looks at hang up, and call again.
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) {
+      for (const each of listening) each.close();
+      listening.clear();
+      rest();
+      return;
+    }
+    for (const each of all("[sse-connect]")) {
+      const fresh = each.cloneNode(true);
+      each.replaceWith(fresh);
+      htmx.process(fresh);
+    }
+  });
+
+  // ---- views: filters under a name, kept in this browser
+  const views = () => {
+    const place = $("[data-views]");
+    if (!place) return;
+    const known = kept.get("howsure-views", []);
+    const link = (view) => {
+      const made = document.createElement("a");
+      made.className = "chip"; made.href = view.address; made.textContent = view.name;
+      if (view.address === location.pathname + location.search) made.setAttribute("aria-current", "true");
+      return made;
+    };
+    const button = (text, does) => {
+      const made = document.createElement("button");
+      made.type = "button"; made.className = "plain"; made.textContent = text; made.addEventListener("click", does);
+      return made;
+    };
+    const here = location.pathname + location.search;
+    const saved = known.some((view) => view.address === here);
+    const keep = () => {
+      const name = prompt("Name of this view");
+      if (name) { kept.set("howsure-views", [...known, { name: name.slice(0, 60), address: here }]); views(); }
+    };
+    const drop = () => { kept.set("howsure-views", known.filter((view) => view.address !== here)); views(); };
+    const act = saved ? [button("forget this view", drop)] : location.search ? [button("save this view", keep)] : [];
+    place.replaceChildren(...(known.length ? ["views:"] : []), ...known.map(link), ...act);
+    place.hidden = !place.childNodes.length;
+  };
+
+  const ready = () => {
+    for (const button of all("[data-copy]")) button.hidden = !navigator.clipboard;
+    picked();
+  };
+  const toggle = $("[data-keys]");
+  if (toggle) toggle.checked = !off();
+  views();
+  ready();
+})();
