@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from bench.browsing_stock import RULES, TESTS, big, demo, grow, workplace
 from howsure.main import GC_THRESHOLD
 from howsure.services.hosting.host import Host
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from howsure.store.store import Store
 from howsure.web.app import create_pages
 from howsure.web.remembering import Remembered
@@ -120,7 +120,7 @@ class Side(Struct, frozen=True):
     places: Sequence[Place]
 
 
-async def side(work: Workplace, store: Store, places: Sequence[Place]) -> Side:
+async def side(work: Workspace, store: Store, places: Sequence[Place]) -> Side:
     app: Any = create_pages(Host(work, store), keys_needed=False)
     app.state.remembered = Remembered(most=0)
     return Side(app, places)

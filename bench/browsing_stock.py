@@ -16,12 +16,12 @@ from msgspec.structs import replace
 
 from howsure.config import Settings
 from howsure.kit.builtins import builtin_kit
+from howsure.model.access_scope import EVERYWHERE
 from howsure.model.document import DocumentKind
 from howsure.model.label import Opinion
 from howsure.model.result import Result
 from howsure.model.run import Counts, Run, RunState
 from howsure.model.trust import Calibration
-from howsure.model.within import EVERYWHERE
 from howsure.policies.profiles import builtin_profiles
 from howsure.services.demo import DEMOS, folder, options
 from howsure.services.hosting import library
@@ -30,7 +30,7 @@ from howsure.services.hosting.keys import KeyWanted, make_key
 from howsure.services.hosting.labelling import Question, Said, calibrated, label_of, labelled_grades
 from howsure.services.runs import start
 from howsure.services.trust.calibrations import file_of
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from howsure.store.service.keys import Scope
 from howsure.store.service.logs import Deed
 from howsure.store.store import Store
@@ -75,9 +75,9 @@ def numbered(number: int) -> str:
     return str(UUID(int=number, version=4))
 
 
-def workplace(folder: Path) -> Workplace:
+def workplace(folder: Path) -> Workspace:
     settings = Settings(database=str(folder / "howsure.db"))
-    return Workplace(settings, builtin_kit(builtin_profiles()), folder)
+    return Workspace(settings, builtin_kit(builtin_profiles()), folder)
 
 
 async def demo(folder: Path) -> tuple[Run, list[Result]]:

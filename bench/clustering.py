@@ -33,7 +33,7 @@ from howsure.main import GC_THRESHOLD
 from howsure.reports.canonical import canonical_line
 from howsure.services.options import RunOptions
 from howsure.services.runs import start
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 JUDGED = 8_000
 SMALL = 1_000
@@ -97,7 +97,7 @@ def one(engine: str, workers: str, file: str, graders: str, export: str) -> None
         watch = Watch()
         os.chdir(folder)
         database = os.environ.get("TEST_DATABASE_URL") or str(folder / "runs.db")
-        work = Workplace.here(database=database)
+        work = Workspace.here(database=database)
         options = RunOptions(
             datasets=(file,), judge="offline", engine=engine, graders=tuple(graders.split(",")) if graders else None
         )
@@ -128,7 +128,7 @@ def _ray(workers: int, folder: Path) -> Any:
     return ray
 
 
-async def _exported(work: Workplace, run_id: str) -> str:
+async def _exported(work: Workspace, run_id: str) -> str:
     hashed = hashlib.sha256()
     async with await work.store() as store:
         async for result in store.iterate(run_id):
@@ -136,7 +136,7 @@ async def _exported(work: Workplace, run_id: str) -> str:
     return hashed.hexdigest()
 
 
-async def _forgotten(work: Workplace, run_id: str) -> None:
+async def _forgotten(work: Workspace, run_id: str) -> None:
     async with await work.store() as store:
         await store.delete_run(run_id)
 

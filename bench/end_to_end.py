@@ -21,7 +21,7 @@ from howsure.model.result import Result
 from howsure.services.options import RunOptions
 from howsure.services.running import Progress
 from howsure.services.runs import Started, start
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 CASES = 50_000
 TARGET = 8_000
@@ -72,7 +72,7 @@ def quietly(_: Started) -> Progress:
 
 
 def ours(folder: Path, file: Path, number: int) -> None:
-    work = Workplace.here(database=str(folder / f"run-{number}.db"))
+    work = Workspace.here(database=str(folder / f"run-{number}.db"))
     asyncio.run(start(work, RunOptions(datasets=(str(file),), graders=("tool_calls",)), quietly))
 
 

@@ -28,7 +28,7 @@ from howsure.model.summary import Summary
 from howsure.services.options import RunOptions
 from howsure.services.running import Progress
 from howsure.services.runs import Started, start
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 AT_ONCE = 64
 LONGER = 3
@@ -111,8 +111,8 @@ def run(asking: Asking, cases: int) -> Took:
 
 
 def ran(folder: Path, options: RunOptions) -> Summary:
-    here = Workplace.here(database=str(folder / "howsure.db"))
-    return asyncio.run(start(Workplace(here.settings, here.kit, folder), options, quietly))
+    here = Workspace.here(database=str(folder / "howsure.db"))
+    return asyncio.run(start(Workspace(here.settings, here.kit, folder), options, quietly))
 
 
 class Compared(msgspec.Struct, frozen=True):

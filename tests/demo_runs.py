@@ -9,14 +9,14 @@ import pytest
 
 from howsure.services.demo import DEMOS, options
 from howsure.services.runs import start
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 
-def demo_runs(place: Path, *dialects: str) -> Workplace:
+def demo_runs(place: Path, *dialects: str) -> Workspace:
     """The workplace of a folder where these demos have run, as `demo DIALECT`."""
     with pytest.MonkeyPatch.context() as here:
         here.chdir(place)
-        work = Workplace.here(environ={})
+        work = Workspace.here(environ={})
         for demo in DEMOS:
             if demo.dialect in dialects:
                 asyncio.run(start(work, options(demo), lambda _: lambda __: None))

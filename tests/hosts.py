@@ -13,14 +13,14 @@ import msgspec
 
 from howsure.config import ServiceSettings, Settings
 from howsure.kit.builtins import builtin_kit
+from howsure.model.access_scope import EVERYWHERE
 from howsure.model.document import Document, DocumentKind
 from howsure.model.run import Run, RunState
-from howsure.model.within import EVERYWHERE
 from howsure.policies.profiles import builtin_profiles
 from howsure.services.hosting.host import Host
 from howsure.services.hosting.ordering import Order, order_run
 from howsure.services.hosting.worker import Pace, Worker
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from howsure.store.service.documents import Draft
 
 QUICK = Pace(look=0.02, beat=0.05)
@@ -38,7 +38,7 @@ async def hosted(folder: Path, bot: str, database: str = "", **rules: Any) -> As
         targets=blocks,
         service=ServiceSettings(**{"target": "bot", **rules}),
     )
-    work = Workplace(settings, builtin_kit(builtin_profiles()), folder)
+    work = Workspace(settings, builtin_kit(builtin_profiles()), folder)
     async with await work.store() as store:
         yield Host(work, store)
 

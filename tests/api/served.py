@@ -18,7 +18,7 @@ from howsure.kit.builtins import builtin_kit
 from howsure.policies.profiles import builtin_profiles
 from howsure.services.hosting.host import Host
 from howsure.services.hosting.worker import Pace, Worker
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 BOT = """
 def answer(text: str) -> str:
@@ -75,7 +75,7 @@ async def serving(
     chosen = ServiceSettings(**{"target": "bot", **rules})
     blocks = {"bot": {"kind": "function", "function": "api_bot:answer"}}
     settings = Settings(database=database or str(folder / "howsure.db"), targets=blocks, service=chosen)
-    work = Workplace(settings, builtin_kit(builtin_profiles()), folder)
+    work = Workspace(settings, builtin_kit(builtin_profiles()), folder)
     async with await work.store() as store:
         host = Host(work, store)
         app = service(host, access or Access())

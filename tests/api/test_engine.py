@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from api.served import serving
 from api.test_runs import AGENT, a_test_set, entry
 from howsure.config import Engine
-from howsure.model.within import EVERYWHERE
+from howsure.model.access_scope import EVERYWHERE
 from howsure.services.hosting.host import Host
 from howsure.services.hosting.ordering import Order, order_run
 from howsure.services.options import options_of
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 WITHOUT_RAY = pytest.mark.skipif(find_spec("ray") is not None, reason="Ray is installed here")
 
@@ -59,7 +59,7 @@ async def test_what_a_request_does_not_say_the_operator_does(tmp_path: Path, sai
     async with serving(tmp_path, runs=1) as ask:
         key = await a_test_set(ask, entry(1))
         work = ask.host.work
-        clustered = Workplace(replace(work.settings, engine=Engine.RAY), work.kit, work.folder)
+        clustered = Workspace(replace(work.settings, engine=Engine.RAY), work.kit, work.folder)
         order = Order(test_set_id=key, agent_id=AGENT, engine=said)
         ordered = await order_run(Host(clustered, ask.host.store), order, EVERYWHERE)
         assert ordered.run.pins.engine == engine

@@ -10,7 +10,7 @@ import pytest
 
 from cluster.clusters import cluster
 from howsure.config import ClusterSettings
-from howsure.engine.plan import Lane
+from howsure.engine.plan import CandidateRepeat
 from howsure.errors import ConfigInvalid
 from howsure.services.cluster.joining import Node, environ_for, joined, needs_of, options_for, ray
 
@@ -22,8 +22,8 @@ class Part:
             self.resources = resources
 
 
-def lane(target: Any, *graders: Any) -> Lane:
-    return Lane(target=target, graders=graders)
+def lane(target: Any, *graders: Any) -> CandidateRepeat:
+    return CandidateRepeat(target=target, graders=graders)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def lane(target: Any, *graders: Any) -> Lane:
     ids=["one processor", "as the settings say", "a plug-in's own word", "the most that anyone asks for"],
 )
 def test_a_shard_needs_the_most_that_anyone_asks_for(
-    settings: ClusterSettings, lanes: list[Lane], needs: dict[str, float]
+    settings: ClusterSettings, lanes: list[CandidateRepeat], needs: dict[str, float]
 ) -> None:
     assert needs_of(settings, lanes) == needs
 

@@ -15,7 +15,7 @@ from howsure.main import program
 from howsure.model.comparison import What
 from howsure.services.demo import DEMOS, options
 from howsure.services.runs import start
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 PAGE = (Path(__file__).parents[2] / "docs" / "comparing.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```console\n(.+?)```", PAGE, re.DOTALL)
@@ -31,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("demo")
     with pytest.MonkeyPatch.context() as here:
         here.chdir(place)
-        work = Workplace.here(environ={})
+        work = Workspace.here(environ={})
         for demo in DEMOS:
             if demo.dialect in ("legal", "explain"):
                 asyncio.run(start(work, options(demo), lambda _: lambda __: None))

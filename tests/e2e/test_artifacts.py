@@ -24,19 +24,19 @@ from howsure.model.summary import Summary
 from howsure.services.demo import DEMOS, folder, options
 from howsure.services.reporting import write_artifacts
 from howsure.services.runs import start
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 Lines = list[dict[str, Any]]
 DIALECTS = ("legal", "golden", "explain", "simulation")
 
 
 @pytest.fixture(scope="module")
-def work(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
+def work(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     return demo_runs(tmp_path_factory.mktemp("demo"), *DIALECTS)
 
 
 @pytest.fixture(scope="module")
-def artifacts(work: Workplace, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Path]:
+def artifacts(work: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Path]:
     """The folder of one set, written from one demo; each is written once."""
     done: dict[tuple[str, str], Path] = {}
 
@@ -54,7 +54,7 @@ def lines(path: Path) -> Lines:
     return [json.loads(line) for line in path.read_bytes().splitlines()]
 
 
-async def results_of(work: Workplace, name: str) -> tuple[Summary, list[Result]]:
+async def results_of(work: Workspace, name: str) -> tuple[Summary, list[Result]]:
     async with await work.store(read_only=True) as store:
         run = await store.find_run(name)
         return await store.summary(run.id), [result async for result in store.iterate(run.id)]
@@ -148,7 +148,7 @@ def test_the_legal_configuration_names_no_secret(artifacts: Callable[[str, str],
     assert "api_key" not in text
 
 
-def test_legal_files_are_read_back(artifacts: Callable[[str, str], Path], work: Workplace, tmp_path: Path) -> None:
+def test_legal_files_are_read_back(artifacts: Callable[[str, str], Path], work: Workspace, tmp_path: Path) -> None:
     """The questions as a dataset, the answers as `--responses`: the run made of both comes out the same."""
     place = artifacts("legal", "legal")
     demo = next(each for each in DEMOS if each.dialect == "legal")
@@ -225,7 +225,7 @@ def test_golden_questions_are_read_back(artifacts: Callable[[str, str], Path]) -
 
 @pytest.mark.parametrize("dialect", ["golden", "simulation"])
 def test_golden_conversations_are_read_back_as_a_simulation_file(
-    dialect: str, artifacts: Callable[[str, str], Path], work: Workplace
+    dialect: str, artifacts: Callable[[str, str], Path], work: Workspace
 ) -> None:
     (path,) = (artifacts("golden", dialect) / "raw").glob("processed_interaction_*.jsonl")
     cases = list(read_cases(path, SimulationDialect()))
@@ -323,19 +323,19 @@ def test_azure_keys_are_those_of_its_sdk(artifacts: Callable[[str, str], Path]) 
     ],
 )
 async def test_a_run_of_another_world_is_refused_and_leaves_nothing(
-    work: Workplace, tmp_path: Path, name: str, dialect: str, told: str
+    work: Workspace, tmp_path: Path, name: str, dialect: str, told: str
 ) -> None:
     with pytest.raises(PlanRefused, match=told):
         await write_artifacts(work, f"demo {dialect}", name, tmp_path / "out" / "deep")
     assert not (tmp_path / "out" / "deep").exists()
 
 
-async def test_an_unknown_set_names_the_known_ones(work: Workplace, tmp_path: Path) -> None:
+async def test_an_unknown_set_names_the_known_ones(work: Workspace, tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="known: azure, every-eval-ever, explain, golden, legal"):
         await write_artifacts(work, "demo legal", "spreadsheet", tmp_path)
 
 
-async def test_a_file_in_the_way_is_told_of(work: Workplace, tmp_path: Path) -> None:
+async def test_a_file_in_the_way_is_told_of(work: Workspace, tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("")
     with pytest.raises(PlanRefused, match=r"--output .*taken: cannot be written: File exists"):
         await write_artifacts(work, "demo legal", "legal", tmp_path / "taken")

@@ -16,7 +16,7 @@ import pytest
 from dialect_rows import mcq, write_rows
 from howsure.config import load
 from howsure.errors import ConfigInvalid
-from howsure.services.workplace import current_folder
+from howsure.services.workspace import current_folder
 
 STRANGER = "10001"
 """Somebody who is not root: to root nothing is closed."""

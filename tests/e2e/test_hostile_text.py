@@ -23,7 +23,7 @@ from howsure.main import program
 from howsure.model.rubric import Rubric, Rule, Scope, Severity
 from howsure.model.run import DatasetPin
 from howsure.reports.formats import FORMATS
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from two_runs import AFTER, BEFORE, keep
 
 DATA = Path(__file__).parents[1] / "data"
@@ -43,7 +43,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 async def _plant(folder: Path) -> None:
     with pytest.MonkeyPatch.context() as here:
         here.chdir(folder)
-        work = Workplace.here(environ={})
+        work = Workspace.here(environ={})
     results = hostile_results()
     for id, name, text in ((BEFORE, f"before {TERMINAL[0]}", TERMINAL[1]), (AFTER, f"after {NAME}", NAME)):
         rule = Rule(id=text, name=text, severity=Severity.HIGH, description=text, scope=Scope.PROMPT)

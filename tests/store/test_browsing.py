@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from howsure.model.access_scope import AccessScope
 from howsure.model.result import Result
 from howsure.model.rubric import Severity
 from howsure.model.run import RunState
 from howsure.model.score import Grade, Part, Score, Unscored, Why
 from howsure.model.simulation import Fault, Party
 from howsure.model.verdict import Verdict
-from howsure.model.within import Within
 from howsure.store.browsing import Chosen, Order, Tag, Try
 from howsure.store.counting import Failing
 from howsure.store.store import Store
@@ -138,8 +138,8 @@ async def test_runs_show_what_they_can_be_chosen_by(store: Store) -> None:
         (OTHER, "fern", (("legal.jsonl", ""),)),
         (RUN, "moss", (("legal.jsonl", ""),)),
     ]
-    assert [face.id for face in await store.browsing.runs(Within(organization_id="them"))] == [OTHER]
-    assert [face.id for face in await store.browsing.runs(Within(agent_ids=("moss",)))] == [RUN]
+    assert [face.id for face in await store.browsing.runs(AccessScope(organization_id="them"))] == [OTHER]
+    assert [face.id for face in await store.browsing.runs(AccessScope(agent_ids=("moss",)))] == [RUN]
 
 
 async def test_a_run_that_nobody_works_on_is_interrupted(store: Store) -> None:
@@ -153,7 +153,7 @@ async def test_agents_are_those_of_the_runs(store: Store) -> None:
     (face,) = await store.browsing.agents()
     assert (face.id, face.runs, face.latest) == ("moss", 2, NOON + timedelta(hours=1))
     assert await store.browsing.newest(["moss", "nobody"]) == [OTHER]
-    assert await store.browsing.agents(Within(organization_id="them")) == []
+    assert await store.browsing.agents(AccessScope(organization_id="them")) == []
 
 
 async def test_the_same_case_is_found_in_other_runs_of_the_agent(store: Store) -> None:
@@ -164,7 +164,7 @@ async def test_the_same_case_is_found_in_other_runs_of_the_agent(store: Store) -
     (found,) = await store.browsing.elsewhere(first, "case-0")
     assert (found.run_id, found.run_name, found.verdict, found.position) == (OTHER, "second", "failed", 0)
     assert await store.browsing.elsewhere(first, "case-9") == []
-    assert await store.browsing.elsewhere(first, "case-0", Within(organization_id="us")) == []
+    assert await store.browsing.elsewhere(first, "case-0", AccessScope(organization_id="us")) == []
 
 
 async def test_runs_come_in_the_order_that_was_asked_for(store: Store) -> None:

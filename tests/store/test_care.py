@@ -129,7 +129,7 @@ def test_a_copy_of_a_file_is_a_store_with_everything_in_it(db: Told, tmp_path: P
     assert made.exit_code == 0
     assert made.stdout.endswith(f"then: cp {tmp_path}/copy.db {path}\n")
     assert asyncio.run(_runs(tmp_path / "copy.db")) == {"first": 2}
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["howsure.db", "copy.db"]
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["copy.db", "howsure.db"]
 
 
 def test_a_file_that_is_there_is_replaced_only_when_asked(db: Told, tmp_path: Path) -> None:

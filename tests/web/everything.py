@@ -9,9 +9,9 @@ from typing import Any
 
 from msgspec import Struct
 
+from howsure.model.access_scope import EVERYWHERE
 from howsure.model.document import DocumentKind
 from howsure.model.label import Opinion
-from howsure.model.within import EVERYWHERE
 from howsure.services.hosting import library
 from howsure.services.hosting.keys import KeyWanted, make_key
 from howsure.services.hosting.labelling import Said, label_of, queue

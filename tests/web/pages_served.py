@@ -19,7 +19,7 @@ from howsure.kit.builtins import builtin_kit
 from howsure.policies.profiles import builtin_profiles
 from howsure.services.hosting.host import Host
 from howsure.services.hosting.worker import Pace, Worker
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from howsure.store.store import Store
 from howsure.web.app import create_pages
 
@@ -80,7 +80,7 @@ async def _serve(
     rules: dict[str, Any],
 ) -> None:
     settings = Settings(database=str(folder / "howsure.db"), service=ServiceSettings(**rules))
-    work = Workplace(settings, builtin_kit(builtin_profiles()), folder)
+    work = Workspace(settings, builtin_kit(builtin_profiles()), folder)
     async with await work.store() as store:
         host, ended = Host(work, store), asyncio.Event()
         app = service(host, Access(keys_needed=keys_needed), create_pages(host, keys_needed=keys_needed))

@@ -14,13 +14,13 @@ from msgspec.structs import replace
 from playwright.sync_api import Browser, expect
 
 from hostile import HOSTILE, hostile_result
+from howsure.model.access_scope import AccessScope
 from howsure.model.label import Opinion
 from howsure.model.result import Result
 from howsure.model.rubric import Rubric, Rule, Severity
 from howsure.model.run import Run
 from howsure.model.score import LIKERT, Part, Score
 from howsure.model.verdict import Verdict
-from howsure.model.within import Within
 from howsure.services.hosting.keys import KeyWanted, make_key
 from howsure.services.hosting.labelling import Said, label_of, questions
 from howsure.store.service.keys import Scope
@@ -300,7 +300,9 @@ def test_boundaries_hold_for_labels(tmp_path: Path) -> None:
         seen = {name: visitor.get(address).status for name, visitor in visitors.items()}
         assert seen == {"ana": 200, "bo": 200, "reader": 403, "other": 404, "narrow": 404}
         say(visitors["ana"], address, "pass", who="somebody")
-        labels = served.do(served.store.labels.of_run(address.removeprefix("/label/"), Within(organization_id="acme")))
+        labels = served.do(
+            served.store.labels.of_run(address.removeprefix("/label/"), AccessScope(organization_id="acme"))
+        )
         assert [label.labeler for label in labels] == ["ana"]
         # Nobody takes back what somebody else said.
         visitors["bo"].post(f"{address}/undo", {"who": "ana"})

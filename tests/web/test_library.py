@@ -13,13 +13,13 @@ import pytest
 from msgspec.structs import replace
 
 from hostile import HOSTILE
+from howsure.model.access_scope import EVERYWHERE
 from howsure.model.document import DocumentKind
 from howsure.model.result import Result
 from howsure.model.rubric import Rubric, Rule, Severity
 from howsure.model.run import RunState
 from howsure.model.score import Grade, Part, Score, Unscored, Why
 from howsure.model.verdict import Verdict
-from howsure.model.within import EVERYWHERE
 from howsure.services.hosting import library
 from howsure.services.hosting.keys import KeyWanted, make_key
 from howsure.services.hosting.text_lines import field_lines, line_of

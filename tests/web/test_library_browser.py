@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, expect
 
+from howsure.model.access_scope import EVERYWHERE
 from howsure.model.document import DocumentKind
-from howsure.model.within import EVERYWHERE
 from howsure.services.hosting import library
 from howsure.services.hosting.keys import KeyWanted, make_key
 from howsure.store.service.keys import Scope

@@ -12,7 +12,7 @@ import pytest
 from hostile import HOSTILE
 from howsure.config import ServiceSettings
 from howsure.errors import PlanRefused
-from howsure.model.within import Within
+from howsure.model.access_scope import AccessScope
 from howsure.services.hosting.callers import OWNER, Caller
 from howsure.services.hosting.keys import KeyWanted, make_key
 from howsure.store.service.keys import ApiKey, Scope
@@ -84,7 +84,7 @@ def test_a_key_that_cannot_be_made(form: dict[str, list[str]], said: str) -> Non
 
 
 def test_a_key_opens_no_more_than_its_makers() -> None:
-    asking = Caller("admin of acme", frozenset({Scope.ADMIN}), Within(organization_id="acme"))
+    asking = Caller("admin of acme", frozenset({Scope.ADMIN}), AccessScope(organization_id="acme"))
     form = {"name": ["x"], "scope": ["read", "admin", "made-up"], "organization": ["other"], "agents": ["a, b,"]}
     wanted = key_from(form, asking)
     assert (wanted.organization_id, wanted.agent_ids) == ("acme", ("a", "b"))

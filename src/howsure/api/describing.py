@@ -16,7 +16,7 @@ from howsure.config import Settings
 from howsure.kit.builtins import builtin_kit
 from howsure.policies.profiles import builtin_profiles
 from howsure.services.hosting.host import Host
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 Json = Mapping[str, Any]
 MARKER = "<!-- below: python -m howsure.api.describing docs/api.md -->\n"
@@ -138,7 +138,7 @@ def _cell(text: str) -> str:
 async def described() -> Json:
     """The OpenAPI description of a service with nothing in it."""
     with TemporaryDirectory() as folder:
-        work = Workplace(Settings(), builtin_kit(builtin_profiles()), Path(folder))
+        work = Workspace(Settings(), builtin_kit(builtin_profiles()), Path(folder))
         async with await work.store() as store:
             return create_app(Host(work, store), Access()).openapi()
 

@@ -21,7 +21,7 @@ from howsure.api.app import Access, service
 from howsure.errors import ConfigInvalid
 from howsure.services.hosting.host import Host
 from howsure.services.hosting.process import settle_in
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from howsure.store.store import Store
 
 log = logging.getLogger("howsure.serve")
@@ -56,7 +56,7 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-async def serve(work: Workplace, serving: Serving, pages: Pages | None = None) -> None:
+async def serve(work: Workspace, serving: Serving, pages: Pages | None = None) -> None:
     """Serve until told to stop, the pages too where there are any. Beyond this machine, nothing is without keys."""
     async with await work.store() as store:
         access = await access_for(work, store, serving)
@@ -100,7 +100,7 @@ def _end_calmly() -> None:
             loop.add_signal_handler(number, lambda: None)
 
 
-async def access_for(work: Workplace, store: Store, serving: Serving) -> Access:
+async def access_for(work: Workspace, store: Store, serving: Serving) -> Access:
     rules = work.settings.service
     local = is_loopback(serving.host)
     if not local and not await store.keys.any():

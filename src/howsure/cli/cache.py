@@ -7,7 +7,7 @@ from contextlib import closing
 import click
 
 from howsure.cli.output import howsure_command, print_json
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from howsure.store.replies import ReplyCache
 
 
@@ -21,7 +21,7 @@ from howsure.store.replies import ReplyCache
     metavar="DAYS",
     help="With --clear: only those older than DAYS.",
 )
-def command(work: Workplace, clear: bool, days: float, as_json: bool) -> None:
+def command(work: Workspace, clear: bool, days: float, as_json: bool) -> None:
     """Show what the cache of model replies holds, or clear it. All runs of this folder share it."""
     path = work.replies
     forgotten = 0

@@ -10,14 +10,14 @@ import click
 from howsure.cli.output import howsure_command, print_bytes, print_json, say
 from howsure.reports.agent_card import card_markdown, card_shape
 from howsure.services.cards import agent_card, check_card_outputs, write_card
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 
 @howsure_command("card")
 @click.argument("whose", default="", metavar="[AGENT]")
 @click.option("--agent", "file", default="", metavar="FILE", help="The agent that this file describes.")
 @click.option("--output", "-o", "outputs", multiple=True, metavar="FILE", help="Write .md or .json instead.")
-def command(work: Workplace, whose: str, file: str, outputs: tuple[str, ...], as_json: bool) -> None:
+def command(work: Workspace, whose: str, file: str, outputs: tuple[str, ...], as_json: bool) -> None:
     """The card of an agent: prompt, tools, knowledge bases, model, and its last ten completed runs.
 
     AGENT is its id, or its name. What it is comes from its newest run, or from --agent FILE.

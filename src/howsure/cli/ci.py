@@ -15,7 +15,7 @@ from howsure.reports.gates import gate_name, gate_shape
 from howsure.reports.inert import one_line
 from howsure.services.ci.checking import Asked, Checked, Stopped, check_change, outputs
 from howsure.services.ci.forges import forge_of
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 
 @howsure_command("ci")
@@ -28,7 +28,7 @@ from howsure.services.workplace import Workplace
 @click.option("--report", default="howsure-report.html", show_default=True, metavar="FILE", help="The page to upload.")
 @click.option("--post", is_flag=True, help="Post the comment (GITHUB_TOKEN or GITLAB_TOKEN), or update ours.")
 @click.option("--key", default="howsure", metavar="TEXT", help="Tells several comments on one change apart.")
-def command(work: Workplace, inconclusive_ok: bool, as_json: bool, **rest: Any) -> int:
+def command(work: Workspace, inconclusive_ok: bool, as_json: bool, **rest: Any) -> int:
     """Check a proposed change: run the base branch and the change, compare, comment and gate.
 
     What follows is given to `howsure run`, on both sides; the base is checked out beside the change as it was. Without

@@ -19,7 +19,7 @@ from howsure.reports.compare_wire import comparison_wire
 from howsure.reports.whole_file import whole_bytes, whole_text
 from howsure.services.comparing import Wanted, compare
 from howsure.services.paths import lasting
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 ENDINGS = (".md", ".json")
 NONE = "none"
@@ -63,7 +63,7 @@ def _couple(given: str, option: str) -> tuple[str, str]:
 @click.option("--confidence", default=0.95, show_default=True, metavar="SHARE", help="How sure intervals are to be.")
 @click.option("--output", "-o", "outputs", multiple=True, metavar="FILE", help="Also write .md or .json.")
 def command(
-    work: Workplace, runs: tuple[str, ...], cluster: str | None, outputs: tuple[str, ...], as_json: bool, **rest: object
+    work: Workspace, runs: tuple[str, ...], cluster: str | None, outputs: tuple[str, ...], as_json: bool, **rest: object
 ) -> None:
     """Compare runs case by case: is the second better than the first, worse, the same, or can nobody tell yet?
 

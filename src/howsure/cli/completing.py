@@ -11,7 +11,7 @@ from click.types import StringParamType
 
 from howsure.errors import InputError
 from howsure.model.run import Run
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 LATEST = "latest"
 SHOWN_RUNS = 30
@@ -36,7 +36,7 @@ class RunName(StringParamType):
 
 
 async def _runs(database: str | None) -> list[Run]:
-    async with await Workplace.here(database=database).store(read_only=True) as store:
+    async with await Workspace.here(database=database).store(read_only=True) as store:
         return await store.runs(limit=SHOWN_RUNS)
 
 

@@ -7,7 +7,7 @@ from click.shell_completion import get_completion_class
 
 from howsure.cli.output import howsure_command
 from howsure.errors import ConfigInvalid
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_HOWSURE_COMPLETE"
@@ -15,7 +15,7 @@ VARIABLE = "_HOWSURE_COMPLETE"
 
 @howsure_command("completion", json_too=False)
 @click.argument("shell", type=click.Choice(SHELLS))
-def command(work: Workplace, shell: str) -> None:
+def command(work: Workspace, shell: str) -> None:
     """Print what makes SHELL complete commands, options, files and the names of runs.
 
     \b

@@ -12,7 +12,7 @@ from howsure.dialects.importers.base import Options
 from howsure.errors import InputError
 from howsure.services.conversion.ledger import FieldLine
 from howsure.services.converting import CATALOG, ENDINGS, Converted, Order, convert, write_catalog
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 KINDS = ", ".join(ENDINGS)
 
@@ -40,7 +40,7 @@ KINDS = ", ".join(ENDINGS)
 @click.option("--count", default=30, show_default=True, help=f"With --to {CATALOG}: how many scenarios.")
 @click.option("--seed", default=0, show_default=True, help=f"With --to {CATALOG}: which ones.")
 def command(
-    work: Workplace,
+    work: Workspace,
     paths: tuple[str, ...],
     inputs: tuple[str, ...],
     kind: str,

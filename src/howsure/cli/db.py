@@ -10,7 +10,7 @@ import msgspec
 
 from howsure.cli.output import DONE, USER_MUST_ACT, howsure_command, print_json
 from howsure.services import databases
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 
 @click.group("db", context_settings={"help_option_names": ["-h", "--help"]})
@@ -19,7 +19,7 @@ def command() -> None:
 
 
 @howsure_command("check")
-def check(work: Workplace, as_json: bool) -> int:
+def check(work: Workspace, as_json: bool) -> int:
     """Read all of it: can it be reached, is it sound, is its schema the newest, what is in it. Nothing is changed."""
     found = asyncio.run(databases.check(work))
     if as_json:
@@ -38,7 +38,7 @@ def check(work: Workplace, as_json: bool) -> int:
 
 
 @howsure_command("upgrade")
-def upgrade(work: Workplace, as_json: bool) -> None:
+def upgrade(work: Workspace, as_json: bool) -> None:
     """Bring its schema to the newest. Whatever writes to it does that, too; a backup first is wise."""
     done = asyncio.run(databases.upgrade(work))
     if as_json:
@@ -54,7 +54,7 @@ def upgrade(work: Workplace, as_json: bool) -> None:
 @howsure_command("backup")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--force", is_flag=True, help="Replace FILE where it exists.")
-def backup(work: Workplace, file: Path, force: bool, as_json: bool) -> None:
+def backup(work: Workspace, file: Path, force: bool, as_json: bool) -> None:
     """Copy all of it to FILE, as it is at one moment, while others go on using it. SQLite: a database file, checked.
     PostgreSQL: an archive by pg_dump, for pg_restore."""
     made = asyncio.run(databases.backup(work, file, replace=force))

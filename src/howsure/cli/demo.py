@@ -20,13 +20,13 @@ from howsure.reports.wire import evaluation_run
 from howsure.services.demo import Demo, commands, run_demos
 from howsure.services.running import Progress
 from howsure.services.runs import Started
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 PAGES = Path(".howsure/demo")
 
 
 @howsure_command("demo")
-def command(work: Workplace, as_json: bool) -> None:
+def command(work: Workspace, as_json: bool) -> None:
     """Run the demo: one invented company, one dataset for each of the five dialects, no model and no network.
 
     Good, bad and broken answers are all in there: some cases pass, some fail, some cannot be judged, and each says why.

@@ -8,12 +8,12 @@ import click
 
 from howsure.cli.output import DONE, USER_MUST_ACT, howsure_command, print_json
 from howsure.services.doctor import examine
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 
 @howsure_command("doctor")
 @click.option("--target", default="", metavar="SPEC", help="Ask this target, too, whether it is there.")
-def command(work: Workplace, target: str, as_json: bool) -> int:
+def command(work: Workspace, target: str, as_json: bool) -> int:
     """Check that Howsure can work here: Python, database, settings, plug-ins, terminal, and a target if one is
     named."""
     found = asyncio.run(examine(work, target.strip()))

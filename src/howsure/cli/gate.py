@@ -13,13 +13,13 @@ from howsure.errors import ConfigInvalid
 from howsure.reports.gates import GateReport
 from howsure.reports.wire import evaluation_run
 from howsure.services.gating import decide
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 
 @howsure_command("gate")
 @click.argument("run", default="latest")
 @gate_option
-def command(work: Workplace, run: str, gates: tuple[str, ...], as_json: bool) -> int:
+def command(work: Workspace, run: str, gates: tuple[str, ...], as_json: bool) -> int:
     """Hold RUN (an id, a unique prefix, a name, or `latest`) to gates, without running anything again.
 
     Without --gate, to those it was started with, or else to those of howsure.yaml. A gate is decided on the whole 95 %

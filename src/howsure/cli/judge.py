@@ -29,7 +29,7 @@ from howsure.services.trust.judge_tests import keep_test
 from howsure.services.trust.labels import looks_like_labels
 from howsure.services.trust.migrating import Swap, Which, judged_by, migrate
 from howsure.services.trust.testing_judges import LIMIT, try_judge
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 WHO = "Who judges: offline (default), recorded:FILE, provider:model."
 
@@ -53,7 +53,7 @@ def answer_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def options_from(work: Workplace, judge: str | None, rest: dict[str, Any]) -> RunOptions:
+def options_from(work: Workspace, judge: str | None, rest: dict[str, Any]) -> RunOptions:
     chosen = (work.settings.judge or OFFLINE) if judge is None else judge
     options = RunOptions(judge=chosen, batch_criteria=work.settings.batch_criteria, **rest)
     return options if options.concurrency else replace(options, concurrency=work.settings.max_concurrency)
@@ -73,7 +73,7 @@ def command() -> None:
 @click.option("--limit", type=int, default=None, metavar="N", help="Only the first N cases.")
 @answer_options
 def calibrate_command(
-    work: Workplace, files: tuple[str, ...], run: str, by: str, judge: str | None, as_json: bool, **rest: Any
+    work: Workspace, files: tuple[str, ...], run: str, by: str, judge: str | None, as_json: bool, **rest: Any
 ) -> int:
     """Compare a judge's grades with people's LABELS: how often they agree, beyond chance, criterion by criterion.
 
@@ -114,7 +114,7 @@ def _divided(files: tuple[str, ...], by: str) -> tuple[Path | None, tuple[str, .
 @click.option("--graders", callback=read(names), metavar="A,B", help="Only these graders.")
 @click.option("--limit", type=int, default=LIMIT, show_default=True, metavar="N", help="Only the first N cases.")
 @answer_options
-def test_command(work: Workplace, judge: str | None, as_json: bool, **rest: Any) -> int:
+def test_command(work: Workspace, judge: str | None, as_json: bool, **rest: Any) -> int:
     """Shake a judge and attack it.
 
     Shaken: the same question again, and answers with other spacing, markdown, capitals, padding, words or order of
@@ -139,7 +139,7 @@ def test_command(work: Workplace, judge: str | None, as_json: bool, **rest: Any)
 @click.argument("datasets", nargs=-1, required=True, metavar="DATASET...")
 @click.option("--limit", type=int, default=None, metavar="N", help="Only the first N cases.")
 @answer_options
-def migrate_command(work: Workplace, old: str, new: str, labels: str, as_json: bool, **rest: Any) -> int:
+def migrate_command(work: Workspace, old: str, new: str, labels: str, as_json: bool, **rest: Any) -> int:
     """May the judge NEW take the place of OLD? Both judge the same answers and are compared with people's LABELS.
 
     NEW may replace OLD unless it agrees less with people, by more than the 95 % interval of the difference allows.
@@ -160,7 +160,7 @@ def migrate_command(work: Workplace, old: str, new: str, labels: str, as_json: b
 
 @howsure_command("about")
 @click.argument("spec", metavar="JUDGE")
-def about_command(work: Workplace, spec: str, as_json: bool) -> None:
+def about_command(work: Workspace, spec: str, as_json: bool) -> None:
     """What has been measured about JUDGE: every calibration made here, and for `offline` the figures it comes with."""
     found = asyncio.run(about(work, spec, dict(os.environ)))
     if as_json:
@@ -189,7 +189,7 @@ def _tell(found: About) -> None:
     show_default=True,
     help="How; labels of other cases than the run's allow the second only.",
 )
-def correct_command(work: Workplace, run: str, method: str, as_json: bool) -> None:
+def correct_command(work: Workspace, run: str, method: str, as_json: bool) -> None:
     """The pass rates of RUN as people would have given them, from the newest calibration of its judge.
 
     `howsure judge calibrate LABELS --run RUN` makes one from labels on some of the run's cases, chosen at random.

@@ -15,7 +15,7 @@ from howsure.cli.parsing import days, read, text, texts
 from howsure.reports.inert import one_line
 from howsure.services.hosting.keys import KeyWanted, make_key
 from howsure.services.hosting.passwords import make_password
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from howsure.store.service.keys import ApiKey, Scope
 
 
@@ -66,7 +66,7 @@ def _wanted(name: str, opens: _Opens) -> KeyWanted:
 @howsure_command("create")
 @click.option("--name", required=True, callback=read(text), help="Whose it is: shown in the log of writes.")
 @_opening
-def create(work: Workplace, name: str, as_json: bool, **opens: Unpack[_Opens]) -> None:
+def create(work: Workspace, name: str, as_json: bool, **opens: Unpack[_Opens]) -> None:
     """Make a key. Its secret is shown now, and never again."""
     wanted = _wanted(name, opens)
     key, secret = asyncio.run(_create(work, wanted))
@@ -76,7 +76,7 @@ def create(work: Workplace, name: str, as_json: bool, **opens: Unpack[_Opens]) -
         click.echo(f"{secret}\n\nThis is the only time it is shown. Its id is {key.id}.", nl=True)
 
 
-async def _create(work: Workplace, wanted: KeyWanted) -> tuple[ApiKey, str]:
+async def _create(work: Workspace, wanted: KeyWanted) -> tuple[ApiKey, str]:
     async with await work.store() as store:
         return await make_key(store, wanted)
 
@@ -84,7 +84,7 @@ async def _create(work: Workplace, wanted: KeyWanted) -> tuple[ApiKey, str]:
 @howsure_command("password")
 @click.argument("name", callback=read(text))
 @_opening
-def password(work: Workplace, name: str, as_json: bool, **opens: Unpack[_Opens]) -> None:
+def password(work: Workspace, name: str, as_json: bool, **opens: Unpack[_Opens]) -> None:
     """Give NAME a password for the pages. It is asked for twice and not shown; an earlier one opens nothing any more.
 
     It opens the pages, and never the API.
@@ -98,13 +98,13 @@ def password(work: Workplace, name: str, as_json: bool, **opens: Unpack[_Opens])
         click.echo(f"{name} can sign in now. The id of this password is {key.id}: `howsure keys revoke` takes it.")
 
 
-async def _password(work: Workplace, wanted: KeyWanted, given: str) -> ApiKey:
+async def _password(work: Workspace, wanted: KeyWanted, given: str) -> ApiKey:
     async with await work.store() as store:
         return await make_password(store, wanted, given)
 
 
 @howsure_command("list")
-def several(work: Workplace, as_json: bool) -> None:
+def several(work: Workspace, as_json: bool) -> None:
     """Every key, newest first; no secret is kept."""
     keys = asyncio.run(_several(work))
     if as_json:
@@ -121,14 +121,14 @@ def several(work: Workplace, as_json: bool) -> None:
         click.echo("No keys yet: `howsure keys create --name me --scope admin`.")
 
 
-async def _several(work: Workplace) -> list[ApiKey]:
+async def _several(work: Workspace) -> list[ApiKey]:
     async with await work.store() as store:
         return await store.keys.several(limit=1000)
 
 
 @howsure_command("revoke")
 @click.argument("key_id")
-def revoke(work: Workplace, key_id: str, as_json: bool) -> None:
+def revoke(work: Workspace, key_id: str, as_json: bool) -> None:
     """From now on the key opens nothing."""
     key = asyncio.run(_revoke(work, key_id))
     if as_json:
@@ -137,7 +137,7 @@ def revoke(work: Workplace, key_id: str, as_json: bool) -> None:
         click.echo(f"{key.id} ({key.name}) opens nothing any more.")
 
 
-async def _revoke(work: Workplace, key_id: str) -> ApiKey:
+async def _revoke(work: Workspace, key_id: str) -> ApiKey:
     async with await work.store() as store:
         return await store.keys.revoke(key_id)
 

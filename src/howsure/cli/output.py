@@ -15,7 +15,7 @@ import msgspec
 from howsure.errors import DatasetInvalid, InputError, Problem
 from howsure.model.gate import GateRuling, Outcome
 from howsure.reports.inert import inert
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 DONE = 0
 USER_MUST_ACT = 2
@@ -53,7 +53,7 @@ def howsure_command(name: str, *, json_too: bool = True) -> Callable[[Callable[.
         @wraps(callback)
         def run(database: str | None, config: str | None, plugins: tuple[str, ...], **rest: Any) -> None:
             with ended_properly(as_json=bool(rest.get("as_json"))):
-                work = Workplace.here(database=database, config=config, plugins=plugins)
+                work = Workspace.here(database=database, config=config, plugins=plugins)
                 raise SystemExit(callback(work, **rest) or DONE)
 
         own = getattr(callback, "__click_params__", [])

@@ -12,7 +12,7 @@ from howsure.cli.parsing import read, share, whole_numbers
 from howsure.cli.summary import console
 from howsure.reports.sizing_text import SizingReport, sizing_shape
 from howsure.services.sizing import REPEATS, Wish, size
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 
 @howsure_command("plan")
@@ -43,7 +43,7 @@ from howsure.services.workplace import Workplace
     help="Tries of each case to plan for.",
 )
 def command(
-    work: Workplace,
+    work: Workspace,
     difference: float,
     rate: float | None,
     power: float,

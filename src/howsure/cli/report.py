@@ -10,7 +10,7 @@ import click
 from howsure.cli.output import howsure_command, say
 from howsure.errors import ConfigInvalid
 from howsure.services.reporting import default_output, write_artifacts, write_reports
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 
 @howsure_command("report", json_too=False)
@@ -21,7 +21,7 @@ from howsure.services.workplace import Workplace
 @click.option(
     "--artifacts", default="", metavar="SET", help="A folder: legal, golden, explain, azure or every-eval-ever."
 )
-def command(work: Workplace, run: str, outputs: tuple[str, ...], form: str, baseline: str, artifacts: str) -> None:
+def command(work: Workspace, run: str, outputs: tuple[str, ...], form: str, baseline: str, artifacts: str) -> None:
     """Write RUN as files; the ending says how, or --format does for all of them.
 
     \b
@@ -48,7 +48,7 @@ def command(work: Workplace, run: str, outputs: tuple[str, ...], form: str, base
         say(f"written: {path}")
 
 
-def _artifacts(work: Workplace, run: str, outputs: tuple[str, ...], name: str, *, alone: bool) -> list[Path]:
+def _artifacts(work: Workspace, run: str, outputs: tuple[str, ...], name: str, *, alone: bool) -> list[Path]:
     if len(outputs) != 1 or not alone:
         raise ConfigInvalid("--artifacts writes one folder: name it with one --output, without --format and --baseline")
     return asyncio.run(write_artifacts(work, run, name, Path(outputs[0])))

@@ -12,7 +12,7 @@ from howsure.cli.output import howsure_command
 from howsure.errors import ConfigInvalid
 from howsure.model.verdict import Verdict
 from howsure.reports.jsonl import write_canonical, write_json_array, write_jsonl
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 
 @howsure_command("results", json_too=False)
@@ -24,7 +24,7 @@ from howsure.services.workplace import Workplace
 )
 @click.option("--verdict", type=click.Choice([each.value for each in Verdict]), help="Only results with this verdict.")
 def command(
-    work: Workplace,
+    work: Workspace,
     run: str,
     as_json: bool,
     ndjson: bool,
@@ -38,7 +38,7 @@ def command(
     asyncio.run(_print(work, run, kind, Verdict(verdict) if verdict else None, sys.stdout.buffer))
 
 
-async def _print(work: Workplace, name: str, kind: str, verdict: Verdict | None, out: BinaryIO) -> None:
+async def _print(work: Workspace, name: str, kind: str, verdict: Verdict | None, out: BinaryIO) -> None:
     async with await work.store(read_only=True) as store:
         run = await store.find_run(name)
         results = store.iterate(run.id, verdict=verdict)

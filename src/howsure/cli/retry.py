@@ -11,7 +11,7 @@ from howsure.cli.output import howsure_command
 from howsure.cli.running import again_options, finish, output_options, watching
 from howsure.services.reporting import check_outputs
 from howsure.services.runs import Again, retry
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 
 @howsure_command("retry")
@@ -20,7 +20,7 @@ from howsure.services.workplace import Workplace
 @again_options
 @output_options
 def command(
-    work: Workplace, run: str, errors: bool, outputs: tuple[str, ...], quiet: bool, as_json: bool, **again: Any
+    work: Workspace, run: str, errors: bool, outputs: tuple[str, ...], quiet: bool, as_json: bool, **again: Any
 ) -> int:
     """Try the errored cases of RUN (an id, a unique prefix, a name, or `latest`) again; the others are kept."""
     check_outputs(outputs)

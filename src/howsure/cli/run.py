@@ -20,7 +20,7 @@ from howsure.services.options import RunOptions
 from howsure.services.reporting import check_outputs
 from howsure.services.runs import start
 from howsure.services.watched import Watched, watched_files
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 
 @howsure_command("run")
@@ -115,7 +115,7 @@ from howsure.services.workplace import Workplace
 @output_options
 @watch_options
 def command(
-    work: Workplace,
+    work: Workspace,
     judge: str | None,
     simulator: str | None,
     outputs: tuple[str, ...],
@@ -144,7 +144,7 @@ def _watched(options: RunOptions, outputs: Sequence[str]) -> Watched:
     """The files as the settings name them now."""
     given = click.get_current_context().params
     plugins = given.get("plugins", ())
-    work = Workplace.here(config=given.get("config"), plugins=plugins)
+    work = Workspace.here(config=given.get("config"), plugins=plugins)
     written = [*map(Path, outputs), *(path for path in (options.record_judge, options.trace) if path)]
     found = watched_files(work, options, written)
     more = {Path(file).resolve() for file in (*plugins, *([given["config"]] if given.get("config") else []))}

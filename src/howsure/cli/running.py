@@ -20,7 +20,7 @@ from howsure.reports.wire import evaluation_run
 from howsure.services.reporting import write_reports
 from howsure.services.running import Progress
 from howsure.services.runs import Started, Watching
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 SHOWN_WARNINGS = 10
 
@@ -93,7 +93,7 @@ def _warn(warnings: Sequence[str]) -> None:
         say(f"warning: … and {len(warnings) - SHOWN_WARNINGS} more (howsure validate shows all)")
 
 
-def finish(work: Workplace, summary: Summary, outputs: Sequence[str], *, quiet: bool, as_json: bool) -> int:
+def finish(work: Workspace, summary: Summary, outputs: Sequence[str], *, quiet: bool, as_json: bool) -> int:
     asked = tuple(dict.fromkeys(ruling.expression for ruling in summary.gates))
     written = asyncio.run(write_reports(work, summary.run.id, outputs, asked)) if outputs else []
     if as_json:

@@ -20,7 +20,7 @@ from howsure.reports.figures import Rate
 from howsure.reports.inert import one_line
 from howsure.reports.wire import evaluation_run
 from howsure.services.gating import gated
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 
 @howsure_command("runs")
@@ -28,7 +28,7 @@ from howsure.services.workplace import Workplace
 @click.option("--agent-id", default=None, metavar="ID", help="Only runs of this agent.")
 @click.option("--state", type=click.Choice([each.value for each in RunState]), help="Only runs in this state.")
 def command(
-    work: Workplace,
+    work: Workspace,
     limit: int,
     agent_id: str | None,
     state: str | None,
@@ -51,7 +51,7 @@ def command(
 
 
 async def _runs(
-    work: Workplace, limit: int, agent_id: str | None, state: RunState | None, *, full: bool
+    work: Workspace, limit: int, agent_id: str | None, state: RunState | None, *, full: bool
 ) -> Sequence[Run | Summary]:
     """The runs with their counts; or, `full`, with all that was counted."""
     async with await work.store(read_only=True) as store:

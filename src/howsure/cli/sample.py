@@ -8,7 +8,7 @@ import click
 
 from howsure.cli.output import howsure_command, print_json
 from howsure.services.subsets import draw
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 
 @howsure_command("sample")
@@ -19,7 +19,7 @@ from howsure.services.workplace import Workplace
 @click.option("-o", "--output", required=True, metavar="FILE", type=click.Path(path_type=Path), help="Where to write.")
 @click.option("--force", is_flag=True, help="Overwrite a file that is there.")
 def command(
-    work: Workplace, file: Path, count: int, by: str, seed: int, output: Path, force: bool, as_json: bool
+    work: Workspace, file: Path, count: int, by: str, seed: int, output: Path, force: bool, as_json: bool
 ) -> None:
     """A part of a dataset, drawn by seed: the same seed draws the same cases, and a case that is added to the file
     moves as few others as can be. Ids and records stay as they are."""

@@ -11,7 +11,7 @@ import click
 
 from howsure.cli.output import howsure_command
 from howsure.services.hosting.logs import set_up
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 
 @howsure_command("serve", json_too=False)
@@ -19,7 +19,7 @@ from howsure.services.workplace import Workplace
 @click.option("--port", default=8002, show_default=True, type=click.IntRange(0, 65535))
 @click.option("--workers", default=1, show_default=True, type=click.IntRange(0, 64), help="Workers to keep beside it.")
 @click.option("--require-keys", is_flag=True, help="Ask for a key on this machine, too.")
-def command(work: Workplace, host: str, port: int, workers: int, require_keys: bool) -> None:
+def command(work: Workspace, host: str, port: int, workers: int, require_keys: bool) -> None:
     """Serve the evaluation API at /api/v1. On this machine alone no key is needed; beyond it, nothing is served without
     one (`howsure keys create`)."""
     set_up(plain=sys.stderr.isatty())

@@ -21,7 +21,7 @@ from howsure.model.summary import Summary
 from howsure.reports.text_case import case_detail
 from howsure.reports.wire import evaluation_result, evaluation_run
 from howsure.services.gating import gated
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 
 @howsure_command("show")
@@ -32,7 +32,7 @@ from howsure.services.workplace import Workplace
 )
 @click.option("--plain", is_flag=True, help="Print, even where a terminal could be browsed.")
 def command(
-    work: Workplace,
+    work: Workspace,
     run: str,
     case: str | None,
     candidate: str | None,
@@ -68,7 +68,7 @@ def can_browse(stdin: TextIO, stdout: TextIO, environ: Mapping[str, str]) -> boo
     return stdin.isatty() and stdout.isatty()
 
 
-async def _found(work: Workplace, run: str, case: str | None, candidate: str | None) -> tuple[Summary, list[Result]]:
+async def _found(work: Workspace, run: str, case: str | None, candidate: str | None) -> tuple[Summary, list[Result]]:
     async with await work.store(read_only=True) as store:
         found = await store.find_run(run)
         results = await store.results(found.id, case_id=case, candidate=candidate) if case else []

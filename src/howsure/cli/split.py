@@ -9,7 +9,7 @@ import click
 from howsure.cli.output import howsure_command, print_json
 from howsure.errors import InputError
 from howsure.services.subsets import split_at, split_by
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 
 @howsure_command("split")
@@ -20,7 +20,7 @@ from howsure.services.workplace import Workplace
 @click.option("-o", "--output", default=".", metavar="FOLDER", type=click.Path(path_type=Path), help="Where to write.")
 @click.option("--force", is_flag=True, help="Overwrite files that are there.")
 def command(
-    work: Workplace, file: Path, by: str, share: float | None, seed: int, output: Path, force: bool, as_json: bool
+    work: Workspace, file: Path, by: str, share: float | None, seed: int, output: Path, force: bool, as_json: bool
 ) -> None:
     """A dataset in parts, by label or by share. Ids and records stay as they are; every case is in one part."""
     if bool(by) == (share is not None):

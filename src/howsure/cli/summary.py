@@ -11,7 +11,7 @@ from howsure.model.result import Result
 from howsure.model.summary import Summary
 from howsure.model.verdict import Verdict
 from howsure.reports.text import SHOWN_CASES, RunReport
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 
 def console() -> Console:
@@ -19,11 +19,11 @@ def console() -> Console:
     return Console(file=sys.stdout, highlight=False)
 
 
-def print_summary(work: Workplace, summary: Summary, *, hints: bool = True) -> None:
+def print_summary(work: Workspace, summary: Summary, *, hints: bool = True) -> None:
     console().print(RunReport(summary, asyncio.run(_worst(work, summary.run.id)), hints))
 
 
-async def _worst(work: Workplace, run: str) -> list[Result]:
+async def _worst(work: Workspace, run: str) -> list[Result]:
     """The cases to look at first: what broke, then what failed."""
     async with await work.store(read_only=True) as store:
         broke = await store.results(run, verdict=Verdict.ERRORED, limit=SHOWN_CASES // 2)

@@ -11,7 +11,7 @@ from howsure.cli.parsing import MOST
 from howsure.cli.summary import console
 from howsure.reports.history_text import HistoryReport, history_shape
 from howsure.services.trending import ENOUGH, Asked, history
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 
 @howsure_command("trend")
@@ -21,7 +21,7 @@ from howsure.services.workplace import Workplace
 @click.option(
     "--limit", type=click.IntRange(1, MOST), default=ENOUGH, show_default=True, metavar="N", help="The newest N."
 )
-def command(work: Workplace, agent: str, dataset: str, candidate: str | None, limit: int, as_json: bool) -> None:
+def command(work: Workspace, agent: str, dataset: str, candidate: str | None, limit: int, as_json: bool) -> None:
     """The completed runs of AGENT (its id, or a name that runs share) over time: pass rate and graders.
 
     A change is said to be one where chance alone would rarely make it. Runs that changed in more than the agent

@@ -16,7 +16,7 @@ from howsure.reports.triage_text import TriageReport
 from howsure.reports.whole_file import whole_text
 from howsure.services.judging import OFFLINE
 from howsure.services.triage.writing import Writer, triage_in_words
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 ENDINGS = (".md", ".markdown")
 
@@ -40,7 +40,7 @@ ENDINGS = (".md", ".markdown")
 @click.option("--no-cache", "cache", is_flag=True, default=True, flag_value=False, help="Ask the judge anew.")
 @click.option("--output", "-o", default="", metavar="FILE.md", help="Write it as Markdown.")
 def command(
-    work: Workplace,
+    work: Workspace,
     run: str,
     judge: str | None,
     record: Path | None,

@@ -10,14 +10,14 @@ from howsure.cli.output import DONE, USER_MUST_ACT, howsure_command, print_json,
 from howsure.dialects.reading import FileReport
 from howsure.reports.inert import inert
 from howsure.services.validating import validate_files
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 
 @howsure_command("validate")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--dialect", default="", metavar="NAME", help="Read the files as this dialect instead of detecting it.")
 def command(
-    work: Workplace,
+    work: Workspace,
     paths: tuple[str, ...],
     dialect: str,
     as_json: bool,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from howsure.engine.converse import converse
-from howsure.engine.plan import Lane, Rules
+from howsure.engine.plan import CandidateRepeat, Rules
 from howsure.errors import BudgetReached, CaseFailure, GraderFailed, TargetFailed, boundary
 from howsure.graders.base import Grader
 from howsure.model.case import Case
@@ -15,7 +15,7 @@ from howsure.model.transcript import Transcript
 from howsure.model.verdict import Decision, Verdict
 
 
-async def attempt(case: Case, lane: Lane, rules: Rules) -> Result:
+async def attempt(case: Case, lane: CandidateRepeat, rules: Rules) -> Result:
     """What one candidate made of one case. Whatever breaks inside becomes data; the other cases go on."""
     try:
         held = await converse(case, lane)

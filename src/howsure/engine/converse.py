@@ -10,7 +10,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from howsure.engine.assembling import assembled as assembled
-from howsure.engine.plan import Lane
+from howsure.engine.plan import CandidateRepeat
 from howsure.errors import BudgetReached, CaseFailure, SimulatorFailed, TargetFailed, TargetTimedOut, boundary
 from howsure.model.case import Case, Scenario
 from howsure.model.simulation import Ending, Simulation, Slip
@@ -46,7 +46,7 @@ class Conversation(Struct, frozen=True):
         return played is not None and played.spoiled and self.failure is None
 
 
-async def converse(case: Case, lane: Lane) -> Conversation:
+async def converse(case: Case, lane: CandidateRepeat) -> Conversation:
     """Everything said and done. A conversation that the simulated user spoiled is played again, as often as the lane
     allows; what was wrong with each is kept. Only a reached budget is raised: nothing was tried, then."""
     discarded: list[tuple[Slip, ...]] = []
@@ -63,7 +63,7 @@ def _played(held: Conversation) -> Simulation:
     return held.transcript.simulation
 
 
-async def _held(case: Case, lane: Lane, attempt: int) -> Conversation:
+async def _held(case: Case, lane: CandidateRepeat, attempt: int) -> Conversation:
     """One conversation from its beginning."""
     talk = None
     try:
@@ -80,12 +80,12 @@ async def _held(case: Case, lane: Lane, attempt: int) -> Conversation:
     return Conversation(talk.transcript(), took_ms=talk.took_ms)
 
 
-async def _opened(case: Case, lane: Lane) -> Session | Finished:
+async def _opened(case: Case, lane: CandidateRepeat) -> Session | Finished:
     with boundary(TargetFailed, lane.whom):
         return await lane.target.open(case)
 
 
-async def _in_time(work: Coroutine[Any, Any, T], seconds: float | None, lane: Lane, late: str) -> T:
+async def _in_time(work: Coroutine[Any, Any, T], seconds: float | None, lane: CandidateRepeat, late: str) -> T:
     """What takes longer is given up. A time limit of its own that the target keeps is the target's to report."""
     if seconds is None:
         return await work
@@ -99,7 +99,7 @@ async def _in_time(work: Coroutine[Any, Any, T], seconds: float | None, lane: La
 class Talk:
     """A conversation while it goes on."""
 
-    def __init__(self, case: Case, lane: Lane) -> None:
+    def __init__(self, case: Case, lane: CandidateRepeat) -> None:
         self.replies: list[tuple[str, Reply]] = []
         self._closing = Closing()
         self._case = case

@@ -31,7 +31,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     case_seconds: float | None = None
 
 
-class Lane(Struct, frozen=True, kw_only=True, dict=True):
+class CandidateRepeat(Struct, frozen=True, kw_only=True, dict=True):
     """One candidate in one repeat: whom to talk to, who plays the user and who grades. Every case goes through every
     lane. `replays`: how often a conversation that the simulated user spoiled is played again. `stopwatch`: seconds,
     since whenever."""

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from howsure.engine.attempt import attempt
-from howsure.engine.plan import Lane, Rules
+from howsure.engine.plan import CandidateRepeat, Rules
 from howsure.model.case import Case, Scenario
 from howsure.model.result import Result
 from howsure.users.attribution import fault
@@ -21,21 +21,21 @@ WAITING_RESULTS = 2_000
 """Results that may wait to be saved before the workers pause: memory stays bounded when the store is slow."""
 
 
-class Todo(Struct, frozen=True):
+class Attempt(Struct, frozen=True):
     """One attempt to make. `position` orders a run's results: case by case, lane by lane."""
 
     position: int
     case: Case
-    lane: Lane
+    lane: CandidateRepeat
 
 
-def todos(cases: Iterable[Case], lanes: Sequence[Lane], done: Collection[int] = ()) -> Iterator[Todo]:
+def todos(cases: Iterable[Case], lanes: Sequence[CandidateRepeat], done: Collection[int] = ()) -> Iterator[Attempt]:
     """Every attempt of the run that is not done yet, in order."""
     position = 0
     for case in cases:
         for lane in lanes:
             if position not in done:
-                yield Todo(position, case, lane)
+                yield Attempt(position, case, lane)
             position += 1
 
 
@@ -71,7 +71,7 @@ class Outbox:
 
 
 async def results(
-    todo: Iterator[Todo], rules: Rules, *, concurrency: int, clock: Clock
+    todo: Iterator[Attempt], rules: Rules, *, concurrency: int, clock: Clock
 ) -> AsyncGenerator[list[Result]]:
     """Results in the order they finish, in handfuls: as many as are ready whenever the caller is."""
     outbox = Outbox()
@@ -87,7 +87,7 @@ async def results(
         raise _first(error)
 
 
-async def _work(todo: Iterator[Todo], rules: Rules, outbox: Outbox, concurrency: int, clock: Clock) -> None:
+async def _work(todo: Iterator[Attempt], rules: Rules, outbox: Outbox, concurrency: int, clock: Clock) -> None:
     async def worker() -> None:
         for next_ in todo:
             started = clock()

@@ -22,7 +22,7 @@ from howsure.services.finished import FinishedRun
 from howsure.services.options import RunOptions
 from howsure.services.stepwise import Chosen, Shared, Stepwise, chosen_cases, opened_run
 from howsure.services.waiting import Beside
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 DESK: pytest.StashKey[Desk] = pytest.StashKey()
 CASE = "howsure_case"
@@ -61,7 +61,7 @@ class Desk:
         database = self._config.getini("howsure_database")
         return Place(database=database) if database else Place()
 
-    def options(self, wanted: Wanted, target: Any = None) -> tuple[Workplace, RunOptions]:
+    def options(self, wanted: Wanted, target: Any = None) -> tuple[Workspace, RunOptions]:
         work = workplace(self.place | cast(Place, wanted.asked))
         return work, options_for(work, wanted.dataset, target, wanted.asked)
 

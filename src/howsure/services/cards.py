@@ -13,7 +13,7 @@ from howsure.model.run import Run, RunState
 from howsure.model.summary import Summary
 from howsure.reports.agent_card import AgentCard, card_markdown, card_shape
 from howsure.reports.whole_file import whole_bytes
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 SHOWN_RUNS = 10
 LOOKED_AT = 5000
@@ -22,7 +22,7 @@ COMPLETED = (RunState.COMPLETED,)
 ENDINGS = (".md", ".json")
 
 
-async def agent_card(work: Workplace, whose: str, file: str = "") -> AgentCard:
+async def agent_card(work: Workspace, whose: str, file: str = "") -> AgentCard:
     """The card of the agent with this id or name, or of the one a file describes."""
     if bool(whose) == bool(file):
         raise PlanRefused("a card is that of one agent: AGENT (its id or name), or --agent FILE")
@@ -42,7 +42,7 @@ async def agent_card(work: Workplace, whose: str, file: str = "") -> AgentCard:
     return AgentCard(agent=agent, runs=summaries, more=len(found) > SHOWN_RUNS)
 
 
-async def _runs(work: Workplace, whose: str) -> tuple[list[Run], tuple[Summary, ...]]:
+async def _runs(work: Workspace, whose: str) -> tuple[list[Run], tuple[Summary, ...]]:
     """The newest completed runs of the agent with this id or name, one more than are shown, and the summaries."""
     async with await work.store(read_only=True) as store:
         found = await store.runs(limit=SHOWN_RUNS + 1, agent_id=whose, states=COMPLETED)

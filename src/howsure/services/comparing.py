@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 from howsure.errors import PlanRefused
 from howsure.model.case import World
-from howsure.model.comparison import Compared, Comparison, Unlike
+from howsure.model.comparison import Compared, Comparison
 from howsure.model.noise import Noise
 from howsure.model.run import Run
-from howsure.services.comparison.changed import Changed, changed_between, changed_ids, unchanged
+from howsure.services.comparison.changed import changed_between, changed_ids, unchanged
 from howsure.services.comparison.differing import Asked, family, questions_of, verdict_difference
 from howsure.services.comparison.flips import flaky, flips
 from howsure.services.comparison.halves import Half, RunColumns, half
@@ -22,7 +22,7 @@ from howsure.services.comparison.likeness import same_rules, unlike
 from howsure.services.comparison.pairing import Aligned, align, clusters, faces
 from howsure.services.comparison.sides import Versus, Wanted, check, sides
 from howsure.services.noise import noise_of
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from howsure.store.store import Store
 
 SCENARIO = "scenario_id"
@@ -35,7 +35,7 @@ MANY_TIMES = 4
 __all__ = ["Wanted", "compare", "compared"]
 
 
-async def compare(work: Workplace, wanted: Wanted) -> Comparison:
+async def compare(work: Workspace, wanted: Wanted) -> Comparison:
     """Compare stored runs. `NotFound` or `PlanRefused` where there is nothing to compare."""
     check(wanted)
     async with await work.store(read_only=True) as store:
@@ -122,7 +122,9 @@ async def _compared(store: Store, runs: Sequence[RunColumns], versus: Versus, wa
         verdict=verdict_difference(same, asked),
         differences=family(same, questions_of(same, seen, slices, rules), asked),
         flips=await flips(store, aligned, changed_ids(changed)),
-        unlike=_unlike(runs[one].run, runs[other].run, changed),
+        unlike=(
+            () if runs[one].run.id == runs[other].run.id else unlike(runs[one].run.pins, runs[other].run.pins, changed)
+        ),
         flaky=tuple([each for one in repeated for each in await flaky(store, own[one], second=one)]),
         noise=tuple([each for one in repeated for each in await _noise(store, own[one], second=one)]),
         notes=tuple(_notes(runs[one].run, runs[other].run, aligned)),
@@ -149,10 +151,6 @@ def _refuse_strangers(aligned: Aligned, wanted: Wanted) -> None:
         f"({theirs.side.run_id[:8]}) have no case in common: one has {ours.keys[0]!r}, the other {theirs.keys[0]!r}; "
         "compare runs of the same test set"
     )
-
-
-def _unlike(first: Run, second: Run, changed: Changed) -> tuple[Unlike, ...]:
-    return () if first.id == second.id else unlike(first.pins, second.pins, changed)
 
 
 def _notes(first: Run, second: Run, aligned: Aligned) -> list[str]:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from howsure.store import care
 from howsure.store.care import Copied, Health, Upgraded
 
 
-async def check(work: Workplace) -> Health:
+async def check(work: Workspace) -> Health:
     return await care.check(work.location)
 
 
-async def upgrade(work: Workplace) -> Upgraded:
+async def upgrade(work: Workspace) -> Upgraded:
     return await care.upgrade(work.location)
 
 
-async def backup(work: Workplace, file: Path, *, replace: bool) -> Copied:
+async def backup(work: Workspace, file: Path, *, replace: bool) -> Copied:
     return await care.backup(work.location, file, replace=replace)

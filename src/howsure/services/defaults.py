@@ -7,10 +7,10 @@ from msgspec.structs import replace
 from howsure.services.gating import wanted_gates
 from howsure.services.judging import OFFLINE
 from howsure.services.options import RunOptions
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 
-def with_settings(work: Workplace, options: RunOptions) -> RunOptions:
+def with_settings(work: Workspace, options: RunOptions) -> RunOptions:
     """The options, with the settings for what they leave open. Gates are added to those of the settings."""
     settings = work.settings
     return replace(

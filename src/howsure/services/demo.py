@@ -13,7 +13,7 @@ from howsure.services.options import RunOptions
 from howsure.services.reporting import write_reports
 from howsure.services.running import Progress
 from howsure.services.runs import Started, start
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 
 class Demo(Struct, frozen=True, kw_only=True):
@@ -72,7 +72,7 @@ def options(demo: Demo) -> RunOptions:
 
 
 async def run_demos(
-    work: Workplace, watch: Callable[[Started], Progress], reports: Path
+    work: Workspace, watch: Callable[[Started], Progress], reports: Path
 ) -> list[tuple[Demo, Summary, Path]]:
     """Run all five, and write a page for each."""
     reports.mkdir(parents=True, exist_ok=True)

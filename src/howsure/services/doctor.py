@@ -15,7 +15,7 @@ from howsure.services.judging import judging
 from howsure.services.options import RunOptions
 from howsure.services.readying import visit
 from howsure.services.runs import ground, wanted
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from howsure.targets.chat.target import ChatTarget
 from howsure.version import __version__
 
@@ -29,7 +29,7 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
     hint: str = ""
 
 
-async def examine(work: Workplace, target: str = "") -> list[Finding]:
+async def examine(work: Workspace, target: str = "") -> list[Finding]:
     """Everything, and the target where one is named (as `howsure run --target` takes it)."""
     found = [
         Finding(what="howsure", well=True, found=__version__),
@@ -43,7 +43,7 @@ async def examine(work: Workplace, target: str = "") -> list[Finding]:
     return [*found, await _target(work, target)] if target else found
 
 
-async def _target(work: Workplace, spec: str) -> Finding:
+async def _target(work: Workspace, spec: str) -> Finding:
     """Made as a run would make it; started, asked, stopped."""
     try:
         said = await _greeted(work, spec)
@@ -53,7 +53,7 @@ async def _target(work: Workplace, spec: str) -> Finding:
     return Finding(what=f"target {spec}", well=True, found=said or "made; it cannot be asked before a run")
 
 
-async def _greeted(work: Workplace, spec: str) -> str:
+async def _greeted(work: Workspace, spec: str) -> str:
     aim = aim_of(spec, work.kit, work.settings.targets)
     if aim.is_recorded:
         raise PlanRefused("recorded answers are read from files: there is nobody to ask")
@@ -74,7 +74,7 @@ def _sqlite() -> Finding:
     )
 
 
-async def _database(work: Workplace) -> Finding:
+async def _database(work: Workspace) -> Finding:
     where = work.settings.database or DATABASE
     try:
         async with await work.store() as store:
@@ -86,12 +86,12 @@ async def _database(work: Workplace) -> Finding:
     return Finding(what="database", well=True, found=f"{where}, {'has runs' if runs else 'no runs yet'}")
 
 
-def _settings(work: Workplace) -> Finding:
+def _settings(work: Workspace) -> Finding:
     there = (work.folder / FILE).is_file()
     return Finding(what="settings", well=True, found=FILE if there else f"no {FILE}: defaults hold")
 
 
-def _kit(work: Workplace) -> Finding:
+def _kit(work: Workspace) -> Finding:
     kit = work.kit
     counts = (
         ("dialects", kit.dialects),

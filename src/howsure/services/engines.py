@@ -15,7 +15,7 @@ from howsure.model.run import Run
 from howsure.services.planning import RAY, Plan
 from howsure.services.readying import ready
 from howsure.services.running import Work, execute
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from howsure.store.store import Store
 
 Execute = Callable[[Store, Run, Work], Awaitable[Run]]
@@ -49,7 +49,7 @@ class Manner(Struct, frozen=True, kw_only=True):
 
 
 @asynccontextmanager
-async def hands(work: Workplace, plan: Plan, run: Run, manner: Manner) -> AsyncIterator[Execute]:
+async def hands(work: Workspace, plan: Plan, run: Run, manner: Manner) -> AsyncIterator[Execute]:
     """Inside this block whoever makes the attempts is ready to."""
     if manner.engine != RAY:
         async with ready(plan.lanes):

@@ -20,7 +20,7 @@ from howsure.services.options import RunOptions
 from howsure.services.running import Progress
 from howsure.services.runs import Started, start
 from howsure.services.waiting import awaited
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 Dataset = Given | Iterable[Given]
 Plugin = str | Path | Callable[[Kit], None]
@@ -87,16 +87,16 @@ def load_run(run: str = "latest", **place: Unpack[Place]) -> FinishedRun:
     return awaited(_loaded(workplace(place), run))
 
 
-async def _loaded(work: Workplace, name: str) -> FinishedRun:
+async def _loaded(work: Workspace, name: str) -> FinishedRun:
     async with await work.store(read_only=True) as store:
         run = await store.find_run(name)
         return FinishedRun(work, await gated(store, await store.summary(run.id)))
 
 
-def workplace(place: Place) -> Workplace:
+def workplace(place: Place) -> Workspace:
     """The workplace of the current folder, with what was given."""
     plugins = place.get("plugins", ())
-    work = Workplace.here(
+    work = Workspace.here(
         database=str(place["database"]) if place.get("database") else None,
         config=str(place["config"]) if place.get("config") else None,
         plugins=[str(each) for each in plugins if not callable(each)],
@@ -109,7 +109,7 @@ def workplace(place: Place) -> Workplace:
     return work
 
 
-def options_for(work: Workplace, dataset: Dataset, target: GivenTarget, asked: Asked) -> RunOptions:
+def options_for(work: Workspace, dataset: Dataset, target: GivenTarget, asked: Asked) -> RunOptions:
     """The run that is asked for. The kit learns of functions and graders that were handed over."""
     kept = kept_cases(dataset, work.data_folder / "given")
     rest = {name: value for name, value in asked.items() if name not in (*Place.__annotations__, "progress")}

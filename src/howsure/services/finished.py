@@ -23,7 +23,7 @@ from howsure.reports.sentence import sentence
 from howsure.services.gating import gated
 from howsure.services.reporting import write_reports
 from howsure.services.waiting import awaited
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 
 class Ruled(Struct, frozen=True):
@@ -68,7 +68,7 @@ class Versus(Struct, frozen=True):
 class FinishedRun:
     """A run and its results. Everything is read from the store when it is asked for."""
 
-    def __init__(self, work: Workplace, summary: Summary) -> None:
+    def __init__(self, work: Workspace, summary: Summary) -> None:
         self._work = work
         self.summary = summary
 

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from howsure.model.gate import GateRuling
 from howsure.model.summary import Summary
 from howsure.policies.gate_reading import read_gates
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from howsure.store.store import Store
 
 
-def wanted_gates(work: Workplace, given: Sequence[str]) -> tuple[str, ...]:
+def wanted_gates(work: Workspace, given: Sequence[str]) -> tuple[str, ...]:
     """The gates of `howsure.yaml`, then those given; every one that cannot be read is refused before anything runs."""
     return tuple(gate.expression for gate in read_gates((*work.settings.gates, *given)))
 
@@ -31,7 +31,7 @@ async def gated(store: Store, summary: Summary, given: Sequence[str] | None = No
     return replace(summary, gates=found)
 
 
-async def decide(work: Workplace, name: str, given: Sequence[str]) -> Summary:
+async def decide(work: Workspace, name: str, given: Sequence[str]) -> Summary:
     """An existing run held against the gates given; without any, against its own and then those of the settings."""
     read_gates(given)
     async with await work.store(read_only=True) as store:

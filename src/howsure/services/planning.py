@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from howsure.dialects.agent_file import read_agent
 from howsure.dialects.finding import digest
 from howsure.dialects.rubric_file import applicable, read_rubric
-from howsure.engine.plan import Lane, Rules
+from howsure.engine.plan import CandidateRepeat, Rules
 from howsure.errors import NotFound, PlanRefused, UnknownName
 from howsure.graders.base import Binding, Grader, Setting
 from howsure.judges.base import Judge
@@ -49,7 +49,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     """A run that may start: its cases, lanes and rules, and the pins that say what it was made of."""
 
     survey: Survey
-    lanes: tuple[Lane, ...]
+    lanes: tuple[CandidateRepeat, ...]
     rules: Rules
     pins: Pins
     warnings: tuple[str, ...] = ()
@@ -125,9 +125,9 @@ def _lanes(
     rules: Rules,
     cast: Cast,
     sides: Mapping[LaneName, Sides],
-) -> tuple[Lane, ...]:
+) -> tuple[CandidateRepeat, ...]:
     return tuple(
-        Lane(
+        CandidateRepeat(
             target=target,
             graders=graders_for(options, kit, cast, given, _setting(kit, given, rules, name, repeat)),
             users=users,

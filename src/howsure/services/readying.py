@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
-from howsure.engine.plan import Lane
+from howsure.engine.plan import CandidateRepeat
 from howsure.errors import CaseFailure, PlanRefused, TargetFailed, boundary
 from howsure.targets.base import Target
 from howsure.targets.making import Checked, Held
 
 
 @asynccontextmanager
-async def ready(lanes: Sequence[Lane]) -> AsyncIterator[None]:
+async def ready(lanes: Sequence[CandidateRepeat]) -> AsyncIterator[None]:
     """Inside this block the targets of all lanes are open. The first is asked whether it is there."""
     targets = list({id(lane.target): lane.target for lane in lanes}.values())
     async with AsyncExitStack() as stack:

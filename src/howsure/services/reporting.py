@@ -15,7 +15,7 @@ from howsure.model.summary import Summary
 from howsure.reports.artifacts import artifact_set
 from howsure.reports.formats import FORMATS, Format, endings, format_for, named_format
 from howsure.services.gating import gated
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from howsure.store.store import Store
 
 
@@ -52,7 +52,7 @@ def default_output(form: str) -> str:
 
 
 async def write_reports(
-    work: Workplace, run: str, paths: Sequence[str], gates: Sequence[str] = (), *, form: str = "", baseline: str = ""
+    work: Workspace, run: str, paths: Sequence[str], gates: Sequence[str] = (), *, form: str = "", baseline: str = ""
 ) -> list[Path]:
     """Each path in the format of its ending, or all in `form`; `gates` are decided besides those of the run itself, and
     `baseline` is the run it is held against."""
@@ -84,7 +84,7 @@ async def _write(
         raise PlanRefused(f"--output {path}: cannot be written: {error.strerror}") from error
 
 
-async def write_artifacts(work: Workplace, run: str, name: str, folder: Path) -> list[Path]:
+async def write_artifacts(work: Workspace, run: str, name: str, folder: Path) -> list[Path]:
     """The files of an artifact set, in a folder that is made where it is not there."""
     chosen = artifact_set(name)
     async with await work.store(read_only=True) as store:

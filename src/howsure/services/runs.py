@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from howsure.errors import Conflict, PlanRefused
 from howsure.llm.guard import Guard
+from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.run import Pins, Run, RunState, Spent
 from howsure.model.summary import Summary
-from howsure.model.within import EVERYWHERE, Within
 from howsure.services.aiming import Ground, aim_of, chat_models, simulator_model
 from howsure.services.answers import Answers, earlier_answers, read_answers
 from howsure.services.engines import Manner, hands
@@ -31,7 +31,7 @@ from howsure.services.pooling import Pool, conversations, stored_conversations
 from howsure.services.running import Progress, Work, check_same, errored, left_out, new_run, utc_now
 from howsure.services.survey import Survey
 from howsure.services.way import Among
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from howsure.store.store import Store
 
 EARLIER_RUN = "run:"
@@ -50,7 +50,7 @@ class Started(Struct, frozen=True):
     warnings: tuple[str, ...]
 
 
-async def start(work: Workplace, options: RunOptions, watch: Watching, before: Preparing | None = None) -> Summary:
+async def start(work: Workspace, options: RunOptions, watch: Watching, before: Preparing | None = None) -> Summary:
     """Plan, create and execute a run. Nothing is stored when the plan is refused. `before` may give the run results
     before any attempt is made, and says how many."""
     async with AsyncExitStack() as stack:
@@ -67,7 +67,7 @@ async def start(work: Workplace, options: RunOptions, watch: Watching, before: P
 
 
 async def prepare(
-    work: Workplace, store: Store, options: RunOptions, within: Within = EVERYWHERE, like: Pins | None = None
+    work: Workspace, store: Store, options: RunOptions, within: AccessScope = EVERYWHERE, like: Pins | None = None
 ) -> Started:
     """Plan a run that somebody else will carry out. Nothing is stored, and nobody was asked anything. A rubric and an
     agent that the options do not name are those that `like` has pinned."""
@@ -78,12 +78,12 @@ async def prepare(
 
 
 async def planned(
-    work: Workplace,
+    work: Workspace,
     store: Store,
     options: RunOptions,
     began: datetime,
     stack: AsyncExitStack,
-    within: Within = EVERYWHERE,
+    within: AccessScope = EVERYWHERE,
     like: Pins | None = None,
 ) -> tuple[Plan, Judging, str]:
     """The plan, its judge, which is open as long as `stack` is, and the name of the run. Documents of the service are
@@ -100,7 +100,9 @@ async def planned(
     return replace(made, pins=materials.referred(made.pins)), judge, lasting.name
 
 
-async def _lasting(work: Workplace, store: Store, options: RunOptions, within: Within) -> tuple[RunOptions, Materials]:
+async def _lasting(
+    work: Workspace, store: Store, options: RunOptions, within: AccessScope
+) -> tuple[RunOptions, Materials]:
     """With files that can be read again: the datasets themselves, or what came through a pipe, from an earlier run or
     from the service's documents. A run over what was said in another is named after that one."""
     simulation, folder = work.kit.dialects["simulation"], work.data_folder / "conversations"
@@ -119,11 +121,11 @@ async def _lasting(work: Workplace, store: Store, options: RunOptions, within: W
     return replace(options, datasets=tuple(lasting), name=name), materials
 
 
-def _pool(work: Workplace, options: RunOptions) -> Pool | None:
+def _pool(work: Workspace, options: RunOptions) -> Pool | None:
     return Pool.of(Path(options.criteria_from), work.kit) if options.criteria_from else None
 
 
-def ground(work: Workplace, guard: Guard | None = None) -> Ground:
+def ground(work: Workspace, guard: Guard | None = None) -> Ground:
     """What the settings say of targets."""
     settings = work.settings
     return Ground(
@@ -135,7 +137,7 @@ def ground(work: Workplace, guard: Guard | None = None) -> Ground:
     )
 
 
-def wanted(work: Workplace, options: RunOptions, before: Spent | None = None) -> Wanted:
+def wanted(work: Workspace, options: RunOptions, before: Spent | None = None) -> Wanted:
     """What the options say of judging, with what the run has spent before."""
     aim = aim_of(options.target, work.kit, work.settings.targets)
     return Wanted(
@@ -173,7 +175,7 @@ class Again(Struct, frozen=True, kw_only=True):
     owner: str = ""
 
 
-async def go_on(work: Workplace, name: str, watch: Watching, again: Again | None = None) -> Summary:
+async def go_on(work: Workspace, name: str, watch: Watching, again: Again | None = None) -> Summary:
     """Resume: make the attempts that have no Result yet, and those that the budget did not reach."""
     async with await work.store() as store:
         run = await store.find_run(name)
@@ -182,7 +184,7 @@ async def go_on(work: Workplace, name: str, watch: Watching, again: Again | None
         return await _once_more(work, store, run, watch, again or Again(), await left_out(store, run))
 
 
-async def retry(work: Workplace, name: str, watch: Watching, again: Again | None = None) -> Summary:
+async def retry(work: Workspace, name: str, watch: Watching, again: Again | None = None) -> Summary:
     """Make the attempts again that errored."""
     async with await work.store() as store:
         run = await store.find_run(name)
@@ -190,14 +192,14 @@ async def retry(work: Workplace, name: str, watch: Watching, again: Again | None
 
 
 async def carry_out(
-    work: Workplace, store: Store, run: Run, owner: str, positions: set[int], watch: Watching
+    work: Workspace, store: Store, run: Run, owner: str, positions: set[int], watch: Watching
 ) -> Summary:
     """What a worker does with a run that it has taken: the attempts that have no Result, and those at `positions`."""
     return await _once_more(work, store, run, watch, Again(owner=owner), positions)
 
 
 async def _once_more(
-    work: Workplace, store: Store, run: Run, watch: Watching, again: Again, positions: set[int]
+    work: Workspace, store: Store, run: Run, watch: Watching, again: Again, positions: set[int]
 ) -> Summary:
     async with AsyncExitStack() as stack:
         made, judge = await replanned(work, store, run, again, stack)
@@ -220,14 +222,14 @@ class Elsewhere(Struct, frozen=True, kw_only=True):
 
 
 async def replanned(
-    work: Workplace, store: Store, run: Run, again: Again, stack: AsyncExitStack, elsewhere: Elsewhere | None = None
+    work: Workspace, store: Store, run: Run, again: Again, stack: AsyncExitStack, elsewhere: Elsewhere | None = None
 ) -> tuple[Plan, Judging]:
     """The plan of a run, made once more from its pins, here or on another machine. A run that goes on keeps its rubric
     and agent: they are pinned whole."""
     pinned = options_of(run.pins, run.name)
     budget = pinned.budget if again.budget is None else again.budget
     options = replace(pinned, budget=budget, cache=again.cache, trace=again.trace)
-    whose = Within(organization_id=run.organization_id or None)
+    whose = AccessScope(organization_id=run.organization_id or None)
     documents = work.data_folder / "documents"
     options, materials = await written_down(store, options, documents, whose, fetch=elsewhere is None)
     asked = replace(wanted(work, options, run.spent), among=elsewhere.among if elsewhere else None)
@@ -249,13 +251,13 @@ async def replanned(
     return made, judge
 
 
-async def _guard(work: Workplace, store: Store, run: Run) -> Guard | None:
+async def _guard(work: Workspace, store: Store, run: Run) -> Guard | None:
     """Where the target of a run may be reached that somebody asked the service for."""
     ordered = await store.queue.job(run.id) is not None
     return guard_of(work.settings.service.hosts, run.pins.target, work.settings.targets) if ordered else None
 
 
-async def _answers(work: Workplace, store: Store, options: RunOptions) -> Answers | None:
+async def _answers(work: Workspace, store: Store, options: RunOptions) -> Answers | None:
     if not options.responses:
         return None
     if options.responses[0].startswith(EARLIER_RUN):

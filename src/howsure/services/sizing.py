@@ -15,7 +15,7 @@ from howsure.errors import PlanRefused
 from howsure.model.run import Run
 from howsure.model.sizing import Size, Sizing
 from howsure.model.verdict import Verdict
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from howsure.stats.paired import matched, paired_rates
 from howsure.stats.power import Design, PairedRates, UnpairedRates, detectable, needed
 from howsure.stats.variance import split
@@ -57,7 +57,7 @@ class Learned(Struct, frozen=True, kw_only=True):
     repeats: int = 1
 
 
-async def size(work: Workplace, wish: Wish) -> Sizing:
+async def size(work: Workspace, wish: Wish) -> Sizing:
     """The plan; refused where it cannot be made."""
     check(wish)
     learned = Learned()

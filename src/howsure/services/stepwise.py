@@ -11,8 +11,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from howsure.engine.plan import Lane
-from howsure.engine.run import Todo, results
+from howsure.engine.plan import CandidateRepeat
+from howsure.engine.run import Attempt, results
 from howsure.errors import Conflict
 from howsure.model.case import Case
 from howsure.model.result import Result
@@ -28,7 +28,7 @@ from howsure.services.readying import ready
 from howsure.services.running import new_run, utc_now
 from howsure.services.runs import ground, wanted
 from howsure.services.survey import survey
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from howsure.targets.making import Wish
 
 
@@ -48,7 +48,7 @@ class Shared(Struct, frozen=True, kw_only=True):
     title: str = ""
 
 
-def chosen_cases(work: Workplace, options: RunOptions) -> list[Chosen]:
+def chosen_cases(work: Workspace, options: RunOptions) -> list[Chosen]:
     """Every case of the options, each with its place; DatasetInvalid with every problem."""
     found = survey(
         options.datasets,
@@ -64,7 +64,7 @@ def chosen_cases(work: Workplace, options: RunOptions) -> list[Chosen]:
 class Stepwise:
     """An open run. `lanes` are its candidates and repeats: `attempt` takes a case through all of them."""
 
-    def __init__(self, work: Workplace, run_id: str, made: Plan, judge: Judging) -> None:
+    def __init__(self, work: Workspace, run_id: str, made: Plan, judge: Judging) -> None:
         self._work = work
         self._made = made
         self._judge = judge
@@ -74,7 +74,7 @@ class Stepwise:
         """The case through every lane, kept and in their order. `bot`: whom to ask instead of the planned target."""
         lanes = self._made.lanes if bot is None else tuple(self._asking(bot, lane) for lane in self._made.lanes)
         first = chosen.place * len(lanes)
-        todo = iter([Todo(first + at, chosen.case, lane) for at, lane in enumerate(lanes)])
+        todo = iter([Attempt(first + at, chosen.case, lane) for at, lane in enumerate(lanes)])
         rules, most = self._made.rules, self._made.pins.concurrency
         done: list[Result] = []
         async with AsyncExitStack() as stack:
@@ -89,7 +89,7 @@ class Stepwise:
             await store.save(self.run_id, done)
         return sorted(done, key=lambda result: result.position)
 
-    def _asking(self, bot: Any, lane: Lane) -> Lane:
+    def _asking(self, bot: Any, lane: CandidateRepeat) -> CandidateRepeat:
         functions = GivenFunctions()
         spec = functions.add(bot).partition(":")[2]
         wish = Wish(
@@ -109,7 +109,7 @@ class Stepwise:
 
 
 @asynccontextmanager
-async def opened_run(work: Workplace, options: RunOptions, shared: Shared) -> AsyncIterator[Stepwise]:
+async def opened_run(work: Workspace, options: RunOptions, shared: Shared) -> AsyncIterator[Stepwise]:
     """Plan the run, make it where nobody has yet, and hold it open. Nothing is stored when the plan is refused."""
     async with AsyncExitStack() as stack:
         judge = await stack.enter_async_context(judging(wanted(work, options)))
@@ -132,7 +132,7 @@ async def opened_run(work: Workplace, options: RunOptions, shared: Shared) -> As
         yield Stepwise(work, run.id, made, judge)
 
 
-async def ended_run(work: Workplace, run_id: str, spent: Sequence[Spent] = ()) -> Summary:
+async def ended_run(work: Workspace, run_id: str, spent: Sequence[Spent] = ()) -> Summary:
     """When everybody has ended: the run is complete, or interrupted where attempts are missing; its gates decided."""
     async with await work.store() as store:
         run = await store.run(run_id)

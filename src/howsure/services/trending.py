@@ -13,15 +13,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from howsure.errors import NotFound, PlanRefused
+from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.comparison import Bearing
 from howsure.model.history import History, Line, Point, Standing, Turning
 from howsure.model.run import Run, RunState
 from howsure.model.summary import Summary
-from howsure.model.within import EVERYWHERE, Within
 from howsure.services.comparison.changed import changed_between
 from howsure.services.comparison.likeness import unlike
 from howsure.services.trend_clusters import PASS_RATE, clustered_rates
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from howsure.stats.estimates import Estimate
 from howsure.stats.rates import for_rate
 from howsure.stats.trend import trend
@@ -45,14 +45,14 @@ class Asked(Struct, frozen=True, kw_only=True):
     graders: bool = True
 
 
-async def history(work: Workplace, asked: Asked) -> History:
+async def history(work: Workspace, asked: Asked) -> History:
     if bool(asked.whose) == bool(asked.dataset):
         raise PlanRefused("a trend is that of one agent (or run name), or of a dataset: AGENT or --dataset NAME")
     async with await work.store(read_only=True) as store:
         return await history_in(store, asked)
 
 
-async def history_in(store: Store, asked: Asked, within: Within = EVERYWHERE) -> History:
+async def history_in(store: Store, asked: Asked, within: AccessScope = EVERYWHERE) -> History:
     """The same with a store that is open already, of the runs that can be seen `within`."""
     found = await _runs(store, asked, within)
     done = [run for run in found if run.state is RunState.COMPLETED]
@@ -68,7 +68,7 @@ async def history_in(store: Store, asked: Asked, within: Within = EVERYWHERE) ->
     return told(asked.whose or asked.dataset, shown, changes, asked.candidate, clustered, left_out=left_out)
 
 
-async def _runs(store: Store, asked: Asked, within: Within) -> list[Run]:
+async def _runs(store: Store, asked: Asked, within: AccessScope) -> list[Run]:
     """Oldest first."""
     if asked.whose:
         found = await store.runs(limit=asked.among, agent_id=asked.whose, within=within)

@@ -14,7 +14,7 @@ from howsure.config import FILE
 from howsure.dialects.finding import expand
 from howsure.errors import InputError, PlanRefused
 from howsure.services.options import RunOptions
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 RECORDED = "recorded:"
 RUN = "run:"
@@ -31,7 +31,7 @@ class Watched(Struct, frozen=True):
     others: frozenset[Path]
 
 
-def watched_files(work: Workplace, options: RunOptions, written: Sequence[Path] = ()) -> Watched:
+def watched_files(work: Workspace, options: RunOptions, written: Sequence[Path] = ()) -> Watched:
     """What the run reads; what it writes is left out, or it would never end."""
     if any(path == "-" or path.startswith(RUN) for path in options.datasets):
         raise PlanRefused(
@@ -52,7 +52,7 @@ def _data(options: RunOptions) -> Iterator[Path]:
             continue
 
 
-def _others(work: Workplace, options: RunOptions) -> Iterator[Path]:
+def _others(work: Workspace, options: RunOptions) -> Iterator[Path]:
     settings, beside = work.settings, work.beside
     yield beside / FILE
     yield from (beside / name for name in (*settings.plugins, *settings.evals))

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
+from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.result import Result
 from howsure.model.run import Run
-from howsure.model.within import EVERYWHERE, Within
 from howsure.store.counting import Counted, Failing, failing_now
 from howsure.store.database import Database
 from howsure.store.queries import browsing as queries
@@ -68,7 +68,7 @@ class Browsing:
         """What failed or broke, by grader and part, the commonest first; counted now."""
         return await self._database.read(failing_now, run_id)
 
-    async def runs(self, within: Within = EVERYWHERE) -> list[RunFace]:
+    async def runs(self, within: AccessScope = EVERYWHERE) -> list[RunFace]:
         """What runs can be chosen by, newest first."""
         return await self._database.read(queries.run_faces, within, self._clock(), self._tests)
 
@@ -84,15 +84,15 @@ class Browsing:
         """Every attempt at these cases, by case and candidate."""
         return await self._database.read(queries.tries, run_id, case_ids)
 
-    async def agents(self, within: Within = EVERYWHERE) -> list[AgentFace]:
+    async def agents(self, within: AccessScope = EVERYWHERE) -> list[AgentFace]:
         """Who was tried, whoever was tried last first."""
         return await self._database.read(queries.agents, within)
 
-    async def newest(self, agent_ids: Sequence[str], within: Within = EVERYWHERE) -> list[str]:
+    async def newest(self, agent_ids: Sequence[str], within: AccessScope = EVERYWHERE) -> list[str]:
         """The id of the newest run of each of these agents."""
         return await self._database.read(queries.newest, agent_ids, within)
 
-    async def elsewhere(self, run: Run, case_id: str, within: Within = EVERYWHERE) -> list[Elsewhere]:
+    async def elsewhere(self, run: Run, case_id: str, within: AccessScope = EVERYWHERE) -> list[Elsewhere]:
         """The same case in other runs of the same agent, newest first."""
         return await self._database.read(queries.elsewhere, run, case_id, within)
 

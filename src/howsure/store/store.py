@@ -10,12 +10,12 @@ from typing import Any, Self
 import msgspec
 from sqlalchemy import Connection
 
+from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.case import Case
 from howsure.model.result import Result
 from howsure.model.run import Run, RunState, Spent
 from howsure.model.summary import Summary
 from howsure.model.verdict import Verdict
-from howsure.model.within import EVERYWHERE, Within
 from howsure.store.browsing import Browsing
 from howsure.store.counting import Counted, counted, kept_counts, settle
 from howsure.store.database import WAIT_SECONDS, Database
@@ -121,7 +121,7 @@ class Store:
             changes["owner"] = None
         await self._database.write(_change, run_id, state, {"state": state.value, **changes}, owner)
 
-    async def run(self, run_id: str, within: Within = EVERYWHERE) -> Run:
+    async def run(self, run_id: str, within: AccessScope = EVERYWHERE) -> Run:
         return await self._database.read(run_queries.one_seen, run_id, within, self._clock())
 
     async def find_run(self, text: str) -> Run:
@@ -135,7 +135,7 @@ class Store:
         before: str | None = None,
         agent_id: str | None = None,
         states: Sequence[RunState] = (),
-        within: Within = EVERYWHERE,
+        within: AccessScope = EVERYWHERE,
     ) -> list[Run]:
         """Newest first; `before` is the `cursor` of the last run already seen."""
         wanted = run_queries.Wanted(

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from howsure.errors import NotFound
+from howsure.model.access_scope import AccessScope
 from howsure.model.document import DocumentKind
-from howsure.model.within import Within
 from howsure.store.service.cases import address
 from howsure.store.service.documents import Draft
 from howsure.store.store import Store
 
 DATASET = DocumentKind.DATASET
-ACME, OTHER = Within(organization_id="acme"), Within(organization_id="other")
+ACME, OTHER = AccessScope(organization_id="acme"), AccessScope(organization_id="other")
 
 
 def dataset(*case_ids: str) -> Draft:
@@ -32,7 +32,7 @@ async def test_a_case_is_found_by_its_address_alone(kept: Store) -> None:
     ids=["another organisation's", "no such case", "no such dataset"],
 )
 async def test_what_is_not_there_or_not_theirs_is_not_found(
-    kept: Store, dataset_id: str, case_id: str, within: Within
+    kept: Store, dataset_id: str, case_id: str, within: AccessScope
 ) -> None:
     await kept.documents.create(DATASET, "d1", dataset("q1"), ACME)
     wanted = address(dataset_id, case_id)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from howsure.model.access_scope import AccessScope
 from howsure.model.document import DocumentKind
 from howsure.model.score import Part, Score, Unscored, Why
 from howsure.model.verdict import Verdict
-from howsure.model.within import Within
 from howsure.store.service.catalog import Ended, PartTally, cursor
 from howsure.store.service.documents import Draft
 from howsure.store.store import Store
 from store.making import OTHER, RUN, a_result, a_run
 
 RUBRIC = DocumentKind.RUBRIC
-ACME = Within(organization_id="acme")
+ACME = AccessScope(organization_id="acme")
 
 
 async def test_documents_are_listed_newest_first_page_by_page(store: Store) -> None:
@@ -29,9 +29,9 @@ async def test_documents_are_listed_newest_first_page_by_page(store: Store) -> N
 
 async def test_only_what_one_may_see_is_listed(store: Store) -> None:
     await store.documents.create(RUBRIC, "r", Draft(body=b"{}", agent_id="moss"), ACME)
-    assert await store.catalog.cards(RUBRIC, within=Within(organization_id="other")) == []
-    assert await store.catalog.cards(RUBRIC, within=Within(organization_id="acme", agent_ids=("x",))) == []
-    assert len(await store.catalog.cards(RUBRIC, within=Within(organization_id="acme", agent_ids=("moss",)))) == 1
+    assert await store.catalog.cards(RUBRIC, within=AccessScope(organization_id="other")) == []
+    assert await store.catalog.cards(RUBRIC, within=AccessScope(organization_id="acme", agent_ids=("x",))) == []
+    assert len(await store.catalog.cards(RUBRIC, within=AccessScope(organization_id="acme", agent_ids=("moss",)))) == 1
     assert await store.catalog.cards(DocumentKind.TEST_SET, within=ACME) == []
 
 

@@ -10,14 +10,14 @@ import pytest
 from msgspec.structs import replace
 
 from howsure.errors import Conflict, InputError, NotFound
+from howsure.model.access_scope import AccessScope
 from howsure.model.document import DocumentKind
-from howsure.model.within import Within
 from howsure.store.service.documents import Draft, Listing, cursor
 from howsure.store.store import Store
 from store.service.conftest import Clock
 
 RUBRIC, DATASET = DocumentKind.RUBRIC, DocumentKind.DATASET
-ACME, OTHER = Within(organization_id="acme"), Within(organization_id="other")
+ACME, OTHER = AccessScope(organization_id="acme"), AccessScope(organization_id="other")
 
 
 def draft(body: str = "one", **fields: Any) -> Draft:
@@ -106,17 +106,17 @@ async def test_what_was_deleted_is_not_found_but_its_versions_are(kept: Store) -
 @pytest.mark.parametrize(
     ("within", "seen"),
     [
-        (Within(), True),
+        (AccessScope(), True),
         (ACME, True),
         (OTHER, False),
-        (Within(organization_id="acme", agent_ids=("a1", "a2")), True),
-        (Within(organization_id="acme", agent_ids=("a2",)), False),
-        (Within(organization_id="acme", agent_ids=()), False),
-        (Within(agent_ids=("a1",)), True),
+        (AccessScope(organization_id="acme", agent_ids=("a1", "a2")), True),
+        (AccessScope(organization_id="acme", agent_ids=("a2",)), False),
+        (AccessScope(organization_id="acme", agent_ids=()), False),
+        (AccessScope(agent_ids=("a1",)), True),
     ],
     ids=["everything", "ours", "theirs", "its agent", "another agent", "no agent", "its agent, anywhere"],
 )
-async def test_what_one_may_not_see_is_not_there(kept: Store, within: Within, seen: bool) -> None:
+async def test_what_one_may_not_see_is_not_there(kept: Store, within: AccessScope, seen: bool) -> None:
     documents = kept.documents
     await documents.create(RUBRIC, "r1", draft(), ACME)
     assert len(await documents.several(RUBRIC, Listing(), within)) == seen
@@ -188,13 +188,13 @@ async def test_many_cases_are_noted_down(kept: Store) -> None:
 async def test_who_wrote_the_newest_versions_is_known_without_their_bodies(store: Store) -> None:
     documents = store.documents
     await documents.create(
-        DocumentKind.RUBRIC, "r", Draft(body=b"1", author="ana", note="first"), Within(organization_id="a")
+        DocumentKind.RUBRIC, "r", Draft(body=b"1", author="ana", note="first"), AccessScope(organization_id="a")
     )
-    await documents.create(DocumentKind.RUBRIC, "r", Draft(body=b"1", author="zoe"), Within(organization_id="b"))
+    await documents.create(DocumentKind.RUBRIC, "r", Draft(body=b"1", author="zoe"), AccessScope(organization_id="b"))
     for number in range(2, 6):
         draft = Draft(body=b"x", author="bo", note=f"n{number}")
-        await documents.revise(DocumentKind.RUBRIC, "r", draft, within=Within(organization_id="a"))
-    newest = await documents.get(DocumentKind.RUBRIC, "r", within=Within(organization_id="a"))
+        await documents.revise(DocumentKind.RUBRIC, "r", draft, within=AccessScope(organization_id="a"))
+    newest = await documents.get(DocumentKind.RUBRIC, "r", within=AccessScope(organization_id="a"))
     told = await documents.changes(newest)
     assert [(each.version, each.author, each.note) for each in told] == [
         (5, "bo", "n5"),

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from howsure.errors import NotFound
-from howsure.model.within import Within
+from howsure.model.access_scope import AccessScope
 from howsure.store.service.keys import ApiKey, Scope, cursor, hashed
 from howsure.store.store import Store
 from store.making import NOON, asked
 from store.service.conftest import Clock
 
-ACME, OTHER = Within(organization_id="acme"), Within(organization_id="other")
+ACME, OTHER = AccessScope(organization_id="acme"), AccessScope(organization_id="other")
 SECRET = "howsure_0123456789"
 
 
@@ -28,7 +28,7 @@ async def test_a_key_is_kept_as_it_was(kept: Store, agents: tuple[str, ...] | No
     await kept.keys.add(key, SECRET)
     assert await kept.keys.by_secret(SECRET) == key
     assert await kept.keys.by_id("k1") == key
-    assert key.within == Within(organization_id="acme", agent_ids=agents)
+    assert key.within == AccessScope(organization_id="acme", agent_ids=agents)
 
 
 async def test_the_secret_is_nowhere_in_the_store(kept: Store) -> None:

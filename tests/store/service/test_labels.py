@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from howsure.errors import InputError, NotFound
+from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.label import HumanLabel, Opinion
-from howsure.model.within import EVERYWHERE, Within
 from howsure.store.service.labels import Labelled, LabelListing, cursor
 from howsure.store.store import Store
 from store.making import NOON, OTHER, RUN, a_result, a_run
@@ -71,14 +71,14 @@ async def test_only_ones_own_last_label_is_taken_back(store: Store) -> None:
     ("within", "seen"),
     [
         (EVERYWHERE, 1),
-        (Within(organization_id="acme"), 1),
-        (Within(organization_id="acme", agent_ids=("moss",)), 1),
-        (Within(organization_id="other"), 0),
-        (Within(organization_id="acme", agent_ids=("elsie",)), 0),
-        (Within(organization_id="acme", agent_ids=()), 0),
+        (AccessScope(organization_id="acme"), 1),
+        (AccessScope(organization_id="acme", agent_ids=("moss",)), 1),
+        (AccessScope(organization_id="other"), 0),
+        (AccessScope(organization_id="acme", agent_ids=("elsie",)), 0),
+        (AccessScope(organization_id="acme", agent_ids=()), 0),
     ],
 )
-async def test_who_sees_a_label(store: Store, within: Within, seen: int) -> None:
+async def test_who_sees_a_label(store: Store, within: AccessScope, seen: int) -> None:
     await store.labels.put(a_label(0))
     assert len(await store.labels.of_run(RUN, within)) == seen
     assert len(await store.labels.counts([RUN], within)) == seen
@@ -100,7 +100,7 @@ def test_only_pass_and_fail_are_verdicts(opinion: Opinion, passed: bool | None) 
     assert opinion.passed is passed
 
 
-async def walked(store: Store, limit: int, within: Within = EVERYWHERE, **wanted: Any) -> list[HumanLabel]:
+async def walked(store: Store, limit: int, within: AccessScope = EVERYWHERE, **wanted: Any) -> list[HumanLabel]:
     """Everything, page by page."""
     found: list[HumanLabel] = []
     before: str | None = None
@@ -131,7 +131,7 @@ async def test_lists_are_of_a_run_an_agent_or_a_person(store: Store) -> None:
     assert await walked(store, 2, labeler="bo") == [told[1]]
     assert await walked(store, 2, agent_id="elsie") == [told[3]]
     assert await walked(store, 2, run_id=RUN, labeler="ana", agent_id="moss") == [told[0]]
-    assert await walked(store, 2, Within(organization_id="other")) == []
+    assert await walked(store, 2, AccessScope(organization_id="other")) == []
 
 
 async def test_a_list_stands_still_while_labels_come_and_go(store: Store) -> None:
@@ -161,7 +161,11 @@ async def test_a_label_is_found_and_taken_away_by_its_id(store: Store) -> None:
     await store.labels.remove(told[1])
     with pytest.raises(NotFound, match=f"there is no label {told[1].id} of run {RUN}"):
         await store.labels.one(RUN, told[1].id)
-    for run_id, within in ((OTHER, EVERYWHERE), (RUN, Within(organization_id="other")), (RUN, Within(agent_ids=()))):
+    for run_id, within in (
+        (OTHER, EVERYWHERE),
+        (RUN, AccessScope(organization_id="other")),
+        (RUN, AccessScope(agent_ids=())),
+    ):
         with pytest.raises(NotFound):
             await store.labels.one(run_id, told[0].id, within)
     # Once more does no harm.
@@ -182,7 +186,7 @@ async def test_the_newest_of_a_run_come_in_the_order_in_which_they_were_given(st
     await store.labels.put(a_label(9, run_id=OTHER))
     assert await store.labels.newest(RUN, 2) == [a_label(2), a_label(3)]
     assert await store.labels.newest(RUN, 9) == [a_label(position) for position in range(4)]
-    assert await store.labels.newest(RUN, 9, Within(organization_id="them")) == []
+    assert await store.labels.newest(RUN, 9, AccessScope(organization_id="them")) == []
 
 
 async def test_labels_of_some_results_alone(store: Store) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from howsure.errors import Conflict
-from howsure.model.within import Within
+from howsure.model.access_scope import AccessScope
 from howsure.store.service.logs import Answer, Deed, cursor
 from howsure.store.store import Store
 from store.making import NOON
@@ -93,10 +93,10 @@ async def test_what_was_written_is_listed_newest_first(kept: Store) -> None:
     for deed in deeds:
         await kept.audit.add(deed)
     await kept.audit.add(a_deed(9, organization_id="other"))
-    ours = Within(organization_id="acme")
+    ours = AccessScope(organization_id="acme")
     first = await kept.audit.several(limit=2, within=ours)
     assert first == [deeds[4], deeds[3]]
     rest = await kept.audit.several(before=cursor(first[-1]), within=ours)
     assert rest == [deeds[2], deeds[1], deeds[0]]
     assert len(await kept.audit.several()) == 6
-    assert await kept.audit.several(within=Within(organization_id="nobody")) == []
+    assert await kept.audit.several(within=AccessScope(organization_id="nobody")) == []

@@ -10,9 +10,9 @@ import pytest
 from msgspec.structs import replace
 
 from howsure.errors import Conflict, NotFound
+from howsure.model.access_scope import AccessScope
 from howsure.model.job import Job, JobState, Lengths, Task, Wish
 from howsure.model.run import Run, RunState
-from howsure.model.within import Within
 from howsure.store.lease import this_process
 from howsure.store.service.queue import MOST_TRIES
 from howsure.store.store import Store
@@ -280,6 +280,6 @@ async def test_an_organisation_sees_its_own_queue(kept: Store) -> None:
     await kept.queue.add(replace(run(1), organization_id="acme"))
     await kept.queue.add(replace(run(2), organization_id="other"))
     await taken(kept)
-    assert await kept.queue.lengths(Within(organization_id="acme")) == Lengths(0, 1)
-    assert await kept.queue.lengths(Within(organization_id="other")) == Lengths(1, 0)
+    assert await kept.queue.lengths(AccessScope(organization_id="acme")) == Lengths(0, 1)
+    assert await kept.queue.lengths(AccessScope(organization_id="other")) == Lengths(1, 0)
     assert await kept.queue.lengths() == Lengths(1, 1)

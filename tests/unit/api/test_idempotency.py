@@ -15,13 +15,13 @@ from starlette.responses import Response
 from howsure.api.errors import Answer, Refused
 from howsure.api.idempotency import LONGEST, REPEATED, done_once, keep_instead, key_of, new_id
 from howsure.errors import Conflict
-from howsure.model.within import Within
+from howsure.model.access_scope import AccessScope
 from howsure.services.hosting.callers import OWNER, Caller
 from howsure.store.service.keys import Scope
 from howsure.store.store import Store
 
-ANA = Caller("ana", frozenset((Scope.WRITE,)), Within(organization_id="acme"), "key-a")
-BO = Caller("bo", frozenset((Scope.WRITE,)), Within(organization_id="acme"), "key-b")
+ANA = Caller("ana", frozenset((Scope.WRITE,)), AccessScope(organization_id="acme"), "key-a")
+BO = Caller("bo", frozenset((Scope.WRITE,)), AccessScope(organization_id="acme"), "key-b")
 
 
 @pytest.fixture

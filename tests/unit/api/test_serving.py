@@ -14,7 +14,7 @@ from howsure.errors import ConfigInvalid
 from howsure.kit.builtins import builtin_kit
 from howsure.policies.profiles import builtin_profiles
 from howsure.services.hosting.keys import KeyWanted, make_key
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from howsure.store.service.keys import Scope
 from howsure.store.store import Store
 
@@ -35,9 +35,9 @@ def test_what_is_this_machine_alone(host: str, here: bool) -> None:
         assert is_loopback(host) is here
 
 
-def workplace(folder: Path, *names: str) -> Workplace:
+def workplace(folder: Path, *names: str) -> Workspace:
     settings = Settings(database=str(folder / "howsure.db"), service=ServiceSettings(host_names=names))
-    return Workplace(settings, builtin_kit(builtin_profiles()), folder)
+    return Workspace(settings, builtin_kit(builtin_profiles()), folder)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from howsure.model.run import Counts, DatasetPin, Pins, Run, RunState
 from howsure.model.summary import Summary
 from howsure.services.running import utc_now
 from howsure.services.runs import Started, start
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from unit.services.places import Counting, asking, house, unwatched, workplace
 
 PINS = Pins(datasets=(DatasetPin(path="a.jsonl", sha256="1"),), target="recorded", judge="offline")
@@ -86,7 +86,7 @@ def test_json_is_printed_even_when_quiet(tmp_path: Path, capsysbinary: pytest.Ca
     assert b'"run_id": "0123456789"' in capsysbinary.readouterr().out
 
 
-async def kept(folder: Path) -> tuple[Workplace, Summary]:
+async def kept(folder: Path) -> tuple[Workspace, Summary]:
     """A run of thirty cases: q1 to q3 break, the others fail."""
 
     def answer(case: Case) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from howsure.engine.attempt import attempt
-from howsure.engine.plan import Lane, Rules
+from howsure.engine.plan import CandidateRepeat, Rules
 from howsure.errors import JudgeFailed, TargetTimedOut
 from howsure.graders.base import Grader
 from howsure.model.case import Case, Script
@@ -50,8 +50,8 @@ def all_must_pass(case: Case, grades: Sequence[Grade], profile: Profile | None) 
 RULES = Rules(policies={}, fallback=all_must_pass, profiles={})
 
 
-def lane(target: Target, *graders: Grader) -> Lane:
-    return Lane(target=target, graders=graders, candidate="juno", repeat=2)
+def lane(target: Target, *graders: Grader) -> CandidateRepeat:
+    return CandidateRepeat(target=target, graders=graders, candidate="juno", repeat=2)
 
 
 GOOD = Score(name="good", value=1, pass_mark=1)
@@ -164,7 +164,7 @@ async def test_how_long_the_agent_took_is_kept(
     """Opening and closing the session, playing the user and grading are no part of it."""
     target = Tempo(*turns, closing=7.0)
     case = Case(id="1", input=Script(turns=("again",) * len(turns)))
-    lane_ = Lane(target=target, graders=(Marks("good", GOOD),), stopwatch=target.stopwatch)
+    lane_ = CandidateRepeat(target=target, graders=(Marks("good", GOOD),), stopwatch=target.stopwatch)
     result = await attempt(case, lane_, RULES)
     assert result.transcript is not None
     assert result.transcript.duration_ms == pytest.approx(took)

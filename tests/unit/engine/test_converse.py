@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from howsure.engine.converse import Conversation, converse
-from howsure.engine.plan import Lane, Limits
+from howsure.engine.plan import CandidateRepeat, Limits
 from howsure.errors import BudgetReached, SimulatorFailed, TargetFailed, TargetTimedOut
 from howsure.model.case import Case, Fact, Scenario, Script, SingleTurn
 from howsure.model.simulation import Ending, SlipKind
@@ -37,7 +37,7 @@ def texts(held: Conversation) -> list[str]:
 
 
 async def talk(case: Case, target: Target, **lane: object) -> Conversation:
-    return await converse(case, Lane(target=target, graders=(), **lane))  # type: ignore[arg-type]
+    return await converse(case, CandidateRepeat(target=target, graders=(), **lane))  # type: ignore[arg-type]
 
 
 async def test_the_turns_of_a_script_are_sent_in_order() -> None:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 from msgspec.structs import replace
 
-from howsure.engine.plan import Lane, Rules
+from howsure.engine.plan import CandidateRepeat, Rules
 from howsure.engine.run import WAITING_RESULTS, Outbox, results, todos
 from howsure.model.case import Case, Scenario
 from howsure.model.profile import Profile
@@ -58,7 +58,7 @@ def cases(count: int) -> list[Case]:
     return [a_case(id=f"case-{number}") for number in range(count)]
 
 
-async def collected(lanes: Sequence[Lane], count: int, done: set[int], concurrency: int = 4) -> list[Result]:
+async def collected(lanes: Sequence[CandidateRepeat], count: int, done: set[int], concurrency: int = 4) -> list[Result]:
     found: list[Result] = []
     async for handful in results(todos(cases(count), lanes, done), RULES, concurrency=concurrency, clock=lambda: NOW):
         found += handful
@@ -66,7 +66,7 @@ async def collected(lanes: Sequence[Lane], count: int, done: set[int], concurren
 
 
 async def test_every_case_goes_through_every_lane_once() -> None:
-    lanes = [Lane(target=Instant(), graders=(), candidate=name) for name in ("juno", "orchid")]
+    lanes = [CandidateRepeat(target=Instant(), graders=(), candidate=name) for name in ("juno", "orchid")]
     found = await collected(lanes, 3, set())
     assert sorted((result.position, result.case.id, result.candidate) for result in found) == [
         (0, "case-0", "juno"),
@@ -85,7 +85,7 @@ def failing(case: Case, grades: Sequence[Grade], profile: Profile | None) -> Dec
 
 async def test_a_scenario_that_did_not_pass_names_the_one_answerable_and_nothing_else_does() -> None:
     scenario = a_case(id="s", input=Scenario(persona="P", initial_message="Hi"))
-    lanes = [Lane(target=Instant(), graders=())]
+    lanes = [CandidateRepeat(target=Instant(), graders=())]
     faults = []
     for rules in (RULES, replace(RULES, fallback=failing)):
         async for handful in results(
@@ -103,7 +103,7 @@ async def test_a_scenario_whose_target_breaks_is_attributed_too() -> None:
             raise ConnectionError("connection refused")
 
     scenario = a_case(id="s", input=Scenario(persona="P", initial_message="Hi"))
-    todo = todos([scenario], [Lane(target=Unreachable(), graders=())], set())
+    todo = todos([scenario], [CandidateRepeat(target=Unreachable(), graders=())], set())
     (result,) = [
         result async for handful in results(todo, RULES, concurrency=1, clock=lambda: NOW) for result in handful
     ]
@@ -116,29 +116,29 @@ async def test_a_scenario_whose_target_breaks_is_attributed_too() -> None:
 
 
 async def test_what_is_done_is_not_done_again() -> None:
-    found = await collected([Lane(target=Instant(), graders=())], 5, {0, 1, 3})
+    found = await collected([CandidateRepeat(target=Instant(), graders=())], 5, {0, 1, 3})
     assert sorted(result.case.id for result in found) == ["case-2", "case-4"]
 
 
 async def test_nothing_left_to_do_gives_nothing() -> None:
-    assert await collected([Lane(target=Instant(), graders=())], 2, {0, 1}) == []
+    assert await collected([CandidateRepeat(target=Instant(), graders=())], 2, {0, 1}) == []
 
 
 async def test_no_more_conversations_than_allowed_are_open_at_once() -> None:
     target = Slow()
-    await collected([Lane(target=target, graders=())], 30, set(), concurrency=5)
+    await collected([CandidateRepeat(target=target, graders=())], 30, set(), concurrency=5)
     assert target.most == 5
 
 
 async def test_more_results_than_may_wait_all_arrive() -> None:
     count = WAITING_RESULTS * 2 + 7
-    found = await collected([Lane(target=Instant(), graders=())], count, set())
+    found = await collected([CandidateRepeat(target=Instant(), graders=())], count, set())
     assert len({result.position for result in found}) == count
 
 
 async def test_results_that_lie_there_when_the_box_closes_are_taken_before_the_end() -> None:
     box = Outbox()
-    result = (await collected([Lane(target=Instant(), graders=())], 1, set()))[0]
+    result = (await collected([CandidateRepeat(target=Instant(), graders=())], 1, set()))[0]
     await box.put(result)
     box.close()
     assert await asyncio.wait_for(box.take(), 1) == [result]
@@ -146,7 +146,9 @@ async def test_results_that_lie_there_when_the_box_closes_are_taken_before_the_e
 
 
 async def test_a_caller_that_is_slow_to_come_back_is_not_left_waiting() -> None:
-    stream = results(todos(cases(3), [Lane(target=Instant(), graders=())]), RULES, concurrency=1, clock=lambda: NOW)
+    stream = results(
+        todos(cases(3), [CandidateRepeat(target=Instant(), graders=())]), RULES, concurrency=1, clock=lambda: NOW
+    )
     seen = 0
     async for handful in stream:
         seen += len(handful)
@@ -156,7 +158,9 @@ async def test_a_caller_that_is_slow_to_come_back_is_not_left_waiting() -> None:
 
 async def test_a_caller_that_stops_early_stops_the_workers() -> None:
     target = Slow()
-    stream = results(todos(cases(10_000), [Lane(target=target, graders=())]), RULES, concurrency=3, clock=lambda: NOW)
+    stream = results(
+        todos(cases(10_000), [CandidateRepeat(target=target, graders=())]), RULES, concurrency=3, clock=lambda: NOW
+    )
     async for _ in stream:
         break
     await stream.aclose()
@@ -172,6 +176,6 @@ async def test_a_fault_of_our_own_is_raised_and_not_swallowed() -> None:
     rules = Rules(policies={}, fallback=broken, profiles={})
     with pytest.raises(RuntimeError, match="a policy with a bug"):
         async for _ in results(
-            todos(cases(3), [Lane(target=Instant(), graders=())]), rules, concurrency=2, clock=lambda: NOW
+            todos(cases(3), [CandidateRepeat(target=Instant(), graders=())]), rules, concurrency=2, clock=lambda: NOW
         ):
             raise AssertionError("no result should arrive")

@@ -19,6 +19,7 @@ from msgspec import inspect as shape
 
 from howsure import errors, model
 from howsure.model import (
+    access_scope,
     agent,
     calls,
     case,
@@ -42,12 +43,11 @@ from howsure.model import (
     triage,
     trust,
     verdict,
-    within,
 )
 
 MODULES: tuple[ModuleType, ...] = (
     agent, calls, case, comparison, document, errors, expectation, gate, history, job, label, noise, profile, result,
-    rubric, run, score, simulation, sizing, summary, transcript, triage, trust, verdict, within,
+    rubric, run, score, simulation, sizing, summary, transcript, triage, trust, verdict, access_scope,
 )  # fmt: skip
 WORDS: list[type[Struct]] = [
     word

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.document import Document, DocumentKind, Edition, labelled
 from howsure.model.job import JobState, Task, Wish
 from howsure.model.label import HumanLabel, Opinion
@@ -18,7 +19,6 @@ from howsure.model.result import result_id
 from howsure.model.simulation import Ending, Fault, Party, Simulation, Slip, SlipKind
 from howsure.model.triage import PRIORITY, Cause, Confidence, Divergence, Finding, Priority, Split
 from howsure.model.verdict import Verdict
-from howsure.model.within import EVERYWHERE, Within
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 RUN = "12345678-1234-5678-1234-567812345678"
@@ -122,27 +122,27 @@ def test_a_label_finds_its_result_and_its_grade() -> None:
     [
         (EVERYWHERE, "acme", "bot", True),
         (EVERYWHERE, "", "", True),
-        (Within(organization_id="acme"), "acme", "bot", True),
-        (Within(organization_id="acme"), "acme", "", True),
-        (Within(organization_id="acme"), "other", "bot", False),
-        (Within(organization_id="acme"), "", "bot", False),
-        (Within(organization_id="acme", agent_ids=("bot",)), "acme", "bot", True),
-        (Within(organization_id="acme", agent_ids=("bot",)), "acme", "other", False),
-        (Within(organization_id="acme", agent_ids=("bot",)), "acme", "", False),
-        (Within(organization_id="acme", agent_ids=("bot",)), "other", "bot", False),
-        (Within(agent_ids=("bot",)), "any", "bot", True),
-        (Within(agent_ids=()), "acme", "bot", False),
-        (Within(organization_id=""), "", "bot", True),
-        (Within(organization_id=""), "acme", "bot", False),
+        (AccessScope(organization_id="acme"), "acme", "bot", True),
+        (AccessScope(organization_id="acme"), "acme", "", True),
+        (AccessScope(organization_id="acme"), "other", "bot", False),
+        (AccessScope(organization_id="acme"), "", "bot", False),
+        (AccessScope(organization_id="acme", agent_ids=("bot",)), "acme", "bot", True),
+        (AccessScope(organization_id="acme", agent_ids=("bot",)), "acme", "other", False),
+        (AccessScope(organization_id="acme", agent_ids=("bot",)), "acme", "", False),
+        (AccessScope(organization_id="acme", agent_ids=("bot",)), "other", "bot", False),
+        (AccessScope(agent_ids=("bot",)), "any", "bot", True),
+        (AccessScope(agent_ids=()), "acme", "bot", False),
+        (AccessScope(organization_id=""), "", "bot", True),
+        (AccessScope(organization_id=""), "acme", "bot", False),
     ],
 )
-def test_who_may_see_what(within: Within, organization: str, agent: str, seen: bool) -> None:
+def test_who_may_see_what(within: AccessScope, organization: str, agent: str, seen: bool) -> None:
     assert within.sees(organization, agent) is seen
 
 
 def test_what_somebody_makes_belongs_to_their_organisation() -> None:
-    assert Within(organization_id="acme").home == "acme"
-    assert EVERYWHERE.home == Within(agent_ids=("bot",)).home == ""
+    assert AccessScope(organization_id="acme").home == "acme"
+    assert EVERYWHERE.home == AccessScope(agent_ids=("bot",)).home == ""
 
 
 def a_slip(*, spoils: bool) -> Slip:

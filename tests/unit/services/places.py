@@ -17,7 +17,7 @@ from howsure.policies.profiles import builtin_profiles
 from howsure.services.options import RunOptions
 from howsure.services.running import Progress
 from howsure.services.runs import Started
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from howsure.targets.base import Reply, Stateless, Target
 
 
@@ -45,11 +45,11 @@ class Counting:
         return Stateless(lambda _: Reply.saying(said))
 
 
-def workplace(folder: Path, *targets: Target, settings: Settings | None = None) -> Workplace:
+def workplace(folder: Path, *targets: Target, settings: Settings | None = None) -> Workspace:
     kit = builtin_kit(builtin_profiles())
     for target in targets:
         kit.targets.add(target)
-    return Workplace(settings or Settings(), kit, folder)
+    return Workspace(settings or Settings(), kit, folder)
 
 
 def asking(dataset: str, **options: Any) -> RunOptions:

@@ -14,7 +14,7 @@ from howsure.errors import DatasetInvalid, NotFound, PlanRefused
 from howsure.model.agent import Agent
 from howsure.model.run import Counts, Run, RunState
 from howsure.services.cards import SHOWN_RUNS, agent_card, check_card_outputs, write_card
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from two_runs import NOON, pins, verdicts
 from unit.services.places import workplace
 
@@ -22,7 +22,7 @@ BOT = Agent(id="bot-1", name="Moss", system_prompt="Be kind.")
 FILE = {"bot_id": "bot-1", "bot_name": "Moss, as the file has it"}
 
 
-async def kept(work: Workplace, count: int, agent: Agent | None = BOT, *, first: int = 1, **fields: object) -> None:
+async def kept(work: Workspace, count: int, agent: Agent | None = BOT, *, first: int = 1, **fields: object) -> None:
     async with await work.store() as store:
         for number in range(first, first + count):
             run = Run(

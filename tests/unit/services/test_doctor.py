@@ -12,13 +12,13 @@ from howsure.errors import TargetFailed
 from howsure.model.case import Case
 from howsure.services.doctor import Finding, examine
 from howsure.services.runs import start
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from howsure.targets.base import Stateless
 from howsure.version import __version__
 from unit.services.places import Counting, asking, house, unwatched, workplace
 
 
-async def findings(work: Workplace) -> dict[str, Finding]:
+async def findings(work: Workspace) -> dict[str, Finding]:
     return {each.what: each for each in await examine(work)}
 
 
@@ -75,7 +75,7 @@ class Watched:
         raise AssertionError("nobody is to talk to it")
 
 
-async def target_finding(work: Workplace, spec: str) -> Finding:
+async def target_finding(work: Workspace, spec: str) -> Finding:
     *_, last = await examine(work, spec)
     return last
 

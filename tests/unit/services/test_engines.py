@@ -13,14 +13,14 @@ from howsure.services.defaults import with_settings
 from howsure.services.engines import Manner
 from howsure.services.options import RunOptions, options_of
 from howsure.services.runs import Again, go_on, start
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 WITHOUT_RAY = pytest.mark.skipif(find_spec("ray") is not None, reason="Ray is installed here")
 
 
-def work_in(folder: Path, settings: str = "") -> Workplace:
+def work_in(folder: Path, settings: str = "") -> Workspace:
     (folder / "howsure.yaml").write_text(settings, encoding="utf-8")
-    return Workplace.made(load(folder, {}), folder, folder)
+    return Workspace.made(load(folder, {}), folder, folder)
 
 
 def asking(folder: Path, **said: object) -> RunOptions:

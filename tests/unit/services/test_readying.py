@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from howsure.engine.plan import Lane
+from howsure.engine.plan import CandidateRepeat
 from howsure.errors import Conflict, PlanRefused, TargetFailed
 from howsure.model.case import Case
 from howsure.services.readying import check, ready
@@ -45,8 +45,8 @@ class Whole(Holding):
         return f"{self.name} is there"
 
 
-def lanes(*targets: Any) -> list[Lane]:
-    return [Lane(target=target, graders=()) for target in targets]
+def lanes(*targets: Any) -> list[CandidateRepeat]:
+    return [CandidateRepeat(target=target, graders=()) for target in targets]
 
 
 async def test_all_are_started_the_first_is_asked_and_all_are_stopped_in_turn() -> None:

@@ -23,7 +23,7 @@ from howsure.services.remote import Far, far_problem, fetched, is_address, read_
 from howsure.services.running import new_run, utc_now
 from howsure.services.runs import Again, planned, replanned, start
 from howsure.services.validating import validate_files
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 WITH = pytest.mark.skipif(find_spec("fsspec") is None, reason="fsspec is not installed here")
 WITHOUT = pytest.mark.skipif(find_spec("fsspec") is not None, reason="fsspec is installed here")
@@ -162,7 +162,7 @@ async def test_a_run_over_an_address_pins_it_and_refuses_another_content(tmp_pat
     rows = [mcq(number) for number in (1, 2)]
     answers = [{"example_id": f"q{number}", "response_text": "A"} for number in (1, 2)]
     memory.pipe("/set/house.jsonl", b"".join(json.dumps(each).encode() + b"\n" for each in rows))
-    work = Workplace.made(Settings(database=str(tmp_path / "runs.db")), tmp_path, tmp_path)
+    work = Workspace.made(Settings(database=str(tmp_path / "runs.db")), tmp_path, tmp_path)
     said = RunOptions(
         datasets=("memory://set/house.jsonl",),
         responses=(str(write_rows(tmp_path / "answers.jsonl", answers)),),
@@ -178,7 +178,7 @@ async def test_a_run_over_an_address_pins_it_and_refuses_another_content(tmp_pat
 @WITH
 async def test_a_run_whose_file_changed_at_its_address_does_not_go_on(tmp_path: Path, memory: Any) -> None:
     memory.pipe("/house.jsonl", json.dumps(mcq(1)).encode() + b"\n")
-    work = Workplace.made(Settings(database=str(tmp_path / "runs.db")), tmp_path, tmp_path)
+    work = Workspace.made(Settings(database=str(tmp_path / "runs.db")), tmp_path, tmp_path)
     answers = write_rows(tmp_path / "answers.jsonl", [{"example_id": "q1", "response_text": "A"}])
     said = RunOptions(datasets=("memory://house.jsonl",), responses=(str(answers),), judge="offline")
     async with await work.store() as store, AsyncExitStack() as stack:

@@ -11,12 +11,12 @@ import pytest
 from howsure.errors import NotFound, PlanRefused, UnknownName
 from howsure.services.reporting import check_outputs, default_output, write_reports
 from howsure.services.runs import start
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from two_runs import AFTER, BEFORE, keep, verdicts
 from unit.services.places import Counting, asking, house, unwatched, workplace
 
 
-async def with_a_run(folder: Path) -> Workplace:
+async def with_a_run(folder: Path) -> Workspace:
     work = workplace(folder, Counting())
     await start(work, asking(house(folder, 2), name="first"), unwatched)
     return work
@@ -114,7 +114,7 @@ def test_where_nobody_says_the_file_is_named_by_its_format(form: str, name: str)
     assert default_output(form) == name
 
 
-async def two_runs(folder: Path) -> Workplace:
+async def two_runs(folder: Path) -> Workspace:
     work = workplace(folder)
     async with await work.store() as store:
         await keep(store, BEFORE, verdicts("++-+"), name="nightly")

@@ -17,7 +17,7 @@ from howsure.model.run import DatasetPin, Pins, Run, RunState, Spent
 from howsure.model.verdict import Verdict
 from howsure.services.planning import Given, Plan, plan
 from howsure.services.running import Work, check_same, errored, execute, is_left_out, left_out, new_run, utc_now
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from howsure.store.store import Store
 from howsure.testing import a_case
 from unit.services.places import Counting, asking, house, workplace
@@ -34,7 +34,7 @@ def seen(results: Sequence[Result]) -> None:
     return None
 
 
-async def begun(work: Workplace, store: Store, dataset: str, **options: Any) -> tuple[Run, Plan]:
+async def begun(work: Workspace, store: Store, dataset: str, **options: Any) -> tuple[Run, Plan]:
     made = plan(asking(dataset, **options), work.kit, Given())
     run = new_run(made, "", utc_now())
     await store.create_run(run)

@@ -19,11 +19,11 @@ from howsure.model.summary import Summary
 from howsure.services.options import RunOptions
 from howsure.services.running import Progress
 from howsure.services.runs import Again, Recording, Started, go_on, retry, start, wanted
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from unit.services.places import Counting, asking, house, lines, mcq, unwatched, workplace
 
 
-async def kept(work: Workplace, run: str = "latest") -> list[Result]:
+async def kept(work: Workspace, run: str = "latest") -> list[Result]:
     async with await work.store(read_only=True) as store:
         found = await store.find_run(run)
         return [result async for result in store.iterate(found.id)]
@@ -102,7 +102,7 @@ async def test_what_is_complete_cannot_be_resumed_and_what_is_well_cannot_be_ret
         await go_on(work, "nobody", unwatched)
 
 
-async def interrupted(work: Workplace, options: RunOptions, after: int) -> None:
+async def interrupted(work: Workspace, options: RunOptions, after: int) -> None:
     """Start a run and stop it when so many results are kept."""
     count = 0
 
@@ -262,7 +262,7 @@ def open_question(folder: Path) -> str:
     return lines(folder / "open.jsonl", question)
 
 
-async def judged(work: Workplace, folder: Path, judge: str, record: Path | None = None) -> Summary:
+async def judged(work: Workspace, folder: Path, judge: str, record: Path | None = None) -> Summary:
     said = answers(folder / "r.jsonl", {"q1": "Three days"})
     options = RunOptions(datasets=(open_question(folder),), responses=(said,), judge=judge, record_judge=record)
     return await start(work, options, unwatched)

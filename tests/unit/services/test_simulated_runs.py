@@ -21,7 +21,7 @@ from howsure.model.simulation import Ending, Party
 from howsure.model.verdict import Verdict
 from howsure.services.options import RunOptions
 from howsure.services.runs import retry, start
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from howsure.targets.base import Reply, Stateless, Target
 from howsure.targets.making import Wish
 from howsure.testing import ScriptedTarget, ScriptedUser
@@ -45,14 +45,14 @@ def scenarios(folder: Path, *ids: str) -> str:
     return str(path)
 
 
-def a_place(folder: Path, *targets: Target, user: ScriptedUser | None = None, **settings: Any) -> Workplace:
+def a_place(folder: Path, *targets: Target, user: ScriptedUser | None = None, **settings: Any) -> Workspace:
     work = workplace(folder, *targets, settings=Settings(**settings))
     if user is not None:
         work.kit.users.add(user)
     return work
 
 
-async def kept(work: Workplace, run: str = "latest") -> list[Result]:
+async def kept(work: Workspace, run: str = "latest") -> list[Result]:
     async with await work.store(read_only=True) as store:
         found = await store.find_run(run)
         return [result async for result in store.iterate(found.id)]
@@ -189,7 +189,7 @@ class ShakyKind:
         return self.target
 
 
-def shaky(folder: Path, kind: ShakyKind, **settings: Any) -> Workplace:
+def shaky(folder: Path, kind: ShakyKind, **settings: Any) -> Workspace:
     work = a_place(folder, **settings)
     work.kit.kinds.add(kind)
     return work

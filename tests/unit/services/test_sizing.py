@@ -12,7 +12,7 @@ from howsure.errors import PlanRefused
 from howsure.kit import Kit
 from howsure.reports.sizing_text import sizing_sentence
 from howsure.services.sizing import Learned, Wish, check, size, sized
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from unit.services.gate_runs import Made, cases, keep, opened, tries, verdicts
 
 
@@ -95,7 +95,7 @@ def test_a_difference_that_fits_on_neither_side_is_refused() -> None:
 async def learned(folder: Path, runs: list[list[Made]], **wish: Any) -> Any:
     async with opened(folder) as store:
         kept = [await keep(store, made, number=place) for place, made in enumerate(runs, start=1)]
-    work = Workplace(Settings(), Kit(), folder)
+    work = Workspace(Settings(), Kit(), folder)
     return await size(work, Wish(**{"difference": 0.05, "runs": tuple(run.id for run in kept), **wish}))
 
 

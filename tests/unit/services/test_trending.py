@@ -17,7 +17,7 @@ from howsure.model.run import DatasetPin, RunState
 from howsure.reports.history_text import HistoryReport, curve, history_sentence, history_shape
 from howsure.services.trend_clusters import clustered_rates
 from howsure.services.trending import Asked, history
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from unit.services.gate_runs import Made, cases, keep, opened, tries, verdicts
 
 GOOD, BAD = verdicts(98, 2), verdicts(80, 20)
@@ -30,7 +30,7 @@ async def kept(folder: Path, runs: list[str], name: str = "nightly", **fields: A
 
 
 async def told(folder: Path, **asked: Any) -> History:
-    return await history(Workplace(Settings(), Kit(), folder), Asked(**asked))
+    return await history(Workspace(Settings(), Kit(), folder), Asked(**asked))
 
 
 async def test_a_rate_that_falls_is_found_with_its_run(tmp_path: Path) -> None:

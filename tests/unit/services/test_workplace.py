@@ -11,7 +11,7 @@ import pytest
 
 from howsure.config import Settings
 from howsure.errors import ConfigInvalid
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from unit.services.places import workplace
 
 
@@ -47,26 +47,26 @@ def register(kit):
 
 
 def test_the_later_source_wins(here: Path) -> None:
-    assert Workplace.here(environ={}).settings == Settings()
+    assert Workspace.here(environ={}).settings == Settings()
     settings(here, "database: file.db\njudge: offline\n")
-    assert Workplace.here(environ={}).settings.database == "file.db"
+    assert Workspace.here(environ={}).settings.database == "file.db"
     environ = {"HOWSURE_DATABASE_URL": "env.db", "HOWSURE_JUDGE": "none"}
-    work = Workplace.here(environ=environ)
+    work = Workspace.here(environ=environ)
     assert (work.settings.database, work.settings.judge) == ("env.db", "none")
-    assert Workplace.here(database="flag.db", environ=environ).settings.database == "flag.db"
+    assert Workspace.here(database="flag.db", environ=environ).settings.database == "flag.db"
 
 
 def test_a_named_file_takes_the_place_of_the_folders_own(here: Path) -> None:
     settings(here, "judge: offline\nmax_concurrency: 2\n")
     settings(here, "max_concurrency: 3\n", "other.yaml")
-    work = Workplace.here(config="other.yaml", environ={})
+    work = Workspace.here(config="other.yaml", environ={})
     assert (work.settings.judge, work.settings.max_concurrency) == ("", 3)
     with pytest.raises(ConfigInvalid, match=r"missing\.yaml: no such configuration file"):
-        Workplace.here(config="missing.yaml", environ={})
+        Workspace.here(config="missing.yaml", environ={})
 
 
 async def test_nothing_is_written_before_it_is_needed(here: Path) -> None:
-    work = Workplace.here(environ={})
+    work = Workspace.here(environ={})
     assert list(here.iterdir()) == []
     assert work.data_folder == here / ".howsure"
     assert work.replies == here / ".howsure" / "replies.db"
@@ -78,7 +78,7 @@ async def test_nothing_is_written_before_it_is_needed(here: Path) -> None:
 def test_a_contract_is_a_schema_or_the_path_of_one(here: Path) -> None:
     (here / "brief.json").write_text(json.dumps({"type": "string", "maxLength": 9}), encoding="utf-8")
     settings(here, "contracts:\n  brief: brief.json\n  number: {type: number}\n")
-    contracts = Workplace.here(environ={}).kit.contracts
+    contracts = Workspace.here(environ={}).kit.contracts
     assert contracts["brief"] == {"type": "string", "maxLength": 9}
     assert contracts["number"] == {"type": "number"}
 
@@ -97,14 +97,14 @@ def test_a_contract_that_cannot_be_had_is_named(here: Path, content: str | None,
     if content is not None:
         (here / "brief.json").write_text(content, encoding="utf-8")
     with pytest.raises(ConfigInvalid, match=told):
-        Workplace.here(environ={})
+        Workspace.here(environ={})
 
 
 def test_plugins_come_from_the_settings_and_from_the_command_line(here: Path) -> None:
     plugin(here, PARROT)
     plugin(here, PARROT.replace("parrot", "macaw"), "other.py")
     settings(here, "plugins: [plugin.py]\n")
-    kit = Workplace.here(plugins=["other.py"], environ={}).kit
+    kit = Workspace.here(plugins=["other.py"], environ={}).kit
     assert kit.targets["parrot"].name == "parrot"
     assert kit.targets["macaw"].name == "macaw"
 
@@ -114,10 +114,10 @@ def test_what_others_brought_is_known_with_its_hash(here: Path) -> None:
     settings(here, "plugins: [plugin.py]\nevals: [own.yaml]\n")
     asked = {"name": "tone", "instructions": "Is it kind?", "inputs": {"answer": "answer"}}
     settings(here, json.dumps({"evals": [asked | {"scale": {"min": 0, "max": 1}}]}), "own.yaml")
-    brought = Workplace.here(environ={}).kit.brought
+    brought = Workspace.here(environ={}).kit.brought
     assert [each.rsplit(" ", 1)[0] for each in brought[-2:]] == [str(here / "plugin.py"), str(here / "own.yaml")]
     plugin(here, PARROT + "# changed\n")
-    again = Workplace.here(environ={}).kit.brought
+    again = Workspace.here(environ={}).kit.brought
     assert again[-2] != brought[-2]
     assert again[-1] == brought[-1]
 
@@ -135,23 +135,23 @@ def test_what_others_brought_is_known_with_its_hash(here: Path) -> None:
 )
 def test_a_broken_plugin_is_the_users_to_mend(here: Path, text: str, told: str) -> None:
     with pytest.raises(ConfigInvalid, match=told) as caught:
-        Workplace.here(plugins=[plugin(here, text)], environ={})
+        Workspace.here(plugins=[plugin(here, text)], environ={})
     assert "plugin.py" in str(caught.value)
 
 
 def test_a_plugin_that_is_not_there_is_named(here: Path) -> None:
     with pytest.raises(ConfigInvalid, match=r"--plugin nowhere\.py: no such file"):
-        Workplace.here(plugins=["nowhere.py"], environ={})
+        Workspace.here(plugins=["nowhere.py"], environ={})
 
 
 def test_own_prices_are_used_and_wrong_ones_refused(here: Path) -> None:
     settings(here, "prices: {small: {prompt: 1, completion: 2}}\n")
-    price = Workplace.here(environ={}).prices.price("small")
+    price = Workspace.here(environ={}).prices.price("small")
     assert price is not None
     assert (price.prompt, price.completion) == (1, 2)
     settings(here, "prices: {small: {promt: 1, completion: 2}}\n")
     with pytest.raises(ConfigInvalid, match="price of 'small'"):
-        Workplace.here(environ={})
+        Workspace.here(environ={})
 
 
 def test_own_profiles_and_evals_are_in_the_kit(here: Path) -> None:
@@ -161,12 +161,12 @@ def test_own_profiles_and_evals_are_in_the_kit(here: Path) -> None:
         encoding="utf-8",
     )
     settings(here, "evals: [evals.yaml]\nprofiles: {mild: {marks: {choice: 0.5}}}\n")
-    kit = Workplace.here(environ={}).kit
+    kit = Workspace.here(environ={}).kit
     assert "tone" in kit.graders
     assert kit.profiles["mild"].marks == {"choice": 0.5}
     settings(here, "evals: [nowhere.yaml]\n")
     with pytest.raises(ConfigInvalid, match=r"nowhere\.yaml: no such file of evals"):
-        Workplace.here(environ={})
+        Workspace.here(environ={})
 
 
 def test_paths_in_a_settings_file_are_relative_to_its_folder(here: Path) -> None:
@@ -180,7 +180,7 @@ def test_paths_in_a_settings_file_are_relative_to_its_folder(here: Path) -> None
         encoding="utf-8",
     )
     path = settings(apart, "plugins: [plugin.py]\nevals: [evals.yaml]\ncontracts: {brief: brief.json}\n")
-    work = Workplace.here(config=str(path), environ={})
+    work = Workspace.here(config=str(path), environ={})
     assert "parrot" in work.kit.targets
     assert "tone" in work.kit.graders
     assert work.kit.contracts["brief"] == {}

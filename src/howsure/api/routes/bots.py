@@ -16,8 +16,8 @@ from howsure.api.strict import StrictRoute
 from howsure.api.wire.base import Key, errors
 from howsure.api.wire.datasets import BotEditionShape, BotGiven, BotShape, TypeShape
 from howsure.errors import NotFound
+from howsure.model.access_scope import AccessScope
 from howsure.model.document import Document, DocumentKind
-from howsure.model.within import Within
 from howsure.reports.figures import utc
 from howsure.services.hosting import library
 from howsure.services.hosting.bots import bot_context, described_version
@@ -52,7 +52,7 @@ async def describe(id: BotId, asking: Writer, host: Hosted, body: BotGiven, if_m
     return await _answer(host, id, asking.within)
 
 
-async def _answer(host: Host, id: str, within: Within) -> Answer:
+async def _answer(host: Host, id: str, within: AccessScope) -> Answer:
     """One that the bot service described has no version here."""
     found = await bot_context(host, id, within)
     version = await described_version(host, id, within)

@@ -41,17 +41,17 @@ from howsure.reports.text_case import case_detail
 from howsure.reports.triage_text import TriageReport
 from howsure.services.gating import gated
 from howsure.services.triage.triaging import triaged
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from howsure.store.queries.columns import VERDICTS, Attempts
 from howsure.store.store import Store
 
 
-def browse(work: Workplace, run: str) -> None:
+def browse(work: Workspace, run: str) -> None:
     """Until the user leaves."""
     asyncio.run(_browse(work, run))
 
 
-async def _browse(work: Workplace, run: str) -> None:
+async def _browse(work: Workspace, run: str) -> None:
     async with await work.store(read_only=True) as store:
         found = await store.find_run(run)
         summary = await gated(store, await store.summary(found.id))

@@ -26,7 +26,7 @@ from howsure.services.ci.forges import Forge, comment
 from howsure.services.comparing import Wanted, compared
 from howsure.services.gating import gated
 from howsure.services.reporting import check_outputs, write_reports
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from howsure.store.store import Store
 
 ENDED = (0, 3, 100, 101)
@@ -71,14 +71,16 @@ class Stopped(InputError):
         self.code = code
 
 
-async def check_change(work: Workplace, asked: Asked, forge: Forge | None, say: Say) -> Checked:
+async def check_change(work: Workspace, asked: Asked, forge: Forge | None, say: Say) -> Checked:
     """Run both, compare, write and post. `Stopped` where the change itself cannot be run."""
     check_outputs((asked.report,))
     base = await _base(work, asked, forge, say)
     gates = asked.gates or work.settings.gates or ((_regression(base, asked),) if base else ())
     name = (forge.head if forge else "") or await head_name(work.folder)
     say(f"howsure ci: {name} runs")
-    code = await _run(work, work.folder, [*asked.words, "--name", name, *_options("--gate", gates)])
+    code = await _run(
+        work, work.folder, [*asked.words, "--name", name, *[word for value in gates for word in ("--gate", value)]]
+    )
     if code not in ENDED:
         raise Stopped(f"the run of {name}", code)
     async with await work.store(read_only=True) as store:
@@ -105,11 +107,7 @@ def _regression(base: Run, asked: Asked) -> str:
     return f"no_regression vs {quoted} by {MARGIN}"
 
 
-def _options(name: str, values: Sequence[str]) -> list[str]:
-    return [word for value in values for word in (name, value)]
-
-
-async def _base(work: Workplace, asked: Asked, forge: Forge | None, say: Say) -> Run | None:
+async def _base(work: Workspace, asked: Asked, forge: Forge | None, say: Say) -> Run | None:
     """The run to compare with: the stored one that was named, or the base branch run now."""
     ref = asked.base or (forge.base if forge else "")
     if asked.base_run:
@@ -133,12 +131,12 @@ async def _base(work: Workplace, asked: Asked, forge: Forge | None, say: Say) ->
     return await _stored(work, name)
 
 
-async def _stored(work: Workplace, name: str) -> Run:
+async def _stored(work: Workspace, name: str) -> Run:
     async with await work.store(read_only=True) as store:
         return await store.find_run(name)
 
 
-async def _run(work: Workplace, folder: Path, words: Sequence[str]) -> int:
+async def _run(work: Workspace, folder: Path, words: Sequence[str]) -> int:
     """`howsure run` in a process of its own: each side imports its own code. Both write into the database of the
     head."""
     database = work.settings.database or DATABASE

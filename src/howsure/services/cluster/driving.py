@@ -40,7 +40,7 @@ from howsure.services.cluster.tasks import Task, work_on
 from howsure.services.engines import Execute, Manner
 from howsure.services.planning import Plan
 from howsure.services.running import Work, ended, utc_now
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from howsure.store.lease import this_process
 from howsure.store.store import Store
 
@@ -58,7 +58,7 @@ TOLD = {verdict.value: Result(case=BLANK, verdict=verdict) for verdict in Verdic
 
 
 @asynccontextmanager
-async def cluster(work: Workplace, plan: Plan, run: Run, manner: Manner) -> AsyncIterator[Execute]:
+async def cluster(work: Workspace, plan: Plan, run: Run, manner: Manner) -> AsyncIterator[Execute]:
     """Inside this block every node that will work on the run has been looked over, and nothing was spent yet."""
     settings = work.settings.cluster
     environ = environ_for(settings, server_of(work), os.environ)
@@ -83,7 +83,7 @@ async def cluster(work: Workplace, plan: Plan, run: Run, manner: Manner) -> Asyn
 
 
 @asynccontextmanager
-async def _desk(work: Workplace, site: Site) -> AsyncIterator[Any]:
+async def _desk(work: Workspace, site: Site) -> AsyncIterator[Any]:
     make = ray.remote(DeskActor).options(
         name=f"howsure-{site.run.id}-{uuid4().hex[:8]}", namespace=NAMESPACE, num_cpus=0, scheduling_strategy=here()
     )

@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Struct
 
 from howsure.config import ClusterSettings
-from howsure.engine.plan import Lane
+from howsure.engine.plan import CandidateRepeat
 from howsure.errors import ConfigInvalid, PlanRefused
 from howsure.services.cluster.site import ADDRESS
 
@@ -118,7 +118,7 @@ def usable_nodes(needs: Mapping[str, float]) -> list[Node]:
     return fitting
 
 
-def needs_of(settings: ClusterSettings, lanes: Sequence[Lane]) -> dict[str, float]:
+def needs_of(settings: ClusterSettings, lanes: Sequence[CandidateRepeat]) -> dict[str, float]:
     """What a shard asks of a node: the most that the settings, its target or one of its graders says."""
     said: list[Mapping[str, float]] = [{"num_cpus": 1.0}] if "num_cpus" not in settings.resources else []
     said.append(settings.resources)

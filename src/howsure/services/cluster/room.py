@@ -13,11 +13,11 @@ from typing import Protocol, Self
 
 from msgspec import Struct
 
-from howsure.engine.run import Todo, results
+from howsure.engine.run import Attempt, results
+from howsure.model.access_scope import AccessScope
 from howsure.model.case import Case
 from howsure.model.result import Result
 from howsure.model.run import Spent
-from howsure.model.within import Within
 from howsure.services.cluster.desk import Report
 from howsure.services.cluster.leases import FarDesk, LeasedSpending, Leases, SharedCache
 from howsure.services.cluster.notes import Notes
@@ -70,7 +70,7 @@ class Room(Struct, frozen=True, kw_only=True):
             store = await stack.enter_async_context(await work.store())
             budget = LeasedSpending(desk, worker) if site.budget else None
             leases, cache = Leases(desk, budget), SharedCache(desk) if site.caches else None
-            whose = Within(organization_id=run.organization_id or None)
+            whose = AccessScope(organization_id=run.organization_id or None)
             documents = work.data_folder / "documents"
             options, _ = await written_down(store, options_of(run.pins, run.name), documents, whose, fetch=False)
             there = Elsewhere(
@@ -141,10 +141,10 @@ def _folder(stack: AsyncExitStack, site: Site) -> Path:
     return Path(stack.enter_context(TemporaryDirectory(prefix="howsure-notes-"))) if wanted else Path()
 
 
-def _todos(cases: Sequence[Case], plan: Plan, first: int, done: Collection[int]) -> Iterator[Todo]:
+def _todos(cases: Sequence[Case], plan: Plan, first: int, done: Collection[int]) -> Iterator[Attempt]:
     position = first
     for case in cases:
         for lane in plan.lanes:
             if position not in done:
-                yield Todo(position, case, lane)
+                yield Attempt(position, case, lane)
             position += 1

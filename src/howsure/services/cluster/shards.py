@@ -76,17 +76,15 @@ def shards(survey: Survey, size: int, sources: Sequence[str] = ()) -> Iterator[S
         if left is not None and left <= 0:
             return
         for cut in _cut(survey, number, dataset, size, left):
-            yield msgspec.structs.replace(cut, first=first, **_source(cut, sources))
+            yield msgspec.structs.replace(
+                cut, first=first, **({"source": sources[cut.file]} if sources and isinstance(cut, Range) else {})
+            )
             first += cut.cases
 
 
 def sources_of(pins: Sequence[DatasetPin]) -> tuple[str, ...]:
     """For each file the address that workers read it from; "" where they have it on a disk."""
     return tuple(pin.path if is_address(pin.path) else "" for pin in pins)
-
-
-def _source(cut: Shard, sources: Sequence[str]) -> dict[str, str]:
-    return {"source": sources[cut.file]} if sources and isinstance(cut, Range) else {}
 
 
 def _cut(survey: Survey, number: int, dataset: Dataset, size: int, limit: int | None) -> Iterator[Shard]:

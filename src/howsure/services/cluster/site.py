@@ -20,7 +20,7 @@ from howsure.services.cluster.records import is_cut
 from howsure.services.options import RunOptions
 from howsure.services.planning import Plan
 from howsure.services.survey import Dataset, Survey
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from howsure.store.addresses import Server, place
 
 ADDRESS = "HOWSURE_DATABASE_URL"
@@ -47,7 +47,7 @@ class Site(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(
-        cls, work: Workplace, plan: Plan, run: Run, *, caches: bool, traces: bool = False, records: bool = False
+        cls, work: Workspace, plan: Plan, run: Run, *, caches: bool, traces: bool = False, records: bool = False
     ) -> Self:
         return cls(
             run=run,
@@ -61,7 +61,7 @@ class Site(Struct, frozen=True, kw_only=True):
             caches=caches,
             traces=traces,
             records=records,
-            sizes=tuple(_size(each) for each in plan.survey.datasets),
+            sizes=tuple((each.path.stat().st_size if is_cut(each) else SENT) for each in plan.survey.datasets),
         )
 
     def packed(self) -> bytes:
@@ -71,13 +71,13 @@ class Site(Struct, frozen=True, kw_only=True):
     def unpacked(cls, packed: bytes) -> Self:
         return msgspec.json.decode(packed, type=cls)
 
-    def workplace(self) -> Workplace:
+    def workplace(self) -> Workspace:
         """The run's workplace, on this machine. Plug-ins and evals are those that lie here."""
         database = self.location or os.environ.get(ADDRESS, "")
         if not database:
             raise ConfigInvalid(f"{ADDRESS} is not set there: it names the PostgreSQL that keeps the run")
         settings = replace(self.settings, database=database)
-        return Workplace.made(settings, Path(self.folder), Path(self.beside), self.plugins)
+        return Workspace.made(settings, Path(self.folder), Path(self.beside), self.plugins)
 
     def survey(self, kit: Kit, options: RunOptions) -> Survey:
         """What the driver found, with the files where they lie here."""
@@ -90,11 +90,7 @@ class Site(Struct, frozen=True, kw_only=True):
         )
 
 
-def _size(dataset: Dataset) -> int:
-    return dataset.path.stat().st_size if is_cut(dataset) else SENT
-
-
-def server_of(work: Workplace) -> str:
+def server_of(work: Workspace) -> str:
     """The address of the server that keeps the runs; "" where a file does."""
     return str(work.location) if isinstance(place(work.location), Server) else ""
 

@@ -84,7 +84,13 @@ def questions_of(aligned: Aligned, seen: Sequence[Face], by: Sequence[str], rule
     keys = list(dict.fromkeys((*aligned.first.measured, *aligned.second.measured)))
     return [
         *(_grader(aligned, key) for key in keys if key[1] is None),
-        *(_rule(key, rules[key[1]]) for key in keys if key[1] is not None and key[1] in rules),
+        *(
+            Question(
+                name=str(key[1]), kind=Kind.RULE, measuring=lambda half: grade_means(half, key), text=rules[key[1]]
+            )
+            for key in keys
+            if key[1] is not None and key[1] in rules
+        ),
         *_components(aligned, [key for key in keys if key[1] in rules]),
         *_tags(seen),
         *(question for label in dict.fromkeys((DIFFICULTY, *by)) for question in _slices(seen, label)),
@@ -105,10 +111,6 @@ def _grader(aligned: Aligned, key: Key) -> Question:
         direction=known[-1].direction,
         is_rate=scale == UNIT,
     )
-
-
-def _rule(key: Key, text: str) -> Question:
-    return Question(name=str(key[1]), kind=Kind.RULE, measuring=lambda half: grade_means(half, key), text=text)
 
 
 def _components(aligned: Aligned, keys: Sequence[Key]) -> Iterator[Question]:
@@ -181,7 +183,8 @@ def _answer(aligned: Aligned, question: Question, asked: Asked) -> Answered:
             p_value=found.p_value,
             method=found.method.value,
             clusters=found.clusters,
-            margin=asked.margin * _span(question.scale, found.before),
+            margin=asked.margin
+            * (abs(found.before) if question.scale.high is None else question.scale.high - question.scale.low),
             raised=found.raised,
             lowered=found.lowered,
             same=found.same,
@@ -204,11 +207,6 @@ def _possible(interval: Interval | None, scale: Scale) -> Interval | None:
         return interval
     span = scale.high - scale.low
     return within(interval, (-span, span))
-
-
-def _span(scale: Scale, before: float) -> float:
-    """What a margin is a share of: the scale, or, where it is open, the first side's value."""
-    return abs(before) if scale.high is None else scale.high - scale.low
 
 
 def _concluded(answered: Answered, p_value: float | None) -> Difference:

@@ -15,7 +15,7 @@ from howsure.model.transcript import Transcript
 from howsure.model.verdict import Verdict
 from howsure.services.comparison.halves import PASSED, Half, Means, Whole, verdict_means
 from howsure.services.comparison.pairing import Aligned
-from howsure.store.queries.columns import OUTCOMES, PartOutcome
+from howsure.store.queries.columns import OUTCOMES
 from howsure.store.store import Store
 
 DETAILED = 500
@@ -89,12 +89,8 @@ async def _outcomes(store: Store, half: Half, units: Whole) -> dict[int, Outcome
             for position, code in zip(positions[own].tolist(), codes[own].tolist(), strict=True):
                 found[unit_of[position]][name].add(OUTCOMES[code])
     for part in await store.part_outcomes(half.side.run_id, list(unit_of)):
-        found[unit_of[part.position]][_part_name(part)].add(part.outcome)
+        found[unit_of[part.position]][(f"{part.name}:{part.part_id}")].add(part.outcome)
     return {unit: {name: frozenset(ended) for name, ended in own.items()} for unit, own in found.items()}
-
-
-def _part_name(part: PartOutcome) -> str:
-    return f"{part.name}:{part.part_id}"
 
 
 def _changed(before: Outcomes, after: Outcomes) -> tuple[str, ...]:

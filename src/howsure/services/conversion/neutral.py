@@ -155,12 +155,11 @@ def _criteria(given: Json) -> Expectation | None:
     listed = given["success_criteria"]
     if not isinstance(listed, list) or not listed:
         return None
-    texts = [Criterion(id=text_id(one), text=one) if isinstance(one, str) else _criterion(one) for one in listed]
+    texts = [
+        Criterion(id=text_id(one), text=one) if isinstance(one, str) else msgspec.convert(one, Criterion)
+        for one in listed
+    ]
     return Criteria(criteria=tuple(texts))
-
-
-def _criterion(one: Any) -> Criterion:
-    return msgspec.convert(one, Criterion)
 
 
 def _rubric(given: Json) -> Expectation | None:

@@ -9,10 +9,10 @@ import msgspec
 from msgspec import Struct
 
 from howsure.errors import InputError, NotFound
+from howsure.model.access_scope import AccessScope
 from howsure.model.result import Result
 from howsure.model.run import Run
 from howsure.model.verdict import Verdict
-from howsure.model.within import Within
 from howsure.store.queries.runs import cursor
 from howsure.store.service.places import is_number
 from howsure.store.store import Store
@@ -31,7 +31,7 @@ class Filter(Struct, frozen=True, kw_only=True):
 
 
 async def results_across(
-    store: Store, wanted: Filter, place: str | None, limit: int, within: Within
+    store: Store, wanted: Filter, place: str | None, limit: int, within: AccessScope
 ) -> tuple[list[tuple[Run, Result]], str | None]:
     """A page of results with their runs, and where the next one begins; None: that was all."""
     since = _moment(wanted.since)

@@ -15,8 +15,8 @@ from aiohttp import ClientError, ClientResponse, ClientSession, ClientTimeout
 from howsure.config import ServiceSettings
 from howsure.dialects.agent_file import read_agent
 from howsure.errors import DatasetInvalid, NotFound, PlanRefused
+from howsure.model.access_scope import AccessScope
 from howsure.model.document import DocumentKind
-from howsure.model.within import Within
 from howsure.services.hosting.host import Host
 from howsure.services.hosting.library import with_distinct_tools
 from howsure.services.hosting.shapes import DEFAULTS, whole
@@ -26,7 +26,7 @@ LARGEST = 4 * 1024 * 1024
 Json = dict[str, Any]
 
 
-async def bot_context(host: Host, bot_id: str, within: Within) -> Json:
+async def bot_context(host: Host, bot_id: str, within: AccessScope) -> Json:
     """The BotContext; each tool once, however often it was listed."""
     if within.agent_ids is not None and bot_id not in within.agent_ids:
         raise NotFound(f"there is no agent {bot_id}")
@@ -41,7 +41,7 @@ async def bot_context(host: Host, bot_id: str, within: Within) -> Json:
     return with_distinct_tools(found)
 
 
-async def described_version(host: Host, bot_id: str, within: Within) -> int | None:
+async def described_version(host: Host, bot_id: str, within: AccessScope) -> int | None:
     """The version of what was written here; None: nothing was."""
     try:
         return (await host.store.documents.get(DocumentKind.AGENT, bot_id, within=within)).edition.version

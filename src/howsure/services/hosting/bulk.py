@@ -12,8 +12,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from howsure.errors import ConfigInvalid, Conflict, DatasetInvalid, InputError
+from howsure.model.access_scope import AccessScope
 from howsure.model.document import Document, DocumentKind
-from howsure.model.within import Within
 from howsure.services.hosting import library
 from howsure.services.hosting.host import Host
 from howsure.services.hosting.materials import bare, own_folders
@@ -45,7 +45,7 @@ class Imported(Struct, frozen=True, kw_only=True):
     problems: tuple[Any, ...] = ()
 
 
-async def exported(host: Host, kinds: Sequence[DocumentKind], within: Within) -> AsyncIterator[bytes]:
+async def exported(host: Host, kinds: Sequence[DocumentKind], within: AccessScope) -> AsyncIterator[bytes]:
     """Every document that the caller may see, oldest page of each kind last."""
     for kind in kinds:
         before: str | None = None
@@ -63,14 +63,14 @@ def _written(document: Document) -> Json:
     return {"dataset_id": document.id, **about, "content": content}
 
 
-async def imported(host: Host, content: bytes, author: str, within: Within) -> list[Imported]:
+async def imported(host: Host, content: bytes, author: str, within: AccessScope) -> list[Imported]:
     """Every line becomes a document under its id; one that is there already is left as it is. A line that cannot be
     taken says why, and the others are taken."""
     lines = [line for line in enumerate(content.splitlines(), 1) if line[1].strip()]
     return [await _line(host, number, line, author, within) for number, line in lines]
 
 
-async def _line(host: Host, number: int, line: bytes, author: str, within: Within) -> Imported:
+async def _line(host: Host, number: int, line: bytes, author: str, within: AccessScope) -> Imported:
     try:
         entry = msgspec.json.decode(line, type=Entry)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -106,7 +106,7 @@ def _fault(entry: Entry) -> str:
     return ""
 
 
-async def _add(host: Host, entry: Entry, author: str, within: Within) -> None:
+async def _add(host: Host, entry: Entry, author: str, within: AccessScope) -> None:
     note = "imported"
     if entry.kind is not DocumentKind.DATASET:
         change = library.Change(body=entry.document, author=author, note=note)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from msgspec import Struct
 
-from howsure.model.within import EVERYWHERE, Within
+from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.store.service.keys import ApiKey, Scope
 from howsure.store.store import Store
 
@@ -20,7 +20,7 @@ class Caller(Struct, frozen=True):
 
     name: str
     scopes: frozenset[Scope]
-    within: Within
+    within: AccessScope
     id: str = ""
 
     def may(self, scope: Scope) -> bool:

@@ -11,9 +11,9 @@ from tempfile import TemporaryDirectory
 from msgspec.structs import replace
 
 from howsure.errors import NotFound, PlanRefused
+from howsure.model.access_scope import AccessScope
 from howsure.model.document import Document, DocumentKind
 from howsure.model.result import Result
-from howsure.model.within import Within
 from howsure.services.hosting.host import Host
 from howsure.services.hosting.uploads import Upload, draft_of
 from howsure.services.pooling import stored_conversations
@@ -21,7 +21,7 @@ from howsure.services.pooling import stored_conversations
 SIMULATION = "simulation"
 
 
-async def gathered(host: Host, result_ids: Sequence[str], key: str, upload: Upload, within: Within) -> Document:
+async def gathered(host: Host, result_ids: Sequence[str], key: str, upload: Upload, within: AccessScope) -> Document:
     """The conversations of these results, as a dataset of its own. One that the caller may not see is not there.
     `upload` says who gathers them, for which agent."""
     if within.agent_ids is not None and upload.agent_id not in within.agent_ids:
@@ -35,7 +35,7 @@ async def gathered(host: Host, result_ids: Sequence[str], key: str, upload: Uplo
     return await host.store.documents.create(DocumentKind.DATASET, key, await draft_of(host, whole), within)
 
 
-async def _seen(host: Host, result_ids: list[str], within: Within) -> list[Result]:
+async def _seen(host: Host, result_ids: list[str], within: AccessScope) -> list[Result]:
     found = await host.store.found(result_ids)
     runs = {run_id: await host.store.run(run_id) for run_id in {run_id for run_id, _ in found}}
     seen = [

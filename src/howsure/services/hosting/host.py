@@ -8,14 +8,14 @@ from typing import Protocol
 from msgspec import Struct
 
 from howsure.config import ServiceSettings
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from howsure.store.store import Store
 
 
 class Host(Struct, frozen=True):
     """What every use case of the service works with."""
 
-    work: Workplace
+    work: Workspace
     store: Store
 
     @property

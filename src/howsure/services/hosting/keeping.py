@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from howsure.errors import Conflict
+from howsure.model.access_scope import AccessScope
 from howsure.model.document import DocumentKind
 from howsure.model.run import Run
-from howsure.model.within import Within
 from howsure.reports.run_wire import dataset_id_of
 from howsure.services.hosting.host import Host
 from howsure.services.hosting.materials import read_reference
@@ -13,7 +13,7 @@ from howsure.services.hosting.shapes import file_of
 from howsure.services.hosting.uploads import Upload, draft_of
 
 
-async def keep_cases(host: Host, run: Run, author: str, within: Within) -> None:
+async def keep_cases(host: Host, run: Run, author: str, within: AccessScope) -> None:
     """The same cases give the same dataset: keeping them twice changes nothing."""
     source = read_reference(run.pins.datasets[0].path)
     document = await host.store.documents.get(source.kind, source.id, source.version, within=within, deleted=True)

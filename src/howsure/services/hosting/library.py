@@ -19,8 +19,8 @@ from howsure.dialects.reading import validate
 from howsure.dialects.rubric_file import read_rubric
 from howsure.errors import DatasetInvalid, PlanRefused, Problem
 from howsure.kit import Kit
+from howsure.model.access_scope import AccessScope
 from howsure.model.document import Document, DocumentKind
-from howsure.model.within import Within
 from howsure.services.hosting.host import Host
 from howsure.services.hosting.questions import as_dataset
 from howsure.services.hosting.shapes import ID_FIELDS, MANAGED
@@ -40,7 +40,7 @@ class Change(Struct, frozen=True, kw_only=True):
     note: str = ""
 
 
-async def add(host: Host, kind: DocumentKind, change: Change, within: Within, key: str = "") -> Document:
+async def add(host: Host, kind: DocumentKind, change: Change, within: AccessScope, key: str = "") -> Document:
     """A new document, at version 1."""
     key = key or str(uuid4())
     draft = await _draft(host, kind, change, key)
@@ -49,7 +49,7 @@ async def add(host: Host, kind: DocumentKind, change: Change, within: Within, ke
 
 
 async def change(
-    host: Host, kind: DocumentKind, key: str, change: Change, within: Within, expected: int | None = None
+    host: Host, kind: DocumentKind, key: str, change: Change, within: AccessScope, expected: int | None = None
 ) -> Document:
     """The next version."""
     draft = await _draft(host, kind, change, key)
@@ -61,7 +61,9 @@ async def change(
     return await host.store.documents.revise(kind, key, draft, expected=expected, within=within)
 
 
-async def restore(host: Host, kind: DocumentKind, key: str, version: int, change: Change, within: Within) -> Document:
+async def restore(
+    host: Host, kind: DocumentKind, key: str, version: int, change: Change, within: AccessScope
+) -> Document:
     """An old version again, as the newest."""
     old = await host.store.documents.get(kind, key, version, within=within)
     note = change.note or f"version {version} restored"
@@ -69,7 +71,7 @@ async def restore(host: Host, kind: DocumentKind, key: str, version: int, change
     return await host.store.documents.revise(kind, key, draft, within=within)
 
 
-def check_agent(agent_id: str | None, within: Within) -> None:
+def check_agent(agent_id: str | None, within: AccessScope) -> None:
     if within.agent_ids is not None and agent_id is not None and agent_id not in within.agent_ids:
         raise PlanRefused(f"agent_id: this key may write for the agents {', '.join(within.agent_ids) or 'none'} only")
 

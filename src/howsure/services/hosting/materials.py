@@ -15,15 +15,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from howsure.errors import ConfigInvalid, NotFound
+from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.document import Document, DocumentKind
 from howsure.model.run import Pins
-from howsure.model.within import EVERYWHERE, Within
 from howsure.services.hosting.questions import DIALECT, as_dataset
 from howsure.services.hosting.shapes import body_of, file_of
 from howsure.services.options import RunOptions
 from howsure.services.paths import stored
 from howsure.services.remote import Far, fetched, is_address, unread
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from howsure.store.store import Store
 
 PREFIX = "document:"
@@ -74,7 +74,7 @@ class Materials(Struct, frozen=True):
 
 
 async def written_down(
-    store: Store, options: RunOptions, folder: Path, within: Within = EVERYWHERE, *, fetch: bool = True
+    store: Store, options: RunOptions, folder: Path, within: AccessScope = EVERYWHERE, *, fetch: bool = True
 ) -> tuple[RunOptions, Materials]:
     """The options with files in place of references and addresses. A deleted document's versions can still be read.
     `within` is whose run it is: two organisations may call their agents by the same id. Without `fetch` files at
@@ -103,7 +103,7 @@ async def written_down(
     return replace(options, datasets=tuple(datasets), **single), Materials(files)
 
 
-def own_folders(work: Workplace) -> tuple[Path, ...]:
+def own_folders(work: Workspace) -> tuple[Path, ...]:
     """Where our own files lie, which nobody who asks has any use for."""
     return (work.data_folder.absolute(), work.data_folder, Path(gettempdir()))
 

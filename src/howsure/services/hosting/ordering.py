@@ -13,10 +13,10 @@ from msgspec.structs import replace
 
 from howsure.errors import ConfigInvalid, NotFound, PlanRefused
 from howsure.llm.budget import parse_budget
+from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.document import Document, DocumentKind
 from howsure.model.profile import Normalization
 from howsure.model.run import Run
-from howsure.model.within import EVERYWHERE, Within
 from howsure.policies.gate_reading import read_gates
 from howsure.policies.gates import NoRegression
 from howsure.services.hosting.addresses import allows
@@ -72,7 +72,7 @@ class Ordered(Struct, frozen=True):
     warnings: tuple[str, ...]
 
 
-async def order_run(host: Host, order: Order, within: Within, run_id: str = "") -> Ordered:
+async def order_run(host: Host, order: Order, within: AccessScope, run_id: str = "") -> Ordered:
     """Plan and queue a run. `run_id` is given where the same request must give the same run."""
     await check_terms(host, order, within)
     source = await _source(host, order, within)
@@ -85,7 +85,7 @@ async def order_run(host: Host, order: Order, within: Within, run_id: str = "") 
     return Ordered(run, started.warnings)
 
 
-async def check_terms(host: Host, order: Order, within: Within) -> None:
+async def check_terms(host: Host, order: Order, within: AccessScope) -> None:
     """The budget and the gates are the caller's words, not the operator's settings. A run that a gate looks back to is
     one that the caller may see, named by its id: a name could mean somebody else's."""
     try:
@@ -99,7 +99,7 @@ async def check_terms(host: Host, order: Order, within: Within) -> None:
         await host.store.run(run_id, within)
 
 
-def _agent_id(order: Order, source: Document, within: Within) -> str:
+def _agent_id(order: Order, source: Document, within: AccessScope) -> str:
     """The agent that was named, or else the one that the cases are for."""
     agent_id, agents = order.agent_id or source.agent_id, within.agent_ids
     if agents is not None and agent_id not in agents:
@@ -107,7 +107,7 @@ def _agent_id(order: Order, source: Document, within: Within) -> str:
     return agent_id
 
 
-async def options_for(host: Host, order: Order, source: Document, within: Within) -> RunOptions:
+async def options_for(host: Host, order: Order, source: Document, within: AccessScope) -> RunOptions:
     """The options of `howsure run` that an order comes to; every document it names is one the caller may see."""
     rubric = await _rubric(host, order, within)
     agent = await _agent(host, order, within)
@@ -139,7 +139,7 @@ async def options_for(host: Host, order: Order, source: Document, within: Within
     )
 
 
-async def _source(host: Host, order: Order, within: Within) -> Document:
+async def _source(host: Host, order: Order, within: AccessScope) -> Document:
     named = [
         (DocumentKind.TEST_SET, order.test_set_id, order.test_set_version),
         (DocumentKind.DATASET, order.dataset_id, None),
@@ -155,13 +155,13 @@ async def _source(host: Host, order: Order, within: Within) -> Document:
     return await host.store.documents.get(kind, key, version, within=within)
 
 
-async def _rubric(host: Host, order: Order, within: Within) -> Document | None:
+async def _rubric(host: Host, order: Order, within: AccessScope) -> Document | None:
     if not order.rubric_id:
         return None
     return await host.store.documents.get(DocumentKind.RUBRIC, order.rubric_id, order.rubric_version, within=within)
 
 
-async def _agent(host: Host, order: Order, within: Within) -> Document | None:
+async def _agent(host: Host, order: Order, within: AccessScope) -> Document | None:
     """What is known of the agent; nothing, where nobody has described it."""
     if not order.agent_id:
         return None
@@ -171,7 +171,7 @@ async def _agent(host: Host, order: Order, within: Within) -> Document | None:
         return await _fetched(host, order.agent_id, within) if host.rules.bot_service else None
 
 
-async def _fetched(host: Host, agent_id: str, within: Within) -> Document | None:
+async def _fetched(host: Host, agent_id: str, within: AccessScope) -> Document | None:
     """What the bot service says of the agent now, kept, so that the run is pinned to it."""
     try:
         found = await bot_context(host, agent_id, within)
@@ -181,18 +181,18 @@ async def _fetched(host: Host, agent_id: str, within: Within) -> Document | None
     return await add(host, DocumentKind.AGENT, change, within, agent_id)
 
 
-async def _conversations(host: Host, dataset_id: str, within: Within) -> str:
+async def _conversations(host: Host, dataset_id: str, within: AccessScope) -> str:
     return str(reference_to(await host.store.documents.get(DocumentKind.DATASET, dataset_id, within=within)))
 
 
-async def _answers(host: Host, run_id: str, within: Within) -> str:
+async def _answers(host: Host, run_id: str, within: AccessScope) -> str:
     run = await host.store.run(run_id)
     if not within.sees(run.organization_id, run.pins.agent_key):
         raise NotFound(f"there is no run {run_id}")
     return f"{EARLIER_RUN}{run.id}"
 
 
-async def _graders(host: Host, order: Order, within: Within) -> tuple[str, ...] | None:
+async def _graders(host: Host, order: Order, within: AccessScope) -> tuple[str, ...] | None:
     if order.graders or not order.config_id:
         return order.graders or None
     found = await host.store.documents.get(DocumentKind.GRADERS, order.config_id, within=within)

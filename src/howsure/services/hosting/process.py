@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from howsure.services.hosting.host import Host
 from howsure.services.hosting.worker import UNHURRIED, Pace, Worker
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 GC_THRESHOLD = (10_000, 10, 10)
 
@@ -24,7 +24,7 @@ def settle_in() -> None:
     gc.set_threshold(*GC_THRESHOLD)
 
 
-async def work_until_told(work: Workplace, *, while_open: bool = False, pace: Pace = UNHURRIED) -> None:
+async def work_until_told(work: Workspace, *, while_open: bool = False, pace: Pace = UNHURRIED) -> None:
     """Carry out runs until SIGTERM or SIGINT; with `while_open`, also until stdin is closed."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()

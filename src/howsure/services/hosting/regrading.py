@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from howsure.dialects.rubric_file import rubric_document
 from howsure.errors import Conflict, NotFound
+from howsure.model.access_scope import AccessScope
 from howsure.model.document import Document, DocumentKind
 from howsure.model.run import Pins, Run
-from howsure.model.within import Within
 from howsure.services.hosting.host import Host
 from howsure.services.hosting.library import Change, add
 from howsure.services.hosting.materials import is_reference, reference_to
@@ -24,7 +24,7 @@ RECORDED = "recorded:"
 FREE = ("", "none", OFFLINE)
 
 
-async def graded_as_pinned(host: Host, run: Run, change: Order, within: Within, new_id: str = "") -> Ordered:
+async def graded_as_pinned(host: Host, run: Run, change: Order, within: AccessScope, new_id: str = "") -> Ordered:
     """A new run over the answers of this one. What `change` does not say is as the pins say."""
     _check_files(run.pins)
     judge = judge_for(host, change.judge) if change.judge else _judge(host, run.pins)
@@ -73,7 +73,7 @@ def _judge(host: Host, pins: Pins) -> str:
     return f"{RECORDED}{path}"
 
 
-async def _rubric(host: Host, run: Run, change: Order, within: Within) -> str:
+async def _rubric(host: Host, run: Run, change: Order, within: AccessScope) -> str:
     """The one that was chosen; else the newest version of its own; "" where the library has none: it stays as it is
     pinned."""
     if change.rubric_id:
@@ -90,7 +90,7 @@ def rubric_key(pins: Pins) -> str:
     return (pins.rubric.id or pins.rubric_sha256[:32]) if pins.rubric else ""
 
 
-async def rubric_kept(host: Host, run: Run, within: Within) -> Document | None:
+async def rubric_kept(host: Host, run: Run, within: AccessScope) -> Document | None:
     """The rubric of the run as the library has it now."""
     key = rubric_key(run.pins)
     try:
@@ -99,7 +99,7 @@ async def rubric_kept(host: Host, run: Run, within: Within) -> Document | None:
         return None
 
 
-async def keep_rubric(host: Host, run: Run, author: str, within: Within) -> Document:
+async def keep_rubric(host: Host, run: Run, author: str, within: AccessScope) -> Document:
     """The rubric of the run in the library: as it is there, or else as the run used it, as version 1."""
     found = await rubric_kept(host, run, within)
     if found is not None:

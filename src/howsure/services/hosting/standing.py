@@ -6,8 +6,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from howsure.model.access_scope import AccessScope
 from howsure.model.document import DocumentKind
-from howsure.model.within import Within
 from howsure.services.hosting.viewing import Gallery
 from howsure.store.store import Store
 
@@ -26,7 +26,7 @@ class Standing(Struct, frozen=True, kw_only=True):
     run: Json | None
 
 
-async def standings(store: Store, gallery: Gallery, after: str, limit: int, within: Within) -> list[Standing]:
+async def standings(store: Store, gallery: Gallery, after: str, limit: int, within: AccessScope) -> list[Standing]:
     """By id, those after this one."""
     faces = sorted((face for face in await store.browsing.agents(within) if face.id > after), key=lambda face: face.id)
     names = await store.documents.labels(DocumentKind.AGENT, [face.id for face in faces[:limit]], within)

@@ -7,21 +7,21 @@ import msgspec
 from msgspec.structs import replace
 
 from howsure.errors import Conflict
+from howsure.model.access_scope import AccessScope
 from howsure.model.job import JobState, Task, Wish
 from howsure.model.run import Run, RunState
-from howsure.model.within import Within
 from howsure.services.hosting.host import Host
 from howsure.services.hosting.ordering import Order, Ordered, order_run
 from howsure.services.hosting.regrading import graded_as_pinned
 
 
-async def stop(host: Host, run_id: str, wish: Wish, within: Within) -> RunState:
+async def stop(host: Host, run_id: str, wish: Wish, within: AccessScope) -> RunState:
     """Pause or cancel. A run that is being worked on stops within seconds; what is finished stays finished."""
     run = await host.store.run(run_id, within)
     return await host.store.queue.wish(run.id, wish)
 
 
-async def go_on(host: Host, run_id: str, within: Within) -> None:
+async def go_on(host: Host, run_id: str, within: AccessScope) -> None:
     """Queue a run that was paused, cancelled, interrupted or ran out of its budget."""
     run = await host.store.run(run_id, within)
     if run.state is RunState.COMPLETED:
@@ -29,7 +29,7 @@ async def go_on(host: Host, run_id: str, within: Within) -> None:
     await host.store.queue.again(run.id, Task.ATTEMPT)
 
 
-async def retry(host: Host, run_id: str, within: Within) -> None:
+async def retry(host: Host, run_id: str, within: AccessScope) -> None:
     """Queue the attempts that errored."""
     run = await host.store.run(run_id, within)
     if not run.counts.errored:
@@ -37,7 +37,7 @@ async def retry(host: Host, run_id: str, within: Within) -> None:
     await host.store.queue.again(run.id, Task.RETRY)
 
 
-async def regrade(host: Host, run_id: str, change: Order, within: Within, new_id: str = "") -> Ordered:
+async def regrade(host: Host, run_id: str, change: Order, within: AccessScope, new_id: str = "") -> Ordered:
     """A new run over the answers of an old one. What `change` does not say is as it was."""
     run = await host.store.run(run_id, within)
     before = await _order(host, run)
@@ -56,7 +56,7 @@ async def _order(host: Host, run: Run) -> Order | None:
     return order if order.test_set_id or order.dataset_id or order.question_set_id else None
 
 
-async def delete(host: Host, run_id: str, within: Within) -> None:
+async def delete(host: Host, run_id: str, within: AccessScope) -> None:
     """Gone with all its results; one that waits or is worked on must be cancelled first."""
     run = await host.store.run(run_id, within)
     job = await host.store.queue.job(run.id)

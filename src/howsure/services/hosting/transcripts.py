@@ -14,10 +14,10 @@ from msgspec.structs import replace
 
 from howsure.engine.attempt import attempt
 from howsure.errors import NotFound, PlanRefused
+from howsure.model.access_scope import AccessScope
 from howsure.model.case import Case, Script
 from howsure.model.document import DocumentKind
 from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Transcript
-from howsure.model.within import Within
 from howsure.reports.wire import evaluation_result
 from howsure.services.hosting.host import Host
 from howsure.services.hosting.materials import reference_to
@@ -44,7 +44,7 @@ class Finished(Struct, frozen=True, kw_only=True):
     component_ids: tuple[str, ...] = ()
 
 
-async def graded(host: Host, finished: Finished, within: Within) -> Json:
+async def graded(host: Host, finished: Finished, within: AccessScope) -> Json:
     """The EvaluationResult."""
     criteria = (*finished.criteria, *await _pooled(host, finished.test_set_id, within))
     if not criteria:
@@ -56,7 +56,7 @@ async def graded(host: Host, finished: Finished, within: Within) -> Json:
         return await _attempted(host, files, within)
 
 
-async def _attempted(host: Host, options: RunOptions, within: Within) -> Json:
+async def _attempted(host: Host, options: RunOptions, within: AccessScope) -> Json:
     began = utc_now()
     async with AsyncExitStack() as stack:
         made, _, name = await planned(host.work, host.store, options, began, stack, within)
@@ -66,7 +66,7 @@ async def _attempted(host: Host, options: RunOptions, within: Within) -> Json:
     return evaluation_result(run, replace(result, created_at=began, duration_ms=took))
 
 
-async def _pooled(host: Host, test_set_id: str, within: Within) -> list[str]:
+async def _pooled(host: Host, test_set_id: str, within: AccessScope) -> list[str]:
     if not test_set_id:
         return []
     found = await host.store.documents.get(DocumentKind.TEST_SET, test_set_id, within=within)
@@ -74,7 +74,7 @@ async def _pooled(host: Host, test_set_id: str, within: Within) -> list[str]:
     return [text for each in expected for text in each.get("success_criteria", ())]
 
 
-async def _options(host: Host, finished: Finished, within: Within) -> RunOptions:
+async def _options(host: Host, finished: Finished, within: AccessScope) -> RunOptions:
     documents = host.store.documents
     rubric = agent = ""
     if finished.rubric_id:

@@ -13,8 +13,8 @@ import msgspec
 from msgspec.structs import replace
 
 from howsure.errors import Conflict, NotFound
+from howsure.model.access_scope import AccessScope
 from howsure.model.document import DocumentKind
-from howsure.model.within import Within
 from howsure.services.demo import DEMOS, Demo, folder, options
 from howsure.services.hosting.host import Host
 from howsure.services.hosting.library import Change, add
@@ -30,11 +30,11 @@ BESIDE = ("explain", "legal")
 """Something lies beside these files that they need: a catalog, an attachment. They are read where they are."""
 
 
-def demo_id(demo: Demo, within: Within) -> str:
+def demo_id(demo: Demo, within: AccessScope) -> str:
     return str(uuid5(SPACE, f"{within.home}|{demo.dialect}"))
 
 
-async def load_demo(host: Host, within: Within) -> list[str]:
+async def load_demo(host: Host, within: AccessScope) -> list[str]:
     """The ids of the demo's runs, all of them in the store now."""
     for demo in DEMOS:
         if not await _is_there(host, demo_id(demo, within)):
@@ -50,9 +50,9 @@ async def _is_there(host: Host, run_id: str) -> bool:
     return True
 
 
-async def _queue(host: Host, demo: Demo, within: Within) -> None:
+async def _queue(host: Host, demo: Demo, within: AccessScope) -> None:
     # The documents are of the organisation, whichever of its agents somebody may see.
-    home = Within(organization_id=within.organization_id)
+    home = AccessScope(organization_id=within.organization_id)
     started = await prepare(host.work, host.store, await _options(host, demo, home), home)
     run = replace(started.run, id=demo_id(demo, within), organization_id=within.home)
     # Somebody else may have clicked at the same time: then it is there, which is what was asked for.
@@ -60,7 +60,7 @@ async def _queue(host: Host, demo: Demo, within: Within) -> None:
         await host.store.queue.add(run)
 
 
-async def _options(host: Host, demo: Demo, home: Within) -> RunOptions:
+async def _options(host: Host, demo: Demo, home: AccessScope) -> RunOptions:
     """As `howsure demo` has it, with documents of the library in place of files, where they can be."""
     wanted, base = options(demo), folder()
     if demo.dialect in BESIDE:
@@ -75,7 +75,7 @@ async def _options(host: Host, demo: Demo, home: Within) -> RunOptions:
     )
 
 
-async def _kept(host: Host, kind: DocumentKind, path: Path, home: Within) -> str:
+async def _kept(host: Host, kind: DocumentKind, path: Path, home: AccessScope) -> str:
     """A document under the id that its file gives it; one that is there already stays as it is."""
     body = msgspec.json.decode(await asyncio.to_thread(path.read_bytes))
     key = str(body[ID_FIELDS[kind]])
@@ -84,7 +84,7 @@ async def _kept(host: Host, kind: DocumentKind, path: Path, home: Within) -> str
     return str(Reference(kind, key, 1))
 
 
-async def _kept_dataset(host: Host, demo: Demo, home: Within) -> str:
+async def _kept_dataset(host: Host, demo: Demo, home: AccessScope) -> str:
     path = folder() / demo.dataset
     content = await asyncio.to_thread(path.read_bytes)
     key = str(uuid5(SPACE, f"{home.home}|dataset|{demo.dialect}"))

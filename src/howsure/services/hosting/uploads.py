@@ -19,9 +19,9 @@ from howsure.dialects.finding import detect
 from howsure.dialects.reading import read_cases, validate
 from howsure.errors import DatasetInvalid, PlanRefused
 from howsure.kit import Kit
+from howsure.model.access_scope import AccessScope
 from howsure.model.case import Case
 from howsure.model.document import Document, DocumentKind
-from howsure.model.within import Within
 from howsure.services.hosting.host import Host
 from howsure.services.hosting.materials import on_disk
 from howsure.store.service.documents import Draft
@@ -99,24 +99,26 @@ def _page(kit: Kit, dialect: str, path: Path, start: int, limit: int) -> list[Ca
     return list(islice(read_cases(path, kit.dialects[dialect]), start, start + limit))
 
 
-async def with_case(host: Host, document: Document, given: Json, author: str, within: Within) -> Document:
+async def with_case(host: Host, document: Document, given: Json, author: str, within: AccessScope) -> Document:
     """The dataset with one more case, written as its dialect writes cases."""
     content = added(document.edition.body, given)
     return await _next(host, document, content, author, "a case was added", within)
 
 
-async def without_case(host: Host, document: Document, position: int, author: str, within: Within) -> Document:
+async def without_case(host: Host, document: Document, position: int, author: str, within: AccessScope) -> Document:
     content = removed(document.edition.body, position)
     return await _next(host, document, content, author, "a case was taken out", within)
 
 
-async def _next(host: Host, old: Document, content: bytes, author: str, note: str, within: Within) -> Document:
+async def _next(host: Host, old: Document, content: bytes, author: str, note: str, within: AccessScope) -> Document:
     upload = Upload(content=content, dialect=old.edition.dialect, author=author, note=note, name=old.name)
     draft = await draft_of(host, upload)
     return await host.store.documents.revise(DocumentKind.DATASET, old.id, draft, expected=old.latest, within=within)
 
 
-async def restore_upload(host: Host, key: str, version: int, author: str, within: Within, note: str = "") -> Document:
+async def restore_upload(
+    host: Host, key: str, version: int, author: str, within: AccessScope, note: str = ""
+) -> Document:
     """An old version again, as the newest. It is read again, so that its cases are found by their ids."""
     old = await host.store.documents.get(DocumentKind.DATASET, key, version, within=within)
     told = note or f"version {version} restored"

@@ -10,11 +10,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.document import DocumentKind
 from howsure.model.job import JobState
 from howsure.model.run import Run, RunState
 from howsure.model.summary import Summary
-from howsure.model.within import EVERYWHERE, Within
 from howsure.reports.wire import evaluation_run
 from howsure.services.gating import gated
 from howsure.services.hosting.materials import Reference, is_reference, read_reference
@@ -43,12 +43,12 @@ class Gallery:
         self._store = store
         self._recent: dict[str, tuple[float, asyncio.Task[Counted]]] = {}
 
-    async def run(self, run_id: str, within: Within = EVERYWHERE) -> dict[str, Any]:
+    async def run(self, run_id: str, within: AccessScope = EVERYWHERE) -> dict[str, Any]:
         """The EvaluationRun, with what its gates say."""
         summary = await self.summary(run_id, within)
         return (await self._shown([await gated(self._store, summary)], within))[0]
 
-    async def summary(self, run_id: str, within: Within = EVERYWHERE) -> Summary:
+    async def summary(self, run_id: str, within: AccessScope = EVERYWHERE) -> Summary:
         run = await self._live(await self._store.run(run_id, within))
         kept = await self._store.counted([run.id])
         return summary_from(run, kept.get(run.id) or await self._count(run.id))
@@ -59,7 +59,7 @@ class Gallery:
         return await self._store.browsing.failing(run_id) if kept.failing is None else kept.failing
 
     async def several(
-        self, *, limit: int, before: str | None, agent_id: str | None, status: str | None, within: Within
+        self, *, limit: int, before: str | None, agent_id: str | None, status: str | None, within: AccessScope
     ) -> tuple[list[dict[str, Any]], Run | None]:
         """EvaluationRuns, newest first, and the last run of a full page."""
         summaries, last = await self.summaries(
@@ -68,7 +68,7 @@ class Gallery:
         return await self._shown(summaries, within), last
 
     async def summaries(
-        self, *, limit: int, before: str | None, agent_id: str | None, status: str | None, within: Within
+        self, *, limit: int, before: str | None, agent_id: str | None, status: str | None, within: AccessScope
     ) -> tuple[list[Summary], Run | None]:
         """The same, before they are put into shape."""
         states = STATES[status] if status else ()
@@ -104,11 +104,11 @@ class Gallery:
             known = self._recent[run_id] = (now, asyncio.create_task(self._store.count(run_id)))
         return await asyncio.shield(known[1])
 
-    async def _shown(self, summaries: Sequence[Summary], within: Within) -> list[dict[str, Any]]:
+    async def _shown(self, summaries: Sequence[Summary], within: AccessScope) -> list[dict[str, Any]]:
         names = await self.names(summaries, within)
         return [_shape(summary, names) for summary in summaries]
 
-    async def names(self, summaries: Sequence[Summary], within: Within) -> Names:
+    async def names(self, summaries: Sequence[Summary], within: AccessScope) -> Names:
         """What the documents of these runs are called now; "(deleted)" where they were."""
         wanted: dict[DocumentKind, set[str]] = {}
         for summary in summaries:

@@ -18,7 +18,7 @@ from howsure.services.triage.facts import CRITERIA, RUBRIC, Facts, facts_of, own
 from howsure.services.triage.grouping import GENERAL, Totals, groups
 from howsure.services.triage.ruling import CHOICE, Tried, Whole, ruled
 from howsure.services.triage.searching import search_tools
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from howsure.store.queries.columns import OUTCOMES, Attempts, Face, Measured
 from howsure.store.queries.tolls import PartGrade
 from howsure.store.store import Store
@@ -29,7 +29,7 @@ ASKED = frozenset(OUTCOMES.index(outcome) for outcome in ("passed", "failed", "e
 """How a check ends that was asked for: whether it could be judged or not."""
 
 
-async def triage(work: Workplace, name: str) -> Triage:
+async def triage(work: Workspace, name: str) -> Triage:
     """The triage of a run, without a written report."""
     async with await work.store(read_only=True) as store:
         return await triaged(store, await store.find_run(name))

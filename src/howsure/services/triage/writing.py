@@ -24,7 +24,7 @@ from howsure.services.judging import NONE, OFFLINE, Judging, Wanted, judging
 from howsure.services.runs import Recording
 from howsure.services.triage.asking import question, words
 from howsure.services.triage.triaging import triage
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 NOT_ASKED = "No model was asked: the judge is {}. With --judge provider:model, a model writes the root causes."
 NOTHING_WRONG = "No model was asked: nothing failed or errored."
@@ -47,7 +47,7 @@ class Draft(Struct, frozen=True):
     claims: tuple[Claim, ...]
 
 
-async def triage_in_words(work: Workplace, name: str, writer: Writer) -> Triage:
+async def triage_in_words(work: Workspace, name: str, writer: Writer) -> Triage:
     """The triage of a run, with a written report where a model writes one."""
     kind = writer.judge.partition(":")[0]
     if kind == PANEL:
@@ -63,7 +63,7 @@ async def triage_in_words(work: Workplace, name: str, writer: Writer) -> Triage:
         return replace(found, written=await written(found, _asked(judge, record), judge.spec))
 
 
-def _wanted(work: Workplace, writer: Writer) -> Wanted:
+def _wanted(work: Workspace, writer: Writer) -> Wanted:
     settings = work.settings
     return Wanted(
         judge=writer.judge,

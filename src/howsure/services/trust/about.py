@@ -14,7 +14,7 @@ from howsure.model.trust import Calibration
 from howsure.services.judging import NONE, OFFLINE, RECORDED, judging
 from howsure.services.judging import Wanted as WantedJudge
 from howsure.services.trust.calibrations import kept, named
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 
 class Known(Struct, frozen=True, kw_only=True):
@@ -33,7 +33,7 @@ class About(Struct, frozen=True, kw_only=True):
     not_measured: tuple[str, ...] = ()
 
 
-async def about(work: Workplace, spec: str, environ: dict[str, str]) -> About:
+async def about(work: Workspace, spec: str, environ: dict[str, str]) -> About:
     """What is known about the judge of this spec; `UnknownName` when there can be none."""
     offline = spec == OFFLINE
     now = await _fingerprint(spec, environ)

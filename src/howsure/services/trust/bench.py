@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from howsure.engine.attempt import attempt
-from howsure.engine.plan import Lane, Rules
+from howsure.engine.plan import CandidateRepeat, Rules
 from howsure.errors import PlanRefused
 from howsure.graders.base import Setting
 from howsure.graders.judged import JudgedGrader
@@ -72,7 +72,7 @@ class Bench(Struct, frozen=True, kw_only=True):
             contracts=self.contracts,
         )
         graders: list[Any] = [each.bind(setting) for each in self.graders]
-        lane = Lane(target=Said(subject.transcript), graders=graders, candidate=candidate, repeat=repeat)
+        lane = CandidateRepeat(target=Said(subject.transcript), graders=graders, candidate=candidate, repeat=repeat)
         async with self.room:
             result = await attempt(subject.case, lane, self.rules)
         if is_left_out(result):

@@ -20,7 +20,7 @@ from howsure.services.trust.calibrations import keep, pin_of_run
 from howsure.services.trust.figures import coverage, groups
 from howsure.services.trust.labels import Labels, read_labels
 from howsure.services.trust.pairing import Thing, graded, paired
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from howsure.store.store import Store
 
 
@@ -41,7 +41,7 @@ class Calibrated(Struct, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
-async def judged(work: Workplace, wanted: Wanted, watch: Watching) -> str:
+async def judged(work: Workspace, wanted: Wanted, watch: Watching) -> str:
     """The run to calibrate with: the stored one that was named, or one made now."""
     _check(wanted)
     if wanted.options is None:
@@ -50,7 +50,7 @@ async def judged(work: Workplace, wanted: Wanted, watch: Watching) -> str:
     return (await start(work, _asking(wanted.options, labels), watch)).run.id
 
 
-async def calibrate(work: Workplace, wanted: Wanted, run_name: str) -> Calibrated:
+async def calibrate(work: Workspace, wanted: Wanted, run_name: str) -> Calibrated:
     """Measure, and keep what was measured as a calibration of that judge version."""
     labels = read_labels(wanted.labels, work.kit) if wanted.labels else None
     async with await work.store(read_only=True) as store:

@@ -17,18 +17,18 @@ from howsure.model.run import Pins
 from howsure.model.trust import Calibration, JudgePin
 from howsure.services.judging import RECORDED, Judging
 from howsure.services.paths import stored
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from howsure.version import __version__
 
 FILE = "calibrations.jsonl"
 T = TypeVar("T")
 
 
-def file_of(work: Workplace) -> Path:
+def file_of(work: Workspace) -> Path:
     return work.data_folder / FILE
 
 
-def keep(work: Workplace, calibration: Calibration) -> Path:
+def keep(work: Workspace, calibration: Calibration) -> Path:
     """Adds one line."""
     path = file_of(work)
     try:
@@ -40,7 +40,7 @@ def keep(work: Workplace, calibration: Calibration) -> Path:
     return path
 
 
-def kept(work: Workplace) -> list[Calibration]:
+def kept(work: Workspace) -> list[Calibration]:
     """Every calibration, oldest first; or every line that is none."""
     path = file_of(work)
     if not path.exists():
@@ -68,7 +68,7 @@ class Head(Struct, frozen=True):
 _head = msgspec.json.Decoder(Head).decode
 
 
-def heads(work: Workplace) -> list[Head]:
+def heads(work: Workspace) -> list[Head]:
     """Of every calibration, oldest first. A calibration may be long, and a page needs few of them whole."""
     path = file_of(work)
     if not path.exists():
@@ -89,7 +89,7 @@ def _heads(path: Path, _changed_at: int, _size: int) -> tuple[Head, ...]:
     return tuple(found)
 
 
-def whole(work: Workplace, wanted: Sequence[Head]) -> list[Calibration]:
+def whole(work: Workspace, wanted: Sequence[Head]) -> list[Calibration]:
     """These calibrations, in this order."""
     path = file_of(work)
     if not wanted:

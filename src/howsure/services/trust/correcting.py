@@ -11,7 +11,7 @@ from msgspec import Struct
 from howsure.errors import PlanRefused
 from howsure.model.trust import Calibration, Group
 from howsure.services.trust.calibrations import kept, pin_of_run
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from howsure.stats.corrected import Corrected, Correction, Labels, corrected_rate
 from howsure.store.store import Store
 
@@ -39,7 +39,7 @@ class CorrectedRun(Struct, frozen=True, kw_only=True):
     rates: tuple[CorrectedRate, ...]
 
 
-async def correct(work: Workplace, name: str, method: Correction) -> CorrectedRun:
+async def correct(work: Workspace, name: str, method: Correction) -> CorrectedRun:
     async with await work.store(read_only=True) as store:
         run = await store.find_run(name)
         pin = pin_of_run(run.pins)

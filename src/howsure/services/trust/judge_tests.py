@@ -12,7 +12,7 @@ from howsure.dialects.finding import readable
 from howsure.errors import DatasetInvalid, PlanRefused, Problem
 from howsure.model.trust import JudgeTest
 from howsure.services.running import utc_now
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 FILE = "judge-tests.jsonl"
 
@@ -24,11 +24,11 @@ class KeptTest(Struct, frozen=True):
     test: JudgeTest
 
 
-def file_of(work: Workplace) -> Path:
+def file_of(work: Workspace) -> Path:
     return work.data_folder / FILE
 
 
-def keep_test(work: Workplace, test: JudgeTest) -> Path:
+def keep_test(work: Workspace, test: JudgeTest) -> Path:
     """Adds one line."""
     path = file_of(work)
     try:
@@ -40,7 +40,7 @@ def keep_test(work: Workplace, test: JudgeTest) -> Path:
     return path
 
 
-def kept_tests(work: Workplace) -> list[KeptTest]:
+def kept_tests(work: Workspace) -> list[KeptTest]:
     """Every test, oldest first; or every line that is none."""
     path = file_of(work)
     if not path.exists():

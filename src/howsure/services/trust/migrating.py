@@ -25,7 +25,7 @@ from howsure.services.trust.calibrations import pin_of_run
 from howsure.services.trust.figures import ALL_PARTS, FEWEST, ONE_PART, SEED, WHOLE, coverage, rate
 from howsure.services.trust.labels import Labels, read_labels
 from howsure.services.trust.pairing import Outcome, Thing
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from howsure.stats.bootstrap import bootstrap_interval
 from howsure.stats.intervals import mean_interval
 
@@ -60,7 +60,7 @@ class Both(Struct, frozen=True):
         return self.old.case_id
 
 
-async def judged_by(work: Workplace, swap: Swap, which: Which, watch: Watching) -> Run:
+async def judged_by(work: Workspace, swap: Swap, which: Which, watch: Watching) -> Run:
     """The run of one of the two judges, with the graders that the labels name."""
     for each in Which:
         if swap.spec(each) in ("", NONE):
@@ -72,7 +72,7 @@ async def judged_by(work: Workplace, swap: Swap, which: Which, watch: Watching) 
     return (await start(work, options, watch)).run
 
 
-async def migrate(work: Workplace, swap: Swap, old: Run, new: Run) -> Migration:
+async def migrate(work: Workspace, swap: Swap, old: Run, new: Run) -> Migration:
     """Compare the two runs, and say whether the new judge may replace the old one."""
     labels = read_labels(swap.labels, work.kit)
     async with await work.store(read_only=True) as store:

@@ -26,7 +26,7 @@ from howsure.services.trust.bench import Answer, Bench, asked, bench, word
 from howsure.services.trust.calibrations import pin_of
 from howsure.services.trust.figures import rate
 from howsure.services.trust.perturbing import PERTURBATIONS, Perturbation
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from howsure.stats.intervals import mean_interval
 
 LIMIT = 10
@@ -35,7 +35,7 @@ LIMIT = 10
 Say = Callable[[str], None]
 
 
-async def try_judge(work: Workplace, options: RunOptions, say: Say) -> JudgeTest:
+async def try_judge(work: Workspace, options: RunOptions, say: Say) -> JudgeTest:
     """Shake the judge and attack it, on the first cases of the datasets."""
     async with AsyncExitStack() as stack:
         judge = await stack.enter_async_context(judging(wanted(work, options)))
@@ -46,7 +46,7 @@ async def try_judge(work: Workplace, options: RunOptions, say: Say) -> JudgeTest
         return await tried(made, pin_of(judge))
 
 
-async def _answers(work: Workplace, options: RunOptions) -> Answers | None:
+async def _answers(work: Workspace, options: RunOptions) -> Answers | None:
     if not options.responses:
         return None
     if not options.responses[0].startswith(EARLIER_RUN):

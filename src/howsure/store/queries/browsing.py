@@ -12,9 +12,9 @@ import msgspec
 from msgspec import Struct
 from sqlalchemy import Connection, Select, func, select
 
+from howsure.model.access_scope import AccessScope
 from howsure.model.result import Result
 from howsure.model.run import Run, RunState
-from howsure.model.within import Within
 from howsure.store.counting import Counted, kept_counts
 from howsure.store.lease import stale
 from howsure.store.queries.choosing import flaky, said
@@ -118,7 +118,7 @@ Tests = dict[str, tuple[tuple[str, str], ...]]
 """The datasets of runs, by the runs' ids: pins never change, so they need be read but once."""
 
 
-def run_faces(connection: Connection, within: Within, now: datetime, known: Tests) -> list[RunFace]:
+def run_faces(connection: Connection, within: AccessScope, now: datetime, known: Tests) -> list[RunFace]:
     columns = runs.c
     wanted = select(
         columns.id,
@@ -182,14 +182,14 @@ def tries(connection: Connection, run_id: str, case_ids: Sequence[str]) -> dict[
     return found
 
 
-def agents(connection: Connection, within: Within) -> list[AgentFace]:
+def agents(connection: Connection, within: AccessScope) -> list[AgentFace]:
     latest = func.max(runs.c.created_at)
     wanted = select(runs.c.agent_id, func.count(), latest).where(runs.c.agent_id != "")
     found = connection.execute(_seen(wanted, within).group_by(runs.c.agent_id).order_by(latest.desc()))
     return [AgentFace(id=id, runs=number, latest=moment) for id, number, moment in found]
 
 
-def newest(connection: Connection, agent_ids: Sequence[str], within: Within) -> list[str]:
+def newest(connection: Connection, agent_ids: Sequence[str], within: AccessScope) -> list[str]:
     """The newest run of each of these agents."""
     found = [
         connection.scalar(
@@ -200,13 +200,13 @@ def newest(connection: Connection, agent_ids: Sequence[str], within: Within) -> 
     return [id for id in found if id is not None]
 
 
-def _seen(wanted: Select[Any], within: Within) -> Select[Any]:
+def _seen(wanted: Select[Any], within: AccessScope) -> Select[Any]:
     if within.organization_id is not None:
         wanted = wanted.where(runs.c.organization_id == within.organization_id)
     return wanted if within.agent_ids is None else wanted.where(runs.c.agent_id.in_(within.agent_ids))
 
 
-def elsewhere(connection: Connection, run: Run, case_id: str, within: Within) -> list[Elsewhere]:
+def elsewhere(connection: Connection, run: Run, case_id: str, within: AccessScope) -> list[Elsewhere]:
     """In the newest other runs of the same agent."""
     others = _seen(select(runs.c.id), within).where(runs.c.agent_id == run.pins.agent_key, runs.c.id != run.id)
     newest = others.order_by(*newest_first).limit(NEAREST).scalar_subquery()

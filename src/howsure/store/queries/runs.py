@@ -15,10 +15,10 @@ from sqlalchemy import Connection, Select, Text, delete, insert, select, tuple_,
 from sqlalchemy.exc import IntegrityError
 
 from howsure.errors import Conflict, NotFound
+from howsure.model.access_scope import AccessScope
 from howsure.model.result import FORMAT
 from howsure.model.run import Counts, Run, RunState, Spent
 from howsure.model.verdict import Verdict
-from howsure.model.within import Within
 from howsure.store.bodies import encode, read_pins
 from howsure.store.lease import held, stale
 from howsure.store.schema import Moment, as_text, runs, scores
@@ -118,7 +118,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
     agent_ids: tuple[str, ...] | None = None
 
 
-def one_seen(connection: Connection, run_id: str, within: Within, now: datetime) -> Run:
+def one_seen(connection: Connection, run_id: str, within: AccessScope, now: datetime) -> Run:
     """NotFound for one that the caller may not see, as for one that is not there."""
     run = one(connection, run_id, now)
     if not within.sees(run.organization_id, run.pins.agent_key):

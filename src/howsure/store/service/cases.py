@@ -10,7 +10,7 @@ from msgspec import Struct
 from sqlalchemy import Connection, delete, func, insert, select, tuple_
 
 from howsure.errors import NotFound
-from howsure.model.within import EVERYWHERE, Within
+from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.store.database import Database
 from howsure.store.service_schema import dataset_cases
 
@@ -48,7 +48,7 @@ class DatasetCases:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def find(self, id: str, within: Within = EVERYWHERE) -> Place:
+    async def find(self, id: str, within: AccessScope = EVERYWHERE) -> Place:
         """Whose dataset it is in must still be asked: an agent's boundary is the dataset's."""
         found = await self._database.read(_find, id, within)
         if found is None:
@@ -80,7 +80,7 @@ def place_cases(connection: Connection, organization_id: str, dataset_id: str, c
         connection.execute(insert(dataset_cases), values[start : start + CHUNK])
 
 
-def _find(connection: Connection, id: str, within: Within) -> Place | None:
+def _find(connection: Connection, id: str, within: AccessScope) -> Place | None:
     wanted = select(dataset_cases).where(dataset_cases.c.id == id)
     if within.organization_id is not None:
         wanted = wanted.where(dataset_cases.c.organization_id == within.organization_id)

@@ -10,8 +10,8 @@ from typing import Any
 from msgspec import Struct
 from sqlalchemy import Connection, Select, Text, and_, func, select, tuple_
 
+from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.document import DocumentKind
-from howsure.model.within import EVERYWHERE, Within
 from howsure.store.database import Database
 from howsure.store.schema import Moment, as_text, results, scores
 from howsure.store.service.places import read_place
@@ -72,7 +72,7 @@ class Catalog:
         self._database = database
 
     async def cards(
-        self, kind: DocumentKind, *, limit: int = 50, before: str | None = None, within: Within = EVERYWHERE
+        self, kind: DocumentKind, *, limit: int = 50, before: str | None = None, within: AccessScope = EVERYWHERE
     ) -> list[Card]:
         """The documents of a kind, newest first."""
         return await self._database.read(_cards, _page(kind, limit, before, within))
@@ -92,7 +92,7 @@ class Catalog:
         return await self._database.read(_tallies, run_ids, part_ids) if run_ids and part_ids else []
 
 
-def _page(kind: DocumentKind, limit: int, before: str | None, within: Within) -> Select[Any]:
+def _page(kind: DocumentKind, limit: int, before: str | None, within: AccessScope) -> Select[Any]:
     same = and_(
         *(document_versions.c[name] == documents.c[name] for name in OWNED),
         document_versions.c.version == documents.c.version,

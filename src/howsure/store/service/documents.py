@@ -13,8 +13,8 @@ from sqlalchemy import Connection, Select, Text, and_, insert, select, tuple_, u
 from sqlalchemy.exc import IntegrityError
 
 from howsure.errors import Conflict, NotFound
+from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.document import Document, DocumentKind, Edition, labelled
-from howsure.model.within import EVERYWHERE, Within
 from howsure.store.database import Database, once
 from howsure.store.schema import Moment, as_text
 from howsure.store.service.cases import place_cases
@@ -48,7 +48,7 @@ class _Wanted(Struct, frozen=True):
 
     kind: DocumentKind
     key: str
-    within: Within
+    within: AccessScope
     expected: int | None
 
 
@@ -77,20 +77,26 @@ class Documents:
         self._database = database
         self._clock = clock
 
-    async def create(self, kind: DocumentKind, key: str, draft: Draft, within: Within = EVERYWHERE) -> Document:
+    async def create(self, kind: DocumentKind, key: str, draft: Draft, within: AccessScope = EVERYWHERE) -> Document:
         """Version 1; Conflict where there is one by this id."""
         await self._database.write(_create, (within.home, kind.value, key), draft, self._clock())
         return await self._written(kind, key, 1, within)
 
     async def revise(
-        self, kind: DocumentKind, key: str, draft: Draft, *, expected: int | None = None, within: Within = EVERYWHERE
+        self,
+        kind: DocumentKind,
+        key: str,
+        draft: Draft,
+        *,
+        expected: int | None = None,
+        within: AccessScope = EVERYWHERE,
     ) -> Document:
         """The next version. `expected` is the version that the change was made to: Conflict where it is not the newest
         any more."""
         number = await self._database.write(_revise, _Wanted(kind, key, within, expected), draft, self._clock())
         return await self._written(kind, key, number, within)
 
-    async def _written(self, kind: DocumentKind, key: str, version: int, within: Within) -> Document:
+    async def _written(self, kind: DocumentKind, key: str, version: int, within: AccessScope) -> Document:
         """What was just written, not what somebody else has made of it since: whoever wrote it is told its number."""
         return await self.get(kind, key, version, within=within, deleted=True)
 
@@ -100,7 +106,7 @@ class Documents:
         key: str,
         version: int | None = None,
         *,
-        within: Within = EVERYWHERE,
+        within: AccessScope = EVERYWHERE,
         deleted: bool = False,
     ) -> Document:
         """The newest version, or the one asked for. One that was deleted is found only when that is asked for."""
@@ -112,12 +118,18 @@ class Documents:
             raise NotFound(await self._database.read(_missing, wanted, kind, key, version))
         return found[0]
 
-    async def several(self, kind: DocumentKind, listing: Listing, within: Within = EVERYWHERE) -> list[Document]:
+    async def several(self, kind: DocumentKind, listing: Listing, within: AccessScope = EVERYWHERE) -> list[Document]:
         """The newest versions, newest document first."""
         return await self._database.read(_load, _page(kind, listing, within))
 
     async def versions(
-        self, kind: DocumentKind, key: str, *, limit: int = 50, before: int | None = None, within: Within = EVERYWHERE
+        self,
+        kind: DocumentKind,
+        key: str,
+        *,
+        limit: int = 50,
+        before: int | None = None,
+        within: AccessScope = EVERYWHERE,
     ) -> list[Document]:
         """Every version, newest first; `before` is the number of the last one already seen."""
         wanted = _one(kind, key, within)
@@ -133,12 +145,14 @@ class Documents:
         """The newest versions, newest first; no body is read."""
         return await self._database.read(_changes, document, limit)
 
-    async def labels(self, kind: DocumentKind, keys: Collection[str], within: Within = EVERYWHERE) -> dict[str, str]:
+    async def labels(
+        self, kind: DocumentKind, keys: Collection[str], within: AccessScope = EVERYWHERE
+    ) -> dict[str, str]:
         """What these documents are called, "(deleted)" where they were; no body is read."""
         return await self._database.read(_labels, _seen(_about(kind, keys), within)) if keys else {}
 
     async def delete(
-        self, kind: DocumentKind, key: str, *, expected: int | None = None, within: Within = EVERYWHERE
+        self, kind: DocumentKind, key: str, *, expected: int | None = None, within: AccessScope = EVERYWHERE
     ) -> None:
         """It is no longer listed or found; what refers to a version of it can still read that."""
         await self._database.write(_delete, _Wanted(kind, key, within, expected), self._clock())
@@ -161,13 +175,13 @@ def _labels(connection: Connection, statement: Select[Any]) -> dict[str, str]:
     return {each.id: labelled(each.name, each.deleted_at) for each in connection.execute(statement)}
 
 
-def _one(kind: DocumentKind, key: str, within: Within) -> Select[Any]:
+def _one(kind: DocumentKind, key: str, within: AccessScope) -> Select[Any]:
     """Where several organisations have one by this id and the caller sees them all, what is nobody's comes first."""
     wanted = select(documents).where(documents.c.kind == kind.value, documents.c.id == key)
     return _seen(wanted.order_by(documents.c.organization_id), within)
 
 
-def _seen(statement: Select[Any], within: Within) -> Select[Any]:
+def _seen(statement: Select[Any], within: AccessScope) -> Select[Any]:
     if within.organization_id is not None:
         statement = statement.where(documents.c.organization_id == within.organization_id)
     if within.agent_ids is not None:
@@ -175,7 +189,7 @@ def _seen(statement: Select[Any], within: Within) -> Select[Any]:
     return statement
 
 
-def _page(kind: DocumentKind, listing: Listing, within: Within) -> Select[Any]:
+def _page(kind: DocumentKind, listing: Listing, within: AccessScope) -> Select[Any]:
     wanted = select(documents).where(documents.c.kind == kind.value, documents.c.deleted_at.is_(None))
     for column in ("agent_id", "name"):
         if (value := getattr(listing, column)) is not None:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from sqlalchemy import Connection, Text, insert, or_, select, tuple_, update
 
 from howsure.errors import NotFound
-from howsure.model.within import EVERYWHERE, Within
+from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.store.database import Database, once
 from howsure.store.schema import Moment, as_text
 from howsure.store.service.places import read_place
@@ -51,8 +51,8 @@ class ApiKey(Struct, frozen=True, kw_only=True):
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
 
     @property
-    def within(self) -> Within:
-        return Within(organization_id=self.organization_id, agent_ids=self.agent_ids)
+    def within(self) -> AccessScope:
+        return AccessScope(organization_id=self.organization_id, agent_ids=self.agent_ids)
 
 
 def hashed(secret: str) -> str:
@@ -92,7 +92,9 @@ class Keys:
         found = await self._database.read(_several, select(api_keys).where(api_keys.c.id == key_id))
         return found[0] if found else None
 
-    async def several(self, *, limit: int = 50, before: str | None = None, within: Within = EVERYWHERE) -> list[ApiKey]:
+    async def several(
+        self, *, limit: int = 50, before: str | None = None, within: AccessScope = EVERYWHERE
+    ) -> list[ApiKey]:
         """Newest first."""
         wanted = select(api_keys).order_by(api_keys.c.created_at.desc(), api_keys.c.id.desc()).limit(limit)
         if within.organization_id is not None:
@@ -102,7 +104,7 @@ class Keys:
             wanted = wanted.where(tuple_(api_keys.c.created_at, api_keys.c.id) < last)
         return await self._database.read(_several, wanted)
 
-    async def revoke(self, key_id: str, within: Within = EVERYWHERE) -> ApiKey:
+    async def revoke(self, key_id: str, within: AccessScope = EVERYWHERE) -> ApiKey:
         """From now on it opens nothing; it stays in the list. Revoking it twice changes nothing."""
         await self._database.write(_revoke, key_id, within, self._clock())
         found = await self._database.read(_several, select(api_keys).where(api_keys.c.id == key_id))
@@ -162,7 +164,7 @@ def _key(found: Any) -> ApiKey:
     )
 
 
-def _revoke(connection: Connection, key_id: str, within: Within, now: datetime) -> None:
+def _revoke(connection: Connection, key_id: str, within: AccessScope, now: datetime) -> None:
     wanted = select(api_keys.c.revoked_at).where(api_keys.c.id == key_id)
     if within.organization_id is not None:
         wanted = wanted.where(api_keys.c.organization_id == within.organization_id)

@@ -11,8 +11,8 @@ from msgspec import Struct
 from sqlalchemy import Connection, Select, bindparam, delete, func, select
 
 from howsure.errors import InputError, NotFound
+from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.label import HumanLabel, Opinion
-from howsure.model.within import EVERYWHERE, Within
 from howsure.store.database import Database, insert, once
 from howsure.store.queries.columns import tuples
 from howsure.store.schema import as_text
@@ -72,7 +72,7 @@ class LabelBook:
         return await self._database.write(_take_back, run_id, labeler)
 
     async def of_run(
-        self, run_id: str, within: Within = EVERYWHERE, positions: Collection[int] | None = None
+        self, run_id: str, within: AccessScope = EVERYWHERE, positions: Collection[int] | None = None
     ) -> list[HumanLabel]:
         """In the order in which they were given; `positions`: of these results alone."""
         wanted = select(labels).where(labels.c.run_id == run_id).order_by(labels.c.created_at)
@@ -80,12 +80,12 @@ class LabelBook:
             wanted = wanted.where(labels.c.position.in_(sorted(positions)))
         return await self._database.read(_several, _seen(wanted, within))
 
-    async def newest(self, run_id: str, limit: int, within: Within = EVERYWHERE) -> list[HumanLabel]:
+    async def newest(self, run_id: str, limit: int, within: AccessScope = EVERYWHERE) -> list[HumanLabel]:
         """The last so many labels of a run, in the order in which they were given."""
         wanted = select(labels).where(labels.c.run_id == run_id).order_by(labels.c.created_at.desc()).limit(limit)
         return (await self._database.read(_several, _seen(wanted, within)))[::-1]
 
-    async def several(self, listing: LabelListing, within: Within = EVERYWHERE) -> list[HumanLabel]:
+    async def several(self, listing: LabelListing, within: AccessScope = EVERYWHERE) -> list[HumanLabel]:
         """Newest first, of all runs or of one."""
         wanted = select(labels).order_by(labels.c.created_at.desc(), *(labels.c[name] for name in KEY))
         for name in ("run_id", "agent_id", "labeler"):
@@ -96,7 +96,7 @@ class LabelBook:
             wanted = wanted.where(labels.c.created_at <= at).offset(seen)
         return await self._database.read(_several, _seen(wanted.limit(listing.limit), within))
 
-    async def one(self, run_id: str, label_id: str, within: Within = EVERYWHERE) -> HumanLabel:
+    async def one(self, run_id: str, label_id: str, within: AccessScope = EVERYWHERE) -> HumanLabel:
         """By its id; the run may be gone."""
         found = [label for label in await self.of_run(run_id, within) if label.id == label_id]
         if not found:
@@ -106,12 +106,12 @@ class LabelBook:
     async def remove(self, label: HumanLabel) -> None:
         await self._database.write(_remove, label)
 
-    async def counts(self, run_ids: Sequence[str], within: Within = EVERYWHERE) -> list[Labelled]:
+    async def counts(self, run_ids: Sequence[str], within: AccessScope = EVERYWHERE) -> list[Labelled]:
         """Who has labelled how much of these runs."""
         return await self._database.read(_counts, sorted(run_ids), within) if run_ids else []
 
 
-def _seen(statement: Select[Any], within: Within) -> Select[Any]:
+def _seen(statement: Select[Any], within: AccessScope) -> Select[Any]:
     if within.organization_id is not None:
         statement = statement.where(labels.c.organization_id == within.organization_id)
     if within.agent_ids is not None:
@@ -164,7 +164,7 @@ def _label(found: dict[str, Any]) -> HumanLabel:
     return HumanLabel(**found)
 
 
-def _counts(connection: Connection, run_ids: Sequence[str], within: Within) -> list[Labelled]:
+def _counts(connection: Connection, run_ids: Sequence[str], within: AccessScope) -> list[Labelled]:
     """Run by run: to sort the labels of each by themselves takes less time than all together."""
     people = select(labels.c.labeler, func.count()).where(labels.c.run_id == bindparam("wanted"))
     wanted = _seen(people.group_by(labels.c.labeler).order_by(labels.c.labeler), within)

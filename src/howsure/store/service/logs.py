@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Select, Text, delete, insert, select, tuple_,
 from sqlalchemy.exc import IntegrityError
 
 from howsure.errors import Conflict
-from howsure.model.within import EVERYWHERE, Within
+from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.store.database import Database, once
 from howsure.store.schema import Moment, as_text
 from howsure.store.service.places import read_place
@@ -119,7 +119,9 @@ class AuditLog:
     async def add(self, deed: Deed) -> None:
         await self._database.write(_add, deed)
 
-    async def several(self, *, limit: int = 50, before: str | None = None, within: Within = EVERYWHERE) -> list[Deed]:
+    async def several(
+        self, *, limit: int = 50, before: str | None = None, within: AccessScope = EVERYWHERE
+    ) -> list[Deed]:
         """Newest first."""
         wanted = select(audit).order_by(audit.c.at.desc(), audit.c.id.desc()).limit(limit)
         if within.organization_id is not None:

@@ -10,9 +10,9 @@ from typing import Any
 from sqlalchemy import Connection, Select, func, insert, select, update
 
 from howsure.errors import Conflict, NotFound
+from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.job import Job, JobState, Lengths, Task, Wish
 from howsure.model.run import Run, RunState
-from howsure.model.within import EVERYWHERE, Within
 from howsure.store.counting import settle
 from howsure.store.database import Database, alone, once
 from howsure.store.lease import held
@@ -81,7 +81,7 @@ class Queue:
         """Queue a run that has ended, was paused or was interrupted; Conflict where it waits or is worked on."""
         await self._database.write(_again, run_id, task, self._clock())
 
-    async def lengths(self, within: Within = EVERYWHERE) -> Lengths:
+    async def lengths(self, within: AccessScope = EVERYWHERE) -> Lengths:
         return await self._database.read(_lengths, within)
 
 
@@ -275,7 +275,7 @@ def _change(connection: Connection, run_id: str, values: dict[str, Any]) -> None
     connection.execute(update(jobs).where(jobs.c.run_id == run_id).values(values))
 
 
-def _lengths(connection: Connection, within: Within) -> Lengths:
+def _lengths(connection: Connection, within: AccessScope) -> Lengths:
     counted = select(jobs.c.state, func.count()).group_by(jobs.c.state)
     live = counted.where(jobs.c.state.in_([JobState.QUEUED.value, JobState.RUNNING.value]))
     if within.organization_id is not None:

@@ -10,9 +10,9 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from howsure.errors import InputError, NotFound
+from howsure.model.access_scope import AccessScope
 from howsure.model.document import DocumentKind
 from howsure.model.run import Run
-from howsure.model.within import Within
 from howsure.reports.figures import counted
 from howsure.reports.header import judged_by
 from howsure.services.hosting import steering
@@ -94,7 +94,7 @@ async def _page(request: Request, given: Mapping[str, str], trouble: str = "", s
     return respond(request, "again.html", again_page(run, offered_judges(host), cards, given, trouble), status)
 
 
-async def _cards(host: Host, run: Run, within: Within) -> list[Card]:
+async def _cards(host: Host, run: Run, within: AccessScope) -> list[Card]:
     return await host.store.catalog.cards(DocumentKind.RUBRIC, limit=MOST, within=within)
 
 

@@ -14,10 +14,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from howsure.errors import InputError, NotFound
+from howsure.model.access_scope import AccessScope
 from howsure.model.document import DocumentKind
 from howsure.model.history import History
 from howsure.model.history import Line as Curve
-from howsure.model.within import Within
 from howsure.reports.figures import percent
 from howsure.reports.history_text import history_sentence
 from howsure.reports.inert import inert, one_line
@@ -153,7 +153,7 @@ async def show(request: Request) -> Response:
 
 
 async def _history(
-    store: Store, agent_id: str, candidate: str | None, within: Within, *, every: bool
+    store: Store, agent_id: str, candidate: str | None, within: AccessScope, *, every: bool
 ) -> tuple[History | None, str]:
     """Loads numpy and scipy: whoever never looks at a trend never waits for them."""
     trending = await asyncio.to_thread(import_module, "howsure.services.trending")
@@ -164,7 +164,7 @@ async def _history(
         return None, str(refused)
 
 
-async def _context(host: Host, agent_id: str, within: Within) -> Context | None:
+async def _context(host: Host, agent_id: str, within: AccessScope) -> Context | None:
     """As it is described here."""
     try:
         found = await host.store.documents.get(DocumentKind.AGENT, agent_id, within=within)

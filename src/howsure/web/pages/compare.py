@@ -16,9 +16,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from howsure.errors import InputError, PlanRefused
+from howsure.model.access_scope import AccessScope
 from howsure.model.comparison import Compared, Comparison, Kind
 from howsure.model.run import Run
-from howsure.model.within import Within
 from howsure.reports.compare_text import title
 from howsure.reports.html.matrix import UUID
 from howsure.store.store import Store
@@ -99,7 +99,7 @@ def _address(first: str, second: str, case: str, candidate: str) -> str:
     return urlencode([*said, *([("candidate", candidate)] if candidate else [])])
 
 
-async def chosen_runs(request: Request, store: Store, within: Within, most: int) -> list[Run]:
+async def chosen_runs(request: Request, store: Store, within: AccessScope, most: int) -> list[Run]:
     """The runs that an address names, the oldest first: whoever may not see one is told that it is not there."""
     named = [value for name, value in request.query_params.multi_items() if name == "run" and value]
     if not 2 <= len(dict.fromkeys(named)) <= most:

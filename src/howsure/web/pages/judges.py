@@ -12,9 +12,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from howsure.judges.offline.about import MEASURED
+from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.run import Run
 from howsure.model.trust import Calibration, Group, JudgePin, JudgeTest
-from howsure.model.within import EVERYWHERE, Within
 from howsure.reports.figures import NOTHING, counted, utc
 from howsure.reports.inert import inert, one_line
 from howsure.reports.trust_text import plain_figure, share
@@ -200,7 +200,7 @@ def _by_makers() -> tuple[tuple[str, str, str, int, str], ...]:
     return tuple((each.what, each.data, each.kind.value, each.n, f"{each.value:.3f}") for each in MEASURED)
 
 
-async def _tests(host: Host, within: Within) -> list[KeptTest]:
+async def _tests(host: Host, within: AccessScope) -> list[KeptTest]:
     """What lies in files is the whole service's; a test names cases and no run, so it is for those who see all."""
     return await asyncio.to_thread(kept_tests, host.work) if within == EVERYWHERE else []
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from howsure.errors import NotFound
+from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.run import Run
 from howsure.model.trust import Calibration, JudgePin
-from howsure.model.within import EVERYWHERE, Within
 from howsure.services.trust.calibrations import Head, pin_of_run
 from howsure.services.trust.judge_tests import KeptTest
 from howsure.store.store import Store
@@ -52,7 +52,7 @@ def key_of(pin: JudgePin) -> Key:
     return pin.spec, pin.sha256
 
 
-async def seen_heads(store: Store, found: Sequence[Head], within: Within) -> list[Head]:
+async def seen_heads(store: Store, found: Sequence[Head], within: AccessScope) -> list[Head]:
     """Those of runs that the caller may see."""
     if within == EVERYWHERE:
         return list(found)
@@ -60,7 +60,7 @@ async def seen_heads(store: Store, found: Sequence[Head], within: Within) -> lis
     return [each for each in found if visible[each.run]]
 
 
-async def _sees(store: Store, run_id: str, within: Within) -> bool:
+async def _sees(store: Store, run_id: str, within: AccessScope) -> bool:
     try:
         await store.run(run_id, within)
     except NotFound:

@@ -14,11 +14,11 @@ import msgspec
 from msgspec import Struct
 
 from howsure.errors import Problem
+from howsure.model.access_scope import AccessScope
 from howsure.model.case import Case, opening
 from howsure.model.document import Document, DocumentKind
 from howsure.model.expectation import Criteria, WeightedCriteria
 from howsure.model.run import Run
-from howsure.model.within import Within
 from howsure.reports.expected import expected
 from howsure.reports.figures import Rate
 from howsure.reports.inert import inert, one_line
@@ -171,7 +171,7 @@ def _called(run: Run) -> str:
     return one_line(run.name or run.id[:8], 80)
 
 
-async def runs_with(store: Store, document: Document, within: Within) -> list[Run]:
+async def runs_with(store: Store, document: Document, within: AccessScope) -> list[Run]:
     """The newest runs that used some version of it."""
     agent = document.agent_id or None
     found = await store.runs(limit=LOOKED_AT, agent_id=agent, within=within)

@@ -10,8 +10,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from howsure.errors import InputError, PlanRefused
+from howsure.model.access_scope import AccessScope
 from howsure.model.document import DocumentKind
-from howsure.model.within import Within
 from howsure.reports.figures import counted
 from howsure.services.hosting.host import Host
 from howsure.services.hosting.ordering import OFFLINE, Order, order_run
@@ -104,7 +104,7 @@ def _document(card: Card, value: str, chosen: str | None) -> Choice:
     return Choice(value, f"{card.name or card.id[:8]} v{card.version}", value == chosen)
 
 
-async def offered_by(host: Host, within: Within) -> Offered:
+async def offered_by(host: Host, within: AccessScope) -> Offered:
     catalog, settings = host.store.catalog, host.work.settings
     cases = {kind: await catalog.cards(kind, limit=MOST, within=within) for kind in KINDS}
     judges = dict.fromkeys((settings.judge or OFFLINE, OFFLINE, *host.rules.judges))

@@ -23,7 +23,7 @@ from howsure.services.options import RunOptions
 from howsure.services.planning import Plan
 from howsure.services.running import new_run, utc_now
 from howsure.services.runs import planned, start
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from howsure.store.store import Store
 
 PARROT = """
@@ -40,10 +40,10 @@ def register(kit):
 """
 
 
-def place(folder: Path, **settings: Any) -> Workplace:
+def place(folder: Path, **settings: Any) -> Workspace:
     (folder / "parrot.py").write_text(PARROT, encoding="utf-8")
     given = Settings(database=str(folder / "runs.db"), plugins=("parrot.py",), **settings)
-    return Workplace.made(given, folder, folder)
+    return Workspace.made(given, folder, folder)
 
 
 def options(folder: Path, cases: int = 6, **said: Any) -> RunOptions:
@@ -51,7 +51,7 @@ def options(folder: Path, cases: int = 6, **said: Any) -> RunOptions:
     return RunOptions(**{"datasets": (str(dataset),), "target": "parrot", "judge": "offline", **said})
 
 
-async def begun(work: Workplace, said: RunOptions, store: Store) -> tuple[Site, Plan]:
+async def begun(work: Workspace, said: RunOptions, store: Store) -> tuple[Site, Plan]:
     """A run that is planned and kept, as the driver tells a worker of it."""
     async with AsyncExitStack() as stack:
         plan, _, name = await planned(work, store, said, utc_now(), stack)
@@ -188,7 +188,7 @@ async def test_a_site_holds_no_secret(tmp_path: Path, monkeypatch: pytest.Monkey
     async with await work.store() as store:
         site, plan = await begun(work, options(tmp_path), store)
     address = "postgresql://howsure:hunter2@db.example/howsure"
-    elsewhere = Workplace.made(replace(work.settings, database=address), tmp_path, tmp_path)
+    elsewhere = Workspace.made(replace(work.settings, database=address), tmp_path, tmp_path)
     told = Site.of(elsewhere, plan, site.run, caches=True)
     assert b"hunter2" not in told.packed()
     assert told.location == ""
@@ -219,7 +219,7 @@ async def test_settings_arrive_as_they_were_written(tmp_path: Path) -> None:
     work = place(tmp_path)
     async with await work.store() as store:
         site, plan = await begun(work, options(tmp_path), store)
-    rich = Workplace.made(replace(written, database=str(tmp_path / "runs.db")), tmp_path, tmp_path)
+    rich = Workspace.made(replace(written, database=str(tmp_path / "runs.db")), tmp_path, tmp_path)
     arrived = Site.unpacked(Site.of(rich, plan, site.run, caches=True).packed())
     assert arrived.settings == replace(written, service=ServiceSettings(hosts=("bots.example",)))
     assert arrived.run == site.run

@@ -23,7 +23,7 @@ from howsure.services.cluster.tasks import LARGE, PROCESS, Task, look_around, wo
 from howsure.services.options import RunOptions
 from howsure.services.running import new_run, utc_now
 from howsure.services.runs import planned
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from howsure.store.lease import machine
 
 
@@ -56,7 +56,7 @@ class Told:
         self.dataset = write_rows(folder / "house.jsonl", [mcq(number) for number in range(5)])
         answers = [{"example_id": f"q{number}", "response_text": "A"} for number in range(5)]
         self.responses = write_rows(folder / "answers.jsonl", answers)
-        self.work = Workplace.made(Settings(database=str(folder / "runs.db")), folder, folder)
+        self.work = Workspace.made(Settings(database=str(folder / "runs.db")), folder, folder)
         asyncio.run(self._plan())
 
     async def _plan(self) -> None:

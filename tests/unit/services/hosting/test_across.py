@@ -10,9 +10,9 @@ import pytest
 from msgspec.structs import replace
 
 from howsure.errors import InputError
+from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.score import Part, Score
 from howsure.model.verdict import Verdict
-from howsure.model.within import EVERYWHERE, Within
 from howsure.services.hosting import across
 from howsure.services.hosting.across import Filter, results_across
 from howsure.store.store import Store
@@ -47,7 +47,7 @@ async def store(database: str) -> AsyncIterator[Store]:
         yield opened
 
 
-async def walked(store: Store, wanted: Filter, limit: int, within: Within = EVERYWHERE) -> list[tuple[int, int]]:
+async def walked(store: Store, wanted: Filter, limit: int, within: AccessScope = EVERYWHERE) -> list[tuple[int, int]]:
     """Everything, page by page: the number of each run, and the position."""
     found: list[tuple[int, int]] = []
     place: str | None = None
@@ -85,14 +85,14 @@ async def test_every_page_size_gives_the_same_list(store: Store, wanted: Filter,
 @pytest.mark.parametrize(
     ("within", "runs"),
     [
-        (Within(organization_id="org0"), {0, 2}),
-        (Within(organization_id="org1"), {1, 3}),
-        (Within(organization_id="org1", agent_ids=("a0",)), set()),
-        (Within(agent_ids=("a0",)), {0, 2}),
-        (Within(organization_id="nobody"), set()),
+        (AccessScope(organization_id="org0"), {0, 2}),
+        (AccessScope(organization_id="org1"), {1, 3}),
+        (AccessScope(organization_id="org1", agent_ids=("a0",)), set()),
+        (AccessScope(agent_ids=("a0",)), {0, 2}),
+        (AccessScope(organization_id="nobody"), set()),
     ],
 )
-async def test_what_is_not_ones_own_is_not_there(store: Store, within: Within, runs: set[int]) -> None:
+async def test_what_is_not_ones_own_is_not_there(store: Store, within: AccessScope, runs: set[int]) -> None:
     assert {run for run, _ in await walked(store, Filter(), 3, within)} == runs
 
 

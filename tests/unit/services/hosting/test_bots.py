@@ -13,8 +13,8 @@ from aiohttp import web
 from hosts import a_dataset, hosted, question
 from howsure.config import ServiceSettings
 from howsure.errors import NotFound, PlanRefused
+from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.document import DocumentKind
-from howsure.model.within import EVERYWHERE, Within
 from howsure.services.hosting.bots import LARGEST, bot_context, fetched
 from howsure.services.hosting.library import Change, add
 from howsure.services.hosting.ordering import Order, order_run
@@ -104,13 +104,13 @@ async def test_a_bot_service_that_is_away_is_not_a_missing_agent() -> None:
     ("within", "seen"),
     [
         (EVERYWHERE, True),
-        (Within(organization_id="acme"), True),
-        (Within(organization_id="other"), False),
-        (Within(organization_id="acme", agent_ids=("b1",)), True),
-        (Within(organization_id="acme", agent_ids=("b2",)), False),
+        (AccessScope(organization_id="acme"), True),
+        (AccessScope(organization_id="other"), False),
+        (AccessScope(organization_id="acme", agent_ids=("b1",)), True),
+        (AccessScope(organization_id="acme", agent_ids=("b2",)), False),
     ],
 )
-async def test_agents_of_others_are_not_there(tmp_path: Path, within: Within, seen: bool) -> None:
+async def test_agents_of_others_are_not_there(tmp_path: Path, within: AccessScope, seen: bool) -> None:
     async with a_bot_service() as (address, _), hosted(tmp_path, BOT, bot_service=address) as host:
         if seen:
             assert (await bot_context(host, "b1", within))["bot_name"] == "Moss"

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from hosts import a_dataset, hosted, question
+from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.document import DocumentKind
-from howsure.model.within import EVERYWHERE, Within
 from howsure.services.hosting import bulk
 from howsure.services.hosting.bulk import Imported, exported, imported
 from howsure.services.hosting.host import Host
@@ -20,10 +20,10 @@ from howsure.services.hosting.shapes import body_of
 from unit.services.hosting.test_library import GOOD
 
 BOT = "def answer(text): return text"
-ACME, OTHER = Within(organization_id="acme"), Within(organization_id="other")
+ACME, OTHER = AccessScope(organization_id="acme"), AccessScope(organization_id="other")
 
 
-async def lines(host: Host, within: Within, *kinds: DocumentKind) -> list[dict[str, Any]]:
+async def lines(host: Host, within: AccessScope, *kinds: DocumentKind) -> list[dict[str, Any]]:
     found = [line async for line in exported(host, kinds or list(DocumentKind), within)]
     assert all(line.endswith(b"\n") and line.count(b"\n") == 1 for line in found)
     return [msgspec.json.decode(line) for line in found]
@@ -33,7 +33,7 @@ def as_content(entries: list[dict[str, Any]]) -> bytes:
     return b"".join(msgspec.json.encode(each) + b"\n" for each in entries)
 
 
-async def filled(host: Host, within: Within) -> None:
+async def filled(host: Host, within: AccessScope) -> None:
     for kind, body in GOOD.items():
         await add(host, kind, Change(body=body, author="ana"), within, f"{kind.value}-1")
 
@@ -119,7 +119,7 @@ async def test_a_line_that_cannot_be_taken_says_why_and_the_next_is_taken(
 
 
 async def test_nobody_brings_in_what_is_for_agents_of_others(tmp_path: Path) -> None:
-    ours = Within(organization_id="acme", agent_ids=("a1",))
+    ours = AccessScope(organization_id="acme", agent_ids=("a1",))
     entries = [
         {"kind": "rubric", "id": f"r-{agent}", "document": {**GOOD[DocumentKind.RUBRIC], "agent_id": agent}}
         for agent in ("a1", "a2", None)

@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from howsure.errors import PlanRefused
-from howsure.model.within import EVERYWHERE, Within
+from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.services.hosting.callers import OWNER, holder_of, opened_by
 from howsure.services.hosting.keys import KeyWanted, make_key
 from howsure.store.service.keys import Scope
@@ -34,7 +34,7 @@ async def test_a_key_stands_for_its_holder(store: Store) -> None:
     caller = await opened_by(store, secret)
     assert caller is not None
     assert (caller.name, caller.id) == ("nightly", key.id)
-    assert caller.within == Within(organization_id="acme", agent_ids=("a1", "a2"))
+    assert caller.within == AccessScope(organization_id="acme", agent_ids=("a1", "a2"))
     assert [caller.may(scope) for scope in (Scope.READ, Scope.RUN, Scope.WRITE, Scope.ADMIN)] == [
         True,
         True,

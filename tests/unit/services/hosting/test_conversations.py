@@ -10,10 +10,10 @@ import pytest
 
 from hosts import hosted
 from howsure.errors import NotFound, PlanRefused
+from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.document import DocumentKind
 from howsure.model.result import result_id
 from howsure.model.transcript import Transcript
-from howsure.model.within import EVERYWHERE, Within
 from howsure.reports.run_wire import dataset_id_of
 from howsure.services.hosting.conversations import gathered
 from howsure.services.hosting.host import Host
@@ -61,13 +61,13 @@ async def test_one_that_is_not_there_leaves_nothing_behind(tmp_path: Path) -> No
     ("within", "seen"),
     [
         (EVERYWHERE, True),
-        (Within(organization_id="acme"), True),
-        (Within(organization_id="acme", agent_ids=("a1",)), True),
-        (Within(organization_id="other"), False),
-        (Within(organization_id="acme", agent_ids=("a2",)), False),
+        (AccessScope(organization_id="acme"), True),
+        (AccessScope(organization_id="acme", agent_ids=("a1",)), True),
+        (AccessScope(organization_id="other"), False),
+        (AccessScope(organization_id="acme", agent_ids=("a2",)), False),
     ],
 )
-async def test_conversations_of_others_are_not_there(tmp_path: Path, within: Within, seen: bool) -> None:
+async def test_conversations_of_others_are_not_there(tmp_path: Path, within: AccessScope, seen: bool) -> None:
     async with hosted(tmp_path, BOT) as host:
         ids = await filled(host, organization_id="acme")
         if seen:

@@ -17,7 +17,7 @@ from howsure.policies.profiles import builtin_profiles
 from howsure.services.hosting.drafting import object_in, problems_in, starter, text_of
 from howsure.services.hosting.host import Host
 from howsure.services.hosting.text_lines import field_lines, line_of
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from store.making import NOON
 
 RULE = {"id": "KIND", "name": "Is kind", "severity": "high", "description": "It stays friendly."}
@@ -27,7 +27,7 @@ EXPECTED = {"expected": {"success_criteria": ["Says hi"]}}
 
 @pytest.fixture
 async def host(tmp_path: Path) -> AsyncIterator[Host]:
-    work = Workplace(Settings(database=str(tmp_path / "x.db")), builtin_kit(builtin_profiles()), tmp_path)
+    work = Workspace(Settings(database=str(tmp_path / "x.db")), builtin_kit(builtin_profiles()), tmp_path)
     async with await work.store() as store:
         yield Host(work, store)
 

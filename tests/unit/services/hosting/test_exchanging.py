@@ -12,13 +12,13 @@ import pytest
 from howsure.config import Settings
 from howsure.errors import DatasetInvalid, InputError, UnknownName
 from howsure.kit.builtins import builtin_kit
+from howsure.model.access_scope import EVERYWHERE
 from howsure.model.document import Document, DocumentKind
-from howsure.model.within import EVERYWHERE
 from howsure.policies.profiles import builtin_profiles
 from howsure.services.hosting import library
 from howsure.services.hosting.exchanging import SHAPES, brought_in, written_as
 from howsure.services.hosting.host import Host
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 CASE = {
     "item_id": "a",
@@ -32,7 +32,7 @@ GOLDEN = {"golden_questions": [{"id": "g1", "user_inputs": ["Who?"], "agents_eva
 
 @pytest.fixture
 async def host(tmp_path: Path) -> AsyncIterator[Host]:
-    work = Workplace(Settings(database=str(tmp_path / "x.db")), builtin_kit(builtin_profiles()), tmp_path)
+    work = Workspace(Settings(database=str(tmp_path / "x.db")), builtin_kit(builtin_profiles()), tmp_path)
     async with await work.store() as store:
         yield Host(work, store)
 

@@ -10,15 +10,15 @@ import pytest
 from howsure.config import ServiceSettings, Settings
 from howsure.errors import PlanRefused
 from howsure.kit.builtins import builtin_kit
+from howsure.model.access_scope import EVERYWHERE
 from howsure.model.document import DocumentKind
-from howsure.model.within import EVERYWHERE
 from howsure.policies.profiles import builtin_profiles
 from howsure.services.hosting.host import Host
 from howsure.services.hosting.ordering import Order, order_run
 from howsure.services.options import RunOptions
 from howsure.services.running import Progress
 from howsure.services.runs import Started, go_on, start
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from howsure.store.service.documents import Draft
 from listening import a_chat_bot
 from unit.services.hosting.test_library import GOOD
@@ -26,16 +26,16 @@ from unit.services.hosting.test_library import GOOD
 ENTRY = GOOD[DocumentKind.TEST_SET]["items"][0]
 
 
-def workplace(folder: Path) -> Workplace:
+def workplace(folder: Path) -> Workspace:
     settings = Settings(database=str(folder / "howsure.db"), service=ServiceSettings(hosts=("localhost",)))
-    return Workplace(settings, builtin_kit(builtin_profiles()), folder)
+    return Workspace(settings, builtin_kit(builtin_profiles()), folder)
 
 
 def unwatched(_: Started) -> Progress:
     return lambda _: None
 
 
-async def ordered(work: Workplace, target: str) -> str:
+async def ordered(work: Workspace, target: str) -> str:
     async with await work.store() as store:
         draft = Draft(body=msgspec.json.encode({"items": [ENTRY]}), agent_id="a1", name="Greetings")
         document = await store.documents.create(DocumentKind.TEST_SET, "ts", draft, EVERYWHERE)

@@ -33,7 +33,7 @@ from howsure.services.hosting.labelling import (
 )
 from howsure.services.trust.calibrations import kept
 from howsure.services.trust.labels import read_labels
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from howsure.store.store import Store
 from store.making import NOON, RUN, a_result, a_run
 
@@ -154,7 +154,7 @@ def test_the_file_is_one_that_calibrations_read(tmp_path: Path) -> None:
 
 
 async def test_labels_become_a_calibration(tmp_path: Path) -> None:
-    work = Workplace(Settings(database=str(tmp_path / "x.db")), builtin_kit(builtin_profiles()), tmp_path)
+    work = Workspace(Settings(database=str(tmp_path / "x.db")), builtin_kit(builtin_profiles()), tmp_path)
     async with await work.store() as store:
         plain = a_run(total=4)
         run = replace(plain, pins=replace(plain.pins, judge="offline", judge_sha256="ab" * 32))

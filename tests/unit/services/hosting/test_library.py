@@ -9,8 +9,8 @@ import pytest
 
 from hosts import hosted
 from howsure.errors import Conflict, DatasetInvalid, NotFound, PlanRefused
+from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.document import DocumentKind
-from howsure.model.within import EVERYWHERE, Within
 from howsure.services.hosting.library import Change, add, change, restore, with_distinct_tools, with_ids
 from howsure.services.hosting.shapes import body_of, whole
 
@@ -90,7 +90,7 @@ async def test_an_agent_that_is_not_named_stays(tmp_path: Path) -> None:
 
 
 async def test_nobody_writes_for_agents_that_are_not_theirs(tmp_path: Path, database: str) -> None:
-    ours = Within(organization_id="acme", agent_ids=("a1",))
+    ours = AccessScope(organization_id="acme", agent_ids=("a1",))
     async with hosted(tmp_path, BOT, database) as host:
         for agent in ("a2", None):
             body = {**GOOD[DocumentKind.RUBRIC], "agent_id": agent}
@@ -101,7 +101,7 @@ async def test_nobody_writes_for_agents_that_are_not_theirs(tmp_path: Path, data
         with pytest.raises(PlanRefused):
             await change(host, DocumentKind.RUBRIC, "k1", Change(body={**body, "agent_id": "a2"}), ours)
         with pytest.raises(NotFound):
-            await change(host, DocumentKind.RUBRIC, "k1", Change(body=body), Within(organization_id="other"))
+            await change(host, DocumentKind.RUBRIC, "k1", Change(body=body), AccessScope(organization_id="other"))
 
 
 async def test_of_two_changes_to_the_same_version_one_is_refused(tmp_path: Path, database: str) -> None:

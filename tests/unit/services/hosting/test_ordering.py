@@ -10,9 +10,9 @@ import pytest
 
 from hosts import a_dataset, hosted, ordered, question
 from howsure.errors import InputError, NotFound, PlanRefused
+from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.document import DocumentKind
 from howsure.model.run import RunState
-from howsure.model.within import EVERYWHERE, Within
 from howsure.services.hosting.host import Host
 from howsure.services.hosting.library import Change, add
 from howsure.services.hosting.ordering import Order, judge_for, order_run, simulator_for, target_for
@@ -123,7 +123,7 @@ async def test_what_cannot_be_had_is_refused_before_anything_is_stored(tmp_path:
         assert await host.store.runs(limit=9) == []
 
 
-async def described(host: Host, within: Within, **body: Any) -> None:
+async def described(host: Host, within: AccessScope, **body: Any) -> None:
     given = {**GOOD[DocumentKind.AGENT], **body}
     await add(host, DocumentKind.AGENT, Change(body=given), within, "a1")
 
@@ -138,7 +138,7 @@ async def test_the_model_of_the_agent_is_pinned(tmp_path: Path) -> None:
 
 
 async def test_what_others_have_cannot_be_run(tmp_path: Path, database: str) -> None:
-    ours, theirs = Within(organization_id="ours"), Within(organization_id="theirs")
+    ours, theirs = AccessScope(organization_id="ours"), AccessScope(organization_id="theirs")
     async with hosted(tmp_path, BOT, database) as host:
         await add(host, DocumentKind.TEST_SET, Change(body=GOOD[DocumentKind.TEST_SET]), theirs, "t1")
         await add(host, DocumentKind.RUBRIC, Change(body=GOOD[DocumentKind.RUBRIC]), theirs, "r1")
@@ -156,7 +156,7 @@ async def test_what_others_have_cannot_be_run(tmp_path: Path, database: str) -> 
 
 
 async def test_a_key_for_some_agents_runs_for_them_alone(tmp_path: Path) -> None:
-    ours = Within(organization_id="ours", agent_ids=("a1",))
+    ours = AccessScope(organization_id="ours", agent_ids=("a1",))
     async with hosted(tmp_path, BOT) as host:
         body = {**GOOD[DocumentKind.TEST_SET], "agent_id": "a1"}
         await add(host, DocumentKind.TEST_SET, Change(body=body), ours, "t1")

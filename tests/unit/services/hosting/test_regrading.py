@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from howsure.config import ServiceSettings, Settings
 from howsure.errors import Conflict, NotFound, PlanRefused
 from howsure.kit.builtins import builtin_kit
+from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.document import DocumentKind
 from howsure.model.run import DatasetPin, Run, RunState
-from howsure.model.within import EVERYWHERE, Within
 from howsure.policies.profiles import builtin_profiles
 from howsure.services.demo import DEMOS, options
 from howsure.services.hosting import library
@@ -27,7 +27,7 @@ from howsure.services.hosting.regrading import keep_rubric, rubric_key
 from howsure.services.hosting.steering import regrade
 from howsure.services.hosting.worker import Pace, Worker
 from howsure.services.runs import start
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 TEST_SET = next(demo for demo in DEMOS if demo.dialect == "test-set")
 LEGAL = next(demo for demo in DEMOS if demo.dialect == "legal")
@@ -36,7 +36,7 @@ LEGAL = next(demo for demo in DEMOS if demo.dialect == "legal")
 @pytest.fixture
 async def host(tmp_path: Path) -> AsyncIterator[Host]:
     settings = Settings(database=str(tmp_path / "howsure.db"), service=ServiceSettings(judges=("openai:gpt-9",)))
-    work = Workplace(settings, builtin_kit(builtin_profiles()), tmp_path)
+    work = Workspace(settings, builtin_kit(builtin_profiles()), tmp_path)
     async with await work.store() as store:
         yield Host(work, store)
 
@@ -132,7 +132,7 @@ async def test_what_is_gone_is_named_without_its_folder(host: Host, change: dict
 
 async def test_nobody_grades_what_they_may_not_see(host: Host) -> None:
     first = await by_command(host)
-    for within in (Within(organization_id="others"), Within(agent_ids=("another",))):
+    for within in (AccessScope(organization_id="others"), AccessScope(agent_ids=("another",))):
         with pytest.raises(NotFound):
             await regrade(host, first.id, Order(), within)
     with pytest.raises(NotFound, match="there is no rubric nothing"):

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.run import RunState
 from howsure.model.score import Part, Score
 from howsure.model.verdict import Verdict
-from howsure.model.within import EVERYWHERE, Within
 from howsure.services.hosting.standing import Standing, standings
 from howsure.services.hosting.viewing import Gallery
 from howsure.store.store import Store
@@ -41,7 +41,7 @@ async def tried(store: Store, number: int, agent: str, held: tuple[bool, ...], *
     return run.id
 
 
-async def found(store: Store, within: Within = EVERYWHERE, limit: int = 50, after: str = "") -> list[Standing]:
+async def found(store: Store, within: AccessScope = EVERYWHERE, limit: int = 50, after: str = "") -> list[Standing]:
     return await standings(store, Gallery(store), after, limit, within)
 
 
@@ -82,6 +82,6 @@ async def test_every_agent_comes_once_by_its_id(store: Store, limit: int) -> Non
 async def test_only_those_that_one_may_see(store: Store) -> None:
     await tried(store, 1, "a1", (True,))
     await tried(store, 2, "a2", (True,))
-    assert len(await found(store, Within(organization_id="acme"))) == 2
-    assert await found(store, Within(organization_id="other")) == []
-    assert [each.agent_id for each in await found(store, Within(agent_ids=("a2",)))] == ["a2"]
+    assert len(await found(store, AccessScope(organization_id="acme"))) == 2
+    assert await found(store, AccessScope(organization_id="other")) == []
+    assert [each.agent_id for each in await found(store, AccessScope(agent_ids=("a2",)))] == ["a2"]

@@ -8,11 +8,11 @@ import pytest
 
 from hosts import a_dataset, completed, hosted, in_state, ordered, question, working
 from howsure.errors import Conflict, NotFound
+from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.document import DocumentKind
 from howsure.model.job import JobState, Wish
 from howsure.model.run import Run, RunState
 from howsure.model.verdict import Verdict
-from howsure.model.within import EVERYWHERE, Within
 from howsure.services.hosting.host import Host
 from howsure.services.hosting.library import Change, add
 from howsure.services.hosting.ordering import Order, order_run
@@ -31,7 +31,7 @@ async def answer(text: str) -> str:
         raise RuntimeError("the bot broke")
     return "Answer: A"
 """
-OTHERS = Within(organization_id="others")
+OTHERS = AccessScope(organization_id="others")
 
 
 async def finished(host: Host, *questions: dict[str, object], **order: object) -> Run:

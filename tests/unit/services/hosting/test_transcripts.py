@@ -9,9 +9,9 @@ import pytest
 
 from hosts import hosted
 from howsure.errors import NotFound, PlanRefused
+from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.document import DocumentKind
 from howsure.model.transcript import Role
-from howsure.model.within import EVERYWHERE, Within
 from howsure.services.hosting.library import Change, add
 from howsure.services.hosting.transcripts import Finished, graded, transcript_of
 from unit.services.hosting.test_library import GOOD, RULE
@@ -85,7 +85,7 @@ async def test_what_is_held_against_nothing_is_refused(tmp_path: Path) -> None:
 
 
 async def test_rubrics_and_test_sets_of_others_are_not_there(tmp_path: Path) -> None:
-    theirs, ours = Within(organization_id="theirs"), Within(organization_id="ours")
+    theirs, ours = AccessScope(organization_id="theirs"), AccessScope(organization_id="ours")
     async with hosted(tmp_path, BOT) as host:
         await add(host, DocumentKind.RUBRIC, Change(body={"name": "Kindness", "rules": [RULE]}), theirs, "r1")
         await add(host, DocumentKind.TEST_SET, Change(body=GOOD[DocumentKind.TEST_SET]), theirs, "t1")

@@ -7,21 +7,21 @@ from pathlib import Path
 
 from howsure.config import Settings
 from howsure.kit.builtins import builtin_kit
+from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.document import DocumentKind
 from howsure.model.job import Wish
 from howsure.model.run import RunState
-from howsure.model.within import EVERYWHERE, Within
 from howsure.policies.profiles import builtin_profiles
 from howsure.services.hosting import library
 from howsure.services.hosting.host import Host
 from howsure.services.hosting.library import Change
 from howsure.services.hosting.steering import delete, stop
 from howsure.services.hosting.trial import load_demo
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 
-def a_workplace(folder: Path) -> Workplace:
-    return Workplace(Settings(database=str(folder / "howsure.db")), builtin_kit(builtin_profiles()), folder)
+def a_workplace(folder: Path) -> Workspace:
+    return Workspace(Settings(database=str(folder / "howsure.db")), builtin_kit(builtin_profiles()), folder)
 
 
 async def test_the_demo_is_queued_once_though_two_ask_at_the_same_time(tmp_path: Path) -> None:
@@ -40,10 +40,10 @@ async def test_each_organisation_has_a_demo_of_its_own(tmp_path: Path) -> None:
     work = a_workplace(tmp_path)
     async with await work.store() as store:
         host = Host(work, store)
-        ours = await load_demo(host, Within(organization_id="us"))
-        theirs = await load_demo(host, Within(organization_id="them"))
+        ours = await load_demo(host, AccessScope(organization_id="us"))
+        theirs = await load_demo(host, AccessScope(organization_id="them"))
         assert set(ours).isdisjoint(theirs)
-        assert len(await store.runs(within=Within(organization_id="us"))) == 5
+        assert len(await store.runs(within=AccessScope(organization_id="us"))) == 5
 
 
 async def test_what_was_deleted_of_the_demo_comes_back(tmp_path: Path) -> None:
@@ -61,9 +61,9 @@ async def test_what_was_deleted_of_the_demo_comes_back(tmp_path: Path) -> None:
 async def test_its_documents_are_in_the_library_and_runs_are_made_of_them(tmp_path: Path) -> None:
     work = a_workplace(tmp_path)
     async with await work.store() as store:
-        host, ours = Host(work, store), Within(organization_id="us")
+        host, ours = Host(work, store), AccessScope(organization_id="us")
         await load_demo(host, ours)
-        await load_demo(host, Within(organization_id="them"))
+        await load_demo(host, AccessScope(organization_id="them"))
         kinds = (DocumentKind.TEST_SET, DocumentKind.RUBRIC, DocumentKind.AGENT, DocumentKind.DATASET)
         found = {kind: await store.catalog.cards(kind, within=ours) for kind in kinds}
         assert {kind: len(cards) for kind, cards in found.items()} == dict(zip(kinds, (1, 1, 1, 2), strict=True))

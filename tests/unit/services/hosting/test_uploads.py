@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from hosts import hosted, question
 from howsure.errors import Conflict, DatasetInvalid, InputError, PlanRefused, UnknownName
+from howsure.model.access_scope import EVERYWHERE
 from howsure.model.document import Document, DocumentKind
-from howsure.model.within import EVERYWHERE
 from howsure.services.hosting.host import Host
 from howsure.services.hosting.uploads import Upload, added, cases_of, draft_of, removed, with_case, without_case
 

@@ -6,9 +6,9 @@ import asyncio
 from pathlib import Path
 
 from hosts import a_dataset, completed, hosted, in_state, ordered, question, working
+from howsure.model.access_scope import EVERYWHERE
 from howsure.model.job import Wish
 from howsure.model.run import RunState
-from howsure.model.within import EVERYWHERE
 from howsure.services.hosting.viewing import Gallery
 from howsure.store.lease import this_process
 

@@ -15,20 +15,20 @@ import pytest
 from howsure.config import ServiceSettings, Settings
 from howsure.errors import Conflict, NotFound, PlanRefused
 from howsure.kit.builtins import builtin_kit
+from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.document import Document, DocumentKind
 from howsure.model.job import JobState, Task, Wish
 from howsure.model.run import RunState
-from howsure.model.within import EVERYWHERE, Within
 from howsure.policies.profiles import builtin_profiles
 from howsure.services.hosting.host import Host
 from howsure.services.hosting.ordering import Order, order_run
 from howsure.services.hosting.worker import Pace, Worker
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from howsure.store.lease import this_process
 from howsure.store.service.documents import Draft
 
 QUICK = Pace(look=0.02, beat=0.02)
-ORGANIZATION = Within(organization_id="acme")
+ORGANIZATION = AccessScope(organization_id="acme")
 ANSWERS: dict[str, str] = {}
 
 BOT = """
@@ -60,12 +60,12 @@ async def hosted(folder: Path, **rules: Any) -> AsyncIterator[Host]:
     service = ServiceSettings(**{"target": "bot", "bots": {"a1": "bot"}, **rules})
     blocks = {"bot": {"kind": "function", "function": "worker_bot:answer"}}
     settings = Settings(database=str(folder / "howsure.db"), targets=blocks, service=service)
-    work = Workplace(settings, builtin_kit(builtin_profiles()), folder)
+    work = Workspace(settings, builtin_kit(builtin_profiles()), folder)
     async with await work.store() as store:
         yield Host(work, store)
 
 
-async def a_test_set(host: Host, entries: list[dict[str, Any]], within: Within = EVERYWHERE) -> Document:
+async def a_test_set(host: Host, entries: list[dict[str, Any]], within: AccessScope = EVERYWHERE) -> Document:
     body = msgspec.json.encode({"items": entries})
     draft = Draft(body=body, agent_id="a1", name="Greetings")
     return await host.store.documents.create(DocumentKind.TEST_SET, f"ts-{len(entries)}", draft, within)
@@ -113,11 +113,11 @@ async def test_a_run_belongs_to_the_organisation_that_ordered_it(tmp_path: Path)
     async with hosted(tmp_path) as host:
         document = await a_test_set(host, [entry(1)], ORGANIZATION)
         with pytest.raises(NotFound, match="there is no test set ts-1"):
-            await order_run(host, Order(test_set_id=document.id), Within(organization_id="other"))
+            await order_run(host, Order(test_set_id=document.id), AccessScope(organization_id="other"))
         ordered = await order_run(host, Order(test_set_id=document.id), ORGANIZATION)
         assert ordered.run.organization_id == "acme"
         assert [run.id for run in await host.store.runs(within=ORGANIZATION)] == [ordered.run.id]
-        assert await host.store.runs(within=Within(organization_id="other")) == []
+        assert await host.store.runs(within=AccessScope(organization_id="other")) == []
 
 
 async def test_a_run_is_cancelled_while_it_waits(tmp_path: Path) -> None:
@@ -241,7 +241,7 @@ async def test_no_more_runs_of_an_agent_than_allowed_are_taken(tmp_path: Path) -
         assert await queue.claim("three", per_agent=2, overall=9) is None
         assert await queue.claim("three", per_agent=9, overall=2) is None
         assert (await queue.lengths()).running == 2
-        assert (await queue.lengths(Within(organization_id="other"))).running == 0
+        assert (await queue.lengths(AccessScope(organization_id="other"))).running == 0
 
 
 @pytest.mark.parametrize(

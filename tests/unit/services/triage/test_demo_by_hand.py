@@ -13,7 +13,7 @@ from howsure.model.triage import Triage
 from howsure.services.demo import DEMOS, options
 from howsure.services.runs import start
 from howsure.services.triage.triaging import triage
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 
 
 class Hand(NamedTuple):
@@ -148,7 +148,7 @@ BY_HAND = {
 
 
 async def triaged(folder: Path, dialect: str) -> Triage:
-    work = Workplace.here(database=str(folder / "howsure.db"))
+    work = Workspace.here(database=str(folder / "howsure.db"))
     (demo,) = (each for each in DEMOS if each.dialect == dialect)
     summary = await start(work, options(demo), lambda _: lambda _: None)
     return await triage(work, summary.run.id)

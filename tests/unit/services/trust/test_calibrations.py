@@ -19,7 +19,7 @@ from howsure.services.fingerprints import fingerprint
 from howsure.services.trust.about import about
 from howsure.services.trust.calibrations import heads, keep, kept, named, pin_of_run, whole
 from howsure.services.trust.figures import groups
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from howsure.version import __version__
 from unit.services.trust.making import ratings, verdicts
 
@@ -27,8 +27,8 @@ AT = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
 
 @pytest.fixture
-def work(tmp_path: Path) -> Workplace:
-    return Workplace(Settings(), Kit(), tmp_path)
+def work(tmp_path: Path) -> Workspace:
+    return Workspace(Settings(), Kit(), tmp_path)
 
 
 def calibrated(spec: str = "offline", **pin: str) -> Calibration:
@@ -36,19 +36,19 @@ def calibrated(spec: str = "offline", **pin: str) -> Calibration:
     return Calibration(judge=JudgePin(spec=spec, **pin), at=AT, groups=tuple(groups(things)))
 
 
-def test_what_is_kept_is_read_back_equal(work: Workplace) -> None:
+def test_what_is_kept_is_read_back_equal(work: Workspace) -> None:
     first, second = calibrated(), calibrated("openai:gpt-x")
     path = keep(work, first)
     assert keep(work, second) == path == work.folder / ".howsure" / "calibrations.jsonl"
     assert kept(work) == [first, second]
 
 
-def test_nothing_was_kept_yet(work: Workplace) -> None:
+def test_nothing_was_kept_yet(work: Workspace) -> None:
     assert kept(work) == []
     assert not work.data_folder.exists()
 
 
-def test_heads_say_of_which_judge_each_is_and_lead_to_the_whole(work: Workplace) -> None:
+def test_heads_say_of_which_judge_each_is_and_lead_to_the_whole(work: Workspace) -> None:
     assert (heads(work), whole(work, [])) == ([], [])
     made = [calibrated(), calibrated("openai:gpt-x"), calibrated(sha256="newer")]
     (path,) = {keep(work, each) for each in made}
@@ -60,7 +60,7 @@ def test_heads_say_of_which_judge_each_is_and_lead_to_the_whole(work: Workplace)
     assert [head.judge.spec for head in heads(work)] == ["offline", "openai:gpt-x", "offline", "openai:gpt-x"]
 
 
-def test_a_broken_head_is_named(work: Workplace) -> None:
+def test_a_broken_head_is_named(work: Workspace) -> None:
     path = keep(work, calibrated())
     with path.open("ab") as file:
         file.write(b'{"judge": 1}\n')
@@ -69,7 +69,7 @@ def test_a_broken_head_is_named(work: Workplace) -> None:
     assert [(problem.code, problem.line) for problem in caught.value.problems] == [("not-a-calibration", 2)]
 
 
-def test_a_broken_line_is_named(work: Workplace) -> None:
+def test_a_broken_line_is_named(work: Workspace) -> None:
     path = keep(work, calibrated())
     with path.open("ab") as file:
         file.write(b'{"judge": 1}\n\xff\n')
@@ -81,14 +81,14 @@ def test_a_broken_line_is_named(work: Workplace) -> None:
     ]
 
 
-async def test_the_offline_judge_comes_with_figures(work: Workplace) -> None:
+async def test_the_offline_judge_comes_with_figures(work: Workspace) -> None:
     found = await about(work, "offline", {})
     assert found.measured == MEASURED
     assert found.not_measured == NOT_MEASURED
     assert found.calibrations == ()
 
 
-async def test_the_newest_calibration_comes_first_and_other_versions_are_told(work: Workplace) -> None:
+async def test_the_newest_calibration_comes_first_and_other_versions_are_told(work: Workspace) -> None:
     keep(work, calibrated(sha256="of an older version"))
     keep(work, calibrated("openai:gpt-x"))
     keep(work, calibrated(sha256=fingerprint(["offline", __version__])))
@@ -96,7 +96,7 @@ async def test_the_newest_calibration_comes_first_and_other_versions_are_told(wo
     assert [known.current for known in found.calibrations] == [True, False]
 
 
-async def test_a_model_is_the_same_judge_while_its_prompts_are(work: Workplace) -> None:
+async def test_a_model_is_the_same_judge_while_its_prompts_are(work: Workspace) -> None:
     keep(work, calibrated("openai:gpt-x", prompts="of other words"))
     keep(work, calibrated("openai:gpt-x", prompts=prompts_fingerprint()))
     keep(work, calibrated("openai:gpt-x"))
@@ -105,7 +105,7 @@ async def test_a_model_is_the_same_judge_while_its_prompts_are(work: Workplace) 
     assert found.measured == ()
 
 
-async def test_a_judge_that_cannot_be_is_refused(work: Workplace) -> None:
+async def test_a_judge_that_cannot_be_is_refused(work: Workspace) -> None:
     with pytest.raises(UnknownName, match="oracle"):
         await about(work, "oracle:delphi", {})
     with pytest.raises(ConfigInvalid, match="name a judge"):

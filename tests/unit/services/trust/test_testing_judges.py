@@ -20,7 +20,7 @@ from howsure.services.options import RunOptions
 from howsure.services.planning import Given
 from howsure.services.trust.bench import asked, bench, word
 from howsure.services.trust.testing_judges import LIMIT, tried, try_judge
-from howsure.services.workplace import Workplace
+from howsure.services.workspace import Workspace
 from howsure.testing import ScriptedModel
 from unit.services.trust.making import a_result, checked, lines, rated
 from unit.services.trust.obedient import inside, on_the_bench, valued
@@ -95,8 +95,8 @@ async def test_every_attack_accounts_for_every_failing_grade() -> None:
     assert found.turned.interval is not None
 
 
-def workplace(folder: Path) -> Workplace:
-    return Workplace(Settings(), builtin_kit(builtin_profiles()), folder)
+def workplace(folder: Path) -> Workspace:
+    return Workspace(Settings(), builtin_kit(builtin_profiles()), folder)
 
 
 def a_dataset(folder: Path, task: str = "mcq") -> RunOptions:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from howsure.store.store import Store
 
 
-class Workplace:
+class Workspace:
     """What the commands work with. Nothing is opened or written before it is needed."""
 
     def __init__(
@@ -46,7 +46,7 @@ class Workplace:
         config: str | None = None,
         plugins: Sequence[str] = (),
         environ: Mapping[str, str] = os.environ,
-    ) -> Workplace:
+    ) -> Workspace:
         """The workplace of the current folder; what is passed in wins over environment and file."""
         folder = current_folder()
         settings = load(folder, environ, Path(config) if config else None)
@@ -57,7 +57,7 @@ class Workplace:
         return cls.made(settings, folder, beside, plugins)
 
     @classmethod
-    def made(cls, settings: Settings, folder: Path, beside: Path, plugins: Sequence[str] = ()) -> Workplace:
+    def made(cls, settings: Settings, folder: Path, beside: Path, plugins: Sequence[str] = ()) -> Workspace:
         """With everything that the settings and `plugins` bring."""
         known = profiles(settings, {each.name: each for each in builtin_profiles()})
         kit = builtin_kit(known.values(), PriceTable.load(settings.prices))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 
-class Within(Struct, frozen=True, kw_only=True):
+class AccessScope(Struct, frozen=True, kw_only=True):
     """None: any. What belongs to no agent is seen only by those who may see all of them."""
 
     organization_id: str | None = None
@@ -21,4 +21,4 @@ class Within(Struct, frozen=True, kw_only=True):
         return ours and (self.agent_ids is None or agent_id in self.agent_ids)
 
 
-EVERYWHERE = Within()
+EVERYWHERE = AccessScope()
