@@ -83,7 +83,7 @@ bench: setup  ## measure the speed figures quoted in the docs
 	$(MAKE) bench-ray
 
 api-docs: setup  ## write the reference in docs/api.md anew from the API itself
-	$(BIN)/python -m howsure.api.describing docs/api.md
+	$(BIN)/python -m howsure.api.reference docs/api.md
 
 docs: setup  ## run the tests that hold the documentation true
 	$(BIN)/python -m pytest -q tests/docs

@@ -21,11 +21,11 @@ from msgspec.structs import replace
 
 from bench.browsing_stock import RULES, TESTS, big, demo, grow, workplace
 from howsure.main import GC_THRESHOLD
-from howsure.services.hosting.host import Host
+from howsure.services.host.context import Host
 from howsure.services.workspace import Workspace
 from howsure.store.store import Store
 from howsure.web.app import create_pages
-from howsure.web.remembering import Remembered
+from howsure.web.caches import ResultCache
 
 ASKED = 100
 ASKED_OF_BIG = 10
@@ -122,7 +122,7 @@ class Side(Struct, frozen=True):
 
 async def side(work: Workspace, store: Store, places: Sequence[Place]) -> Side:
     app: Any = create_pages(Host(work, store), keys_needed=False)
-    app.state.remembered = Remembered(most=0)
+    app.state.results = ResultCache(max_entries=0)
     return Side(app, places)
 
 
@@ -154,7 +154,7 @@ async def places_of(folder: Path, number: int) -> list[Place]:
         for _ in range(number):
             run, other = chance.sample(runs, 2)
             position = chance.randrange(min(run.counts.total, other.counts.total))
-            (case,) = await store.browsing.at(run.id, [position])
+            (case,) = await store.browse.results_at(run.id, [position])
             agent, marked = run.pins.agent_key, chance.choice(labelled)
             found.append(Place(run.id, position, other.id, agent, case.case.id, marked))
     return found

@@ -17,22 +17,22 @@ from msgspec.structs import replace
 from howsure.config import Settings
 from howsure.kit.builtins import builtin_kit
 from howsure.model.access_scope import EVERYWHERE
+from howsure.model.calibration import Calibration
 from howsure.model.document import DocumentKind
 from howsure.model.label import Opinion
 from howsure.model.result import Result
 from howsure.model.run import Counts, Run, RunState
-from howsure.model.trust import Calibration
 from howsure.policies.profiles import builtin_profiles
-from howsure.services.demo import DEMOS, folder, options
-from howsure.services.hosting import library
-from howsure.services.hosting.host import Host
-from howsure.services.hosting.keys import KeyWanted, make_key
-from howsure.services.hosting.labelling import Question, Said, calibrated, label_of, labelled_grades
-from howsure.services.runs import start
-from howsure.services.trust.calibrations import file_of
+from howsure.services.demo import DEMOS, demo_folder, demo_request
+from howsure.services.host import documents
+from howsure.services.host.context import Host
+from howsure.services.host.keys import KeyRequest, make_key
+from howsure.services.host.labels import LabelInput, LabelQuestion, build_label, calibrate_run, grades_to_label
+from howsure.services.judge.judge_records import calibration_file
+from howsure.services.run.start import start
 from howsure.services.workspace import Workspace
-from howsure.store.service.keys import Scope
-from howsure.store.service.logs import Deed
+from howsure.store.keys import KeyScope
+from howsure.store.logs import AuditEntry
 from howsure.store.store import Store
 
 RUNS = 1000
@@ -84,9 +84,9 @@ async def demo(folder: Path) -> tuple[Run, list[Result]]:
     """The demo, its test set twice; and the run and the results that a large store is made of."""
     work = workplace(folder)
     for each in DEMOS:
-        await start(work, options(each), lambda _: lambda _: None)
+        await start(work, demo_request(each), lambda _: lambda _: None)
     (tests,) = [each for each in DEMOS if each.dialect == "test-set"]
-    run = (await start(work, options(tests), lambda _: lambda _: None)).run
+    run = (await start(work, demo_request(tests), lambda _: lambda _: None)).run
     async with await work.store() as store:
         await stock(Host(work, store), LITTLE)
         return run, await store.results(run.id)
@@ -133,13 +133,13 @@ async def stock(host: Host, amount: Amount) -> None:
         await _labels(host.store, run, amount.labels)
     await _calibrations(host, runs[-1], amount.calibrations)
     for number in range(amount.keys):
-        await make_key(host.store, KeyWanted(name=f"key {number}", scopes=[Scope.READ, Scope.WRITE]))
+        await make_key(host.store, KeyRequest(name=f"key {number}", scopes=[KeyScope.READ, KeyScope.WRITE]))
     for number in range(amount.deeds):
         await host.store.audit.add(_deed(number))
 
 
-def _deed(number: int) -> Deed:
-    return Deed(
+def _deed(number: int) -> AuditEntry:
+    return AuditEntry(
         id=numbered(number + 1),
         organization_id="",
         at=DAY + timedelta(minutes=number),
@@ -157,16 +157,20 @@ async def _documents(host: Host, amount: Amount) -> None:
     for key, kind, body in ((TESTS, DocumentKind.TEST_SET, tests), (RULES, DocumentKind.RUBRIC, rules)):
         small = _cases(3) if kind is DocumentKind.TEST_SET else _rules(3)
         for number in range(amount.documents - 1):
-            change = library.Change(body={**small, "name": f"{key} {number}"}, author="ann", note="the first")
-            await library.add(host, kind, change, EVERYWHERE)
-        await library.add(host, kind, library.Change(body=body, author="ann", note="the first"), EVERYWHERE, key)
+            change = documents.DocumentChange(body={**small, "name": f"{key} {number}"}, author="ann", note="the first")
+            await documents.add_document(host, kind, change, EVERYWHERE)
+        await documents.add_document(
+            host, kind, documents.DocumentChange(body=body, author="ann", note="the first"), EVERYWHERE, key
+        )
         for number in range(1, amount.versions):
-            change = library.Change(body={**body, "description": f"Version {number}."}, author="ben", note="again")
-            await library.change(host, kind, key, change, EVERYWHERE)
+            change = documents.DocumentChange(
+                body={**body, "description": f"Version {number}."}, author="ben", note="again"
+            )
+            await documents.change_document(host, kind, key, change, EVERYWHERE)
 
 
 def _cases(number: int) -> dict[str, Any]:
-    body = msgspec.json.decode((folder() / "test-set/test-set.json").read_bytes())
+    body = msgspec.json.decode((demo_folder() / "test-set/test-set.json").read_bytes())
     known = body["items"]
     listed = [{**known[place % len(known)], "item_id": case_id(place)} for place in range(number)]
     return {"name": body["name"], "description": body["description"], "items": listed}
@@ -174,7 +178,7 @@ def _cases(number: int) -> dict[str, Any]:
 
 def _rules(number: int) -> dict[str, Any]:
     """The rules of the demo under their own ids, then again under others."""
-    body = msgspec.json.decode((folder() / "test-set/rubric.json").read_bytes())
+    body = msgspec.json.decode((demo_folder() / "test-set/rubric.json").read_bytes())
     known = body["rules"]
     listed = [
         {
@@ -189,20 +193,20 @@ def _rules(number: int) -> dict[str, Any]:
 async def _labels(store: Store, run: Run, number: int) -> None:
     """By three people who mostly agree with the judge."""
     results = await store.results(run.id, limit=300)
-    questions = [Question(result, grade) for result in results for grade in labelled_grades(result.grades)]
+    questions = [LabelQuestion(result, grade) for result in results for grade in grades_to_label(result.grades)]
     for place in range(number):
         question = questions[(place // 2) % len(questions)]
-        said = Said(Opinion.FAIL if place % 5 == 0 else Opinion.PASS, why="because of its first line")
-        await store.labels.put(label_of(run, question, PEOPLE[place % 3], said))
+        said = LabelInput(Opinion.FAIL if place % 5 == 0 else Opinion.PASS, why="because of its first line")
+        await store.labels.put(build_label(run, question, PEOPLE[place % 3], said))
 
 
 async def _calibrations(host: Host, run: Run, number: int) -> None:
     """One is measured; the others are the same of other versions of the judge."""
-    found = await calibrated(host, run, await host.store.labels.of_run(run.id))
+    found = await calibrate_run(host, run, await host.store.labels.of_run(run.id))
     measured: Calibration = found.calibration
     lines = [
         msgspec.json.encode(replace(measured, judge=replace(measured.judge, sha256=f"{place % 10:064}")))
         for place in range(number - 1)
     ]
-    with file_of(host.work).open("ab") as file:
+    with calibration_file(host.work).open("ab") as file:
         file.write(b"".join(line + b"\n" for line in lines))

@@ -19,10 +19,9 @@ from pathlib import Path
 import aiohttp
 import msgspec
 
-from howsure.llm.base import Request
-from howsure.llm.door import Habits
-from howsure.llm.opening import open_door
-from howsure.llm.parts import CallSettings, Message
+from howsure.llm.base import ModelRequest
+from howsure.llm.client import ClientOptions, ModelClient
+from howsure.llm.messages import CallSettings, ChatMessage
 from howsure.model.transcript import Role
 
 CALLS = 5_000
@@ -90,22 +89,22 @@ async def bare(url: str) -> float:
 
 
 async def through_the_door(url: str) -> float:
-    async with open_door({"VLLM_API_KEY": "none"}, Habits(concurrency=AT_ONCE)) as door:
-        model = door.model(f"vllm:{MODEL}@{url}", CallSettings(temperature=0.0))
+    async with ModelClient({"VLLM_API_KEY": "none"}, ClientOptions(concurrency=AT_ONCE)) as client:
+        model = client.model(f"vllm:{MODEL}@{url}", CallSettings(temperature=0.0))
 
         async def one(number: int) -> None:
-            assert (await model.complete(Request(messages=(Message(Role.USER, f"{number} {PROMPT}"),)))).text
+            assert (await model.complete(ModelRequest(messages=(ChatMessage(Role.USER, f"{number} {PROMPT}"),)))).text
 
         return await cpu_of(one)
 
 
 async def slow(url: str) -> float:
     """Wall seconds for many calls that each take a while."""
-    async with open_door({}, Habits(concurrency=SLOW_AT_ONCE)) as door:
-        model = door.model(f"vllm:{MODEL}@{url}")
+    async with ModelClient({}, ClientOptions(concurrency=SLOW_AT_ONCE)) as client:
+        model = client.model(f"vllm:{MODEL}@{url}")
 
         async def one(number: int) -> None:
-            await model.complete(Request(messages=(Message(Role.USER, str(number)),)))
+            await model.complete(ModelRequest(messages=(ChatMessage(Role.USER, str(number)),)))
 
         began = time.monotonic()
         await spread(one, range(SLOW_CALLS), SLOW_AT_ONCE)

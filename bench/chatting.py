@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bench.calling import control, serving
 from bench.live import AT_ONCE, choice, compared, kept, peak, peaks, reference, run, written
-from howsure.services.options import RunOptions
+from howsure.model.run_request import RunRequest
 
 CASES = 8_000
 ROUNDS = 5
@@ -27,15 +27,15 @@ MODEL = "answer-a"
 JUDGE = "judge-promptfoo"
 
 
-def chosen(url: str, folder: Path, numbers: Sequence[int], at_once: int = AT_ONCE) -> RunOptions:
+def chosen(url: str, folder: Path, numbers: Sequence[int], at_once: int = AT_ONCE) -> RunRequest:
     """Questions with options, put to a model; a program grades."""
     questions = written(folder / "cases.jsonl", map(choice, numbers))
-    return RunOptions(datasets=questions, target=f"chat:vllm:{MODEL}@{url}", concurrency=at_once)
+    return RunRequest(datasets=questions, target=f"chat:vllm:{MODEL}@{url}", concurrency=at_once)
 
 
-def answered(url: str, folder: Path, numbers: Sequence[int]) -> RunOptions:
+def answered(url: str, folder: Path, numbers: Sequence[int]) -> RunRequest:
     """Questions put to a model, and a judge asked about its answers."""
-    return RunOptions(
+    return RunRequest(
         datasets=written(folder / "cases.jsonl", map(reference, numbers)),
         target=f"chat:vllm:{MODEL}@{url}",
         judge=f"vllm:{JUDGE}@{url}",

@@ -30,9 +30,9 @@ from msgspec import Struct
 
 from bench.end_to_end import case, quietly
 from howsure.main import GC_THRESHOLD
+from howsure.model.run_request import RunRequest
 from howsure.reports.canonical import canonical_line
-from howsure.services.options import RunOptions
-from howsure.services.runs import start
+from howsure.services.run.start import start
 from howsure.services.workspace import Workspace
 
 JUDGED = 8_000
@@ -98,7 +98,7 @@ def one(engine: str, workers: str, file: str, graders: str, export: str) -> None
         os.chdir(folder)
         database = os.environ.get("TEST_DATABASE_URL") or str(folder / "runs.db")
         work = Workspace.here(database=database)
-        options = RunOptions(
+        options = RunRequest(
             datasets=(file,), judge="offline", engine=engine, graders=tuple(graders.split(",")) if graders else None
         )
         run = asyncio.run(start(work, options, quietly)).run

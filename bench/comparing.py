@@ -25,7 +25,7 @@ from howsure.model.run import RunState
 from howsure.model.score import LIKERT, OPEN, Direction, Score
 from howsure.model.transcript import Message, Role, Transcript
 from howsure.model.verdict import Verdict
-from howsure.services.comparing import Wanted, compared
+from howsure.services.compare.compare import CompareRequest, compare_stored
 from howsure.store.store import Store
 
 PAIRS = 100_000
@@ -76,7 +76,7 @@ async def measure(path: Path, *by: str) -> None:
     gc.set_threshold(*GC_THRESHOLD)
     began, spent = time.perf_counter(), time.process_time()
     async with await Store.open(path, read_only=True) as store:
-        done = await compared(store, Wanted(runs=IDS, by=by))
+        done = await compare_stored(store, CompareRequest(runs=IDS, by=by))
     took, cpu = time.perf_counter() - began, time.process_time() - spent
     (pair,) = done.pairs
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -22,7 +22,7 @@ import msgspec
 
 from bench.calling import Answering, serve, wait_for
 from bench.live import Took, ran
-from howsure.services.options import RunOptions
+from howsure.model.run_request import RunRequest
 
 CASES = 1_000
 AT_ONCE = 200
@@ -92,7 +92,7 @@ def scenario(number: int) -> dict[str, Any]:
 
 def run(url: str, dataset: Path) -> Took:
     with tempfile.TemporaryDirectory() as name:
-        options = RunOptions(datasets=(str(dataset),), target=f"http:{url}", concurrency=AT_ONCE)
+        options = RunRequest(datasets=(str(dataset),), target=f"http:{url}", concurrency=AT_ONCE)
         cpu, wall = time.process_time(), time.monotonic()
         summary = ran(Path(name), options)
         took = Took(time.process_time() - cpu, time.monotonic() - wall)

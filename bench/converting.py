@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from bench.reading import write_large
-from howsure.dialects.importers.base import Options
+from howsure.dialects.importers.base import ImportOptions
 from howsure.kit.builtins import builtin_kit
 from howsure.main import GC_THRESHOLD
 from howsure.policies.profiles import builtin_profiles
-from howsure.services.converting import Converted, Order, convert
+from howsure.services.convert.convert import ConversionReport, ConversionRequest, convert
 
 ROWS = 200_000
 WANTED = 20_000
@@ -69,14 +69,14 @@ def _measure(path: Path, source: str, target: str, folder: Path) -> None:
     print(f"peak {memory:,.0f} MB, wanted < {MOST_MEGABYTES}: {small}")
 
 
-def _convert(path: Path, source: str, target: str, folder: Path) -> Converted:
+def _convert(path: Path, source: str, target: str, folder: Path) -> ConversionReport:
     ending = ".json" if target == "golden" else ".jsonl"
-    order = Order(
+    order = ConversionRequest(
         paths=(str(path),),
         to=target,
         output=folder / f"out-{source}{ending}",
         source=source,
-        options=Options(per_turn=True),
+        options=ImportOptions(per_turn=True),
         force=True,
     )
     return convert(order, builtin_kit(builtin_profiles()))

@@ -18,9 +18,9 @@ from typing import Any
 
 from howsure.main import GC_THRESHOLD
 from howsure.model.result import Result
-from howsure.services.options import RunOptions
-from howsure.services.running import Progress
-from howsure.services.runs import Started, start
+from howsure.model.run_request import RunRequest
+from howsure.services.run.execute import Progress, RunHandle
+from howsure.services.run.start import start
 from howsure.services.workspace import Workspace
 
 CASES = 50_000
@@ -64,7 +64,7 @@ def case(number: int, call: dict[str, Any], made: dict[str, Any]) -> dict[str, A
     }
 
 
-def quietly(_: Started) -> Progress:
+def quietly(_: RunHandle) -> Progress:
     def ignore(results: Sequence[Result]) -> None:
         return None
 
@@ -73,7 +73,7 @@ def quietly(_: Started) -> Progress:
 
 def ours(folder: Path, file: Path, number: int) -> None:
     work = Workspace.here(database=str(folder / f"run-{number}.db"))
-    asyncio.run(start(work, RunOptions(datasets=(str(file),), graders=("tool_calls",)), quietly))
+    asyncio.run(start(work, RunRequest(datasets=(str(file),), graders=("tool_calls",)), quietly))
 
 
 def bare(folder: Path, file: Path, number: int) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bench.calling import serving
 from bench.live import AT_ONCE, answer, compared, peak, peaks, reference, written
-from howsure.services.options import RunOptions
+from howsure.model.run_request import RunRequest
 
 CASES = 8_000
 ROUNDS = 5
@@ -22,9 +22,9 @@ MOST = 3.0
 JUDGE = "judge-promptfoo"
 
 
-def judged(url: str, folder: Path, numbers: Sequence[int]) -> RunOptions:
+def judged(url: str, folder: Path, numbers: Sequence[int]) -> RunRequest:
     """Reference questions, answers to them, and whom to ask."""
-    return RunOptions(
+    return RunRequest(
         datasets=written(folder / "cases.jsonl", map(reference, numbers)),
         responses=written(folder / "answers.jsonl", map(answer, numbers)),
         judge=f"vllm:{JUDGE}@{url}",

@@ -24,10 +24,10 @@ from msgspec.structs import replace
 
 from howsure.main import GC_THRESHOLD
 from howsure.model.result import Result
+from howsure.model.run_request import RunRequest
 from howsure.model.summary import Summary
-from howsure.services.options import RunOptions
-from howsure.services.running import Progress
-from howsure.services.runs import Started, start
+from howsure.services.run.execute import Progress, RunHandle
+from howsure.services.run.start import start
 from howsure.services.workspace import Workspace
 
 AT_ONCE = 64
@@ -38,7 +38,7 @@ PLACE = 4242
 CONTEXT = "The seller runs a shop on the internet and delivered the goods to the buyer's home. " * 4
 
 Row = dict[str, Any]
-Asking = Callable[[Path, Sequence[int]], RunOptions]
+Asking = Callable[[Path, Sequence[int]], RunRequest]
 """The options of a run over the cases of these numbers, with their files written into a folder."""
 
 
@@ -83,7 +83,7 @@ def written(path: Path, rows: Iterable[Row]) -> tuple[str, ...]:
     return (str(path),)
 
 
-def quietly(_: Started) -> Progress:
+def quietly(_: RunHandle) -> Progress:
     def ignore(results: Sequence[Result]) -> None:
         return None
 
@@ -110,7 +110,7 @@ def run(asking: Asking, cases: int) -> Took:
     return took
 
 
-def ran(folder: Path, options: RunOptions) -> Summary:
+def ran(folder: Path, options: RunRequest) -> Summary:
     here = Workspace.here(database=str(folder / "howsure.db"))
     return asyncio.run(start(Workspace(here.settings, here.kit, folder), options, quietly))
 

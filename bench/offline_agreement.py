@@ -16,16 +16,15 @@ from msgspec import structs
 
 from bench.halves import gap_beyond_trained, is_built_on, our_gap
 from howsure.judges.base import Question
-from howsure.judges.offline.about import Kind, Measured
 from howsure.judges.offline.judge import OfflineJudge
-from howsure.judges.offline.opinions import CannotTell, Opinion
+from howsure.judges.offline.opinions import AgreementKind, MeasuredAgreement, NoOpinion, OfflineOpinion
 from howsure.model.case import Case, SingleTurn
 from howsure.model.expectation import ReferenceAnswer
 from howsure.model.score import Part
 from howsure.model.transcript import Transcript
 from howsure.stats.agreement import cohen_kappa
-from howsure.stats.bootstrap import bootstrap_interval
 from howsure.stats.correlation import spearman
+from howsure.stats.intervals import bootstrap_interval
 
 DATA = Path(os.environ.get("HOWSURE_SHARED", Path(__file__).parents[2] / "shared")) / "data"
 JUDGE = OfflineJudge()
@@ -41,7 +40,7 @@ RATED = {
 }
 
 
-def opinion(grader: str, question: str, answer: str, **more: Any) -> Opinion | None:
+def opinion(grader: str, question: str, answer: str, **more: Any) -> OfflineOpinion | None:
     """What the judge thinks, where it is sure enough to say so."""
     case = Case(
         id="x",
@@ -50,7 +49,7 @@ def opinion(grader: str, question: str, answer: str, **more: Any) -> Opinion | N
     )
     part = more.get("part")
     view = JUDGE.view(Question(grader=grader, case=case, transcript=Transcript(answer=answer), part=part))
-    return None if isinstance(view, CannotTell) or view.confidence < JUDGE.threshold else view
+    return None if isinstance(view, NoOpinion) or view.confidence < JUDGE.threshold else view
 
 
 def read(*parts: str) -> Any:
@@ -76,16 +75,16 @@ def verdicts(entries: Iterable[Any]) -> tuple[list[bool | None], list[bool]]:
 
 def agreed(
     what: str, data: str, said: Sequence[bool | None], people: Sequence[bool], *, silent: bool = True
-) -> Measured:
+) -> MeasuredAgreement:
     """`silent`: what it cannot tell counts as disagreement; else it is left out."""
     decided = [(one, other) for one, other in zip(said, people, strict=True) if one is not None]
     same = sum(one == other for one, other in decided)
-    kind = Kind.AGREEMENT if silent else Kind.DECIDED
+    kind = AgreementKind.AGREEMENT if silent else AgreementKind.DECIDED
     value = same / (len(said) if silent else len(decided))
-    return Measured(what=what, data=data, kind=kind, n=len(said), decided=len(decided), value=round(value, 3))
+    return MeasuredAgreement(what=what, data=data, kind=kind, n=len(said), decided=len(decided), value=round(value, 3))
 
 
-def references() -> Iterator[Measured]:
+def references() -> Iterator[MeasuredAgreement]:
     entries = list(lines("openqa_eval", "nq301.jsonl"))
     halves: tuple[tuple[str, Callable[[Any], bool]], ...] = (
         ("openqa_eval, all", lambda entry: True),
@@ -99,7 +98,7 @@ def references() -> Iterator[Measured]:
         yield agreed("short reference answers", data, said, people)
         trained = [entry["bem"]["verdict"] == "Yes" for entry in chosen]
         found = agreed("short reference answers, a trained matcher (BEM)", data, trained, people)
-        yield structs.replace(found, kind=Kind.COMPARISON)
+        yield structs.replace(found, kind=AgreementKind.COMPARISON)
     yield from gaps(entries)
 
 
@@ -114,7 +113,7 @@ def _beside(entries: Sequence[Any], said: Sequence[bool | None], people: Sequenc
     return f"kappa {kappa:.3f}, interval {low:.3f} to {high:.3f} by question"
 
 
-def gaps(entries: Sequence[Any]) -> Iterator[Measured]:
+def gaps(entries: Sequence[Any]) -> Iterator[MeasuredAgreement]:
     said, people = verdicts(entries)
     answers = [
         (entry["question"], one is other, (entry["bem"]["verdict"] == "Yes") is other)
@@ -129,10 +128,12 @@ def gaps(entries: Sequence[Any]) -> Iterator[Measured]:
         low, high = interval or (-1.0, 1.0)
         print(f"  {what}: {value:.3f}, interval {low:.3f} to {high:.3f} by question")
         what = f"short reference answers, {what}"
-        yield Measured(what=what, data="openqa_eval, all", kind=Kind.GAP, n=n, decided=n, value=round(value, 3))
+        yield MeasuredAgreement(
+            what=what, data="openqa_eval, all", kind=AgreementKind.GAP, n=n, decided=n, value=round(value, 3)
+        )
 
 
-def statements() -> Iterator[Measured]:
+def statements() -> Iterator[MeasuredAgreement]:
     """Criteria made of the gold answer: people's verdict on the answer is the verdict on the criterion."""
     entries = [entry for entry in lines("openqa_eval", "nq301.jsonl") if len(entry["gold_answers"]) == 1]
     for form, wanted in (("Names {}", True), ("Does not mention {}", False)):
@@ -145,7 +146,7 @@ def statements() -> Iterator[Measured]:
         yield agreed(f"criteria: “{form.format('…')}”", "openqa_eval, one gold answer", said, people, silent=False)
 
 
-def long_references() -> Iterator[Measured]:
+def long_references() -> Iterator[MeasuredAgreement]:
     """No one rated answers to these; a reference must agree with itself, and not with that of another question."""
     entries = list(lines("lexam", "open.legal_eval_v1.jsonl"))
     given = {"itself": 0, "the next question's": 1}
@@ -161,17 +162,17 @@ def long_references() -> Iterator[Measured]:
         ]
         right = sum((view is not None and view.value >= PASSES) is (step == 0) for view in views)
         decided = sum(view is not None for view in views)
-        yield Measured(
+        yield MeasuredAgreement(
             what=f"long references against {what}",
             data="lexam, open questions",
-            kind=Kind.SELF_CHECK,
+            kind=AgreementKind.SELF_CHECK,
             n=len(views),
             decided=decided,
             value=right / len(views),
         )
 
 
-def ratings() -> Iterator[Measured]:
+def ratings() -> Iterator[MeasuredAgreement]:
     entries = read("unieval", "topical_chat.json")
     for grader, rated in RATED.items():
         pairs = []
@@ -181,17 +182,17 @@ def ratings() -> Iterator[Measured]:
             if view is not None:
                 pairs.append((weighed(view), entry["scores"][rated]))
         value = spearman([one for one, _ in pairs], [other for _, other in pairs]) or 0.0
-        yield Measured(
+        yield MeasuredAgreement(
             what=f"{grader} against rated {rated}",
             data="unieval, dialogue turns",
-            kind=Kind.CORRELATION,
+            kind=AgreementKind.CORRELATION,
             n=len(entries),
             decided=len(pairs),
             value=round(value, 3),
         )
 
 
-def preferences() -> Iterator[Measured]:
+def preferences() -> Iterator[MeasuredAgreement]:
     pandalm = [
         (f"{entry['instruction']}\n{entry['input']}", str(entry["response1"]), str(entry["response2"]), preferred)
         for entry in read("pandalm", "data", "testset-v1.json")
@@ -205,7 +206,7 @@ def preferences() -> Iterator[Measured]:
         yield _preferred("HelpfulnessExplain", data, pairs)
 
 
-def _preferred(grader: str, data: str, pairs: Sequence[tuple[str, str, str, int]]) -> Measured:
+def _preferred(grader: str, data: str, pairs: Sequence[tuple[str, str, str, int]]) -> MeasuredAgreement:
     points, decided = 0.0, 0
     for question, first, second, preferred in pairs:
         one, other = (opinion(grader, question, answer) for answer in (first, second))
@@ -213,15 +214,17 @@ def _preferred(grader: str, data: str, pairs: Sequence[tuple[str, str, str, int]
         decided += values[0] != values[1]
         points += 0.5 if values[0] == values[1] else float((values[0] > values[1]) is (preferred == 1))
     value = round(points / len(pairs), 3)
-    return Measured(what=grader, data=data, kind=Kind.PREFERENCE, n=len(pairs), decided=decided, value=value)
+    return MeasuredAgreement(
+        what=grader, data=data, kind=AgreementKind.PREFERENCE, n=len(pairs), decided=decided, value=value
+    )
 
 
-def weighed(view: Opinion) -> float:
+def weighed(view: OfflineOpinion) -> float:
     """The value before it is rounded to a whole number, where it was weighed."""
     return float(view.details.get("weighed", view.value))
 
 
-def measured() -> Iterator[Measured]:
+def measured() -> Iterator[MeasuredAgreement]:
     for group in (references, statements, long_references, ratings, preferences):
         yield from group()
 

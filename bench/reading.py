@@ -16,9 +16,9 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
+from howsure.dialects.base import Watch
+from howsure.dialects.datasets import validate
 from howsure.dialects.legal import LegalDialect
-from howsure.dialects.lines import Watch
-from howsure.dialects.reading import validate
 from howsure.errors import Problem
 from howsure.model.case import Case
 
@@ -122,8 +122,8 @@ class Marked(LegalDialect):
     def __init__(self, mark: Callable[[], None]) -> None:
         self._mark = mark
 
-    def survey(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem | None]:
-        rows = super().survey(path, watch)
+    def scan(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem | None]:
+        rows = super().scan(path, watch)
         while some := list(islice(rows, SLICE)):
             yield from some
             self._mark()

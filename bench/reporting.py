@@ -24,6 +24,7 @@ from howsure.model.expectation import Criteria, Criterion
 from howsure.model.result import Result
 from howsure.model.rubric import Severity
 from howsure.model.run import Counts, DatasetPin, Pins, Run, RunState
+from howsure.model.run_request import RunRequest
 from howsure.model.score import Part, Score
 from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Transcript
 from howsure.model.verdict import Verdict
@@ -50,7 +51,9 @@ RULES = tuple(
 
 
 def a_run(cases: int) -> Run:
-    pins = Pins(datasets=(DatasetPin(path="bench.jsonl", sha256="0" * 64, cases=cases),), target="recorded")
+    pins = Pins(
+        request=RunRequest(target="recorded"), datasets=(DatasetPin(path="bench.jsonl", sha256="0" * 64, cases=cases),)
+    )
     name, counts = f"{cases:,} conversations", Counts(total=cases)
     return Run(id=RUN, name=name, state=RunState.RUNNING, pins=pins, counts=counts, created_at=NOW)
 

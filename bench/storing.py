@@ -21,13 +21,14 @@ from howsure.model.case import Case, SingleTurn
 from howsure.model.expectation import Choice, CorrectChoice
 from howsure.model.result import Result
 from howsure.model.run import Counts, DatasetPin, Pins, Run, RunState
+from howsure.model.run_request import RunRequest
 from howsure.model.score import Score
 from howsure.model.transcript import Message, Role, Transcript
 from howsure.model.verdict import Verdict
+from howsure.store.result_batches import ResultBatch
 from howsure.store.schema import cases, metadata, results, runs, scores
 from howsure.store.sqlite import PAGE_BYTES, PRAGMAS
 from howsure.store.store import Store
-from howsure.store.writing import Batch
 
 RUN = str(UUID(int=1))
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -38,7 +39,7 @@ ROUNDS = 5
 
 
 def a_run(total: int) -> Run:
-    pins = Pins(datasets=(DatasetPin(path="bench.jsonl", sha256="0" * 64),), target="recorded")
+    pins = Pins(request=RunRequest(target="recorded"), datasets=(DatasetPin(path="bench.jsonl", sha256="0" * 64),))
     counts = Counts(total=total)
     return Run(id=RUN, name="bench", state=RunState.RUNNING, pins=pins, counts=counts, created_at=NOW)
 
@@ -84,7 +85,7 @@ async def save_all(path: Path, given: list[Result]) -> float:
 
 def save_raw(path: Path, given: list[Result]) -> float:
     """The same values into the same tables with the same settings, and nothing else: the floor."""
-    made = [Batch(RUN, batch) for batch in batches(given)]
+    made = [ResultBatch(RUN, batch) for batch in batches(given)]
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         for pragma in (f"page_size = {PAGE_BYTES}", "journal_mode = WAL", *PRAGMAS):
             connection.execute(f"PRAGMA {pragma}")

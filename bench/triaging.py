@@ -16,7 +16,7 @@ from howsure.model.rubric import Severity
 from howsure.model.score import Part, Score
 from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Transcript
 from howsure.model.verdict import Verdict
-from howsure.services.triage.triaging import triaged
+from howsure.services.triage.triage import triage_stored
 from howsure.store.store import Store
 
 FAILURES = 10_000
@@ -69,7 +69,7 @@ async def measure(path: Path) -> None:
         read = sum([1 async for _ in store.iterate(run.id, verdict=Verdict.FAILED)])
         reading = time.process_time() - began
         began = time.process_time()
-        found = await triaged(store, await store.run(run.id))
+        found = await triage_stored(store, await store.run(run.id))
         print(f"{read:,} failed results read       {reading:6.1f} s of CPU time")
         print(f"{len(found.findings):,} failed results triaged    {time.process_time() - began:6.1f} s of CPU time")
 

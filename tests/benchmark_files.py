@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from howsure.dialects.base import Importer
-from howsure.dialects.reading import FileReport, read_cases, validate
+from howsure.dialects.datasets import FileReport, read_cases, validate
 from howsure.model.case import Case
 
 Row = dict[str, Any]

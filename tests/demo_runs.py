@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from howsure.services.demo import DEMOS, options
-from howsure.services.runs import start
+from howsure.services.demo import DEMOS, demo_request
+from howsure.services.run.start import start
 from howsure.services.workspace import Workspace
 
 
@@ -19,5 +19,5 @@ def demo_runs(place: Path, *dialects: str) -> Workspace:
         work = Workspace.here(environ={})
         for demo in DEMOS:
             if demo.dialect in dialects:
-                asyncio.run(start(work, options(demo), lambda _: lambda __: None))
+                asyncio.run(start(work, demo_request(demo), lambda _: lambda __: None))
     return work

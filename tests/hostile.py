@@ -12,13 +12,12 @@ from msgspec.structs import replace
 from howsure.model.agent import Agent, AgentModel, AgentTool, KnowledgeBase
 from howsure.model.case import Case, Scenario, SingleTurn, World
 from howsure.model.expectation import Criteria, Criterion, ExpectedCall, Goal, ReferenceAnswer, ToolCalls
-from howsure.model.gate import GateRuling, Outcome
 from howsure.model.result import Failure, Result
 from howsure.model.rubric import Rubric, Rule, Scope, Severity
 from howsure.model.run import DatasetPin
-from howsure.model.score import LIKERT, Grade, Part, Score, Unscored, Why
-from howsure.model.simulation import Ending, Fault, Party, Simulation, Slip, SlipKind
-from howsure.model.summary import Summary
+from howsure.model.score import LIKERT, Grade, Part, Score, Unscored, UnscoredReason
+from howsure.model.simulation import Ending, Fault, MistakeKind, Party, Simulation, UserMistake
+from howsure.model.summary import GateOutcome, GateRuling, Summary
 from howsure.model.transcript import Message, Role, Tool, ToolCall, ToolResult, Transcript, Usage
 from howsure.model.verdict import Verdict
 from unit.reports.northwind import MOMENT, summary_of
@@ -136,14 +135,14 @@ def hostile_grades(text: str, verdict: Verdict) -> tuple[Grade, ...]:
         Score(name=text, value=value, scale=LIKERT, pass_mark=3.0, evidence=(text,), **told),
         Score(name="criteria", value=0.0, pass_mark=1.0, part=Part(id=text, text=text), evidence=(text,), **told),
         Score(name="rubric", value=0.0, pass_mark=1.0, part=rule, evidence=(text,), **told),
-        Unscored(name=f"broken {text}", why=Why.ERROR, **told),
-        Unscored(name=f"unjudged {text}", why=Why.NO_JUDGE, **told),
+        Unscored(name=f"broken {text}", why=UnscoredReason.ERROR, **told),
+        Unscored(name=f"unjudged {text}", why=UnscoredReason.NO_JUDGE, **told),
     )
 
 
 def hostile_transcript(text: str) -> Transcript:
     call = ToolCall(name=text, arguments={text: text}, id=text, result=ToolResult(content={text: text}, failed=True))
-    slip = Slip(kind=SlipKind.INVENTED_FACT, turn=1, reason=text, evidence=text)
+    slip = UserMistake(kind=MistakeKind.INVENTED_FACT, turn=1, reason=text, evidence=text)
     return Transcript(
         answer=text,
         messages=(
@@ -182,5 +181,5 @@ def hostile_summary(results: Sequence[Result], text: str = HTML[0]) -> Summary:
         "agent": hostile_agent(text),
     }
     found = summary_of(results, name=text, error=text, pins=pins)
-    gate = GateRuling(expression=text, outcome=Outcome.FAILED, reason=text, candidate=text)
+    gate = GateRuling(expression=text, outcome=GateOutcome.FAILED, reason=text, candidate=text)
     return replace(found, gates=(gate,), faults={text: 1})

@@ -16,14 +16,16 @@ from howsure.kit.builtins import builtin_kit
 from howsure.model.access_scope import EVERYWHERE
 from howsure.model.document import Document, DocumentKind
 from howsure.model.run import Run, RunState
+from howsure.model.run_request import RunRequest
 from howsure.policies.profiles import builtin_profiles
-from howsure.services.hosting.host import Host
-from howsure.services.hosting.ordering import Order, order_run
-from howsure.services.hosting.worker import Pace, Worker
+from howsure.services.host.context import Host
+from howsure.services.host.run_requests import document as document_text
+from howsure.services.host.run_requests import submit_run
+from howsure.services.host.worker import Worker, WorkerPace
 from howsure.services.workspace import Workspace
-from howsure.store.service.documents import Draft
+from howsure.store.documents import DocumentDraft
 
-QUICK = Pace(look=0.02, beat=0.05)
+QUICK = WorkerPace(look=0.02, beat=0.05)
 MODULE = "host_bot"
 
 
@@ -53,16 +55,32 @@ async def a_dataset(host: Host, *questions: dict[str, Any], key: str = "d1") -> 
     """Multiple-choice questions, so that no judge has a say."""
     body = b"".join(msgspec.json.encode(each) + b"\n" for each in questions)
     ids = tuple(each["id"] for each in questions)
-    draft = Draft(body=body, name="questions.jsonl", dialect="legal", case_ids=ids)
+    draft = DocumentDraft(body=body, name="questions.jsonl", dialect="legal", case_ids=ids)
     return await host.store.documents.create(DocumentKind.DATASET, key, draft)
 
 
+def requested(case_ids: tuple[str, ...] = (), answers_of: str = "", **fields: Any) -> RunRequest:
+    """A request for a run over documents of the service, which are named by their ids."""
+    kinds = {"test_set_id": DocumentKind.TEST_SET, "dataset_id": DocumentKind.DATASET}
+    kinds["question_set_id"] = DocumentKind.QUESTION_SET
+    cases = [document_text(kind, fields.pop(name)) for name, kind in kinds.items() if name in fields]
+    config = fields.pop("config_id", "")
+    return RunRequest(
+        datasets=tuple(cases),
+        rubric=document_text(DocumentKind.RUBRIC, fields.pop("rubric_id", "")),
+        agent=document_text(DocumentKind.AGENT, fields.pop("agent_id", "")),
+        responses=(f"run:{answers_of}",) if answers_of else (),
+        filters={"id": case_ids} if case_ids else {},
+        **{"graders": (document_text(DocumentKind.GRADERS, config),) if config else None, **fields},
+    )
+
+
 async def ordered(host: Host, document: Document, **order: Any) -> Run:
-    return (await order_run(host, Order(dataset_id=document.id, **order), EVERYWHERE)).run
+    return (await submit_run(host, requested(dataset_id=document.id, **order), EVERYWHERE)).run
 
 
 @asynccontextmanager
-async def working(host: Host, pace: Pace = QUICK) -> AsyncIterator[Worker]:
+async def working(host: Host, pace: WorkerPace = QUICK) -> AsyncIterator[Worker]:
     stop = asyncio.Event()
     worker = Worker(host, pace)
     task = asyncio.create_task(worker.run(stop))

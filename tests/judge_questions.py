@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from howsure.graders.library_evals import LIBRARY_EVALS
+from howsure.graders.explain_evals import LIBRARY_EVALS
 from howsure.judges.base import Question
 from howsure.model.agent import Agent, AgentTool, KnowledgeBase
 from howsure.model.case import Attachment, Case, Fact, PlanStep, Scenario, Script, SingleTurn, World
@@ -26,8 +26,8 @@ from howsure.model.rubric import Rubric, Rule, Severity
 from howsure.model.score import Part
 from howsure.model.simulation import Ending, Simulation
 from howsure.model.transcript import AgentStep, Message, Role, Tool, ToolCall, ToolResult, ToolStep, Transcript
-from howsure.policies.golden import JUDGED_SHARES, JUDGED_TO_FIVE
 from howsure.policies.profiles import EXPLAIN_EVALS
+from howsure.policies.worlds import JUDGED_SHARES, JUDGED_TO_FIVE
 
 RAW_OUTPUT = "RAW-ROW-7731 ships Friday"
 ANSWER = "Your parcel ships on Friday."

@@ -18,11 +18,10 @@ from msgspec import Struct
 
 from howsure.model.case import Case, user_turns
 from howsure.model.transcript import Message, Role, Transcript, Usage
-from howsure.targets.base import Finished, Target
+from howsure.targets.base import FinishedSession, StartableTarget, Target, TargetKind, TargetRequest
 from howsure.targets.command.target import CommandKind
 from howsure.targets.function.target import FunctionKind
 from howsure.targets.http.target import HttpKind
-from howsure.targets.making import Held, Making, Wish
 from shop_bot import GARBAGE, ShopBot
 
 TURN_SECONDS = 1.5
@@ -43,22 +42,22 @@ class Bench(Struct, frozen=True, kw_only=True):
     serve: Callable[[Path], AbstractAsyncContextManager[Stage]]
 
 
-async def running(kind: Making, wish: Wish) -> Target:
+async def running(kind: TargetKind, wish: TargetRequest) -> Target:
     target = kind.make(wish)
-    if isinstance(target, Held):
+    if isinstance(target, StartableTarget):
         await target.start()
     return target
 
 
 async def stopped(target: Target) -> None:
-    if isinstance(target, Held):
+    if isinstance(target, StartableTarget):
         await target.stop()
 
 
 async def conversed(case: Case, target: Target) -> Transcript:
     """One conversation, as a run would have it, without a run: every turn that is known, then the end."""
     session = await target.open(case)
-    if isinstance(session, Finished):
+    if isinstance(session, FinishedSession):
         return session.transcript
     messages: list[Message] = []
     usages: list[Usage] = []
@@ -126,7 +125,7 @@ async def over_http(folder: Path) -> AsyncIterator[Stage]:
         return web.json_response(bot.answer(asked["message"], asked["session_id"], asked["state"]))
 
     async with web_bot(answer) as url:
-        wish = Wish(name="shop", rest=url, settings={"turn_seconds": TURN_SECONDS}, folder=folder, state=STATE)
+        wish = TargetRequest(name="shop", rest=url, settings={"turn_seconds": TURN_SECONDS}, folder=folder, state=STATE)
         target = await running(HttpKind(), wish)
         try:
             yield Stage(target=target)
@@ -211,7 +210,7 @@ def misbehaving(text: str) -> Any:
 
 @asynccontextmanager
 async def function_stage(folder: Path, spec: str) -> AsyncIterator[Stage]:
-    wish = Wish(name="shop", rest=spec, settings={"turn_seconds": TURN_SECONDS}, folder=folder, state=STATE)
+    wish = TargetRequest(name="shop", rest=spec, settings={"turn_seconds": TURN_SECONDS}, folder=folder, state=STATE)
     target = await running(FunctionKind(), wish)
     try:
         yield Stage(target=target)
@@ -234,7 +233,7 @@ def as_program(mode: str) -> Callable[[Path], AbstractAsyncContextManager[Stage]
             "stop_seconds": 2.0,
         }
         environ = {**os.environ, "SHOP_BOT_PIDS": str(pids)}
-        wish = Wish(name="shop", settings=settings, folder=folder, environ=environ, state=STATE)
+        wish = TargetRequest(name="shop", settings=settings, folder=folder, environ=environ, state=STATE)
         target = await running(CommandKind(), wish)
         try:
             yield Stage(target=target, leftovers=lambda: alive(pids))

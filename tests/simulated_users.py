@@ -12,9 +12,9 @@ import yaml
 from msgspec import Struct
 
 from howsure.model.case import Fact, PlanStep, Scenario
-from howsure.model.simulation import Ending, Slip, SlipKind
+from howsure.model.simulation import Ending, MistakeKind, UserMistake
 from howsure.model.transcript import Message, Role, ToolCall
-from howsure.users.fidelity import slips
+from howsure.users.fidelity import find_mistakes
 
 FOLDER = Path(__file__).parent / "fixtures" / "simulated_users"
 FILES = ("building", "held_out", "later")
@@ -23,7 +23,7 @@ FILES = ("building", "held_out", "later")
 class Planted(Struct, frozen=True):
     """The mistake that was put into a conversation."""
 
-    kind: SlipKind
+    kind: MistakeKind
     turn: int
 
 
@@ -37,8 +37,8 @@ class Conversation(Struct, frozen=True, kw_only=True):
     planted: Planted | None
 
     @property
-    def found(self) -> tuple[Slip, ...]:
-        return slips(self.scenario, self.messages, self.ending)
+    def found(self) -> tuple[UserMistake, ...]:
+        return find_mistakes(self.scenario, self.messages, self.ending)
 
     @property
     def is_caught(self) -> bool:
@@ -60,7 +60,7 @@ def conversations(name: str) -> Iterator[Conversation]:
 
 def _planted(text: str) -> Planted | None:
     kind, _, turn = text.partition("@")
-    return Planted(SlipKind(kind), int(turn)) if kind else None
+    return Planted(MistakeKind(kind), int(turn)) if kind else None
 
 
 def _scenario(given: dict[str, Any]) -> Scenario:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from howsure.dialects.simulation_repair import camel
+from howsure.dialects.simulation_traces import camel
 
 Json = dict[str, Any]
 START = 1_700_000_000.0

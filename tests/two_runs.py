@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from howsure.model.result import Result
 from howsure.model.run import Counts, DatasetPin, Pins, Run, RunState
-from howsure.model.score import Grade, Score, Unscored, Why
+from howsure.model.run_request import RunRequest
+from howsure.model.score import Grade, Score, Unscored, UnscoredReason
 from howsure.model.verdict import Verdict
 from howsure.store.store import Store
 from howsure.testing import a_case, a_transcript
@@ -22,7 +23,10 @@ PINNED = DatasetPin(path="house.jsonl", sha256="ab" * 32, dialect="legal", cases
 
 
 def pins(**fields: Any) -> Pins:
-    return Pins(**{"datasets": (PINNED,), "target": "recorded", **fields})
+    """Fields of the pins, and of the request in them, by name."""
+    asked = {name: fields.pop(name) for name in [*fields] if name not in Pins.__struct_fields__}
+    request = RunRequest(**{"target": "recorded", "concurrency": 8, **asked})
+    return Pins(**{"request": request, "datasets": (PINNED,), **fields})
 
 
 def tried(case: str, passed: bool | None, *, grades: Sequence[Grade] = (), **fields: Any) -> Result:
@@ -45,7 +49,7 @@ def tried(case: str, passed: bool | None, *, grades: Sequence[Grade] = (), **fie
 
 def choice(passed: bool | None, name: str = "choice") -> Grade:
     if passed is None:
-        return Unscored(name=name, why=Why.ERROR, reason="no answer")
+        return Unscored(name=name, why=UnscoredReason.ERROR, reason="no answer")
     return Score(name=name, value=float(passed), pass_mark=1.0)
 
 

@@ -16,28 +16,28 @@ from typing import TYPE_CHECKING, Any
 from howsure.version import __version__
 
 if TYPE_CHECKING:
-    from howsure.client.asking import AsyncClient as AsyncClient
-    from howsure.client.blocking import Client as Client
+    from howsure.client.async_client import AsyncClient as AsyncClient
+    from howsure.client.blocking_client import Client as Client
     from howsure.errors import HowsureError as HowsureError
     from howsure.errors import InputError as InputError
     from howsure.model.case import Case as Case
     from howsure.model.result import Result as Result
-    from howsure.services.evaluating import evaluate as evaluate
-    from howsure.services.evaluating import evaluate_async as evaluate_async
-    from howsure.services.evaluating import load_run as load_run
-    from howsure.services.finished import FinishedRun as Run
+    from howsure.services.python.evaluate import evaluate as evaluate
+    from howsure.services.python.evaluate import evaluate_async as evaluate_async
+    from howsure.services.python.evaluate import load_run as load_run
+    from howsure.services.python.finished_run import FinishedRun as Run
 
 PLACES = {
     "HowsureError": "howsure.errors:HowsureError",
-    "AsyncClient": "howsure.client.asking:AsyncClient",
-    "Client": "howsure.client.blocking:Client",
+    "AsyncClient": "howsure.client.async_client:AsyncClient",
+    "Client": "howsure.client.blocking_client:Client",
     "InputError": "howsure.errors:InputError",
     "Case": "howsure.model.case:Case",
     "Result": "howsure.model.result:Result",
-    "Run": "howsure.services.finished:FinishedRun",
-    "evaluate": "howsure.services.evaluating:evaluate",
-    "evaluate_async": "howsure.services.evaluating:evaluate_async",
-    "load_run": "howsure.services.evaluating:load_run",
+    "Run": "howsure.services.python.finished_run:FinishedRun",
+    "evaluate": "howsure.services.python.evaluate:evaluate",
+    "evaluate_async": "howsure.services.python.evaluate:evaluate_async",
+    "load_run": "howsure.services.python.evaluate:load_run",
 }
 """Where each name really lives."""
 

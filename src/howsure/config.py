@@ -15,11 +15,13 @@ from msgspec import Struct, field
 from msgspec.structs import fields, replace
 
 from howsure.errors import ConfigInvalid
-from howsure.model.calls import CallSettings, Patience, Rates, rate_problems
-from howsure.model.profile import Normalization, Profile
+from howsure.model.llm_settings import CallSettings, RateLimits, RetryLimits, rate_problems
+from howsure.model.verdict import Normalization, Profile
 
 FILE = "howsure.yaml"
 DATABASE = ".howsure/howsure.db"
+FORMER_FILES = {"assay.yaml": FILE, ".assay": ".howsure"}
+"""What the files of a folder were called under the product's former name."""
 
 
 class ProfileSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -118,8 +120,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     target_settings: CallSettings = CallSettings()
     batch_criteria: bool = False
     images: bool = True
-    rates: dict[str, Rates] = field(default_factory=dict)
-    retry: Patience = Patience()
+    rates: dict[str, RateLimits] = field(default_factory=dict)
+    retry: RetryLimits = RetryLimits()
     gates: tuple[str, ...] = ()
     service: ServiceSettings = ServiceSettings()
     engine: Engine = Engine.LOCAL
@@ -138,6 +140,12 @@ def load(folder: Path, environ: Mapping[str, str], file: Path | None = None) -> 
     if judge := environ.get("HOWSURE_JUDGE"):
         settings = replace(settings, judge=judge)
     return settings
+
+
+def former_files(folder: Path) -> str:
+    """One sentence where a folder holds files of the product's former name, which are not read; "" where it does not."""
+    moves = [f"{old} to {new}" for old, new in FORMER_FILES.items() if (folder / old).exists()]
+    return f"Files of the product's former name are not read: rename {' and '.join(moves)}." if moves else ""
 
 
 def _is_there(path: Path) -> bool:

@@ -62,7 +62,7 @@ class Doors:
     @staticmethod
     async def serve(work: Any, wanted: Mapping[str, Any]) -> None:
         try:
-            serving = import_module("howsure.api.serving")
+            serving = import_module("howsure.api.server")
         except ModuleNotFoundError as missing:
             if missing.name and missing.name.startswith("howsure"):
                 raise
@@ -83,7 +83,7 @@ class Program(click.Group):
         command = import_module(f"howsure.cli.{cmd_name}").command
         assert isinstance(command, click.Command)
         if COMPLETING in os.environ:
-            import_module("howsure.cli.completing").teach(command)
+            import_module("howsure.cli.completion").add_completion(command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from howsure.errors import JudgeFailed, ModelFailed, TargetFailed
+from howsure.judges.base import JudgeReply as JudgeReply
 from howsure.judges.base import Question
-from howsure.judges.base import Reply as JudgeReply
-from howsure.llm.base import Completion, Request
+from howsure.llm.base import Completion, ModelRequest
 from howsure.model.case import Case, SingleTurn
 from howsure.model.expectation import Expectation
 from howsure.model.simulation import Ending
 from howsure.model.transcript import Message, Role, ToolCall, Transcript, Usage
-from howsure.targets.base import Closing, Finished, Reply
-from howsure.users.base import Leave, Move, Say, User
+from howsure.targets.base import Closing, FinishedSession, Reply
+from howsure.users.base import User, UserExit, UserMessage, UserMove
 
 Calls = Iterable[tuple[str, Mapping[str, Any]]]
-Answer = str | Completion | Exception | Callable[[Request], str | Completion | Exception]
+Answer = str | Completion | Exception | Callable[[ModelRequest], str | Completion | Exception]
 
 
 def a_case(*expectations: Expectation, id: str = "case-1", message: str = "Hello", **fields: Any) -> Case:
@@ -64,14 +64,14 @@ class ScriptedTarget:
         self._lines = lines
         self._closing = closing or Closing()
 
-    async def open(self, case: Case) -> ScriptedSession | Finished:
+    async def open(self, case: Case) -> ScriptedSession | FinishedSession:
         if self._lines and isinstance(self._lines[0], Transcript):
-            return Finished(self._lines[0])
+            return FinishedSession(self._lines[0])
         return ScriptedSession([line for line in self._lines if not isinstance(line, Transcript)], self._closing)
 
 
 class ScriptedUser:
-    """A user's side that makes the same moves in every conversation: a text is said, a `Leave` ends it, an exception is
+    """A user's side that makes the same moves in every conversation: a text is said, a `UserExit` ends it, an exception is
     raised. When no move is left, the user has reached the goal. What was opened is in `opened`: case id and attempt.
 
     `again` has the moves of the second attempt, the third …, where a spoiled conversation is played again.
@@ -79,7 +79,9 @@ class ScriptedUser:
 
     name = "scripted"
 
-    def __init__(self, *moves: str | Move | Exception, again: Sequence[Sequence[str | Move | Exception]] = ()) -> None:
+    def __init__(
+        self, *moves: str | UserMove | Exception, again: Sequence[Sequence[str | UserMove | Exception]] = ()
+    ) -> None:
         self._attempts = [moves, *again]
         self.opened: list[tuple[str, int]] = []
 
@@ -89,14 +91,14 @@ class ScriptedUser:
 
 
 class _Moves:
-    def __init__(self, moves: Sequence[str | Move | Exception]) -> None:
+    def __init__(self, moves: Sequence[str | UserMove | Exception]) -> None:
         self._moves = iter(moves)
 
-    async def next(self, said: Sequence[Message]) -> Move:
+    async def next(self, said: Sequence[Message]) -> UserMove:
         move = next(self._moves, None)
         if isinstance(move, Exception):
             raise move
-        return Say(move) if isinstance(move, str) else move or Leave(Ending.GOAL_REACHED)
+        return UserMessage(move) if isinstance(move, str) else move or UserExit(Ending.GOAL_REACHED)
 
 
 class ScriptedJudge:
@@ -131,9 +133,9 @@ class ScriptedModel:
     def __init__(self, *answers: Answer, name: str = "scripted:model") -> None:
         self.name = name
         self._answers = answers
-        self.asked: list[Request] = []
+        self.asked: list[ModelRequest] = []
 
-    async def complete(self, request: Request) -> Completion:
+    async def complete(self, request: ModelRequest) -> Completion:
         self.asked.append(request)
         if len(self._answers) > 1 and len(self.asked) > len(self._answers):
             raise ModelFailed(f"{self.name}: no answer is left; {len(self._answers)} were scripted")

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from howsure.dialects.reading import read_cases, validate
+from howsure.dialects.datasets import read_cases, validate
 from howsure.errors import DatasetInvalid
 from howsure.kit.builtins import builtin_kit
 from howsure.policies.profiles import builtin_profiles
-from howsure.services.converting import Order, convert
+from howsure.services.convert.convert import ConversionRequest, convert
 
 KIT = builtin_kit(builtin_profiles())
 
@@ -25,12 +25,12 @@ def test_all_eval_sets_convert_to_valid_golden_questions(shared_data: Callable[.
     assert len(files) == 26
     for number, path in enumerate(files):
         one, two = tmp_path / f"{number}.json", tmp_path / f"{number}-again.json"
-        report = convert(Order(paths=(str(path),), to="golden", output=one), KIT)
-        convert(Order(paths=(str(path),), to="golden", output=two), KIT)
+        report = convert(ConversionRequest(paths=(str(path),), to="golden", output=one), KIT)
+        convert(ConversionRequest(paths=(str(path),), to="golden", output=two), KIT)
         assert one.read_bytes() == two.read_bytes()
         assert (report.written, report.lost, report.skipped) == (report.read, (), ())
         assert validate(one, KIT.dialects["golden"]).valid
-    together = convert(Order(paths=tuple(map(str, files)), to="golden", output=tmp_path / "all.json"), KIT)
+    together = convert(ConversionRequest(paths=tuple(map(str, files)), to="golden", output=tmp_path / "all.json"), KIT)
     assert (together.read, together.written) == (26, 26)
 
 
@@ -43,7 +43,7 @@ def test_all_sessions_convert_but_for_the_one_without_a_conversation(
     for path in files:
         output = tmp_path / f"{path.parent.name}-{path.stem}.jsonl"
         try:
-            convert(Order(paths=(str(path),), to="simulation", output=output), KIT)
+            convert(ConversionRequest(paths=(str(path),), to="simulation", output=output), KIT)
         except DatasetInvalid as error:
             silent += [f"{path.name}: {problem.code}" for problem in error.problems]
             continue
@@ -59,7 +59,7 @@ def test_a_history_of_adk_2_comes_back_from_its_columns(
 ) -> None:
     path = shared_data("..", "facts", "samples", "adk_2.13_evalset_result.json")
     output = tmp_path / f"h.{ending}"
-    convert(Order(paths=(str(path),), to="simulation", output=output), KIT)
+    convert(ConversionRequest(paths=(str(path),), to="simulation", output=output), KIT)
     cases = list(read_cases(output, KIT.dialects["simulation"]))
     assert cases == list(read_cases(path, KIT.importers["adk-history"]))
     assert [case.id for case in cases] == ["refund1", "order1"]

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from howsure.graders.tool_calls import ToolCallGrader
-from howsure.matching.arguments import check_matcher
+from howsure.matching.values import check_matcher
 from howsure.model.expectation import ExpectedCall, Matching, MatchMode, ToolCalls
 from howsure.model.score import Score
 from howsure.testing import a_case, a_transcript

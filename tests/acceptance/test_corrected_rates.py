@@ -9,9 +9,9 @@ from random import Random
 
 import pytest
 
-from howsure.stats.corrected import Correction, corrected_rate, labels_of
+from howsure.stats.estimates import clopper_pearson
 from howsure.stats.intervals import Interval, wilson
-from howsure.stats.rates import exact
+from howsure.stats.rate_correction import Correction, corrected_rate, label_table
 
 pytestmark = pytest.mark.shared
 
@@ -40,7 +40,7 @@ def test_the_judge_s_own_rate_does_not_hold_people_s(verdicts: list[tuple[bool, 
     people, judge = (sum(side) for side in zip(*verdicts, strict=True))
     assert (people, judge, len(verdicts)) == (816, 768, 1490)
     assert not holds(wilson(judge, 1490), people / 1490)
-    assert not holds(exact(judge, 1490), people / 1490)
+    assert not holds(clopper_pearson(judge, 1490), people / 1490)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_a_hundred_labels_hold_people_s_rate(
     for _ in range(DRAWS):
         random.shuffle(verdicts)
         labelled, others = verdicts[:LABELS], verdicts[LABELS:]
-        labels = labels_of([person for person, _ in labelled], [judge for _, judge in labelled])
+        labels = label_table([person for person, _ in labelled], [judge for _, judge in labelled])
         found = corrected_rate(labels, sum(judge for _, judge in others), len(others), method)
         assert found is not None
         alone = wilson(labels.people_passed, LABELS)

@@ -12,22 +12,21 @@ from typing import Any
 import pytest
 
 from howsure.dialects.base import Dialect, Importer
+from howsure.dialects.datasets import read_cases, validate
 from howsure.dialects.golden import GoldenDialect
 from howsure.dialects.importers import importers
-from howsure.dialects.importers.ace import AceImporter
+from howsure.dialects.importers.choice_benchmarks import LexamImporter, MmluImporter
 from howsure.dialects.importers.conversations import ConversationImporter
 from howsure.dialects.importers.langfuse import LangfuseImporter
-from howsure.dialects.importers.lexam import LexamImporter
-from howsure.dialects.importers.mmlu import MmluImporter
+from howsure.dialects.importers.rubric_benchmarks import AceImporter
 from howsure.dialects.importers.tau2 import Tau2GoldenImporter, Tau2Importer
 from howsure.dialects.legal import LegalDialect
-from howsure.dialects.reading import read_cases, validate
 from howsure.dialects.simulation import SimulationDialect
 from howsure.dialects.test_set import TestSetDialect
 from howsure.model.case import Case, SingleTurn, opening
 from howsure.model.expectation import CorrectChoice, Criteria, ReferenceAnswer, ToolCalls, WeightedCriteria
 from howsure.model.transcript import Transcript
-from howsure.services.conversion.to_test_set import to_test_set
+from howsure.services.convert.to_test_set import to_test_set
 from howsure.traces.read import read_trace
 
 pytestmark = pytest.mark.shared

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from howsure.judges.reading import read_check
-from howsure.judges.rulings import Check, Unreadable
+from howsure.judges.replies import read_check
+from howsure.judges.rulings import Check, UnparsableReply
 
 pytestmark = pytest.mark.shared
 
@@ -22,7 +22,7 @@ def table(path: Path) -> list[dict[str, str]]:
 def verdict(reply: str) -> bool | None:
     try:
         ruling = read_check(reply)
-    except Unreadable:
+    except UnparsableReply:
         return None
     assert isinstance(ruling, Check)
     return ruling.passed

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from howsure.dialects.datasets import detect, read_cases, validate
 from howsure.dialects.legal import LegalDialect
-from howsure.dialects.reading import detect, read_cases, validate
 from howsure.model.expectation import CorrectChoice, ReferenceAnswer
 
 pytestmark = pytest.mark.shared

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from howsure.stats.agreement import Agreed, agreement, cohen_kappa
+from howsure.stats.agreement import AgreementCount, agreement, cohen_kappa
 
 pytestmark = pytest.mark.shared
 
@@ -36,7 +36,7 @@ def winner(pair: dict[str, Any], order: str) -> int:
 def test_gpt_4_is_right_in_95_5_percent_and_order_changes_its_mind_in_5(judged: list[dict[str, Any]]) -> None:
     labels = [pair["label"] for pair in judged]
     plain, swapped = ([winner(pair, order) for pair in judged] for order in ORDERS)
-    right: list[Agreed] = [agreement(said, labels) for said in (plain, swapped)]
+    right: list[AgreementCount] = [agreement(said, labels) for said in (plain, swapped)]
     assert [each.agreed for each in right] == [95, 96]
     assert sum(each.agreed for each in right) / 200 == 0.955
     assert agreement(plain, swapped).rate == 0.95

@@ -11,9 +11,8 @@ import pytest
 
 from howsure.errors import JudgeFailed
 from howsure.judges.base import Question
-from howsure.judges.offline.about import MEASURED
 from howsure.judges.offline.judge import OfflineJudge
-from howsure.judges.offline.opinions import Opinion
+from howsure.judges.offline.opinions import MEASURED, OfflineOpinion
 from howsure.model.expectation import ReferenceAnswer
 from howsure.testing import a_case, a_transcript
 
@@ -62,5 +61,5 @@ def test_on_llmbar_it_is_hardly_better_than_a_coin_and_says_so(shared_data: Shar
 def helpful(question: str, answer: str) -> float:
     asked = Question(grader="HelpfulnessExplain", case=a_case(message=question), transcript=a_transcript(answer))
     view = JUDGE.view(asked)
-    assert isinstance(view, Opinion)
+    assert isinstance(view, OfflineOpinion)
     return float(view.details.get("weighed", view.value))

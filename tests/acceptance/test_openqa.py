@@ -15,15 +15,15 @@ import pytest
 
 from howsure.errors import JudgeFailed
 from howsure.judges.base import Question
-from howsure.judges.offline.about import MEASURED
 from howsure.judges.offline.judge import OfflineJudge
-from howsure.judges.reading import read_check, read_rating
-from howsure.judges.rulings import Check, Rating, Unreadable
+from howsure.judges.offline.opinions import MEASURED
+from howsure.judges.replies import read_check, read_rating
+from howsure.judges.rulings import Check, Rating, UnparsableReply
 from howsure.model.expectation import ReferenceAnswer
 from howsure.model.score import UNIT, Part
-from howsure.policies.legal import DEFAULT_MARK
+from howsure.policies.worlds import DEFAULT_MARK
 from howsure.stats.agreement import agreement, cohen_kappa
-from howsure.stats.bootstrap import bootstrap_interval
+from howsure.stats.intervals import bootstrap_interval
 from howsure.testing import a_case, a_transcript
 
 pytestmark = pytest.mark.shared
@@ -83,7 +83,7 @@ def test_gpt_4_read_strictly_agrees_with_people_at_kappa_696(answers: list[dict[
     for answer, person in zip(answers, by_people(answers), strict=True):
         try:
             ruling = read_check(answer["gpt4"]["raw"])
-        except Unreadable:
+        except UnparsableReply:
             continue
         assert isinstance(ruling, Check)
         readable.append((ruling.passed, person))

@@ -7,17 +7,15 @@ from collections import Counter
 from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
 
 from howsure.judges.base import Question
-from howsure.judges.offline.about import MEASURED, Kind
 from howsure.judges.offline.judge import OfflineJudge
-from howsure.judges.offline.opinions import Opinion
-from howsure.stats.agreement import agreement, cohen_kappa, fleiss_counts, fleiss_kappa
-from howsure.stats.classification import classification
-from howsure.stats.krippendorff import krippendorff_alpha
+from howsure.judges.offline.opinions import MEASURED, AgreementKind, OfflineOpinion
+from howsure.stats.agreement import agreement, cohen_kappa, fleiss_counts, fleiss_kappa, krippendorff_alpha
 from howsure.testing import a_case, a_transcript
 
 pytestmark = pytest.mark.shared
@@ -77,9 +75,14 @@ def test_precision_recall_and_f1_over_the_three_classes_are_those_that_were_publ
 ) -> None:
     replies = [reply["gpt_result"] for reply in read(shared_data, "gpt-3.5-turbo-testset-v1.json")]
     assert sum(reply not in READ for reply in replies) == 25
-    report = classification(majority(annotators), [READ.get(reply, TIE) for reply in replies], labels=(TIE, 1, 2))
-    figures = (report.accuracy, report.macro_precision, report.macro_recall, report.macro_f1)
-    assert [round(figure, 4) for figure in figures if figure is not None] == [0.7107, 0.5879, 0.5736, 0.5755]
+    truth, said = majority(annotators), [READ.get(reply, TIE) for reply in replies]
+    met = [sum(one == other == label for one, other in zip(truth, said, strict=True)) for label in (TIE, 1, 2)]
+    true, named = ([list(each).count(label) for label in (TIE, 1, 2)] for each in (truth, said))
+    precision = fmean(both / count for both, count in zip(met, named, strict=True))
+    recall = fmean(both / count for both, count in zip(met, true, strict=True))
+    f1 = fmean(2 * both / (one + other) for both, one, other in zip(met, true, named, strict=True))
+    figures = (sum(met) / len(truth), precision, recall, f1)
+    assert [round(figure, 4) for figure in figures] == [0.7107, 0.5879, 0.5736, 0.5755]
 
 
 def test_the_offline_judge_prefers_what_people_prefer_as_often_as_it_says(
@@ -93,12 +96,12 @@ def test_the_offline_judge_prefers_what_people_prefer_as_often_as_it_says(
         one, other = (helpful(case, str(pair[f"response{number}"])) for number in (1, 2))
         points += 0.5 if one == other else float((one > other) is (preferred == 1))
         count += 1
-    (figure,) = (each for each in MEASURED if each.kind is Kind.PREFERENCE and each.data.startswith("pandalm"))
+    (figure,) = (each for each in MEASURED if each.kind is AgreementKind.PREFERENCE and each.data.startswith("pandalm"))
     assert (count, round(points / count, 3)) == (figure.n, figure.value)
     assert points / count >= 0.6
 
 
 def helpful(case: Any, answer: str) -> float:
     view = OfflineJudge().view(Question(grader="HelpfulnessExplain", case=case, transcript=a_transcript(answer)))
-    assert isinstance(view, Opinion)
+    assert isinstance(view, OfflineOpinion)
     return float(view.details.get("weighed", view.value))

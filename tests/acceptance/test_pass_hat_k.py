@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from howsure.stats.repeats import flaky, reliability
+from howsure.stats.repeats import reliability
 
 pytestmark = pytest.mark.shared
 
@@ -29,4 +29,3 @@ def test_pass_hat_k_of_the_airline_tasks_by_hand(shared_data: Callable[..., Path
     intervals = [each.hat.interval for each in found if each.hat]
     assert intervals[0] == pytest.approx((0.0307, 0.2193), abs=1e-4), "t of ten tasks: 2.2622 × .1318 / √10"
     assert intervals[3] == pytest.approx((0.0, 0.3085), abs=1e-4), "none of ten, exactly"
-    assert len(flaky({task: [[verdict] for verdict in tries] for task, tries in by_task.items()})) == 5

@@ -11,9 +11,9 @@ import msgspec
 import pytest
 
 from howsure.model.case import Scenario
-from howsure.model.simulation import SlipKind
+from howsure.model.simulation import MistakeKind
 from howsure.model.transcript import Message, Role, ToolCall
-from howsure.users.fidelity import slips
+from howsure.users.fidelity import find_mistakes
 
 pytestmark = pytest.mark.shared
 
@@ -37,11 +37,11 @@ def messages(trial: Json) -> list[Message]:
 
 def test_conversations_of_a_real_simulator_raise_few_alarms(shared_data: Callable[..., Path]) -> None:
     trials = msgspec.json.decode(shared_data("tau_bench", "gpt-4o-airline-tasks-0-9.json").read_bytes())
-    flagged: list[set[SlipKind]] = []
+    flagged: list[set[MistakeKind]] = []
     for trial in trials:
         said = messages(trial)
         opening = next(message.content for message in said if message.role is Role.USER)
         scenario = Scenario(persona=trial["info"]["task"]["instruction"], initial_message=opening, max_turns=40)
-        flagged += [{slip.kind for slip in found}] if (found := slips(scenario, said)) else []
+        flagged += [{slip.kind for slip in found}] if (found := find_mistakes(scenario, said)) else []
     assert len(trials) == 40
-    assert flagged == [{SlipKind.OUT_OF_PERSONA, SlipKind.WENT_ON}, {SlipKind.WENT_ON}]
+    assert flagged == [{MistakeKind.OUT_OF_PERSONA, MistakeKind.WENT_ON}, {MistakeKind.WENT_ON}]

@@ -18,7 +18,7 @@ from howsure.model.score import Score
 from howsure.model.transcript import Span
 from howsure.testing import a_case, a_transcript
 from howsure.traces.read import read_trace
-from howsure.traces.views import Outcome
+from howsure.traces.trace import ToolOutcome
 
 pytestmark = pytest.mark.shared
 
@@ -84,7 +84,7 @@ def test_calls_and_tokens_are_found_each_once(name: str, shared_data: Callable[.
     usages = [call.usage for call in trace.llm_calls]
     assert [u and (u.prompt_tokens, u.completion_tokens, u.thinking_tokens) for u in usages] == calls
     assert [use.name for use in trace.tool_uses] == tools
-    assert {use.outcome for use in trace.tool_uses} <= {Outcome.SUCCEEDED}
+    assert {use.outcome for use in trace.tool_uses} <= {ToolOutcome.SUCCEEDED}
     assert trace.problems == ()
 
 

@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 
 from howsure.dialects.base import Importer
-from howsure.dialects.importers.base import Options
+from howsure.dialects.importers.base import ImportOptions
 from howsure.errors import HowsureError, Level, Problem
 from howsure.kit.builtins import builtin_kit
 from howsure.model.case import Case
 from howsure.policies.profiles import builtin_profiles
-from howsure.services.converting import ENDINGS, Order, convert
+from howsure.services.convert.convert import ENDINGS, ConversionRequest, convert
 
 pytestmark = [pytest.mark.shared, pytest.mark.slow, pytest.mark.thorough]
 
@@ -123,13 +123,13 @@ def read_and_convert(path: Path, reader: Importer, random: Random) -> None:
     assert all(isinstance(each, Case | Problem) for each in found)
     to = random.choice(["golden", "test-set", "simulation", "explain", "legal"])
     output = path.with_name(f"converted{random.choice(ENDINGS[to])}")
-    order = Order(
+    order = ConversionRequest(
         paths=(str(path),),
         to=to,
         output=output,
         source=reader.name,
         force=True,
-        options=Options(per_turn=random.random() < 0.5),
+        options=ImportOptions(per_turn=random.random() < 0.5),
     )
     try:
         convert(order, KIT)

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from howsure.judges.base import Question
-from howsure.judges.offline.about import MEASURED, Kind
 from howsure.judges.offline.judge import OfflineJudge
-from howsure.judges.offline.opinions import Opinion
+from howsure.judges.offline.opinions import MEASURED, AgreementKind, OfflineOpinion
 from howsure.model.case import SingleTurn
 from howsure.stats.correlation import spearman
 from howsure.testing import a_case, a_transcript
@@ -41,7 +40,7 @@ def test_the_trained_judge_s_spearman_over_all_turns(shared_data: Shared, rated:
 
 
 @pytest.mark.parametrize(
-    "figure", [each for each in MEASURED if each.kind is Kind.CORRELATION], ids=lambda each: each.what
+    "figure", [each for each in MEASURED if each.kind is AgreementKind.CORRELATION], ids=lambda each: each.what
 )
 def test_the_offline_judge_s_spearman_is_what_it_says(shared_data: Shared, figure: Any) -> None:
     grader, _, rated = figure.what.partition(" against rated ")
@@ -50,7 +49,7 @@ def test_the_offline_judge_s_spearman_is_what_it_says(shared_data: Shared, figur
         said = [line for line in turn["source"].split("\n") if line.strip()]
         case = a_case(input=SingleTurn(message=said[-1], context=turn["context"]))
         view = OfflineJudge().view(Question(grader=grader, case=case, transcript=a_transcript(turn["system_output"])))
-        assert isinstance(view, Opinion)
+        assert isinstance(view, OfflineOpinion)
         values.append(float(view.details.get("weighed", view.value)))
         people.append(turn["scores"][rated])
     found = spearman(values, people)

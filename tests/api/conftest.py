@@ -10,7 +10,7 @@ import pytest
 
 from api.shared import Asker, Service, in_a_thread
 from databases import KINDS, a_database, database
-from howsure.api.app import Access
+from howsure.api.app import ServiceAccess
 
 __all__ = ["ask", "database", "service", "services"]
 
@@ -24,7 +24,7 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str
         def running(kind: str) -> Service:
             folder = tmp_path_factory.mktemp(f"service-{kind}")
             where = stack.enter_context(a_database(kind, folder))
-            access = Access(keys_needed=True)
+            access = ServiceAccess(keys_needed=True)
             return stack.enter_context(in_a_thread(folder, where, access, runs=8, runs_per_agent=8))
 
         yield running

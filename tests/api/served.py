@@ -12,12 +12,12 @@ import uvicorn
 from aiohttp import ClientSession
 from msgspec import Struct
 
-from howsure.api.app import Access, service
+from howsure.api.app import ServiceAccess, create_service
 from howsure.config import ServiceSettings, Settings
 from howsure.kit.builtins import builtin_kit
 from howsure.policies.profiles import builtin_profiles
-from howsure.services.hosting.host import Host
-from howsure.services.hosting.worker import Pace, Worker
+from howsure.services.host.context import Host
+from howsure.services.host.worker import Worker, WorkerPace
 from howsure.services.workspace import Workspace
 
 BOT = """
@@ -26,7 +26,7 @@ def answer(text: str) -> str:
         raise RuntimeError("the bot broke")
     return f"You said {text}"
 """
-QUICK = Pace(look=0.05, beat=0.05)
+QUICK = WorkerPace(look=0.05, beat=0.05)
 
 
 class Reply(Struct, frozen=True):
@@ -69,7 +69,7 @@ class Caller:
 
 @asynccontextmanager
 async def serving(
-    folder: Path, access: Access | None = None, database: str = "", pace: Pace = QUICK, **rules: Any
+    folder: Path, access: ServiceAccess | None = None, database: str = "", pace: WorkerPace = QUICK, **rules: Any
 ) -> AsyncIterator[Caller]:
     (folder / "api_bot.py").write_text(BOT)
     chosen = ServiceSettings(**{"target": "bot", **rules})
@@ -78,7 +78,7 @@ async def serving(
     work = Workspace(settings, builtin_kit(builtin_profiles()), folder)
     async with await work.store() as store:
         host = Host(work, store)
-        app = service(host, access or Access())
+        app = create_service(host, access or ServiceAccess())
         # Kept open longer than whoever asks keeps it: a request must not go into a connection that is being closed.
         around = {"log_config": None, "lifespan": "off", "server_header": False, "timeout_keep_alive": 300}
         server = uvicorn.Server(uvicorn.Config(app, port=0, **around))  # type: ignore[arg-type]

@@ -15,15 +15,15 @@ from typing import Any, TypeVar
 import sqlalchemy.ext.asyncio  # noqa: F401
 
 from api.served import Caller, Reply, serving
-from howsure.api.app import Access
-from howsure.services.hosting.host import Host
-from howsure.services.hosting.keys import KeyWanted, make_key
-from howsure.services.hosting.worker import Pace
-from howsure.store.service.keys import Scope
+from howsure.api.app import ServiceAccess
+from howsure.services.host.context import Host
+from howsure.services.host.keys import KeyRequest, make_key
+from howsure.services.host.worker import WorkerPace
+from howsure.store.keys import KeyScope
 
 AGENT = "64f0c2a1e4b0a1b2c3d4e5f6"
 SECONDS = 120.0
-CALM = Pace(look=0.2, beat=0.5)
+CALM = WorkerPace(look=0.2, beat=0.5)
 T = TypeVar("T")
 _numbers = count(1)
 
@@ -115,9 +115,9 @@ class Service:
     ) -> Asker:
         """Somebody with a new key: of a new organisation, unless it is said which; None: of every one."""
         home = f"org-{next(_numbers)}" if organization_id == "" else organization_id
-        wanted = KeyWanted(
+        wanted = KeyRequest(
             name="tester",
-            scopes=[Scope(each) for each in scopes or ("admin",)],
+            scopes=[KeyScope(each) for each in scopes or ("admin",)],
             organization_id=home,
             agent_ids=None if agent_ids is None else tuple(agent_ids),
             days=days,
@@ -130,7 +130,7 @@ class Service:
 
 
 @contextmanager
-def in_a_thread(folder: Path, database: str, access: Access, **rules: Any) -> Iterator[Service]:
+def in_a_thread(folder: Path, database: str, access: ServiceAccess, **rules: Any) -> Iterator[Service]:
     started = threading.Event()
     found: list[Service] = []
     broken: list[BaseException] = []

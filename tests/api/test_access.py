@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from api.operations import MADE, OPEN, OPERATIONS, World, a_dataset, a_rubric, a_test_set
 from api.served import Reply
 from api.shared import AGENT, Asker, Service, in_a_thread
-from howsure.api.app import PREFIX, Access
-from howsure.services.hosting.keys import KeyWanted, make_key
-from howsure.store.service.keys import Scope
+from howsure.api.app import PREFIX, ServiceAccess
+from howsure.services.host.keys import KeyRequest, make_key
+from howsure.store.keys import KeyScope
 
 Json = dict[str, Any]
 GUARDED = [each for each in OPERATIONS if each not in OPEN]
@@ -55,7 +55,7 @@ class Homes:
 
     def _expired(self) -> Asker:
         store, home = self.service.host.store, self.owner.organization_id
-        wanted = KeyWanted(name="old", scopes=[Scope.ADMIN], organization_id=home)
+        wanted = KeyRequest(name="old", scopes=[KeyScope.ADMIN], organization_id=home)
         key, _ = self.service.wait(make_key(store, wanted))
         old = replace(key, id="expired-" + key.id, expires_at=datetime.now(UTC) - timedelta(seconds=1))
         self.service.wait(store.keys.add(old, "howsure_" + old.id))
@@ -263,7 +263,7 @@ def test_how_a_key_is_sent(ask: Asker, headers: dict[str, str], status: int) -> 
 def test_a_page_from_elsewhere_is_not_obeyed_where_no_key_is_needed(tmp_path: Path) -> None:
     """A browser sends such requests without asking: they have no body, and nobody's key is needed."""
     with in_a_thread(
-        tmp_path, "", Access(host_names=("localhost", "127.0.0.1")), origins=("https://ours.test",)
+        tmp_path, "", ServiceAccess(host_names=("localhost", "127.0.0.1")), origins=("https://ours.test",)
     ) as service:
         ask = service.nobody()
         key = ask.made("/rubrics", a_rubric())["rubric_id"]

@@ -14,7 +14,7 @@ import pytest
 
 from api.operations import DEMO, a_bot, a_case, a_config, a_dataset, a_question_set, a_test_set, entry
 from api.shared import AGENT, Asker, Service, in_a_thread
-from howsure.api.app import Access
+from howsure.api.app import ServiceAccess
 
 Json = dict[str, Any]
 FILES = [
@@ -182,7 +182,7 @@ def fetching(elsewhere: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     address = f"http://127.0.0.1:{elsewhere.server_port}/bots/{{id}}"
     with (
         pytest.MonkeyPatch.context() as patched,
-        in_a_thread(folder, "", Access(), bot_service=address, bot_service_key="BOT_KEY") as service,
+        in_a_thread(folder, "", ServiceAccess(), bot_service=address, bot_service_key="BOT_KEY") as service,
     ):
         patched.setenv("BOT_KEY", "s3same")
         yield service

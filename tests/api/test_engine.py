@@ -10,11 +10,11 @@ from msgspec.structs import replace
 
 from api.served import serving
 from api.test_runs import AGENT, a_test_set, entry
+from hosts import requested
 from howsure.config import Engine
 from howsure.model.access_scope import EVERYWHERE
-from howsure.services.hosting.host import Host
-from howsure.services.hosting.ordering import Order, order_run
-from howsure.services.options import options_of
+from howsure.services.host.context import Host
+from howsure.services.host.run_requests import submit_run
 from howsure.services.workspace import Workspace
 
 WITHOUT_RAY = pytest.mark.skipif(find_spec("ray") is not None, reason="Ray is installed here")
@@ -26,7 +26,7 @@ async def test_a_run_is_made_here_where_that_is_asked_for(tmp_path: Path) -> Non
         asked = await ask("POST", "/runs", {"test_set_id": key, "agent_id": AGENT, "engine": "local"})
         assert asked.status == 202, asked.body
         assert (await ask.finished(asked.body["run_id"]))["status"] == "completed"
-        assert (await ask.host.store.run(asked.body["run_id"])).pins.engine == ""
+        assert (await ask.host.store.run(asked.body["run_id"])).pins.request.engine == ""
 
 
 @WITHOUT_RAY
@@ -42,7 +42,7 @@ async def test_a_run_that_is_asked_for_on_a_cluster_is_not_made_elsewhere(tmp_pa
         assert (run["status"], run["completed"], run["pending"]) == ("failed", 0, 1)
         kept = await ask.host.store.run(asked.body["run_id"])
         assert kept.error == "--engine ray needs Ray, on every machine: pip install 'howsure[ray]'"
-        assert (kept.pins.engine, options_of(kept.pins, "").engine) == ("ray", "ray"), "resumed where it was begun"
+        assert kept.pins.request.engine == "ray", "resumed where it was begun"
 
 
 async def test_an_engine_that_there_is_not_is_refused(tmp_path: Path) -> None:
@@ -60,6 +60,6 @@ async def test_what_a_request_does_not_say_the_operator_does(tmp_path: Path, sai
         key = await a_test_set(ask, entry(1))
         work = ask.host.work
         clustered = Workspace(replace(work.settings, engine=Engine.RAY), work.kit, work.folder)
-        order = Order(test_set_id=key, agent_id=AGENT, engine=said)
-        ordered = await order_run(Host(clustered, ask.host.store), order, EVERYWHERE)
-        assert ordered.run.pins.engine == engine
+        order = requested(test_set_id=key, agent_id=AGENT, engine=said)
+        ordered = await submit_run(Host(clustered, ask.host.store), order, EVERYWHERE)
+        assert ordered.run.pins.request.engine == engine

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from api.operations import a_test_set, entry
 from api.served import Caller, serving
-from howsure.services.runs import ground
+from howsure.services.host.allowed_hosts import guard_for
 from listening import a_chat_bot
 
 WHY = "this host leads to an address that the service may not call"
@@ -65,4 +65,4 @@ async def test_only_what_a_request_named_is_guarded(tmp_path: Path) -> None:
         work.settings = replace(work.settings, targets={**work.settings.targets, **block})
         run = await ask.finished(await a_run(ask, "own"))
         assert (run["state"], run["errored"], len(came)) == ("completed", 0, 1)
-        assert ground(work).guard is None
+        assert guard_for(work.settings.service.hosts, "own", work.settings.targets) is None

@@ -19,10 +19,10 @@ from aiohttp import ClientSession
 from api.operations import a_bot, a_dataset, a_rubric, a_test_set, entry, rule
 from api.served import Reply
 from api.shared import AGENT, Asker, Service, in_a_thread
-from howsure.api import around
-from howsure.api.app import PREFIX, Access
-from howsure.api.around import Around, Limits
+from howsure.api import middleware
+from howsure.api.app import PREFIX, ServiceAccess
 from howsure.api.counters import Counters
+from howsure.api.middleware import RequestLimits, RequestMiddleware
 
 INSIDES = (
     "Traceback",
@@ -189,7 +189,7 @@ def test_errors_do_not_tell_where_files_lie(ask: Asker) -> None:
 def test_every_answer_has_its_headers(ask: Asker) -> None:
     for path in ("/rubrics", "/nothing", "/health"):
         reply = ask("GET", path)
-        for name, value in around.HEADERS.items():
+        for name, value in middleware.HEADERS.items():
             assert reply.headers[name.lower()] == value
         assert len(reply.headers["x-request-id"]) == 32
         assert "server" not in reply.headers or "uvicorn" not in reply.headers["server"]
@@ -212,7 +212,7 @@ def test_only_json_is_read(ask: Asker, kind: str) -> None:
 def narrow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """A service that takes small bodies, and wants them soon."""
     folder = tmp_path_factory.mktemp("narrow")
-    access = Access(chunk_seconds=0.3, body_seconds=1.0)
+    access = ServiceAccess(chunk_seconds=0.3, body_seconds=1.0)
     with in_a_thread(folder, "", access, largest_body=SMALL) as service:
         yield service
 
@@ -321,14 +321,14 @@ async def test_names_that_are_not_ours_are_not_answered(host: str, status: int) 
     async def receive() -> Any:
         return {"type": "http.request", "body": b"", "more_body": False}
 
-    limits = Limits(largest_body=10, hosts=("localhost", "127.0.0.1", "::1"))
+    limits = RequestLimits(largest_body=10, hosts=("localhost", "127.0.0.1", "::1"))
     scope = {"type": "http", "method": "GET", "path": "/", "headers": [(b"host", host.encode())]}
-    await Around(app, limits, Counters())(scope, receive, send)
+    await RequestMiddleware(app, limits, Counters())(scope, receive, send)
     assert said[0]["status"] == status
 
 
 def test_what_breaks_us_is_told_to_the_log_alone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with in_a_thread(tmp_path, "", Access()) as service:
+    with in_a_thread(tmp_path, "", ServiceAccess()) as service:
         gallery = service.host.store.documents
         broken = RuntimeError("secret insides at /home/x/y.py")
 

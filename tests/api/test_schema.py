@@ -20,7 +20,7 @@ from schemathesis.specs.openapi.checks import ignored_auth
 from api.operations import OPERATIONS, World
 from api.shared import Service
 from howsure.api.app import PREFIX
-from howsure.api.idempotency import HEADER
+from howsure.api.requests import IDEMPOTENCY_HEADER
 
 TRIES = int(os.environ.get("API_TRIES", "50"))
 DRAWN = max(4, TRIES // 10)
@@ -125,8 +125,8 @@ class Trial:
 
     def _named(self, case: Any) -> None:
         """Sent under the name of another request, it would be refused for that alone."""
-        if case.headers and HEADER in case.headers and case.meta.generation.mode is GenerationMode.POSITIVE:
-            case.headers[HEADER] = f"{self._path} {self.number}"
+        if case.headers and IDEMPOTENCY_HEADER in case.headers and case.meta.generation.mode is GenerationMode.POSITIVE:
+            case.headers[IDEMPOTENCY_HEADER] = f"{self._path} {self.number}"
 
     def _filled(self, case: Any, world: World) -> None:
         self._fresh -= 1

@@ -16,13 +16,13 @@ from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-unt
 from playwright.sync_api import Browser, Dialog, Page, expect, sync_playwright
 
 from hostile import HTML, hostile_results, hostile_summary
-from howsure.model.comparison import Comparison, Flip
+from howsure.model.comparison import CaseFlip, Comparison
 from howsure.model.result import Result
 from howsure.model.summary import Summary
 from howsure.model.verdict import Verdict
 from howsure.reports.html import write_html
-from howsure.reports.html.gathering import Gathered
-from howsure.reports.html.page import Page as Written
+from howsure.reports.html.collector import ResultCollector
+from howsure.reports.html.page import HtmlPage as Written
 from howsure.testing import a_case, a_transcript
 from unit.reports.comparisons import FAILED, PASSED, compared, comparison, whole
 from unit.reports.northwind import (
@@ -192,8 +192,8 @@ def test_what_goes_wrong_leads_to_its_cases_and_a_column_to_its_case(browser: Br
 
 def test_a_flip_leads_to_its_case_and_can_be_filtered_by(browser: Browser, tmp_path: Path) -> None:
     flips = (
-        Flip(case_id="refund-06", first=PASSED, second=FAILED),
-        Flip(case_id="refund-02", first=FAILED, second=PASSED),
+        CaseFlip(case_id="refund-06", first=PASSED, second=FAILED),
+        CaseFlip(case_id="refund-02", first=FAILED, second=PASSED),
     )
     with Watched(browser) as watched:
         page = watched.open(written(tmp_path, refund_results(), comparison(compared(flips=flips))))
@@ -268,9 +268,9 @@ def test_it_prints_without_its_furniture_and_in_light_colours(browser: Browser, 
 def test_a_file_that_is_full_tells_how_to_see_what_is_left_out(browser: Browser, tmp_path: Path) -> None:
     results = [a_result(case=a_case(id=f"it's {place}"), transcript=a_transcript("x" * 9_000)) for place in range(60)]
     path = tmp_path / "full.html"
-    with Gathered() as gathered, path.open("w", encoding="utf-8") as file:
+    with ResultCollector() as gathered, path.open("w", encoding="utf-8") as file:
         for result in results:
-            gathered.see(result)
+            gathered.add(result)
         Written(summary_of(results), gathered, limit=400_000).write(file)
     with Watched(browser) as watched:
         page = watched.open(path)

@@ -14,7 +14,7 @@ import postgres
 from cluster.clusters import Nodes, Program, cluster
 from dialect_rows import explain, write_rows
 from house import mcq
-from howsure.dialects.tables import write_table
+from howsure.dialects.lines import write_table
 from live_files import MODEL_SERVER, fetched, serving
 
 pytestmark = pytest.mark.slow

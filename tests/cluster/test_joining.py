@@ -10,9 +10,16 @@ import pytest
 
 from cluster.clusters import cluster
 from howsure.config import ClusterSettings
-from howsure.engine.plan import CandidateRepeat
+from howsure.engine.candidates import CandidateRepeat
 from howsure.errors import ConfigInvalid
-from howsure.services.cluster.joining import Node, environ_for, joined, needs_of, options_for, ray
+from howsure.services.cluster.ray_cluster import (
+    ClusterNode,
+    join_cluster,
+    ray,
+    shard_needs,
+    task_options,
+    worker_environ,
+)
 
 
 class Part:
@@ -43,7 +50,7 @@ def lane(target: Any, *graders: Any) -> CandidateRepeat:
 def test_a_shard_needs_the_most_that_anyone_asks_for(
     settings: ClusterSettings, lanes: list[CandidateRepeat], needs: dict[str, float]
 ) -> None:
-    assert needs_of(settings, lanes) == needs
+    assert shard_needs(settings, lanes) == needs
 
 
 @pytest.mark.parametrize(
@@ -51,13 +58,13 @@ def test_a_shard_needs_the_most_that_anyone_asks_for(
     [({"num_cpus": 1}, 4), ({"num_cpus": 3}, 1), ({"num_cpus": 0.1}, 40), ({"num_gpus": 1}, 0), ({"cage": 1}, 2)],
 )
 def test_a_node_holds_as_many_shards_as_fit(needs: dict[str, float], fit: int) -> None:
-    node = Node(id="4f1c09ab77", host="worker-3", offers={"CPU": 4.0, "cage": 2.0})
+    node = ClusterNode(id="4f1c09ab77", host="worker-3", offers={"CPU": 4.0, "cage": 2.0})
     assert node.holds(needs) == fit
     assert str(node) == "node worker-3 (4f1c09ab)"
 
 
 def test_ray_is_asked_in_its_own_words() -> None:
-    assert options_for({"num_cpus": 2, "num_gpus": 1, "cage": 0.5}, {"KEY": "k"}) == {
+    assert task_options({"num_cpus": 2, "num_gpus": 1, "cage": 0.5}, {"KEY": "k"}) == {
         "num_cpus": 2,
         "num_gpus": 1,
         "resources": {"cage": 0.5},
@@ -67,9 +74,9 @@ def test_ray_is_asked_in_its_own_words() -> None:
 
 def test_workers_get_the_variables_that_are_named_and_no_others() -> None:
     environ = {"KEY": "k", "OTHER": "o"}
-    found = environ_for(ClusterSettings(env=("KEY",)), "postgresql://db/howsure", environ)
+    found = worker_environ(ClusterSettings(env=("KEY",)), "postgresql://db/howsure", environ)
     assert found == {"HOWSURE_DATABASE_URL": "postgresql://db/howsure", "KEY": "k"}
-    assert environ_for(ClusterSettings(), "", environ) == {}
+    assert worker_environ(ClusterSettings(), "", environ) == {}
 
 
 @pytest.mark.slow
@@ -77,7 +84,7 @@ def test_what_ray_says_goes_where_results_do_not(capsys: pytest.CaptureFixture[s
     """It tells of dead nodes on stdout, which `--json` must have for itself."""
     with cluster(num_cpus=1) as nodes:
         settings = ClusterSettings(address=nodes.address)
-        with joined(settings), joined(settings):
+        with join_cluster(settings), join_cluster(settings):
             print("(raylet) a node died")
         capture = capsys.readouterr()
         assert "a node died" not in capture.out
@@ -86,7 +93,7 @@ def test_what_ray_says_goes_where_results_do_not(capsys: pytest.CaptureFixture[s
         print("results")
         assert "results" in capsys.readouterr().out
         ray.init(address=nodes.address, log_to_driver=False)
-        with joined(settings):
+        with join_cluster(settings):
             print("mine")
         assert "mine" in capsys.readouterr().out
         assert ray.is_initialized(), "who was a driver before stays one"
@@ -97,7 +104,7 @@ def test_where_there_is_no_cluster_it_is_said_how_to_start_one(capsys: pytest.Ca
     began = time.monotonic()
     with (
         pytest.raises(ConfigInvalid, match=r"no Ray cluster at 127\.0\.0\.1:1: .*`ray start --head` starts one"),
-        joined(ClusterSettings(address="127.0.0.1:1")),
+        join_cluster(ClusterSettings(address="127.0.0.1:1")),
     ):
         raise AssertionError("there is none")
     assert time.monotonic() - began < 15, "Ray itself would have looked for it for minutes"
@@ -107,4 +114,4 @@ def test_where_there_is_no_cluster_it_is_said_how_to_start_one(capsys: pytest.Ca
 
 def test_a_variable_that_is_not_set_here_is_named() -> None:
     with pytest.raises(ConfigInvalid, match=r"`cluster.env` names NOT_SET"):
-        environ_for(ClusterSettings(env=("NOT_SET",)), "", {})
+        worker_environ(ClusterSettings(env=("NOT_SET",)), "", {})

@@ -16,11 +16,11 @@ import postgres
 from cluster.clusters import Program, cluster
 from dialect_rows import write_rows
 from house import mcq
-from howsure.llm.specs import parse
-from howsure.model.calls import Rates
-from howsure.services.cluster.actor import DeskActor
-from howsure.services.cluster.leases import Leases
-from howsure.services.cluster.tasks import CalledDesk
+from howsure.llm.specs import parse_model
+from howsure.model.llm_settings import RateLimits
+from howsure.services.cluster.coordinator import RateCoordinatorActor
+from howsure.services.cluster.leases import WorkerLeases
+from howsure.services.cluster.workers import RemoteCoordinator
 from live_files import MODEL_SERVER, fetched, serving
 
 pytestmark = pytest.mark.slow
@@ -54,15 +54,17 @@ async def _calls_made(desk: Any, start: Any) -> dict[int, int]:
     made: Counter[int] = Counter()
     await start.come.remote()
     until = time.time() + SECONDS + 3
-    spec = parse("openai:m", {"OPENAI_API_KEY": "k"})
-    gate = Leases(CalledDesk(desk), None).gate(spec, AT_ONCE, Rates(requests_per_minute=PER_SECOND * 60))
+    spec = parse_model("openai:m", {"OPENAI_API_KEY": "k"})
+    gate = WorkerLeases(RemoteCoordinator(desk), None).limiter(
+        spec, AT_ONCE, RateLimits(requests_per_minute=PER_SECOND * 60)
+    )
 
     async def caller() -> None:
         while time.time() < until:
-            await gate.enter()
+            await gate.acquire()
             made[int(time.time())] += 1
             await asyncio.sleep(0.02)
-            gate.leave(False)
+            gate.release(False)
 
     await asyncio.gather(*(caller() for _ in range(AT_ONCE)))
     return dict(made)
@@ -77,7 +79,7 @@ def test_three_workers_hold_five_hundred_calls_a_second_together() -> None:
         nodes.add(num_cpus=1)
         ray.init(address=nodes.address, log_to_driver=False)
         try:
-            desk = ray.remote(DeskActor).options(num_cpus=0).remote("", None, None)
+            desk = ray.remote(RateCoordinatorActor).options(num_cpus=0).remote("", None, None)
             start = ray.remote(Start).options(num_cpus=0).remote()
             work = ray.remote(calls_made).options(num_cpus=1, scheduling_strategy="SPREAD")
             made = ray.get([work.remote(desk, start) for _ in range(WORKERS)])

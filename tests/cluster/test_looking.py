@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 from howsure.errors import PlanRefused
-from howsure.services.cluster.joining import Node
-from howsure.services.cluster.readiness import Watch, look_over, why
-from howsure.services.cluster.tasks import Found
+from howsure.services.cluster.ray_cluster import ClusterNode, NodeWatch, check_nodes, error_text
+from howsure.services.cluster.workers import MachineReport
 
 lost: Any = import_module("ray.exceptions")
 
-FIRST, SECOND, THIRD = (Node(id=f"{name}{name}", host=name, offers={"CPU": 1.0}) for name in ("one-", "two-", "six-"))
+FIRST, SECOND, THIRD = (
+    ClusterNode(id=f"{name}{name}", host=name, offers={"CPU": 1.0}) for name in ("one-", "two-", "six-")
+)
 
 
 class Site:
@@ -28,16 +29,18 @@ class Site:
 class Cluster:
     """Nodes that answer, or die. One that dies is called alive a few times more."""
 
-    def __init__(self, answers: dict[str, Found | Exception | None], dying: Collection[str] = (), lag: int = 0) -> None:
+    def __init__(
+        self, answers: dict[str, MachineReport | Exception | None], dying: Collection[str] = (), lag: int = 0
+    ) -> None:
         self._answers = answers
         self._dying = set(dying)
         self._lag = lag
         self.asked = 0
 
-    def ask(self, node: Node) -> Awaitable[Found]:
+    def ask(self, node: ClusterNode) -> Awaitable[MachineReport]:
         return self._answer(node)
 
-    async def _answer(self, node: Node) -> Found:
+    async def _answer(self, node: ClusterNode) -> MachineReport:
         answer = self._answers[node.host]
         if answer is None:
             await asyncio.sleep(60)
@@ -60,27 +63,27 @@ LOSSES: list[Callable[[], Exception]] = [
 ]
 
 
-async def looked_over(cluster: Cluster, *found: Node, gone: float = 0.5, answer: float = 5.0) -> None:
-    watch = Watch(living=cluster.living, answer=answer, gone=gone, poll=0.01)
-    await look_over(cluster.ask, found, Site(), watch)  # type: ignore[arg-type]
+async def looked_over(cluster: Cluster, *found: ClusterNode, gone: float = 0.5, answer: float = 5.0) -> None:
+    watch = NodeWatch(living=cluster.living, answer=answer, gone=gone, poll=0.01)
+    await check_nodes(cluster.ask, found, Site(), watch)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=["unschedulable", "worker crashed", "node died", "raylet died"])
 @pytest.mark.parametrize("lag", [0, 3], ids=["already gone", "called alive for a while"])
 async def test_a_node_that_dies_while_it_is_looked_over_is_left_out(loss: Callable[[], Exception], lag: int) -> None:
-    cluster = Cluster({"one-": Found(), "two-": loss()}, dying=["two-"], lag=lag)
+    cluster = Cluster({"one-": MachineReport(), "two-": loss()}, dying=["two-"], lag=lag)
     await looked_over(cluster, FIRST, SECOND)
     assert cluster.asked >= lag
 
 
 async def test_a_node_that_falls_silent_and_dies_is_left_out() -> None:
-    cluster = Cluster({"one-": Found(), "two-": None}, dying=["two-"])
+    cluster = Cluster({"one-": MachineReport(), "two-": None}, dying=["two-"])
     await looked_over(cluster, FIRST, SECOND, answer=0.05)
     assert cluster.asked >= 1, "it was asked who lives before it was left out"
 
 
 async def test_a_node_that_stays_and_does_not_answer_is_a_problem() -> None:
-    cluster = Cluster({"one-": Found(), "two-": lost.WorkerCrashedError()})
+    cluster = Cluster({"one-": MachineReport(), "two-": lost.WorkerCrashedError()})
     with pytest.raises(PlanRefused, match=r"the cluster is not ready: node two- \(two-two-\): .*Nothing was run\.$"):
         await looked_over(cluster, FIRST, SECOND, gone=0.05)
     assert cluster.asked > 1, "it was waited for"
@@ -93,8 +96,10 @@ async def test_a_node_that_is_busy_for_too_long_is_a_problem() -> None:
 
 
 async def test_what_the_living_lack_is_said_and_nothing_of_the_dead() -> None:
-    short = Found(problems=("no such file: /data/cases.jsonl", "openai needs a key"))
-    cluster = Cluster({"one-": Found(), "two-": lost.NodeDiedError("the node died"), "six-": short}, dying=["two-"])
+    short = MachineReport(problems=("no such file: /data/cases.jsonl", "openai needs a key"))
+    cluster = Cluster(
+        {"one-": MachineReport(), "two-": lost.NodeDiedError("the node died"), "six-": short}, dying=["two-"]
+    )
     with pytest.raises(PlanRefused) as refused:
         await looked_over(cluster, FIRST, SECOND, THIRD)
     assert str(refused.value) == (
@@ -104,7 +109,7 @@ async def test_what_the_living_lack_is_said_and_nothing_of_the_dead() -> None:
 
 
 async def test_a_problem_is_said_even_where_the_node_died_right_after() -> None:
-    cluster = Cluster({"one-": Found(), "two-": Found(problems=("no such file: x",))}, dying=["two-"])
+    cluster = Cluster({"one-": MachineReport(), "two-": MachineReport(problems=("no such file: x",))}, dying=["two-"])
     with pytest.raises(PlanRefused, match="no such file: x"):
         await looked_over(cluster, FIRST, SECOND)
 
@@ -130,9 +135,9 @@ async def test_one_file_cannot_be_written_from_another_machine() -> None:
     class Here(Site):
         location = "/home/me/.howsure/howsure.db"
 
-    cluster = Cluster({"one-": Found(machine="another")})
+    cluster = Cluster({"one-": MachineReport(machine="another")})
     with pytest.raises(PlanRefused, match=r"it cannot write to /home/me/\.howsure/howsure\.db: several machines need"):
-        await look_over(cluster.ask, [FIRST], Here(), Watch(living=cluster.living))  # type: ignore[arg-type]
+        await check_nodes(cluster.ask, [FIRST], Here(), NodeWatch(living=cluster.living))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -144,5 +149,5 @@ async def test_one_file_cannot_be_written_from_another_machine() -> None:
     ids=["of ours the last line", "of Ray's the first"],
 )
 def test_a_failure_is_told_in_one_line(error: Exception, said: str) -> None:
-    assert said in why(error)
-    assert "\n" not in why(error)
+    assert said in error_text(error)
+    assert "\n" not in error_text(error)

@@ -8,23 +8,23 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from howsure.dialects.base import Describing, Dialect
-from howsure.dialects.reading import read_cases, validate
+from howsure.dialects.base import Dialect, HasSchema
+from howsure.dialects.datasets import read_cases, validate
 from howsure.errors import CaseFailure, Level, Problem
-from howsure.graders.base import Binding, Grader, Setting
+from howsure.graders.base import BindableGrader, Grader, GraderContext
 from howsure.kit import Kit
 from howsure.kit.builtins import builtin_kit
 from howsure.model.case import Case
 from howsure.model.score import Score, Unscored
 from howsure.model.transcript import Transcript
 from howsure.policies.profiles import builtin_profiles
-from howsure.services.demo import DEMOS, folder
-from howsure.targets.base import Finished
+from howsure.services.demo import DEMOS, demo_folder
+from howsure.targets.base import FinishedSession
 from howsure.testing import a_transcript
 
 KIT: Kit = builtin_kit(builtin_profiles())
 DIALECTS = list(KIT.dialects)
-FILES = {demo.dialect: folder() / demo.dataset for demo in DEMOS}
+FILES = {demo.dialect: demo_folder() / demo.dataset for demo in DEMOS}
 
 
 def demo_cases() -> list[Case]:
@@ -36,7 +36,7 @@ CASES = demo_cases()
 
 def grader(name: str) -> Grader:
     found = KIT.graders[name]
-    return found.bind(Setting(contracts=KIT.contracts)) if isinstance(found, Binding) else found
+    return found.bind(GraderContext(contracts=KIT.contracts)) if isinstance(found, BindableGrader) else found
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
@@ -60,7 +60,7 @@ def test_what_a_dialect_writes_it_reads_back(dialect: Dialect, tmp_path: Path) -
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
 def test_a_dialect_describes_itself_by_a_valid_schema(dialect: Dialect) -> None:
-    assert isinstance(dialect, Describing)
+    assert isinstance(dialect, HasSchema)
     Draft202012Validator.check_schema(dialect.schema())
 
 
@@ -135,7 +135,7 @@ async def test_a_target_opens_a_session_or_fails_as_a_case_does(name: str) -> No
             session = await target.open(case)
         except CaseFailure:
             continue
-        assert isinstance(session, Finished) or hasattr(session, "send")
+        assert isinstance(session, FinishedSession) or hasattr(session, "send")
         opened += 1
     assert opened
 

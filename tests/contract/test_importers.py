@@ -8,15 +8,14 @@ import pytest
 
 from benchmark_files import SOURCES, written
 from howsure.dialects.base import Importer
-from howsure.dialects.finding import HEAD
+from howsure.dialects.datasets import HEAD, read_cases, validate
 from howsure.dialects.importers.base import SKIPPED
-from howsure.dialects.reading import read_cases, validate
 from howsure.errors import Level, Problem
 from howsure.kit import Kit
 from howsure.kit.builtins import builtin_kit
 from howsure.model.case import Case
 from howsure.policies.profiles import builtin_profiles
-from howsure.services.demo import DEMOS, folder
+from howsure.services.demo import DEMOS, demo_folder
 
 KIT: Kit = builtin_kit(builtin_profiles())
 IMPORTERS = list(KIT.importers)
@@ -65,7 +64,7 @@ def test_no_content_makes_an_importer_raise(importer: Importer, ending: str, con
 
 @pytest.mark.parametrize("importer", IMPORTERS, ids=lambda importer: importer.name)
 def test_an_importer_claims_no_file_of_the_dialects(importer: Importer) -> None:
-    files = [folder() / demo.dataset for demo in DEMOS]
+    files = [demo_folder() / demo.dataset for demo in DEMOS]
     assert [path.name for path in files if importer.detect(path, path.read_bytes()[:HEAD])] == []
 
 

@@ -14,8 +14,7 @@ import pytest
 from howsure.errors import TargetFailed, TargetTimedOut
 from howsure.model.case import Case, Script
 from howsure.model.transcript import AgentStep, Role, ToolCall, ToolResult, ToolStep, Usage
-from howsure.targets.base import Closing, Finished, Reply, Session, Target
-from howsure.targets.making import Checked
+from howsure.targets.base import CheckableTarget, Closing, FinishedSession, Reply, Session, Target
 from live_targets import BENCHES, STATE, TURN_SECONDS, Bench, Stage, conversed
 from shop_bot import GREETING, MISHAPS
 
@@ -34,7 +33,7 @@ async def staged(bench: Bench, folder: Path) -> AsyncIterator[Stage]:
 
 async def opened(target: Target, case: Case) -> Session:
     session = await target.open(case)
-    assert not isinstance(session, Finished)
+    assert not isinstance(session, FinishedSession)
     return session
 
 
@@ -173,5 +172,5 @@ async def test_it_can_be_closed_without_a_turn(bench: Bench, tmp_path: Path) -> 
 
 async def test_it_says_that_it_is_there(bench: Bench, tmp_path: Path) -> None:
     async with staged(bench, tmp_path) as stage:
-        assert isinstance(stage.target, Checked)
+        assert isinstance(stage.target, CheckableTarget)
         assert len(await stage.target.check()) > 10

@@ -12,30 +12,30 @@ from typing import Any
 import pytest
 
 from api.served import serving
-from howsure.api import describing
-from howsure.api.around import BODY_SECONDS, CHUNK_SECONDS
-from howsure.api.paging import LARGEST
+from howsure.api import reference
+from howsure.api.middleware import BODY_SECONDS, CHUNK_SECONDS
+from howsure.api.pages import LARGEST
 from howsure.client import errors
-from howsure.client.blocking import Blocking, Client
+from howsure.client.blocking_client import BlockingFacade, Client
 from howsure.client.connection import Retries
 from howsure.config import ServiceSettings
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "docs" / "api.md"
 PAGE = FILE.read_text(encoding="utf-8")
-OWN = PAGE.partition(describing.MARKER)[0]
+OWN = PAGE.partition(reference.MARKER)[0]
 SHELL = re.findall(r"```sh\n(.+?)```", OWN, re.DOTALL)
 PYTHON = re.findall(r"```python\n(.+?)```", OWN, re.DOTALL)
 DEFAULT = "http://127.0.0.1:8002/api/v1"
 
 
 async def test_the_reference_is_up_to_date(tmp_path: Path) -> None:
-    description = await describing.described()
-    assert describing.rewritten(PAGE, description) == PAGE, "run: python -m howsure.api.describing docs/api.md"
+    description = await reference.describe_service()
+    assert reference.update_page(PAGE, description) == PAGE, "run: python -m howsure.api.reference docs/api.md"
 
 
 def test_every_operation_and_shape_has_its_place() -> None:
-    description = asyncio.run(describing.described())
+    description = asyncio.run(reference.describe_service())
     for path, operations in description["paths"].items():
         for method in operations:
             assert f"| `{method.upper()} {path.removeprefix('/api/v1')}` |" in PAGE
@@ -122,7 +122,7 @@ def test_every_method_and_error_of_the_client_is_named() -> None:
         return [name for name in vars(kind) if not name.startswith("_") and callable(getattr(kind, name))]
 
     client = Client()
-    parts = [type(part) for part in vars(client).values() if isinstance(part, Blocking)]
+    parts = [type(part) for part in vars(client).values() if isinstance(part, BlockingFacade)]
     assert len(parts) == 11
     methods = {name for part in (*parts, Client) for name in named(part)} - {"close"}
     assert [name for name in sorted(methods) if f"`{name}" not in OWN] == []

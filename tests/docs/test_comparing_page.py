@@ -12,9 +12,9 @@ import pytest
 from click.testing import CliRunner
 
 from howsure.main import program
-from howsure.model.comparison import What
-from howsure.services.demo import DEMOS, options
-from howsure.services.runs import start
+from howsure.model.comparison import PinKind
+from howsure.services.demo import DEMOS, demo_request
+from howsure.services.run.start import start
 from howsure.services.workspace import Workspace
 
 PAGE = (Path(__file__).parents[2] / "docs" / "comparing.md").read_text(encoding="utf-8")
@@ -34,7 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         work = Workspace.here(environ={})
         for demo in DEMOS:
             if demo.dialect in ("legal", "explain"):
-                asyncio.run(start(work, options(demo), lambda _: lambda __: None))
+                asyncio.run(start(work, demo_request(demo), lambda _: lambda __: None))
     return place
 
 
@@ -60,7 +60,7 @@ def test_the_program_it_shows_runs(
 
 
 def test_everything_that_can_differ_is_explained() -> None:
-    for what in What:
+    for what in PinKind:
         assert f"| {what.value} |" in PAGE
 
 

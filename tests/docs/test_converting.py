@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from howsure.kit.builtins import builtin_kit
 from howsure.main import program
-from howsure.services.converting import ENDINGS
+from howsure.services.convert.convert import ENDINGS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "converting.md").read_text(encoding="utf-8")
 BLOCK = re.compile(

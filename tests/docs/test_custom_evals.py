@@ -6,12 +6,12 @@ import json
 import re
 from pathlib import Path
 
-from howsure.dialects.rubric_file import read_rubric
-from howsure.graders.case_sources import FAMILIES, SOURCES
+from howsure.dialects.rubric_files import read_rubric
 from howsure.graders.custom_eval_file import FIELDS, read_evals
-from howsure.graders.library_evals import LIBRARY_EVALS
-from howsure.judges.reading import read_rating
-from howsure.matching.comparing import OPERATORS
+from howsure.graders.explain_evals import LIBRARY_EVALS
+from howsure.graders.templates import FAMILIES, SOURCES
+from howsure.judges.replies import read_rating
+from howsure.matching.conditions import OPERATORS
 from howsure.model.score import LIKERT
 
 PAGE = (Path(__file__).parents[2] / "docs" / "custom-evals.md").read_text(encoding="utf-8")

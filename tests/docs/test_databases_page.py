@@ -11,9 +11,9 @@ from click.testing import CliRunner
 
 from howsure.main import program
 from howsure.store.database import WAIT_SECONDS
-from howsure.store.lease import LEASE
+from howsure.store.leases import LEASE
 from howsure.store.postgres import CONNECTIONS, MORE_CONNECTIONS
-from howsure.store.upgrading import CLOCKS_APART
+from howsure.store.upgrades import MAX_CLOCK_SKEW
 
 PAGE = (Path(__file__).parents[2] / "docs" / "databases.md").read_text(encoding="utf-8")
 (CONSOLE,) = re.findall(r"```console\n(.+?)```", PAGE, re.DOTALL)
@@ -40,4 +40,4 @@ def test_the_numbers_are_those_of_the_code() -> None:
     assert f"After {WAIT_SECONDS:.0f} seconds the command ends" in PAGE
     assert f"opens up to {CONNECTIONS + MORE_CONNECTIONS} connections" in PAGE
     assert f"given up {LEASE.total_seconds():.0f} seconds after" in PAGE
-    assert f"more than {CLOCKS_APART.total_seconds():.0f} seconds from the server's" in PAGE
+    assert f"more than {MAX_CLOCK_SKEW.total_seconds():.0f} seconds from the server's" in PAGE

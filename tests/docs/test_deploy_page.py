@@ -22,14 +22,14 @@ import yaml
 from click.testing import CliRunner
 
 import howsure
-from howsure.api import serving
+from howsure.api import server
 from howsure.api.counters import Counters
 from howsure.client.errors import Unavailable
 from howsure.config import load
 from howsure.main import program
-from howsure.model.job import Lengths
-from howsure.services.hosting import worker
-from howsure.store.lease import LEASE
+from howsure.model.job import QueueLengths
+from howsure.services.host import worker
+from howsure.store.leases import LEASE
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
@@ -47,14 +47,14 @@ def test_the_settings_shown_are_settings(tmp_path: Path) -> None:
 def test_every_series_is_one_that_is_counted() -> None:
     counters = Counters()
     counters.note({"method": "GET"}, 200, 0.1)
-    text = counters.text(Lengths(queued=1, running=2))
+    text = counters.text(QueueLengths(queued=1, running=2))
     counted = set(re.findall(r"^# TYPE (\S+)", text, re.MULTILINE))
     assert set(re.findall(r"\| `(howsure_\w+)` \|", PAGE)) == counted
     assert 'howsure_runs{state="queued"} 1' in text
 
 
 def test_the_messages_to_look_for_are_logged() -> None:
-    logged = Path(str(worker.__file__)).read_text(encoding="utf-8") + Path(str(serving.__file__)).read_text("utf-8")
+    logged = Path(str(worker.__file__)).read_text(encoding="utf-8") + Path(str(server.__file__)).read_text("utf-8")
     for message in ("a worker ended by itself", "run broke", "the queue cannot be read", "run taken back"):
         assert f"`{message}`" in PAGE
         assert message in logged
@@ -70,7 +70,7 @@ def test_a_unit_starts_a_command_of_ours(unit: Path) -> None:
     assert command[0] == "/opt/howsure/bin/howsure"
     shown = CliRunner().invoke(program, [command[1], "--help"]).output
     assert [option for option in command if option.startswith("--") and option not in shown] == []
-    assert float(read["Service"]["TimeoutStopSec"]) > serving.STOP_SECONDS + 10
+    assert float(read["Service"]["TimeoutStopSec"]) > server.STOP_SECONDS + 10
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)

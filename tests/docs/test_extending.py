@@ -14,8 +14,10 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
-PLUGIN, DESK, CONVERSATION = re.findall(r"```python\n(.+?)```", PAGE, re.DOTALL)
-COMMAND, DESK_COMMANDS = (text.split("\n") for text in re.findall(r"```bash\n(.+?)\n```", PAGE, re.DOTALL))
+PLUGIN, DESK, TALLY, CONVERSATION = re.findall(r"```python\n(.+?)```", PAGE, re.DOTALL)
+COMMAND, DESK_COMMANDS, TALLY_COMMANDS = (
+    text.split("\n") for text in re.findall(r"```bash\n(.+?)\n```", PAGE, re.DOTALL)
+)
 SETTINGS, DESK_SETTINGS = re.findall(r"```yaml\n(.+?)```", PAGE, re.DOTALL)
 
 
@@ -57,6 +59,19 @@ def test_the_plugin_works_from_its_file(workplace: Path) -> None:
     done = howsure(workplace, *words(COMMAND[0]))
     assert done.returncode == 0, done.stderr
     assert verdicts(workplace) == {"opening": "passed", "chatty": "failed"}
+
+
+def test_the_dialect_can_be_converted_to(workplace: Path) -> None:
+    (workplace / "shop_plugin.py").write_text(PLUGIN, encoding="utf-8")
+    for command in COMMAND[1:]:
+        done = howsure(workplace, *words(command))
+        assert done.returncode == 0, done.stderr
+    written = (workplace / "faq_again.csv").read_text(encoding="utf-8").splitlines()
+    assert written == [
+        "slug,q,a,max_words",
+        "opening,When are you open?,At nine,",
+        "chatty,Tell me a very long story please,Once,",
+    ]
 
 
 def test_the_plugin_works_from_the_settings(workplace: Path) -> None:
@@ -131,3 +146,13 @@ def test_each_part_of_a_plugin_is_under_twenty_lines(kind: str) -> None:
 def test_a_kind_of_target_and_a_user_are_each_under_twenty_lines_in_all(kinds: tuple[str, str]) -> None:
     bodies = [re.search(rf"class {kind}\b.+?(?=\n\n\n|\Z)", DESK, re.DOTALL) for kind in kinds]
     assert sum(len(body.group().splitlines()) for body in bodies if body) < 20
+
+
+def test_the_report_format_is_chosen_by_ending_and_by_name(workplace: Path) -> None:
+    (workplace / "shop_plugin.py").write_text(PLUGIN, encoding="utf-8")
+    (workplace / "tally_plugin.py").write_text(TALLY, encoding="utf-8")
+    for command in TALLY_COMMANDS:
+        done = howsure(workplace, *words(command))
+        assert done.returncode == 0, done.stderr
+    for name in ("x.tally", "report.tally"):
+        assert (workplace / name).read_text("utf-8").endswith("\nopening passed\nchatty failed\n")

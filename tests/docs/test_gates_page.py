@@ -13,11 +13,11 @@ import pytest
 from click.testing import CliRunner
 
 from house import lines, mcq
-from howsure.cli.output import gravest
+from howsure.cli.exit_codes import worst_exit_code
 from howsure.config import load
 from howsure.main import program
-from howsure.model.gate import GateRuling, Outcome
-from howsure.policies.gate_reading import KINDS, SHAPES, read_gate
+from howsure.model.summary import GateOutcome, GateRuling
+from howsure.policies.gate_expressions import CONDITION_READERS, EXAMPLES, read_gate
 from howsure.reports.gates import gate_shape
 
 PAGE = (Path(__file__).parents[2] / "docs" / "gates.md").read_text(encoding="utf-8")
@@ -58,10 +58,10 @@ def test_every_command_ends_as_the_page_says(typed: Callable[[str], int]) -> Non
 
 def test_every_gate_of_the_table_can_be_read_and_every_kind_is_in_it() -> None:
     named = GATE.findall(PAGE)
-    kinds = {type(read_gate(text).asked).__name__ for text in named}
+    kinds = {type(read_gate(text).condition).__name__ for text in named}
     assert len(named) == 16
-    assert kinds == {type(read_gate(text).asked).__name__ for text in SHAPES}
-    assert all(f"`{name}" in PAGE for name in KINDS)
+    assert kinds == {type(read_gate(text).condition).__name__ for text in EXAMPLES}
+    assert all(f"`{name}" in PAGE for name in CONDITION_READERS)
 
 
 def test_the_settings_it_shows_are_read(tmp_path: Path) -> None:
@@ -74,11 +74,11 @@ def test_the_settings_it_shows_are_read(tmp_path: Path) -> None:
 def test_the_json_it_shows_has_our_fields() -> None:
     (block,) = shown("json")
     entry: dict[str, Any] = json.loads(block)
-    ours = GateRuling(expression="x", outcome=Outcome.HELD, reason="")
+    ours = GateRuling(expression="x", outcome=GateOutcome.HELD, reason="")
     assert set(entry) == set(gate_shape(ours))
 
 
 def test_the_order_of_exit_codes_it_tells_is_ours() -> None:
     told = re.search(r"the first of\s+130 \(interrupted\), 1, 2, 100, 101 and 3 ", PAGE)
     assert told is not None
-    assert gravest(3, 101, 100, 2, 1, 130) == 130
+    assert worst_exit_code(3, 101, 100, 2, 1, 130) == 130

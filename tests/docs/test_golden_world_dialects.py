@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from howsure.dialects.base import Dialect
+from howsure.dialects.datasets import read_cases, validate
 from howsure.dialects.golden import GoldenDialect
-from howsure.dialects.reading import read_cases, validate
 from howsure.dialects.simulation_columns import JSON_COLUMNS, NUMBERED, PLAIN
 from howsure.dialects.test_set import TestSetDialect
 

@@ -11,9 +11,9 @@ from click.testing import CliRunner
 
 from house import lines, mcq
 from howsure.main import program
-from howsure.reports.html.blocks import LONGEST
+from howsure.reports.html.case_data import MAX_TEXT
 from howsure.reports.html.matrix import COLUMNS
-from howsure.reports.html.page import LIMIT, LISTED, PLAIN, STATIC, TEMPLATES
+from howsure.reports.html.page import MAX_FILE_BYTES, MAX_LISTED, MAX_PLAIN_BYTES, STATIC_ENTRIES, TEMPLATES
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "html-report.md").read_text(encoding="utf-8")
@@ -51,9 +51,9 @@ def test_the_pictures_are_there_and_small() -> None:
     ("words", "figure"),
     [
         (r"The columns are the (\d+) results that went worst", COLUMNS),
-        (r"the (\d+) results that went worst are listed", STATIC),
-        (r"Single texts are cut after ([\d,]+)\s", LONGEST),
-        (r"A list of more than ([\d,]+) results", LISTED),
+        (r"the (\d+) results that went worst are listed", STATIC_ENTRIES),
+        (r"Single texts are cut after ([\d,]+)\s", MAX_TEXT),
+        (r"A list of more than ([\d,]+) results", MAX_LISTED),
     ],
 )
 def test_the_page_gives_the_figures_of_the_code(words: str, figure: int) -> None:
@@ -62,9 +62,9 @@ def test_the_page_gives_the_figures_of_the_code(words: str, figure: int) -> None
 
 
 def test_the_limits_of_the_page_are_those_of_the_code() -> None:
-    assert LIMIT < 20_000_000
+    assert MAX_FILE_BYTES < 20_000_000
     assert "The file stays below 20 MB, always." in PAGE
-    assert f"From {PLAIN / 1e6:g} MB of data on" in PAGE
+    assert f"From {MAX_PLAIN_BYTES / 1e6:g} MB of data on" in PAGE
     program_of_the_page = (TEMPLATES / "start.js").read_text("utf-8")
     assert "const PRINTED = 1000;" in program_of_the_page
     assert "up to 1,000 cases as a list" in PAGE

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from howsure.dialects.base import Dialect
+from howsure.dialects.datasets import read_cases, validate
+from howsure.dialects.explain import CATALOG_SCHEMA as CATALOG
 from howsure.dialects.explain import ExplainDialect
 from howsure.dialects.explain_schema import PAYLOADS, REPEATS
 from howsure.dialects.explain_schema import SCHEMA as EXPLAIN
 from howsure.dialects.legal import LegalDialect
-from howsure.dialects.legal_schema import SCHEMA as LEGAL
-from howsure.dialects.reading import read_cases, validate
-from howsure.dialects.scenarios import SCHEMA as CATALOG
+from howsure.dialects.legal_rows import SCHEMA as LEGAL
 
 ROOT = Path(__file__).parents[2]
 PAGES = ROOT / "docs" / "dialects"

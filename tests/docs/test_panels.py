@@ -13,8 +13,8 @@ from msgspec.structs import fields
 
 from howsure.config import PanelRule, PanelSettings, load
 from howsure.judges.pairwise import KEYS, Preference
-from howsure.judges.recording_file import read_lines
-from howsure.stats.agreement import Agreed
+from howsure.judges.recording_files import read_recording
+from howsure.stats.agreement import AgreementCount
 from howsure.testing import ScriptedJudge
 
 PAGE = (Path(__file__).parents[2] / "docs" / "panels.md").read_text(encoding="utf-8")
@@ -46,7 +46,7 @@ def test_it_names_every_setting_rule_and_preference() -> None:
 def test_the_line_it_shows_is_read(tmp_path: Path) -> None:
     path = tmp_path / "replies.jsonl"
     path.write_text(shown("json")[1], encoding="utf-8")
-    (line,), warnings = read_lines(path)
+    (line,), warnings = read_recording(path)
     assert warnings == []
     assert line.seat is not None
     assert (line.seat.rule, line.seat.member, line.seat.of) == (PanelRule.MAJORITY, 3, 3)
@@ -63,7 +63,7 @@ async def test_the_comparison_it_shows_runs(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_the_interval_it_quotes_is_ours() -> None:
-    interval = Agreed(agreed=95, n=100).interval
+    interval = AgreementCount(agreed=95, n=100).interval
     assert interval is not None
     low, high = interval
     assert f"{low:.3f} to {high:.3f}" in PAGE

@@ -15,8 +15,8 @@ import pytest
 
 import howsure
 from howsure.pytest_plugin import MARKS, SETTINGS
-from howsure.services.evaluating import Asked
-from howsure.services.given import SHORT
+from howsure.services.python.evaluate import EvaluateOptions
+from howsure.services.python.objects import SHORT
 
 PAGE = (Path(__file__).parents[2] / "docs" / "python.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"(?:^`(?P<file>[^`\n]+)`:\n\n)?^```(?P<kind>\w+)\n(?P<body>.*?)^```", re.DOTALL | re.MULTILINE)
@@ -86,7 +86,7 @@ def test_every_mark_setting_and_field_is_on_the_page() -> None:
 def test_the_options_it_names_exist() -> None:
     told = PAGE.split("Options have the names")[1].split("\n\n")[0]
     names = set(re.findall(r"`([a-z_]+)`", told)) - {"wants", "grade"}
-    assert names <= Asked.__annotations__.keys()
+    assert names <= EvaluateOptions.__annotations__.keys()
     assert len(names) > 20
 
 

@@ -16,7 +16,7 @@ from demo_runs import demo_runs
 from house import lines, mcq
 from howsure.main import program
 from howsure.reports.artifacts import SETS
-from howsure.reports.csv_file import AFTER, BEFORE
+from howsure.reports.csv_file import LEADING_COLUMNS, TRAILING_COLUMNS
 from howsure.reports.formats import FORMATS
 
 files: Any = pytest.importorskip("pyarrow.parquet")
@@ -96,7 +96,7 @@ def test_every_artifact_set_is_in_the_table() -> None:
         assert f"| `{each.name}` |" in PAGE
 
 
-@pytest.mark.parametrize("name", [*BEFORE, *AFTER])
+@pytest.mark.parametrize("name", [*LEADING_COLUMNS, *TRAILING_COLUMNS])
 def test_every_column_of_a_table_is_told(name: str) -> None:
     assert f"`{name}`" in PAGE.partition("## CSV")[2].partition("## JSON lines")[0]
 

@@ -11,7 +11,7 @@ import yaml
 
 from howsure.config import ClusterSettings, Engine, load
 from howsure.services.cluster.shards import MOST_BYTES, PER_SLOT, shard_size
-from howsure.services.cluster.tasks import LARGE
+from howsure.services.cluster.workers import LARGE
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")

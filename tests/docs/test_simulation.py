@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-from howsure.dialects.reading import read_cases
+from howsure.dialects.datasets import read_cases
 from howsure.dialects.test_set import TestSetDialect
 from howsure.model.case import Fact, PlanStep, Scenario
-from howsure.model.simulation import Ending, Party, SlipKind
+from howsure.model.simulation import Ending, MistakeKind, Party
 from simulated_users import FILES, conversations
 
 PAGE = (Path(__file__).parents[2] / "docs" / "simulation.md").read_text(encoding="utf-8")
@@ -46,7 +46,7 @@ def test_the_program_runs() -> None:
 
 
 def test_every_ending_slip_and_party_is_explained() -> None:
-    for word in (*Ending, *SlipKind, *Party):
+    for word in (*Ending, *MistakeKind, *Party):
         assert f"| `{word.value}` |" in PAGE
 
 

@@ -14,23 +14,23 @@ from msgspec.structs import fields
 from howsure.config import load
 from howsure.llm.base import Completion
 from howsure.model.transcript import ToolCall, ToolResult, Usage
-from howsure.targets.chat.block import ChatBlock, Offer, offer_of, read_chat
 from howsure.targets.chat.target import ChatTarget
+from howsure.targets.chat.tools import ChatSettings, ToolOffer, read_chat_settings, tool_offer
 from howsure.testing import ScriptedModel, a_case
 
 PAGE = (Path(__file__).parents[2] / "docs" / "targets-chat.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture
-def offer(tmp_path: Path) -> Iterator[Offer]:
+def offer(tmp_path: Path) -> Iterator[ToolOffer]:
     """What the page offers, made from its files."""
     before = list(sys.path)
     for name, source in re.findall(r"```\w+\n# (\S+)\n(.+?)```", PAGE, re.DOTALL):
         (tmp_path / name).write_text(source, encoding="utf-8")
     block = load(tmp_path, {}).targets["shop"]
-    chat, scripts = read_chat("shop", {name: value for name, value in block.items() if name != "kind"})
+    chat, scripts = read_chat_settings("shop", {name: value for name, value in block.items() if name != "kind"})
     assert (chat.model, chat.agent, chat.max_tool_rounds) == ("openai:gpt-5-mini", "support", 5)
-    yield offer_of(chat, scripts, tmp_path, None)
+    yield tool_offer(chat, scripts, tmp_path, None)
     sys.path[:] = before
 
 
@@ -46,7 +46,7 @@ def offer(tmp_path: Path) -> Iterator[Offer]:
     ],
 )
 async def test_the_tools_give_what_the_page_says(
-    offer: Offer, name: str, arguments: dict[str, Any], results: list[ToolResult]
+    offer: ToolOffer, name: str, arguments: dict[str, Any], results: list[ToolResult]
 ) -> None:
     call = Completion(text="", model="m", usage=Usage(), tool_calls=(ToolCall(name=name, arguments=arguments),))
     model = ScriptedModel(call, call, Completion(text="Done.", model="m", usage=Usage()))
@@ -58,6 +58,6 @@ async def test_the_tools_give_what_the_page_says(
 
 def test_every_setting_is_explained_with_its_default() -> None:
     explained = dict(re.findall(r"^\| `(\w+)` \|.*\| (\d*) *\|$", PAGE, re.MULTILINE))
-    assert list(explained) == [each.name for each in fields(ChatBlock)]
+    assert list(explained) == [each.name for each in fields(ChatSettings)]
     assert (float(explained["tool_seconds"]), int(explained["max_tool_rounds"])) == (60.0, 8)
-    assert (ChatBlock().tool_seconds, ChatBlock().max_tool_rounds) == (60.0, 8)
+    assert (ChatSettings().tool_seconds, ChatSettings().max_tool_rounds) == (60.0, 8)

@@ -12,17 +12,17 @@ from msgspec import Struct
 from msgspec.structs import fields
 
 from howsure.targets.adk.target import AdkKind, AdkSettings
+from howsure.targets.base import TargetRequest
 from howsure.targets.frameworks.adk_runner import AdkAgentKind
+from howsure.targets.frameworks.in_process import InProcessSettings, read_in_process_settings
 from howsure.targets.frameworks.langgraph import LangGraphKind, LangGraphSettings
-from howsure.targets.frameworks.loaded import InProcess, block_of
 from howsure.targets.frameworks.openai_agents import OpenAiAgentsKind, OpenAiAgentsSettings
 from howsure.targets.frameworks.pydantic_ai import PydanticAiKind, PydanticAiSettings
-from howsure.targets.making import Wish
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "targets-frameworks.md").read_text(encoding="utf-8")
 BLOCKS: dict[str, type[Struct]] = {
-    AdkAgentKind.name: InProcess,
+    AdkAgentKind.name: InProcessSettings,
     LangGraphKind.name: LangGraphSettings,
     OpenAiAgentsKind.name: OpenAiAgentsSettings,
     PydanticAiKind.name: PydanticAiSettings,
@@ -37,11 +37,11 @@ def shown() -> list[tuple[str, dict[str, Any]]]:
 @pytest.mark.parametrize(("name", "block"), shown(), ids=[str(block["kind"]) for _, block in shown()])
 def test_every_block_it_shows_is_accepted(name: str, block: dict[str, Any]) -> None:
     settings = {field: value for field, value in block.items() if field != "kind"}
-    wish = Wish(name=name, settings=settings, environ={"SHOP_KEY": "k"})
+    wish = TargetRequest(name=name, settings=settings, environ={"SHOP_KEY": "k"})
     if block["kind"] == AdkKind.name:
         assert AdkKind().make(wish).name == "shop"
     else:
-        block_of(wish, BLOCKS[block["kind"]])
+        read_in_process_settings(wish, BLOCKS[block["kind"]])
 
 
 @pytest.mark.parametrize("settings", [AdkSettings, *BLOCKS.values()])

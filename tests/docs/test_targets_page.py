@@ -14,22 +14,27 @@ import pytest
 import yaml
 from aiohttp import web
 
+from howsure.dialects.datasets import read_cases, validate
 from howsure.dialects.golden import GoldenDialect
-from howsure.dialects.reading import read_cases, validate
 from howsure.model.case import Case, Script
-from howsure.targets.base import Target
-from howsure.targets.command.settings import CommandBlock
-from howsure.targets.command.target import CommandKind
+from howsure.targets.base import Target, TargetKind, TargetRequest
+from howsure.targets.command.target import CommandKind, CommandSettings
 from howsure.targets.function.calls import KNOWN
-from howsure.targets.function.target import FunctionBlock, FunctionKind
-from howsure.targets.http.settings import BODY, CallPaths, Ending, HttpBlock, Opening, UsagePaths
+from howsure.targets.function.target import FunctionKind, FunctionSettings
+from howsure.targets.http.plan import (
+    BODY,
+    HttpSettings,
+    SessionCloseCall,
+    SessionOpenCall,
+    ToolCallPaths,
+    UsagePaths,
+)
 from howsure.targets.http.target import HttpKind
-from howsure.targets.making import Making, Wish
-from howsure.targets.templates import PLACEHOLDERS
+from howsure.targets.http.templates import PLACEHOLDERS
 from live_targets import conversed, running, stopped, web_bot
 
 PAGE = (Path(__file__).parents[2] / "docs" / "targets.md").read_text(encoding="utf-8")
-KINDS: dict[str, Making] = {kind.name: kind for kind in (HttpKind(), FunctionKind(), CommandKind())}
+KINDS: dict[str, TargetKind] = {kind.name: kind for kind in (HttpKind(), FunctionKind(), CommandKind())}
 
 
 def blocks(language: str) -> list[str]:
@@ -58,7 +63,7 @@ def settings(kind: str, number: int = 0) -> tuple[str, dict[str, Any]]:
 
 async def made(folder: Path, kind: str, number: int = 0, **environ: str) -> Target:
     name, block = settings(kind, number)
-    wish = Wish(name=name, settings=block, folder=folder, environ={**os.environ, **environ})
+    wish = TargetRequest(name=name, settings=block, folder=folder, environ={**os.environ, **environ})
     return await running(KINDS[kind], wish)
 
 
@@ -117,7 +122,7 @@ async def test_the_http_block_reads_a_bot_of_its_shape() -> None:
     async with web_bot(answer) as url:
         name, block = settings("http")
         here = url.removesuffix("/chat")
-        wish = Wish(name=name, settings=moved(block, here), environ={"SHOP_TOKEN": "sesame-open-123"})
+        wish = TargetRequest(name=name, settings=moved(block, here), environ={"SHOP_TOKEN": "sesame-open-123"})
         target = await running(HttpKind(), wish)
         told = await conversed(Case(id="1", input=Script(turns=("Where is it?",)), state={"a": 1}), target)
         await stopped(target)
@@ -146,7 +151,7 @@ async def test_the_stream_block_reads_a_stream() -> None:
 
     async with web_bot(answer) as url:
         name, block = settings("http", 1)
-        target = await running(HttpKind(), Wish(name=name, settings=moved(block, url.removesuffix("/chat"))))
+        target = await running(HttpKind(), TargetRequest(name=name, settings=moved(block, url.removesuffix("/chat"))))
         told = await conversed(Case(id="1", input=Script(turns=("Hi",))), target)
         await stopped(target)
     assert told.answer == "Hello"
@@ -165,7 +170,7 @@ def test_what_is_posted_without_settings_is_what_it_shows() -> None:
 
 @pytest.mark.parametrize(
     "block",
-    [HttpBlock, CallPaths, UsagePaths, Opening, Ending, FunctionBlock, CommandBlock],
+    [HttpSettings, ToolCallPaths, UsagePaths, SessionOpenCall, SessionCloseCall, FunctionSettings, CommandSettings],
     ids=lambda block: block.__name__,
 )
 def test_every_setting_is_explained(block: Any) -> None:

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from howsure.cli.browse.frame import LIST_KEYS
-from howsure.cli.browse.view import Shown
+from howsure.cli.browser import LIST_KEYS
+from howsure.cli.browser_view import VerdictFilter
 from howsure.main import program
 from howsure.model.simulation import Party
-from howsure.model.triage import PRIORITY, Claim, Confidence, Written
-from howsure.services.triage.asking import SCHEMA
-from howsure.services.triage.ruling import RULES
+from howsure.model.triage import PRIORITY, Confidence, RootCause, RootCauseReport
+from howsure.services.triage.root_causes import SCHEMA
+from howsure.services.triage.rules import RULES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "triage.md").read_text(encoding="utf-8")
 
@@ -68,12 +68,12 @@ def test_every_rule_is_listed_in_its_order() -> None:
 
 
 def test_the_fields_of_a_written_report_are_ours() -> None:
-    fields: list[Any] = [*Claim.__struct_fields__, *(set(Written.__struct_fields__) - {"cost_usd"})]
+    fields: list[Any] = [*RootCause.__struct_fields__, *(set(RootCauseReport.__struct_fields__) - {"cost_usd"})]
     assert all(f"`{name}`" in PAGE for name in fields)
-    assert set(SCHEMA["properties"]["claims"]["items"]["required"]) == set(Claim.__struct_fields__)
+    assert set(SCHEMA["properties"]["claims"]["items"]["required"]) == set(RootCause.__struct_fields__)
 
 
 def test_the_keys_of_the_browser_are_those_it_shows() -> None:
     for key in re.findall(r"(?:^|  )(\S) ", LIST_KEYS.replace("↑↓", "↑").replace("⏎", "E")):
         assert key in ("E", "↑") or f"`{key}`" in PAGE
-    assert ", ".join(each.value for each in Shown) in PAGE
+    assert ", ".join(each.value for each in VerdictFilter) in PAGE

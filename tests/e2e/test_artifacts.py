@@ -14,16 +14,16 @@ import pytest
 from msgspec.structs import replace
 
 from demo_runs import demo_runs
+from howsure.dialects.datasets import read_cases
 from howsure.dialects.golden import GoldenDialect
 from howsure.dialects.legal import LegalDialect
-from howsure.dialects.reading import read_cases
 from howsure.dialects.simulation import SimulationDialect
 from howsure.errors import PlanRefused, UnknownName
 from howsure.model.result import Result
 from howsure.model.summary import Summary
-from howsure.services.demo import DEMOS, folder, options
-from howsure.services.reporting import write_artifacts
-from howsure.services.runs import start
+from howsure.services.demo import DEMOS, demo_folder, demo_request
+from howsure.services.report import write_artifacts
+from howsure.services.run.start import start
 from howsure.services.workspace import Workspace
 
 Lines = list[dict[str, Any]]
@@ -153,9 +153,9 @@ def test_legal_files_are_read_back(artifacts: Callable[[str, str], Path], work: 
     place = artifacts("legal", "legal")
     demo = next(each for each in DEMOS if each.dialect == "legal")
     again = list(read_cases(place / "examples.jsonl", LegalDialect()))
-    assert again == list(read_cases(folder() / demo.dataset, LegalDialect()))
+    assert again == list(read_cases(demo_folder() / demo.dataset, LegalDialect()))
     repeated = replace(
-        options(demo),
+        demo_request(demo),
         datasets=(str(place / "examples.jsonl"),),
         responses=(str(place / "responses.jsonl"),),
         name="again",
@@ -217,7 +217,7 @@ def test_what_a_golden_judge_did_not_say_is_null_with_its_reason(artifacts: Call
 def test_golden_questions_are_read_back(artifacts: Callable[[str, str], Path]) -> None:
     path = artifacts("golden", "golden") / "raw" / "temp_consolidated_questions.json"
     demo = next(each for each in DEMOS if each.dialect == "golden")
-    again, before = (list(read_cases(each, GoldenDialect())) for each in (path, folder() / demo.dataset))
+    again, before = (list(read_cases(each, GoldenDialect())) for each in (path, demo_folder() / demo.dataset))
     assert [(case.id, case.input, case.expectations) for case in again] == [
         (case.id, case.input, case.expectations) for case in before
     ]

@@ -74,7 +74,7 @@ def test_files_are_left_to_the_shell(howsure: Howsure, words: tuple[str, ...]) -
 
 
 def test_a_run_that_is_no_completion_knows_nothing_of_it() -> None:
-    script = "import sys, howsure.main, howsure.cli.run; sys.exit('howsure.cli.completing' in sys.modules)"
+    script = "import sys, howsure.main, howsure.cli.run; sys.exit('howsure.cli.completion' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from howsure.services.demo import DEMOS, Demo, folder
+from howsure.services.demo import DEMOS, Demo, demo_folder
 
 Howsure = Callable[..., Any]
 SERVER = Path(__file__).with_name("model_server.py")
@@ -52,7 +52,7 @@ def model(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Model]:
 
 
 def words(demo: Demo, judge: str) -> list[str | Path]:
-    base = folder()
+    base = demo_folder()
     said: list[str | Path] = ["run", base / demo.dataset, "--judge", judge]
     for option, value in (("responses", demo.responses), ("rubric", demo.rubric), ("agent", demo.agent)):
         if value:
@@ -181,6 +181,6 @@ def test_no_key_appears_anywhere(howsure: Howsure, model: Model, tmp_path: Path)
 
 def test_a_key_alone_never_selects_a_judge_that_costs_money(howsure: Howsure, model: Model) -> None:
     env = {"OPENAI_API_KEY": MARKED, "OPENAI_BASE_URL": model.base}
-    done = howsure("run", folder() / demo("explain").dataset, "--json", env=env)
+    done = howsure("run", demo_folder() / demo("explain").dataset, "--json", env=env)
     assert done.json["judge"] == "offline"
     assert model.calls == 0

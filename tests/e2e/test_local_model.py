@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from e2e.test_live_judge import demo, words
-from howsure.services.demo import folder
+from howsure.services.demo import demo_folder
 
 Howsure = Callable[..., Any]
 
@@ -74,7 +74,7 @@ def test_a_real_small_model_judges_a_case_and_every_reply_is_read_or_refused(
     howsure: Howsure, model: str, tmp_path: Path
 ) -> None:
     (tmp_path / "howsure.yaml").write_text("judge_settings: {max_tokens: 60}\n", encoding="utf-8")
-    legal = folder() / "legal"
+    legal = demo_folder() / "legal"
     done = howsure(
         "run", legal / "compliance.jsonl", "--responses", legal / "responses.jsonl", "--candidate", "juno-large",
         "--filter", "task_type:reference_qa", "--limit", "1", "--max-concurrency", "1", "--judge", model, "--json",

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from howsure.services.demo import DEMOS, Demo, folder
+from howsure.services.demo import DEMOS, Demo, demo_folder
 
 Howsure = Callable[..., Any]
 SERVER = Path(__file__).with_name("model_server.py")
@@ -59,7 +59,7 @@ def configured(place: Path, *members: str, **rest: Any) -> None:
 
 
 def words(demo: Demo, judge: str = "panel") -> list[str | Path]:
-    base = folder()
+    base = demo_folder()
     said: list[str | Path] = ["run", base / demo.dataset, "--judge", judge]
     for option, value in (("responses", demo.responses), ("rubric", demo.rubric), ("agent", demo.agent)):
         if value:

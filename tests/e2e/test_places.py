@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from howsure.services.demo import DEMOS, Demo, folder
+from howsure.services.demo import DEMOS, Demo, demo_folder
 
 Howsure = Callable[..., Any]
 
@@ -29,7 +29,7 @@ def words(demo: Demo, base: Path) -> list[str | Path]:
 @pytest.fixture
 def copied(tmp_path: Path) -> Path:
     base = tmp_path / "my data, über alles"
-    shutil.copytree(folder(), base)
+    shutil.copytree(demo_folder(), base)
     return base
 
 
@@ -65,7 +65,7 @@ def test_a_place_that_cannot_be_written_to_explains_itself(howsure: Howsure, tmp
     """A folder under a file can never be made, whoever asks: root ignores permissions."""
     (tmp_path / "file").write_text("", encoding="utf-8")
     demo = DEMOS[-1]
-    done = howsure(*words(demo, folder()), "--database", tmp_path / "file" / "howsure.db")
+    done = howsure(*words(demo, demo_folder()), "--database", tmp_path / "file" / "howsure.db")
     assert done.code == 2
     assert "Traceback" not in done.err
     assert "file" in done.err
@@ -75,22 +75,22 @@ def test_a_place_that_cannot_be_written_to_explains_itself(howsure: Howsure, tmp
 def test_a_read_only_folder_explains_itself(howsure: Howsure, tmp_path: Path) -> None:
     place = tmp_path / "locked"
     place.mkdir(mode=0o555)
-    done = howsure(*words(DEMOS[-1], folder()), cwd=place)
+    done = howsure(*words(DEMOS[-1], demo_folder()), cwd=place)
     assert done.code == 2
     assert "Traceback" not in done.err
 
 
 def test_a_dataset_through_a_pipe_is_kept_and_can_be_retried(howsure: Howsure) -> None:
     demo = next(each for each in DEMOS if each.dialect == "explain")
-    text = (folder() / demo.dataset).read_bytes()
-    done = howsure("run", "-", "--judge", f"recorded:{folder() / demo.judge}", "--json", stdin=text)
+    text = (demo_folder() / demo.dataset).read_bytes()
+    done = howsure("run", "-", "--judge", f"recorded:{demo_folder() / demo.judge}", "--json", stdin=text)
     assert done.code == 3, done.err
     assert done.json["total"] == 20
     assert howsure("retry", "latest", "--errors", "--json").json["total"] == 20
 
 
 def test_validate_reads_a_pipe(howsure: Howsure) -> None:
-    done = howsure("validate", "-", "--json", stdin=(folder() / DEMOS[-1].dataset).read_bytes())
+    done = howsure("validate", "-", "--json", stdin=(demo_folder() / DEMOS[-1].dataset).read_bytes())
     assert done.code == 0, done.err
     assert done.json["files"][0]["dialect"] == "legal"
 
@@ -113,9 +113,11 @@ def test_a_folder_stands_for_the_files_in_it(howsure: Howsure, copied: Path) -> 
 
 @pytest.mark.parametrize("demo", [demo for demo in DEMOS if demo.judge], ids=lambda demo: demo.dialect)
 def test_a_recorded_judge_replays_to_the_same_export(howsure: Howsure, tmp_path: Path, demo: Demo) -> None:
-    first = howsure(*words(demo, folder()), "--record-judge", tmp_path / "replies.jsonl", "--name", "first", "--quiet")
+    first = howsure(
+        *words(demo, demo_folder()), "--record-judge", tmp_path / "replies.jsonl", "--name", "first", "--quiet"
+    )
     assert first.code == 3, first.err
-    without_judge = words(demo, folder())[:-2]
+    without_judge = words(demo, demo_folder())[:-2]
     again = howsure(*without_judge, "--judge", f"recorded:{tmp_path / 'replies.jsonl'}", "--name", "again", "--quiet")
     assert again.code == 3, again.err
     exports = [howsure("results", name, "--canonical").out for name in ("first", "again")]
@@ -125,7 +127,7 @@ def test_a_recorded_judge_replays_to_the_same_export(howsure: Howsure, tmp_path:
 
 def test_without_a_judge_nothing_is_guessed(howsure: Howsure) -> None:
     demo = next(each for each in DEMOS if each.dialect == "explain")
-    done = howsure("run", folder() / demo.dataset, "--judge", "none", "--json")
+    done = howsure("run", demo_folder() / demo.dataset, "--judge", "none", "--json")
     counts = {name: done.json[name] for name in ("passed", "errored", "total")}
     assert counts["passed"] == 0
     assert done.json["failed"] + done.json["skipped"] == counts["total"]

@@ -109,3 +109,41 @@ def test_a_card_that_cannot_be_made_says_why(words: tuple[str, ...], told: str, 
     done = ran("card", *words)
     assert done.code == 2
     assert told in done.err
+
+
+PLUGIN = """\
+class Tally:
+    name = "tally"
+    endings = (".tally",)
+    compares = False
+
+    async def write(self, summary, results, path, comparison=None):
+        words = [f"{result.case.id} {result.verdict.value}" async for result in results]
+        path.write_text("\\n".join([summary.run.name, *words, ""]), encoding="utf-8")
+
+
+def register(kit):
+    kit.report_formats.add(Tally())
+"""
+
+
+def test_a_plug_in_brings_a_report_format(ran: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "tally.py").write_text(PLUGIN)
+    words = ("run", "cases.jsonl", "--responses", "main.jsonl", "--name", "third", "--plugin", "tally.py")
+    done = ran(*words, "--output", "x.tally")
+    assert done.code == 0, done.err
+    assert "written: x.tally\n" in done.err
+    assert (tmp_path / "x.tally").read_text() == "third\nq1 passed\nq2 passed\nq3 failed\nq4 passed\n"
+    done = ran("report", "branch", "--format", "tally", "--plugin", "tally.py")
+    assert (done.code, done.err) == (0, "written: report.tally\n")
+    assert (tmp_path / "report.tally").read_text().startswith("branch\nq1 passed\nq2 failed\n")
+
+
+def test_a_format_of_a_plug_in_is_among_the_known_ones(ran: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "tally.py").write_text(PLUGIN)
+    assert "known: canonical, csv, every-eval-ever" in ran("report", "--format", "tally").err
+    assert "tally" in ran("report", "--format", "word", "--plugin", "tally.py").err.split("known: ")[1]
+    assert ".eee.json, .tally;" in ran("report", "-o", "a.docx", "--plugin", "tally.py").err
+    (tmp_path / "html.py").write_text(PLUGIN.replace('"tally"', '"html"'))
+    done = ran("report", "--plugin", "html.py")
+    assert (done.code, done.err) == (2, "error: --plugin html.py: two report formats are named 'html'\n")

@@ -11,7 +11,7 @@ import pytest
 
 from e2e.conftest import Howsure
 from e2e.test_live_judge import Model, started, words
-from howsure.services.demo import DEMOS, folder
+from howsure.services.demo import DEMOS, demo_folder
 
 RUN = ("triage", "demo test-set")
 
@@ -19,7 +19,7 @@ RUN = ("triage", "demo test-set")
 def run_demo(howsure: Howsure, dialect: str) -> None:
     """One of the demo's runs, under the name it has there."""
     demo = next(each for each in DEMOS if each.dialect == dialect)
-    judged = words(demo, f"recorded:{folder() / demo.judge}")
+    judged = words(demo, f"recorded:{demo_folder() / demo.judge}")
     assert howsure(*judged, "--name", f"demo {dialect}").code == 3
 
 

@@ -9,17 +9,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from howsure.engine.converse import assembled
+from howsure.engine.converse import assemble_transcript
 from howsure.model.case import Case, Script, SingleTurn, user_turns
 from howsure.model.transcript import Message, Role, Transcript
-from howsure.targets.base import Finished, Target
-from howsure.targets.making import Held, Making, Wish
+from howsure.targets.base import FinishedSession, StartableTarget, Target, TargetKind, TargetRequest
 
 HERE = Path(__file__).parent
 
 
-def a_wish(rest: str = "", **fields: Any) -> Wish:
-    return Wish(**{"name": "shop", "rest": rest, "folder": HERE, **fields})
+def a_wish(rest: str = "", **fields: Any) -> TargetRequest:
+    return TargetRequest(**{"name": "shop", "rest": rest, "folder": HERE, **fields})
 
 
 def a_case_with_a_past(message: str, context: str = "") -> Case:
@@ -31,19 +30,21 @@ def a_case_with_a_past(message: str, context: str = "") -> Case:
 async def talk(target: Target, case: Case) -> Transcript:
     """One conversation."""
     session = await target.open(case)
-    assert not isinstance(session, Finished)
+    assert not isinstance(session, FinishedSession)
     replies = [(text, await session.send(text)) for text in user_turns(case.input)]
-    return assembled(replies, await session.close())
+    return assemble_transcript(replies, await session.close())
 
 
-async def talk_to(kind: Making, wish: Wish, *turns: str, state: Mapping[str, Any] | None = None) -> Transcript:
+async def talk_to(
+    kind: TargetKind, wish: TargetRequest, *turns: str, state: Mapping[str, Any] | None = None
+) -> Transcript:
     return await try_out(kind, wish, Case(id="case-1", input=Script(turns=turns), state=dict(state or {})))
 
 
-async def try_out(kind: Making, wish: Wish, case: Case) -> Transcript:
+async def try_out(kind: TargetKind, wish: TargetRequest, case: Case) -> Transcript:
     """One conversation with a target made for it, held open while it lasts."""
     target = kind.make(wish)
-    if not isinstance(target, Held):
+    if not isinstance(target, StartableTarget):
         return await talk(target, case)
     await target.start()
     try:

@@ -10,12 +10,11 @@ from contextlib import asynccontextmanager
 import pytest
 
 from howsure.errors import ModelFailed
-from howsure.llm.base import LanguageModel, Request
-from howsure.llm.counters import Counters
-from howsure.llm.door import Door, Habits
-from howsure.llm.opening import open_door
-from howsure.llm.parts import Message
-from howsure.llm.retry import Retry
+from howsure.llm.base import LanguageModel, ModelRequest
+from howsure.llm.client import ClientOptions, ModelClient
+from howsure.llm.costs import CallCounters
+from howsure.llm.messages import ChatMessage
+from howsure.llm.retry import RetryPolicy
 from howsure.model.transcript import Role
 from llm.bad_server import BadServer, Faults, bad_server
 
@@ -23,8 +22,10 @@ CALLS = 2000
 
 
 @asynccontextmanager
-async def connected(faults: Faults, habits: Habits) -> AsyncIterator[tuple[BadServer, Door, LanguageModel]]:
-    async with bad_server(faults) as server, open_door({}, habits) as door:
+async def connected(
+    faults: Faults, habits: ClientOptions
+) -> AsyncIterator[tuple[BadServer, ModelClient, LanguageModel]]:
+    async with bad_server(faults) as server, ModelClient({}, habits) as door:
         yield server, door, door.model(f"vllm:m@{server.url}")
 
 
@@ -33,15 +34,15 @@ async def ask_all(model: LanguageModel, calls: int, at_once: int) -> float:
 
     async def worker() -> None:
         for number in numbers:
-            await model.complete(Request(messages=(Message(Role.USER, str(number)),)))
+            await model.complete(ModelRequest(messages=(ChatMessage(Role.USER, str(number)),)))
 
     began = time.monotonic()
     await asyncio.gather(*(worker() for _ in range(at_once)))
     return time.monotonic() - began
 
 
-async def a_day(faults: Faults) -> tuple[float, BadServer, Counters]:
-    async with connected(faults, Habits(concurrency=50, attempt_seconds=2.0)) as (server, door, model):
+async def a_day(faults: Faults) -> tuple[float, BadServer, CallCounters]:
+    async with connected(faults, ClientOptions(concurrency=50, attempt_seconds=2.0)) as (server, door, model):
         return await ask_all(model, CALLS, 50), server, door.total
 
 
@@ -60,9 +61,9 @@ async def test_a_bad_day_loses_nothing_asks_nothing_twice_and_takes_less_than_th
 
 @pytest.mark.slow
 async def test_a_server_that_answers_garbage_fails_every_call_with_the_reply_and_the_run_ends() -> None:
-    habits = Habits(concurrency=50, retry=Retry(base=0.01))
+    habits = ClientOptions(concurrency=50, retry=RetryPolicy(base=0.01))
     async with connected(Faults(latency=0.001, garbage=True), habits) as (server, door, model):
-        asked = [model.complete(Request(messages=(Message(Role.USER, str(number)),))) for number in range(500)]
+        asked = [model.complete(ModelRequest(messages=(ChatMessage(Role.USER, str(number)),))) for number in range(500)]
         failures = await asyncio.gather(*asked, return_exceptions=True)
         assert all(isinstance(one, ModelFailed) and "<p>It works!</p>" in str(one) for one in failures)
         assert door.total.failed == 500
@@ -71,7 +72,7 @@ async def test_a_server_that_answers_garbage_fails_every_call_with_the_reply_and
 
 @pytest.mark.slow
 async def test_two_hundred_in_flight_take_hardly_longer_than_the_model_does() -> None:
-    async with connected(Faults(), Habits(concurrency=200)) as (server, _, model):
+    async with connected(Faults(), ClientOptions(concurrency=200)) as (server, _, model):
         took = await ask_all(model, 4000, 200)
         print(f"\n4,000 calls at 200 ms, 200 in flight: {took:.2f} s, ideal 4.00")
         assert server.most == 200

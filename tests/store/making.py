@@ -11,6 +11,7 @@ from sqlalchemy import Connection, text
 from howsure.model.agent import Agent
 from howsure.model.result import Result
 from howsure.model.run import Counts, DatasetPin, Pins, Run, RunState
+from howsure.model.run_request import RunRequest
 from howsure.model.score import Score
 from howsure.model.verdict import Verdict
 from howsure.store.store import Store
@@ -24,9 +25,8 @@ NOON = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 def a_run(id: str = RUN, *, agent: str = "", total: int = 3, **fields: Any) -> Run:
     candidates = fields.pop("candidates", ("",))
     pins = Pins(
+        request=RunRequest(target="recorded", candidates=candidates),
         datasets=(DatasetPin(path="legal.jsonl", sha256="ab" * 32, dialect="legal", cases=total),),
-        target="recorded",
-        candidates=candidates,
         agent=Agent(id=agent, name=agent) if agent else None,
     )
     plain = {"name": "first", "state": RunState.PENDING, "counts": Counts(total=total), "created_at": NOON}

@@ -12,12 +12,13 @@ from howsure.model.access_scope import AccessScope
 from howsure.model.result import Result
 from howsure.model.rubric import Severity
 from howsure.model.run import RunState
-from howsure.model.score import Grade, Part, Score, Unscored, Why
+from howsure.model.score import Grade, Part, Score, Unscored, UnscoredReason
 from howsure.model.simulation import Fault, Party
 from howsure.model.verdict import Verdict
-from howsure.store.browsing import Chosen, Order, Tag, Try
-from howsure.store.counting import Failing
+from howsure.store.browse import RepeatVerdict, TagCount
+from howsure.store.result_lists import ResultFilter, ResultOrder
 from howsure.store.store import Store
+from howsure.store.summaries import FailureCount
 from howsure.testing import a_case, a_transcript
 from store.making import NOON, OTHER, RUN, a_result, a_run
 
@@ -45,9 +46,12 @@ def a_case_result(position: int, verdict: Verdict, *grades: Grade, **fields: Any
 RESULTS = (
     a_case_result(0, PASSED, rule(True), case_tags=("easy",), duration_ms=9.0),
     a_case_result(1, FAILED, rule(False), case_tags=("hard",), case_labels={"area": "money"}, duration_ms=3.0),
-    a_case_result(2, SKIPPED, Unscored(name="choice", why=Why.NO_JUDGE, reason="none")),
+    a_case_result(2, SKIPPED, Unscored(name="choice", why=UnscoredReason.NO_JUDGE, reason="none")),
     a_case_result(
-        3, ERRORED, Unscored(name="choice", why=Why.ERROR, reason="unreadable"), case_message="WHERE is 'it'?"
+        3,
+        ERRORED,
+        Unscored(name="choice", why=UnscoredReason.ERROR, reason="unreadable"),
+        case_message="WHERE is 'it'?",
     ),
     a_case_result(
         4, FAILED, rule(False, "r2", ""), rule(False), candidate="b", transcript=a_transcript('Überweisung "now"')
@@ -66,55 +70,55 @@ async def kept(store: Store) -> Store:
 @pytest.mark.parametrize(
     ("chosen", "positions"),
     [
-        (Chosen(), [1, 4, 5, 3, 2, 0]),
-        (Chosen(order=Order.FILE), [0, 1, 2, 3, 4, 5]),
-        (Chosen(order=Order.SLOWEST), [0, 5, 1, 2, 3, 4]),
-        (Chosen(verdicts=("failed", "errored")), [1, 4, 5, 3]),
-        (Chosen(candidate="b"), [4]),
-        (Chosen(candidate=""), [1, 5, 3, 2, 0]),
-        (Chosen(grader="rubric"), [1, 4]),
-        (Chosen(grader="rubric", part="r2"), [4]),
-        (Chosen(grader="choice"), [3]),
-        (Chosen(component="prompt"), [1, 4]),
-        (Chosen(component=""), [4]),
-        (Chosen(fault="agent"), [5]),
-        (Chosen(tag="hard"), [1]),
-        (Chosen(tag="area: money"), [1]),
-        (Chosen(tag="nothing"), []),
-        (Chosen(text="question 1"), [1]),
-        (Chosen(text="where IS 'it'"), [3]),
-        (Chosen(text='"now"'), [4]),
-        (Chosen(text="ÜberWEISUNG"), [4]),
-        (Chosen(text="CASE-5"), [5]),
-        (Chosen(text="100%_"), []),
-        (Chosen(flaky=True), []),
+        (ResultFilter(), [1, 4, 5, 3, 2, 0]),
+        (ResultFilter(order=ResultOrder.FILE), [0, 1, 2, 3, 4, 5]),
+        (ResultFilter(order=ResultOrder.SLOWEST), [0, 5, 1, 2, 3, 4]),
+        (ResultFilter(verdicts=("failed", "errored")), [1, 4, 5, 3]),
+        (ResultFilter(candidate="b"), [4]),
+        (ResultFilter(candidate=""), [1, 5, 3, 2, 0]),
+        (ResultFilter(grader="rubric"), [1, 4]),
+        (ResultFilter(grader="rubric", part="r2"), [4]),
+        (ResultFilter(grader="choice"), [3]),
+        (ResultFilter(component="prompt"), [1, 4]),
+        (ResultFilter(component=""), [4]),
+        (ResultFilter(fault="agent"), [5]),
+        (ResultFilter(tag="hard"), [1]),
+        (ResultFilter(tag="area: money"), [1]),
+        (ResultFilter(tag="nothing"), []),
+        (ResultFilter(text="question 1"), [1]),
+        (ResultFilter(text="where IS 'it'"), [3]),
+        (ResultFilter(text='"now"'), [4]),
+        (ResultFilter(text="ÜberWEISUNG"), [4]),
+        (ResultFilter(text="CASE-5"), [5]),
+        (ResultFilter(text="100%_"), []),
+        (ResultFilter(flaky=True), []),
     ],
     ids=str,
 )
-async def test_results_are_chosen_and_ordered(kept: Store, chosen: Chosen, positions: list[int]) -> None:
-    assert await kept.browsing.positions(RUN, chosen) == positions
+async def test_results_are_chosen_and_ordered(kept: Store, chosen: ResultFilter, positions: list[int]) -> None:
+    assert await kept.browse.positions(RUN, chosen) == positions
 
 
 async def test_results_come_in_the_order_that_was_asked_for(kept: Store) -> None:
-    found = await kept.browsing.at(RUN, [4, 0, 99])
+    found = await kept.browse.results_at(RUN, [4, 0, 99])
     assert [result.case.id for result in found] == ["case-4", "case-0"]
 
 
 async def test_tags_are_counted_the_commonest_first(kept: Store) -> None:
-    assert sorted(await kept.browsing.tags(await kept.run(RUN)), key=str) == [
-        Tag("area: money", 1),
-        Tag("easy", 1),
-        Tag("hard", 1),
+    assert sorted(await kept.browse.tag_counts(await kept.run(RUN)), key=str) == [
+        TagCount("area: money", 1),
+        TagCount("easy", 1),
+        TagCount("hard", 1),
     ]
 
 
 async def test_what_fails_most_is_counted_when_the_run_ends(kept: Store) -> None:
     expected = [
-        Failing(name="rubric", part_id="r1", outcome="failed", number=2, first=1, last=4),
-        Failing(name="choice", outcome="error", number=1, first=3, last=3),
-        Failing(name="rubric", part_id="r2", outcome="failed", number=1, first=4, last=4),
+        FailureCount(name="rubric", part_id="r1", outcome="failed", number=2, first=1, last=4),
+        FailureCount(name="choice", outcome="error", number=1, first=3, last=3),
+        FailureCount(name="rubric", part_id="r2", outcome="failed", number=1, first=4, last=4),
     ]
-    assert await kept.browsing.failing(RUN) == expected
+    assert await kept.browse.failures(RUN) == expected
     await kept.set_state(RUN, RunState.COMPLETED)
     assert (await kept.counted([RUN]))[RUN].failing == expected
 
@@ -125,35 +129,37 @@ async def test_a_case_that_ends_in_two_ways_is_flaky(store: Store) -> None:
     await store.save(
         RUN, [a_result(place, verdict, case=case, repeat=repeat) for place, (case, verdict, repeat) in enumerate(tried)]
     )
-    assert await store.browsing.flaky(RUN) == 1
-    assert await store.browsing.positions(RUN, Chosen(flaky=True)) == [1, 0]
-    assert await store.browsing.tries(RUN, ["a"]) == {("a", ""): [Try(1, "passed", 0), Try(2, "failed", 1)]}
+    assert await store.browse.count_flaky(RUN) == 1
+    assert await store.browse.positions(RUN, ResultFilter(flaky=True)) == [1, 0]
+    assert await store.browse.repeat_verdicts(RUN, ["a"]) == {
+        ("a", ""): [RepeatVerdict(1, "passed", 0), RepeatVerdict(2, "failed", 1)]
+    }
 
 
 async def test_runs_show_what_they_can_be_chosen_by(store: Store) -> None:
     await store.create_run(a_run(agent="moss"))
     await store.create_run(a_run(OTHER, agent="fern", organization_id="them", created_at=NOON + timedelta(hours=1)))
-    faces = await store.browsing.runs()
+    faces = await store.browse.run_previews()
     assert [(face.id, face.agent_id, face.tests) for face in faces] == [
         (OTHER, "fern", (("legal.jsonl", ""),)),
         (RUN, "moss", (("legal.jsonl", ""),)),
     ]
-    assert [face.id for face in await store.browsing.runs(AccessScope(organization_id="them"))] == [OTHER]
-    assert [face.id for face in await store.browsing.runs(AccessScope(agent_ids=("moss",)))] == [RUN]
+    assert [face.id for face in await store.browse.run_previews(AccessScope(organization_id="them"))] == [OTHER]
+    assert [face.id for face in await store.browse.run_previews(AccessScope(agent_ids=("moss",)))] == [RUN]
 
 
 async def test_a_run_that_nobody_works_on_is_interrupted(store: Store) -> None:
     await store.create_run(a_run(state=RunState.RUNNING))
-    assert [face.state for face in await store.browsing.runs()] == [RunState.INTERRUPTED]
+    assert [face.state for face in await store.browse.run_previews()] == [RunState.INTERRUPTED]
 
 
 async def test_agents_are_those_of_the_runs(store: Store) -> None:
     await store.create_run(a_run(agent="moss"))
     await store.create_run(a_run(OTHER, agent="moss", created_at=NOON + timedelta(hours=1)))
-    (face,) = await store.browsing.agents()
+    (face,) = await store.browse.agent_previews()
     assert (face.id, face.runs, face.latest) == ("moss", 2, NOON + timedelta(hours=1))
-    assert await store.browsing.newest(["moss", "nobody"]) == [OTHER]
-    assert await store.browsing.agents(AccessScope(organization_id="them")) == []
+    assert await store.browse.newest_runs(["moss", "nobody"]) == [OTHER]
+    assert await store.browse.agent_previews(AccessScope(organization_id="them")) == []
 
 
 async def test_the_same_case_is_found_in_other_runs_of_the_agent(store: Store) -> None:
@@ -161,16 +167,16 @@ async def test_the_same_case_is_found_in_other_runs_of_the_agent(store: Store) -
     for run in (first, second):
         await store.create_run(run)
         await store.save(run.id, [a_result(0, FAILED)])
-    (found,) = await store.browsing.elsewhere(first, "case-0")
+    (found,) = await store.browse.other_results(first, "case-0")
     assert (found.run_id, found.run_name, found.verdict, found.position) == (OTHER, "second", "failed", 0)
-    assert await store.browsing.elsewhere(first, "case-9") == []
-    assert await store.browsing.elsewhere(first, "case-0", AccessScope(organization_id="us")) == []
+    assert await store.browse.other_results(first, "case-9") == []
+    assert await store.browse.other_results(first, "case-0", AccessScope(organization_id="us")) == []
 
 
 async def test_runs_come_in_the_order_that_was_asked_for(store: Store) -> None:
     await store.create_run(a_run())
     await store.create_run(a_run(OTHER))
-    assert [run.id for run in await store.browsing.loaded([OTHER, RUN, "none"])] == [OTHER, RUN]
+    assert [run.id for run in await store.browse.runs_by_id([OTHER, RUN, "none"])] == [OTHER, RUN]
 
 
 async def test_runs_come_with_what_was_counted_of_those_that_ended(store: Store) -> None:
@@ -178,6 +184,6 @@ async def test_runs_come_with_what_was_counted_of_those_that_ended(store: Store)
         await store.create_run(a_run(run_id))
         await store.save(run_id, [a_result(0)])
     await store.set_state(OTHER, RunState.COMPLETED)
-    runs, counted = await store.browsing.counted([OTHER, "none", RUN])
-    assert runs == await store.browsing.loaded([OTHER, RUN])
+    runs, counted = await store.browse.runs_with_counts([OTHER, "none", RUN])
+    assert runs == await store.browse.runs_by_id([OTHER, RUN])
     assert counted == {OTHER: await store.count(OTHER)}

@@ -16,8 +16,8 @@ from click.testing import CliRunner, Result
 
 import postgres
 from howsure.main import program
-from howsure.store.addresses import Server, place, without_password
-from howsure.store.care import backup
+from howsure.store.database import PostgresAddress, parse_address, split_password
+from howsure.store.maintenance import backup
 from howsure.store.schema import HEAD
 from howsure.store.store import Store
 from store.making import RUN, a_result, a_run
@@ -221,6 +221,6 @@ def test_where_that_program_is_missing_its_command_is_told(db: Told, monkeypatch
     ],
 )
 def test_a_password_leaves_the_address(address: str, shown: str, password: str) -> None:
-    server = place(address)
-    assert isinstance(server, Server)
-    assert without_password(server) == (shown, password)
+    server = parse_address(address)
+    assert isinstance(server, PostgresAddress)
+    assert split_password(server) == (shown, password)

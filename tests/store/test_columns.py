@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import isnan
 
 from howsure.model.expectation import Criteria, Criterion, ReferenceAnswer
-from howsure.model.score import LIKERT, OPEN, Direction, Part, Scale, Score, Unscored, Why
+from howsure.model.score import LIKERT, OPEN, Direction, Part, Scale, Score, Unscored, UnscoredReason
 from howsure.model.verdict import Verdict
-from howsure.store.queries.columns import OUTCOMES, VERDICTS, Face, PartOutcome
+from howsure.store.run_columns import OUTCOMES, VERDICTS, CasePreview, PartOutcome
 from howsure.store.store import Store
 from howsure.testing import a_transcript
 from two_runs import AFTER, BEFORE, choice, keep, tried, verdicts
@@ -38,7 +38,7 @@ async def test_a_run_without_results_has_empty_columns(store: Store) -> None:
 
 async def test_grades_are_together_by_grader_with_what_has_no_value(store: Store) -> None:
     likert = Score(name="RelevanceExplain", value=4, scale=LIKERT, pass_mark=3)
-    missing = Unscored(name="RelevanceExplain", why=Why.NO_JUDGE, reason="nobody", scale=Scale(0, 5))
+    missing = Unscored(name="RelevanceExplain", why=UnscoredReason.NO_JUDGE, reason="nobody", scale=Scale(0, 5))
     slow = Score(name="latency", value=2.5, scale=OPEN, direction=Direction.LOWER)
     await keep(store, BEFORE, [tried("q1", True, grades=[likert, slow]), tried("q2", None, grades=[missing])])
     _, measured = await store.columns(BEFORE)
@@ -83,7 +83,7 @@ async def test_candidates_do_not_mix(store: Store) -> None:
 async def test_faces_have_tags_and_labels_and_nothing_else(store: Store) -> None:
     labelled = tried("q1", True, case_tags=("returns",), case_labels={"difficulty": "hard"}, case_metadata={"a": [1]})
     await keep(store, BEFORE, [labelled, tried("q2", True)])
-    assert await store.faces(BEFORE) == [Face("q1", ("returns",), {"difficulty": "hard"}), Face("q2")]
+    assert await store.faces(BEFORE) == [CasePreview("q1", ("returns",), {"difficulty": "hard"}), CasePreview("q2")]
 
 
 async def test_cases_that_ask_the_same_have_not_changed(store: Store) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from howsure.errors import Conflict
 from howsure.model.run import RunState
-from howsure.store.lease import this_process
+from howsure.store.leases import this_owner
 from howsure.store.store import Store
 from store.making import RUN, a_result, a_run
 
@@ -26,12 +26,12 @@ import asyncio, sys
 from datetime import UTC, datetime
 from store.making import RUN, a_result
 from howsure.model.run import RunState
-from howsure.store.lease import this_process
+from howsure.store.leases import this_owner
 from howsure.store.store import Store
 
 async def main(path: str, start: int, stop: int) -> None:
     async with await Store.open(path) as store:
-        await store.claim(RUN, this_process("writer"), datetime.now(UTC)) if stop > 900 else None
+        await store.claim(RUN, this_owner("writer"), datetime.now(UTC)) if stop > 900 else None
         await store.set_state(RUN, RunState.RUNNING)
         print("ready", flush=True)
         for first in range(start, stop, 50):
@@ -99,11 +99,11 @@ async def test_a_living_process_keeps_its_run(location: str) -> None:
         process = await writer(location, 0, 100_000)
         await ready(process)
         with pytest.raises(Conflict, match="is being run by another process"):
-            await store.claim(RUN, this_process("me"), datetime.now(UTC))
+            await store.claim(RUN, this_owner("me"), datetime.now(UTC))
         assert (await store.run(RUN)).state is RunState.RUNNING
         process.kill()
         await process.communicate()
-        await store.claim(RUN, this_process("me"), datetime.now(UTC))
+        await store.claim(RUN, this_owner("me"), datetime.now(UTC))
 
 
 async def test_two_processes_can_write_one_run(location: str) -> None:

@@ -18,8 +18,8 @@ import postgres
 from databases import a_machine
 from howsure.errors import Conflict
 from howsure.model.document import DocumentKind
-from howsure.store.database import once
-from howsure.store.service.documents import Draft
+from howsure.store.database import not_idempotent
+from howsure.store.documents import DocumentDraft
 from howsure.store.store import Store
 from store.making import OTHER, RUN, a_result, a_run, asked
 from store.service.test_keys import a_key
@@ -95,7 +95,7 @@ def is_added(connection: Connection, number: int, key: str) -> bool:
     return bool(connection.scalar(text("SELECT total FROM runs WHERE id = :key"), {"key": key}) == number)
 
 
-@once(is_added)
+@not_idempotent(is_added)
 def add_one(connection: Connection, key: str) -> int:
     return int(
         connection.scalar(text("UPDATE runs SET total = total + 1 WHERE id = :key RETURNING total"), {"key": key}) or 0
@@ -144,12 +144,12 @@ Do = Callable[[Store], Awaitable[Any]]
 RUBRIC = DocumentKind.RUBRIC
 WRITES: dict[str, tuple[Do, str, list[tuple[Any, ...]]]] = {
     "create": (
-        lambda store: store.documents.create(RUBRIC, "new", Draft(body=b"1")),
+        lambda store: store.documents.create(RUBRIC, "new", DocumentDraft(body=b"1")),
         "SELECT id, version FROM document_versions ORDER BY id",
         [("new", 1), ("old", 1)],
     ),
     "revise": (
-        lambda store: store.documents.revise(RUBRIC, "old", Draft(body=b"2")),
+        lambda store: store.documents.revise(RUBRIC, "old", DocumentDraft(body=b"2")),
         "SELECT id, version FROM document_versions ORDER BY version",
         [("old", 1), ("old", 2)],
     ),
@@ -176,7 +176,7 @@ WRITES: dict[str, tuple[Do, str, list[tuple[Any, ...]]]] = {
 
 async def filled(store: Store) -> None:
     await store.queue.add(a_run())
-    await store.documents.create(RUBRIC, "old", Draft(body=b"1"))
+    await store.documents.create(RUBRIC, "old", DocumentDraft(body=b"1"))
     for position in range(2):
         await store.labels.put(a_label(position))
 

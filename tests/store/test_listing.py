@@ -10,8 +10,8 @@ import pytest
 from howsure.model.result import Result
 from howsure.model.score import Part, Score
 from howsure.model.verdict import Verdict
-from howsure.store.browsing import Beside, Chosen, Order
-from howsure.store.queries import searching
+from howsure.store import result_lists
+from howsure.store.result_lists import ResultFilter, ResultNeighbors, ResultOrder
 from howsure.store.store import Store
 from howsure.testing import a_case, a_transcript
 from store.making import NOON, RUN, a_run, asked
@@ -46,17 +46,17 @@ async def kept(store: Store) -> Store:
 
 
 CHOSEN = {
-    "worst first": (Chosen(), WORST),
-    "as in the file": (Chosen(order=Order.FILE), list(range(12))),
-    "slowest first": (Chosen(order=Order.SLOWEST), SLOWEST),
-    "two verdicts": (Chosen(verdicts=("errored", "failed")), [1, 4, 6, 9, 11, 2, 7]),
-    "a tag": (Chosen(tag="even"), [4, 6, 2, 8, 0, 10]),
-    "a grader": (Chosen(grader="rubric", order=Order.FILE), [1, 4, 6, 9, 11]),
-    "a rule": (Chosen(grader="rubric", part="r0"), [4, 6]),
-    "a component": (Chosen(component="prompt", order=Order.SLOWEST), [11, 9, 1]),
-    "words": (Chosen(text="refund"), [6, 9, 3, 0]),
-    "words and a tag": (Chosen(text="refund", tag="even"), [6, 0]),
-    "nothing": (Chosen(verdicts=("passed",), grader="rubric"), []),
+    "worst first": (ResultFilter(), WORST),
+    "as in the file": (ResultFilter(order=ResultOrder.FILE), list(range(12))),
+    "slowest first": (ResultFilter(order=ResultOrder.SLOWEST), SLOWEST),
+    "two verdicts": (ResultFilter(verdicts=("errored", "failed")), [1, 4, 6, 9, 11, 2, 7]),
+    "a tag": (ResultFilter(tag="even"), [4, 6, 2, 8, 0, 10]),
+    "a grader": (ResultFilter(grader="rubric", order=ResultOrder.FILE), [1, 4, 6, 9, 11]),
+    "a rule": (ResultFilter(grader="rubric", part="r0"), [4, 6]),
+    "a component": (ResultFilter(component="prompt", order=ResultOrder.SLOWEST), [11, 9, 1]),
+    "words": (ResultFilter(text="refund"), [6, 9, 3, 0]),
+    "words and a tag": (ResultFilter(text="refund", tag="even"), [6, 0]),
+    "nothing": (ResultFilter(verdicts=("passed",), grader="rubric"), []),
 }
 
 
@@ -66,7 +66,7 @@ async def test_pages_join_without_a_gap(kept: Store, name: str, limit: int) -> N
     found: list[int] = []
     after = None
     while True:
-        page = await kept.browsing.listed(RUN, chosen, after, limit)
+        page = await kept.browse.result_page(RUN, chosen, after, limit)
         assert (page.first, page.matching, page.looked_at) == (len(found), len(expected), None)
         found += page.positions
         after = page.further
@@ -80,45 +80,45 @@ async def test_the_neighbours_are_those_of_the_list(kept: Store, name: str) -> N
     chosen, expected = CHOSEN[name]
     around = [None, *expected, None]
     for place, position in enumerate(expected):
-        near = await kept.browsing.beside(RUN, chosen, position)
-        assert near == Beside(around[place], around[place + 2], place + 1, len(expected)), position
+        near = await kept.browse.neighbors(RUN, chosen, position)
+        assert near == ResultNeighbors(around[place], around[place + 2], place + 1, len(expected)), position
 
 
 @pytest.mark.parametrize(
     ("chosen", "position", "near"),
     [
-        (Chosen(verdicts=("failed",)), 5, Beside(4, 6)),
-        (Chosen(verdicts=("failed",)), 0, Beside(None, 1)),
-        (Chosen(verdicts=("failed",), tag="even"), 11, Beside(6, None)),
-        (Chosen(text="refund"), 4, Beside(3, 6)),
+        (ResultFilter(verdicts=("failed",)), 5, ResultNeighbors(4, 6)),
+        (ResultFilter(verdicts=("failed",)), 0, ResultNeighbors(None, 1)),
+        (ResultFilter(verdicts=("failed",), tag="even"), 11, ResultNeighbors(6, None)),
+        (ResultFilter(text="refund"), 4, ResultNeighbors(3, 6)),
     ],
     ids=["between", "before all", "behind all", "without the words"],
 )
 async def test_what_a_filter_leaves_out_stands_where_it_would_in_the_file(
-    kept: Store, chosen: Chosen, position: int, near: Beside
+    kept: Store, chosen: ResultFilter, position: int, near: ResultNeighbors
 ) -> None:
-    assert await kept.browsing.beside(RUN, chosen, position) == near
+    assert await kept.browse.neighbors(RUN, chosen, position) == near
 
 
 async def test_of_a_run_that_is_not_there_nothing_is_listed(store: Store) -> None:
-    page = await store.browsing.listed(RUN, Chosen(), 7, 5)
+    page = await store.browse.result_page(RUN, ResultFilter(), 7, 5)
     assert (page.positions, page.total, page.further) == ([], 0, None)
-    assert await store.browsing.beside(RUN, Chosen(), 7) == Beside()
+    assert await store.browse.neighbors(RUN, ResultFilter(), 7) == ResultNeighbors()
 
 
 @pytest.fixture
 def small_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a run of thousands: four results are looked through for a page, two at a time."""
-    monkeypatch.setattr(searching, "LOOKED_THROUGH", 4)
-    monkeypatch.setattr(searching, "CHUNK", 2)
-    monkeypatch.setattr(searching, "FEW", 1)
+    monkeypatch.setattr(result_lists, "SEARCHED_PER_PAGE", 4)
+    monkeypatch.setattr(result_lists, "SEARCH_CHUNK", 2)
+    monkeypatch.setattr(result_lists, "FIRST_SEARCH_CHUNK", 1)
 
 
 async def test_a_large_run_is_looked_through_a_part_at_a_time(kept: Store, small_looks: None) -> None:
-    chosen = Chosen(text="refund", order=Order.FILE)
+    chosen = ResultFilter(text="refund", order=ResultOrder.FILE)
     pages, after = [], None
     while True:
-        page = await kept.browsing.listed(RUN, chosen, after, 10)
+        page = await kept.browse.result_page(RUN, chosen, after, 10)
         pages.append((page.positions, page.start, page.looked_at, page.total, page.matching, page.further))
         after = page.further
         if after is None:
@@ -131,22 +131,22 @@ async def test_a_large_run_is_looked_through_a_part_at_a_time(kept: Store, small
 
 
 async def test_a_full_page_says_how_far_it_looked(kept: Store, small_looks: None) -> None:
-    page = await kept.browsing.listed(RUN, Chosen(text="refund", order=Order.FILE), None, 1)
+    page = await kept.browse.result_page(RUN, ResultFilter(text="refund", order=ResultOrder.FILE), None, 1)
     assert (page.positions, page.looked_at, page.further) == ([0], 1, 0)
-    rest = await kept.browsing.listed(RUN, Chosen(text="refund", order=Order.FILE), 0, 1)
+    rest = await kept.browse.result_page(RUN, ResultFilter(text="refund", order=ResultOrder.FILE), 0, 1)
     assert (rest.positions, rest.start, rest.looked_at, rest.further) == ([3], 1, 4, 4)
 
 
 async def test_in_a_large_run_the_neighbours_are_looked_for_nearby(kept: Store, small_looks: None) -> None:
-    chosen = Chosen(text="refund", order=Order.FILE)
-    assert await kept.browsing.beside(RUN, chosen, 5) == Beside(3, 6)
+    chosen = ResultFilter(text="refund", order=ResultOrder.FILE)
+    assert await kept.browse.neighbors(RUN, chosen, 5) == ResultNeighbors(3, 6)
     # Two to each side are looked at: 3 is too far from 6, and nobody says that there is none.
-    assert await kept.browsing.beside(RUN, chosen, 6) == Beside(None, None)
+    assert await kept.browse.neighbors(RUN, chosen, 6) == ResultNeighbors(None, None)
 
 
 async def test_what_was_written_before_tags_had_a_column_is_still_found_by_them(kept: Store) -> None:
-    before = await kept.browsing.tags(await kept.run(RUN))
+    before = await kept.browse.tag_counts(await kept.run(RUN))
     await asked(kept, "UPDATE cases SET face = NULL WHERE position < 7")
-    assert await kept.browsing.positions(RUN, Chosen(tag="even")) == [4, 6, 2, 8, 0, 10]
+    assert await kept.browse.positions(RUN, ResultFilter(tag="even")) == [4, 6, 2, 8, 0, 10]
     assert [(tag.text, tag.cases) for tag in before] == [("even", 6)]
     assert [face.tags for face in await kept.faces(RUN)] == [("even",), ()] * 6

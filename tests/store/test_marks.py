@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from howsure.model.score import Part, Score
 from howsure.model.verdict import Verdict
-from howsure.store.bodies import Marks, face_body, lines_saying, read_marks
-from howsure.store.browsing import Chosen
-from howsure.store.queries.columns import Face
-from howsure.store.queries.results import Graded
+from howsure.store.codecs import CaseTags, decode_tags, encode_tags, tag_lines
+from howsure.store.result_lists import ResultFilter
+from howsure.store.results import ResultGrades
+from howsure.store.run_columns import CasePreview
 from howsure.store.store import Store
 from howsure.testing import a_case
 from store.making import RUN, a_result, a_run, asked
@@ -21,19 +21,19 @@ HOSTILE = ('"', "a\nb", "=", '="a":"b"', "\\", "ü", "\u2028", "", ": ", "a: b: 
 
 
 def test_a_case_without_any_has_no_face() -> None:
-    assert face_body(a_case()) == b""
-    assert read_marks(b"") == Marks()
+    assert encode_tags(a_case()) == b""
+    assert decode_tags(b"") == CaseTags()
 
 
 def test_each_stands_on_its_own_line() -> None:
     case = a_case(tags=("easy", 'says "hi"'), labels={"area": "money"})
-    assert face_body(case) == b'\n"easy"\n"says \\"hi\\""\n="area":"money"\n'
+    assert encode_tags(case) == b'\n"easy"\n"says \\"hi\\""\n="area":"money"\n'
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_whatever_they_say_is_read_back(text: str) -> None:
     case = a_case(tags=(text, "other"), labels={"name": text, text or "empty": "value"})
-    assert read_marks(face_body(case)) == Marks(case.tags, case.labels)
+    assert decode_tags(encode_tags(case)) == CaseTags(case.tags, case.labels)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_whatever_they_say_is_read_back(text: str) -> None:
     ],
 )
 def test_a_label_is_looked_for_by_its_name_and_value(tag: str, lines: list[bytes]) -> None:
-    assert lines_saying(tag) == lines
+    assert tag_lines(tag) == lines
 
 
 async def test_a_tag_is_found_whole_and_not_by_a_part_of_it(store: Store) -> None:
@@ -62,10 +62,13 @@ async def test_a_tag_is_found_whole_and_not_by_a_part_of_it(store: Store) -> Non
     cases = [a_case(id=f"c{place}", **fields) for place, fields in enumerate(marked)]
     await store.save(RUN, [replace(a_result(place), case=case) for place, case in enumerate(cases)])
     wanted = ("order", "orders", "a: b", *HOSTILE[:6])
-    found = {tag: await store.browsing.positions(RUN, Chosen(tag=tag)) for tag in wanted}
+    found = {tag: await store.browse.positions(RUN, ResultFilter(tag=tag)) for tag in wanted}
     assert found == {"order": [0], "orders": [1], "a: b": [3, 4], **{tag: [5] for tag in HOSTILE[:6]}}
-    assert await store.browsing.positions(RUN, Chosen(tag="order: orders")) == [2]
-    assert (await store.faces(RUN))[1:3] == [Face("c1", ("orders", "late")), Face("c2", (), {"order": "orders"})]
+    assert await store.browse.positions(RUN, ResultFilter(tag="order: orders")) == [2]
+    assert (await store.faces(RUN))[1:3] == [
+        CasePreview("c1", ("orders", "late")),
+        CasePreview("c2", (), {"order": "orders"}),
+    ]
 
 
 async def test_a_case_that_comes_again_keeps_its_tags(store: Store) -> None:
@@ -81,8 +84,8 @@ async def test_grades_are_read_without_the_talk(store: Store) -> None:
     await store.create_run(a_run(total=3))
     await store.save(RUN, [a_result(place, Verdict.FAILED, grades=(rule,)) for place in range(3)])
     assert await store.graded(RUN, [2, 0, 9]) == [
-        Graded(0, "case-0", "", 1, (rule,)),
-        Graded(2, "case-2", "", 1, (rule,)),
+        ResultGrades(0, "case-0", "", 1, (rule,)),
+        ResultGrades(2, "case-2", "", 1, (rule,)),
     ]
 
 

@@ -299,6 +299,6 @@ asyncio.run(main())
 
 
 async def test_a_driver_that_is_missing_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("howsure.store.opening.find_spec", lambda name: None if name == "asyncpg" else object())
+    monkeypatch.setattr("howsure.store.upgrades.find_spec", lambda name: None if name == "asyncpg" else object())
     with pytest.raises(ConfigInvalid, match=r"@db/x: PostgreSQL needs asyncpg: pip install 'howsure\[server\]'"):
         await Store.open("postgresql://me@db/x")

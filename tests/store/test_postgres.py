@@ -14,9 +14,8 @@ from sqlalchemy import Connection, text
 import postgres
 from howsure.errors import ConfigInvalid, InputError, NotFound
 from howsure.model.result import Result
-from howsure.store import upgrading
-from howsure.store.addresses import Server, place
-from howsure.store.database import alone
+from howsure.store import upgrades
+from howsure.store.database import PostgresAddress, parse_address, take_lock
 from howsure.store.postgres import PostgresDatabase
 from howsure.store.store import Store
 from store.making import OTHER, RUN, a_result, a_run, asked, numbered
@@ -34,7 +33,7 @@ from store.making import OTHER, RUN, a_result, a_run, asked, numbered
     ],
 )
 def test_an_address_is_read_in_every_form_people_write(address: str, driver: str, seen: str) -> None:
-    assert place(address) == Server(driver, seen)
+    assert parse_address(address) == PostgresAddress(driver, seen)
 
 
 async def test_a_store_on_a_server_has_no_path_and_shows_its_address(server: str) -> None:
@@ -129,7 +128,7 @@ async def test_clocks_that_are_apart_are_refused(server: str, monkeypatch: pytes
         def now(cls, tz: object = None) -> datetime:  # type: ignore[override]
             return datetime.now(tz) + timedelta(seconds=75)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(upgrading, "datetime", Ahead)
+    monkeypatch.setattr(upgrades, "datetime", Ahead)
     with pytest.raises(ConfigInvalid, match=r"the clocks of this machine and of the server are 7\d s apart"):
         await Store.open(server)
 
@@ -180,7 +179,7 @@ async def test_transactions_that_block_each_other_are_tried_again(server_store: 
 
 async def test_only_one_is_alone_at_a_time(server_store: Store) -> None:
     def add(connection: Connection) -> int:
-        alone(connection, 7)
+        take_lock(connection, 7)
         found = connection.scalar(text("SELECT count(*) FROM audit_of_the_test"))
         connection.execute(text("INSERT INTO audit_of_the_test VALUES (:number)"), {"number": found})
         return int(found or 0)

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from howsure.errors import ConfigInvalid
-from howsure.store import replies
-from howsure.store.replies import BATCH, CacheSize, ReplyCache
+from howsure.store import reply_cache
+from howsure.store.reply_cache import BATCH, CacheSize, ReplyCache
 
 EARLIER_TABLE = "CREATE TABLE replies (key BLOB PRIMARY KEY, value BLOB NOT NULL, made_at REAL NOT NULL) WITHOUT ROWID"
 
@@ -80,7 +80,7 @@ async def test_replies_of_another_process_are_found_after_the_next_batch(tmp_pat
 async def test_a_cache_of_any_size_finds_what_it_holds(
     tmp_path: Path, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(replies, "MOST_KNOWN", most)
+    monkeypatch.setattr(reply_cache, "MAX_KNOWN_KEYS", most)
     path = tmp_path / "replies.db"
     async with ReplyCache.open(path) as cache:
         for number in range(BATCH + 5):

@@ -16,17 +16,17 @@ from howsure.model.case import Fact, PlanStep, Scenario, Script
 from howsure.model.expectation import Choice, CorrectChoice, Criteria, Criterion, ExpectedCall, ToolCalls
 from howsure.model.result import Failure, Result, result_id
 from howsure.model.rubric import Severity
-from howsure.model.score import OPEN, Direction, Part, Score, Unscored, Why
-from howsure.model.simulation import Ending, Fault, Party, Simulation, Slip, SlipKind
-from howsure.model.transcript import AgentStep, Mishap, Span, Transcript, Usage
+from howsure.model.score import OPEN, Direction, Part, Score, Unscored, UnscoredReason
+from howsure.model.simulation import Ending, Fault, MistakeKind, Party, Simulation, UserMistake
+from howsure.model.transcript import AgentStep, BrokenRecording, Span, Transcript, Usage
 from howsure.model.verdict import Verdict
+from howsure.store.result_batches import result_key
 from howsure.store.store import Store
-from howsure.store.writing import result_key
 from howsure.testing import a_case, a_transcript
 from store.making import NOON, OTHER, RUN, a_result, a_run, asked
 
 PART = Part(id="r1", text="Says hello", weight=-2.0, severity=Severity.HIGH, scope="prompt")
-SLIP = Slip(kind=SlipKind.INVENTED_FACT, turn=2, reason="nobody said so", evidence="B-7")
+SLIP = UserMistake(kind=MistakeKind.INVENTED_FACT, turn=2, reason="nobody said so", evidence="B-7")
 RICH = [
     a_result(0, case="plain"),
     a_result(1, case="ünïcode — 案例 🎉", candidate="gpt ✓", repeat=3),
@@ -39,7 +39,7 @@ RICH = [
         grades=(
             Score(name="latency", value=812.5, scale=OPEN, direction=Direction.LOWER, details={"p": [1, {"q": None}]}),
             Score(name="rubric", value=1, pass_mark=1, part=PART, evidence=("hello",), judge="j", cost_usd=0.01),
-            Unscored(name="rubric", why=Why.NO_JUDGE, reason="none", part=Part(id="r2", text="Says bye")),
+            Unscored(name="rubric", why=UnscoredReason.NO_JUDGE, reason="none", part=Part(id="r2", text="Says bye")),
         ),
         created_at=None,
         duration_ms=0.0,
@@ -66,7 +66,9 @@ RICH = [
         ),
     ),
     Result(
-        case=a_case(id="sim", input=Scenario(persona="angry", initial_message="hi"), recorded=Mishap(reason="timeout")),
+        case=a_case(
+            id="sim", input=Scenario(persona="angry", initial_message="hi"), recorded=BrokenRecording(reason="timeout")
+        ),
         verdict=Verdict.SKIPPED,
         position=5,
     ),

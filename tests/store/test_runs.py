@@ -9,8 +9,8 @@ import pytest
 from howsure.errors import Conflict, InputError, NotFound
 from howsure.model.run import Counts, RunState
 from howsure.model.verdict import Verdict
-from howsure.store.lease import this_process
-from howsure.store.queries.runs import cursor
+from howsure.store.leases import this_owner
+from howsure.store.pages import next_cursor
 from howsure.store.store import Store
 from store.making import NOON, OTHER, RUN, a_result, a_run, numbered
 
@@ -105,7 +105,7 @@ async def test_runs_are_listed_newest_first_page_by_page(store: Store) -> None:
     before: str | None = None
     while page := await store.runs(limit=3, before=before):
         seen += [run.id for run in page]
-        before = cursor(page[-1])
+        before = next_cursor(page[-1])
         # What is added meanwhile is newer, and does not disturb.
         await store.create_run(a_run(numbered(100 + len(seen)), created_at=NOON + timedelta(hours=1)))
     assert seen == [numbered(number) for number in (6, 5, 4, 3, 2, 1, 0)]
@@ -213,7 +213,7 @@ async def test_a_run_whose_process_is_gone_is_shown_as_interrupted(location: str
 
 async def test_a_run_that_another_process_runs_cannot_be_claimed(store: Store) -> None:
     await store.create_run(a_run())
-    mine, other = this_process("mine"), this_process("other")
+    mine, other = this_owner("mine"), this_owner("other")
     await store.claim(RUN, other, NOON)
     with pytest.raises(Conflict, match="is being run by another process"):
         await store.claim(RUN, mine, NOON + timedelta(days=1))
@@ -231,7 +231,7 @@ async def test_a_lease_that_ran_out_can_be_taken(store: Store) -> None:
 @pytest.mark.parametrize("state", [RunState.COMPLETED, RunState.FAILED, RunState.INTERRUPTED])
 async def test_a_run_that_ended_can_be_claimed_at_once(store: Store, state: RunState) -> None:
     await store.create_run(a_run())
-    await store.claim(RUN, this_process("a"), NOON)
+    await store.claim(RUN, this_owner("a"), NOON)
     await store.set_state(RUN, state)
-    await store.claim(RUN, this_process("b"), NOON)
+    await store.claim(RUN, this_owner("b"), NOON)
     assert (await store.run(RUN)).id == RUN

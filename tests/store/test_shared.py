@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from howsure.model.score import Part, Score, Unscored, Why
-from howsure.store.queries.columns import Measured
+from howsure.model.score import Part, Score, Unscored, UnscoredReason
+from howsure.store.run_columns import GradeColumn
 from howsure.store.store import Store
 from two_runs import AFTER, BEFORE, choice, keep, tried
 
@@ -15,7 +15,7 @@ def rule(passed: bool) -> Score:
 LARGE = [tried(f"q{place}", place % 3 > 0, grades=[choice(place % 3 > 0), rule(place % 2 > 0)]) for place in range(900)]
 
 
-def told(measured: Measured) -> tuple[str, str | None, dict[int, tuple[float, int]]]:
+def told(measured: GradeColumn) -> tuple[str, str | None, dict[int, tuple[float, int]]]:
     values = dict(zip(measured.positions, zip(measured.values, measured.outcomes, strict=True), strict=True))
     return measured.name, measured.part_id, values
 
@@ -61,7 +61,7 @@ async def test_candidates_are_counted_by_themselves(store: Store) -> None:
 
 
 async def test_what_has_no_value_is_kept_as_such(store: Store) -> None:
-    silent = Unscored(name="choice", why=Why.NO_JUDGE, reason="nobody")
+    silent = Unscored(name="choice", why=UnscoredReason.NO_JUDGE, reason="nobody")
     await keep(store, BEFORE, [tried("q1", None, grades=[silent]), tried("q2", True)])
     await keep(store, AFTER, [tried("q1", True)])
     (only,) = (await store.shared(BEFORE, AFTER)).measured

@@ -7,14 +7,13 @@ from msgspec import structs
 from sqlalchemy import Connection, Select, text
 
 from howsure.model.run import Counts, RunState
-from howsure.model.score import LIKERT, OPEN, UNIT, Direction, Grade, Part, Scale, Score, Unscored, Why
+from howsure.model.score import LIKERT, OPEN, UNIT, Direction, Grade, Part, Scale, Score, Unscored, UnscoredReason
 from howsure.model.simulation import Fault, Party
 from howsure.model.summary import GraderSummary, Tally
 from howsure.model.verdict import Verdict
-from howsure.store.counting import faults, grouped, verdicts
-from howsure.store.queries.results import page
+from howsure.store.results import page
 from howsure.store.store import Store
-from howsure.store.summary import brief_summary, summary_from
+from howsure.store.summaries import brief_summary, faults_query, make_summary, score_groups_query, verdicts_query
 from store.making import OTHER, RUN, a_result, a_run, asked
 
 
@@ -24,7 +23,7 @@ def scored(
     return Score(name=name, value=value, pass_mark=mark, part=part, scale=scale)
 
 
-def unscored(name: str, why: Why, part: Part | None = None) -> Unscored:
+def unscored(name: str, why: UnscoredReason, part: Part | None = None) -> Unscored:
     return Unscored(name=name, why=why, reason="because", part=part)
 
 
@@ -78,9 +77,12 @@ async def test_a_grader_is_summed_over_its_whole_grades(store: Store) -> None:
         (scored("RelevanceExplain", 5, 4, scale=LIKERT),),
         (scored("RelevanceExplain", 4, 4, scale=LIKERT),),
         (scored("RelevanceExplain", 2, 4, scale=LIKERT),),
-        (unscored("RelevanceExplain", Why.ERROR),),
-        (unscored("RelevanceExplain", Why.NOT_APPLICABLE),),
-        (unscored("RelevanceExplain", Why.NO_JUDGE), scored("RelevanceExplain", 1, 4, part=part("p"), scale=LIKERT)),
+        (unscored("RelevanceExplain", UnscoredReason.ERROR),),
+        (unscored("RelevanceExplain", UnscoredReason.NOT_APPLICABLE),),
+        (
+            unscored("RelevanceExplain", UnscoredReason.NO_JUDGE),
+            scored("RelevanceExplain", 1, 4, part=part("p"), scale=LIKERT),
+        ),
     )
     assert grader == GraderSummary(
         name="RelevanceExplain",
@@ -106,7 +108,9 @@ async def test_a_measure_has_a_mean_and_neither_passes_nor_fails(store: Store) -
 
 
 async def test_a_grader_that_scored_nothing_has_no_mean(store: Store) -> None:
-    (grader,) = await summarised(store, (unscored("rubric", Why.NO_JUDGE),), (unscored("rubric", Why.ERROR),))
+    (grader,) = await summarised(
+        store, (unscored("rubric", UnscoredReason.NO_JUDGE),), (unscored("rubric", UnscoredReason.ERROR),)
+    )
     assert (grader.scored, grader.mean, grader.no_judge, grader.errored) == (0, None, 1, 1)
 
 
@@ -123,7 +127,7 @@ async def test_a_pass_mark_is_shown_when_it_is_the_same_for_all(
 
 
 async def test_a_grade_that_does_not_apply_hides_no_mark(store: Store) -> None:
-    (grader,) = await summarised(store, (scored("x", 1.0, 0.7),), (unscored("x", Why.NOT_APPLICABLE),))
+    (grader,) = await summarised(store, (scored("x", 1.0, 0.7),), (unscored("x", UnscoredReason.NOT_APPLICABLE),))
     assert grader.pass_mark == 0.7
 
 
@@ -155,15 +159,18 @@ async def test_criteria_and_rules_add_up(store: Store) -> None:
         scored("criteria", 1.0),
         scored("criteria", 1, part=part("c1")),
         scored("criteria", 0, part=part("c2")),
-        unscored("criteria", Why.ERROR, part("c3")),
+        unscored("criteria", UnscoredReason.ERROR, part("c3")),
         scored("weighted_criteria", 0.4, None, part=part("w1")),
         scored("rubric", 1, part=part("r1", "prompt")),
         scored("rubric", 0, part=part("r2", "knowledge_base")),
         scored("rubric", 1, part=part("r3")),
-        unscored("rubric", Why.NOT_APPLICABLE, part("r4", "general")),
+        unscored("rubric", UnscoredReason.NOT_APPLICABLE, part("r4", "general")),
         scored("other", 1, part=part("o1")),
     )
-    second = (unscored("rubric", Why.NO_JUDGE, part("r1", "prompt")), scored("weighted_criteria", 1, part=part("w2")))
+    second = (
+        unscored("rubric", UnscoredReason.NO_JUDGE, part("r1", "prompt")),
+        scored("weighted_criteria", 1, part=part("w2")),
+    )
     await store.save(RUN, [a_result(0, grades=first), a_result(1, grades=second)])
     summary = await store.summary(RUN)
     assert summary.criteria == Tally(passed=2, failed=1, errored=1, skipped=1)
@@ -211,10 +218,12 @@ async def plan(store: Store, statement: Select[tuple[object, ...]]) -> list[str]
 
 async def test_a_summary_reads_indexes_and_nothing_else(file_store: Store) -> None:
     store = file_store
-    assert await plan(store, grouped(RUN)) == ["SEARCH scores USING COVERING INDEX ix_scores_summary (run_id=?)"]
-    (counted,) = await plan(store, verdicts(RUN))
+    assert await plan(store, score_groups_query(RUN)) == [
+        "SEARCH scores USING COVERING INDEX ix_scores_summary (run_id=?)"
+    ]
+    (counted,) = await plan(store, verdicts_query(RUN))
     assert counted == "SEARCH results USING COVERING INDEX ix_results_run_id_verdict_position_candidate (run_id=?)"
-    (blamed,) = await plan(store, faults(RUN))
+    (blamed,) = await plan(store, faults_query(RUN))
     assert blamed == "SEARCH results USING COVERING INDEX ix_results_run_id_fault (run_id=? AND fault>?)"
 
 
@@ -261,8 +270,8 @@ def explained_by_a_server(connection: Connection, statement: Select[tuple[object
     [
         (page(RUN, after=10, limit=5, filters={}), "ix_results_run_id_position "),
         (page(RUN, after=10, limit=5, filters={"verdict": "failed"}), "ix_results_run_id_verdict_position_candidate "),
-        (grouped(RUN), "ix_scores_summary "),
-        (faults(RUN), "ix_results_run_id_fault "),
+        (score_groups_query(RUN), "ix_scores_summary "),
+        (faults_query(RUN), "ix_results_run_id_fault "),
     ],
     ids=["a page", "a page of one verdict", "groups of scores", "faults"],
 )
@@ -293,7 +302,7 @@ async def test_a_brief_summary_has_the_criteria_and_rules_of_the_whole(store: St
     grades = tuple(scored(name, value, part=part(f"p{place}")) for place, (name, value) in enumerate(named))
     await store.save(RUN, [a_result(0, grades=grades)])
     run, counted = await store.run(RUN), await store.count(RUN)
-    whole, brief = summary_from(run, counted), brief_summary(run, counted)
+    whole, brief = make_summary(run, counted), brief_summary(run, counted)
     assert (brief.run, brief.criteria, brief.rules) == (run, whole.criteria, whole.rules)
     assert brief.criteria == Tally(passed=1, failed=1)
     assert (brief.graders, brief.components, brief.candidates) == ((), {}, {})

@@ -9,7 +9,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolEmpty
 
 from howsure.errors import ConfigInvalid
-from howsure.store.troubles import explained, lost, passing, unstorable
+from howsure.store.postgres_errors import connection_lost, explain, is_temporary, is_unstorable_text
 
 
 class Said(Exception):
@@ -43,7 +43,7 @@ def wrapped(sqlstate: str | None, *, invalidated: bool = False) -> DBAPIError:
 )
 def test_what_a_person_can_fix_is_said_in_words(sqlstate: str, words: str) -> None:
     for error in (wrapped(sqlstate), Said(sqlstate)):
-        told = explained(error, "postgresql://db/x")
+        told = explain(error, "postgresql://db/x")
         assert isinstance(told, ConfigInvalid)
         assert str(told).startswith(f"postgresql://db/x {words}")
         assert str(told).endswith("(words)")
@@ -51,7 +51,7 @@ def test_what_a_person_can_fix_is_said_in_words(sqlstate: str, words: str) -> No
 
 @pytest.mark.parametrize("error", [wrapped("42P01"), wrapped(None), Said("23505")])
 def test_what_is_our_own_fault_stays_what_it_is(error: Exception) -> None:
-    assert explained(error, "postgresql://db/x") is error
+    assert explain(error, "postgresql://db/x") is error
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_what_is_our_own_fault_stays_what_it_is(error: Exception) -> None:
     ],
 )
 def test_what_comes_before_any_answer_is_said_in_words(error: Exception, words: str) -> None:
-    assert words in str(explained(error, "postgresql://db/x"))
+    assert words in str(explain(error, "postgresql://db/x"))
 
 
 @pytest.mark.parametrize(
@@ -83,20 +83,20 @@ def test_what_comes_before_any_answer_is_said_in_words(error: Exception, words: 
     ],
 )
 def test_some_troubles_pass(error: Exception, from_the_start: bool, in_use: bool) -> None:
-    assert passing(error, in_use=False) is from_the_start
-    assert passing(error, in_use=True) is in_use
+    assert is_temporary(error, in_use=False) is from_the_start
+    assert is_temporary(error, in_use=True) is in_use
 
 
 def test_a_lost_connection_is_told_from_an_error_on_one() -> None:
-    assert lost(wrapped(None, invalidated=True))
-    assert lost(ConnectionResetError())
-    assert lost(Said("08003"))
-    assert not lost(wrapped("40001"))
+    assert connection_lost(wrapped(None, invalidated=True))
+    assert connection_lost(ConnectionResetError())
+    assert connection_lost(Said("08003"))
+    assert not connection_lost(wrapped("40001"))
 
 
 def test_a_text_that_cannot_be_stored_is_told_apart() -> None:
     cause = Said(None)
     cause.__cause__ = UnicodeEncodeError("utf-8", "\ud800", 0, 1, "surrogates not allowed")
-    assert unstorable(DBAPIError("INSERT", {}, cause))
-    assert unstorable(wrapped("22021"))
-    assert not unstorable(wrapped("40001"))
+    assert is_unstorable_text(DBAPIError("INSERT", {}, cause))
+    assert is_unstorable_text(wrapped("22021"))
+    assert not is_unstorable_text(wrapped("40001"))

@@ -20,7 +20,7 @@ from howsure.errors import ConfigInvalid
 from howsure.model.simulation import Fault, Party
 from howsure.store.schema import HEAD, runs
 from howsure.store.store import Store
-from howsure.store.upgrading import MIGRATIONS, behind, upgrade
+from howsure.store.upgrades import MIGRATIONS, is_behind, run_migrations
 from store.making import RUN, a_result, a_run
 
 
@@ -47,7 +47,7 @@ def schema_of(path: Path) -> dict[str, object]:
 def migrated(path: Path, migrations: Path = MIGRATIONS) -> None:
     engine = create_engine(f"sqlite:///{path}")
     with engine.begin() as connection:
-        upgrade(connection, migrations)
+        run_migrations(connection, migrations)
     engine.dispose()
 
 
@@ -116,9 +116,9 @@ async def test_an_older_store_is_migrated_with_its_data(
     later = tmp_path / "100% migrations"
     shutil.copytree(MIGRATIONS, later, ignore=shutil.ignore_patterns("__pycache__"))
     (later / "versions" / f"v{AFTER}_note.py").write_text(NEXT)
-    monkeypatch.setattr("howsure.store.upgrading.HEAD", AFTER)
-    monkeypatch.setattr("howsure.store.upgrading.MIGRATIONS", later)
-    monkeypatch.setattr(upgrade, "__defaults__", (later,))
+    monkeypatch.setattr("howsure.store.upgrades.HEAD", AFTER)
+    monkeypatch.setattr("howsure.store.upgrades.MIGRATIONS", later)
+    monkeypatch.setattr(run_migrations, "__defaults__", (later,))
     with pytest.raises(ConfigInvalid, match="is from an older Howsure and cannot be upgraded while it is only read"):
         await Store.open(location, read_only=True)
     async with await Store.open(location) as store:
@@ -160,8 +160,8 @@ async def test_a_migration_that_breaks_changes_nothing(
     later = tmp_path / "migrations"
     shutil.copytree(MIGRATIONS, later, ignore=shutil.ignore_patterns("__pycache__"))
     (later / "versions" / f"v{AFTER}_note.py").write_text(NEXT + "    raise RuntimeError('half way')\n")
-    monkeypatch.setattr("howsure.store.upgrading.HEAD", AFTER)
-    monkeypatch.setattr(upgrade, "__defaults__", (later,))
+    monkeypatch.setattr("howsure.store.upgrades.HEAD", AFTER)
+    monkeypatch.setattr(run_migrations, "__defaults__", (later,))
     with pytest.raises(RuntimeError, match="half way"):
         await Store.open(location)
     assert columns_of(location, "runs") == set(runs.columns.keys())
@@ -196,8 +196,8 @@ async def test_a_newer_or_foreign_schema_is_refused(
 
 
 def test_our_own_revision_is_not_behind() -> None:
-    assert behind(HEAD, "x.db") is False
-    assert behind("0000", "x.db") is True
+    assert is_behind(HEAD, "x.db") is False
+    assert is_behind("0000", "x.db") is True
 
 
 def test_alembic_is_not_loaded_for_a_new_store(tmp_path: Path) -> None:

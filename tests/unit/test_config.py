@@ -8,8 +8,8 @@ import pytest
 
 from howsure.config import Settings, load, profiles
 from howsure.errors import ConfigInvalid
-from howsure.model.calls import CallSettings
-from howsure.model.profile import Normalization, Profile
+from howsure.model.llm_settings import CallSettings
+from howsure.model.verdict import Normalization, Profile
 
 
 def written(folder: Path, text: str) -> Path:

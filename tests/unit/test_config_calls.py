@@ -8,7 +8,7 @@ import pytest
 
 from howsure.config import Settings, load
 from howsure.errors import ConfigInvalid
-from howsure.model.calls import CallSettings, Patience, Rates
+from howsure.model.llm_settings import CallSettings, RateLimits, RetryLimits
 
 
 def loaded(folder: Path, text: str) -> Settings:
@@ -39,10 +39,10 @@ panel:
     )
     assert (settings.batch_criteria, settings.images) == (True, False)
     assert settings.rates == {
-        "openai:*": Rates(requests_per_minute=50.0),
-        "openai:gpt-x": Rates(tokens_per_minute=30000.0),
+        "openai:*": RateLimits(requests_per_minute=50.0),
+        "openai:gpt-x": RateLimits(tokens_per_minute=30000.0),
     }
-    assert settings.retry == Patience(seconds=60.0, attempts=3, first_contact=20.0)
+    assert settings.retry == RetryLimits(seconds=60.0, attempts=3, first_contact=20.0)
     assert settings.panel is not None
     assert settings.panel.settings == {"openai:a": CallSettings(temperature=1.0)}
 

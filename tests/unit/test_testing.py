@@ -8,14 +8,14 @@ import pytest
 
 from howsure.errors import JudgeFailed, ModelFailed, TargetFailed
 from howsure.judges.base import Question
-from howsure.llm.base import Completion, Request
-from howsure.llm.parts import Message as Asked
+from howsure.llm.base import Completion, ModelRequest
+from howsure.llm.messages import ChatMessage as Asked
 from howsure.model.case import Script, SingleTurn
 from howsure.model.expectation import Goal
 from howsure.model.score import Part
 from howsure.model.simulation import Ending
 from howsure.model.transcript import Message, Role, Span, Transcript, Usage
-from howsure.targets.base import Closing, Finished, Reply, Stateless
+from howsure.targets.base import Closing, FinishedSession, Reply, Stateless
 from howsure.testing import (
     ScriptedJudge,
     ScriptedModel,
@@ -25,7 +25,7 @@ from howsure.testing import (
     a_case,
     a_transcript,
 )
-from howsure.users.base import Leave, Say
+from howsure.users.base import UserExit, UserMessage
 
 
 async def session(target: ScriptedTarget) -> ScriptedSession:
@@ -34,8 +34,8 @@ async def session(target: ScriptedTarget) -> ScriptedSession:
     return opened
 
 
-def request(text: str = "Hi") -> Request:
-    return Request(messages=(Asked(Role.USER, text),))
+def request(text: str = "Hi") -> ModelRequest:
+    return ModelRequest(messages=(Asked(Role.USER, text),))
 
 
 def question(grader: str, part: str = "", attempt: int = 1) -> Question:
@@ -76,7 +76,7 @@ async def test_a_target_hands_out_replies_transcripts_and_its_closing_as_they_ar
     assert await talk.close() is closing
     assert await (await session(ScriptedTarget())).close() == Closing(state=None, spans=None)
     transcript = Transcript(answer="done")
-    assert await ScriptedTarget(transcript).open(a_case()) == Finished(transcript)
+    assert await ScriptedTarget(transcript).open(a_case()) == FinishedSession(transcript)
 
 
 async def test_a_stateless_session_answers_each_message_alone_and_leaves_nothing() -> None:
@@ -125,25 +125,29 @@ async def test_a_judge_without_a_reply_fails_and_does_not_guess(asked: Question,
 
 
 async def test_a_user_makes_its_moves_in_order_and_anew_in_every_conversation() -> None:
-    users = ScriptedUser("Hi", Say("Please"), Leave(Ending.GAVE_UP, "no luck"))
+    users = ScriptedUser("Hi", UserMessage("Please"), UserExit(Ending.GAVE_UP, "no luck"))
     for _ in range(2):
         user = users.open(a_case(id="7"))
-        assert [await user.next([]) for _ in range(3)] == [Say("Hi"), Say("Please"), Leave(Ending.GAVE_UP, "no luck")]
+        assert [await user.next([]) for _ in range(3)] == [
+            UserMessage("Hi"),
+            UserMessage("Please"),
+            UserExit(Ending.GAVE_UP, "no luck"),
+        ]
     assert users.opened == [("7", 1), ("7", 1)]
 
 
 async def test_a_user_without_a_move_left_is_content_and_one_that_is_an_exception_is_raised() -> None:
     user = ScriptedUser("Hi", KeyError("part")).open(a_case())
-    assert await user.next([]) == Say("Hi")
+    assert await user.next([]) == UserMessage("Hi")
     with pytest.raises(KeyError, match="part"):
         await user.next([])
-    assert await user.next([]) == Leave(Ending.GOAL_REACHED)
+    assert await user.next([]) == UserExit(Ending.GOAL_REACHED)
 
 
 @pytest.mark.parametrize(("attempt", "said"), [(1, "one"), (2, "two"), (3, "three"), (4, "three")])
 async def test_a_user_that_plays_again_has_other_moves_and_keeps_the_last(attempt: int, said: str) -> None:
     users = ScriptedUser("one", again=[["two"], ["three"]])
-    assert await users.open(a_case(), attempt).next([]) == Say(said)
+    assert await users.open(a_case(), attempt).next([]) == UserMessage(said)
     assert users.opened == [("case-1", attempt)]
 
 
@@ -168,7 +172,7 @@ async def test_a_single_answer_is_given_every_time_and_none_is_an_empty_text() -
 async def test_a_model_may_be_a_function_of_what_it_is_asked() -> None:
     whole = Completion(text="whole", model="m", usage=Usage(prompt_tokens=3))
 
-    def answer(asked: Request) -> str | Completion | Exception:
+    def answer(asked: ModelRequest) -> str | Completion | Exception:
         text = asked.messages[0].content
         known: dict[str, str | Completion] = {"text": "said", "whole": whole}
         return known.get(text, ModelFailed("no idea"))

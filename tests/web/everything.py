@@ -12,12 +12,12 @@ from msgspec import Struct
 from howsure.model.access_scope import EVERYWHERE
 from howsure.model.document import DocumentKind
 from howsure.model.label import Opinion
-from howsure.services.hosting import library
-from howsure.services.hosting.keys import KeyWanted, make_key
-from howsure.services.hosting.labelling import Said, label_of, queue
-from howsure.services.hosting.uploads import Upload, draft_of
-from howsure.store.service.keys import Scope
-from howsure.web.contents import pages
+from howsure.services.host import documents
+from howsure.services.host.keys import KeyRequest, make_key
+from howsure.services.host.labels import LabelInput, build_label, label_queue
+from howsure.services.host.uploads import Upload, check_upload
+from howsure.store.keys import KeyScope
+from howsure.web.app import all_pages
 from web.pages_served import Served
 from web.stocked import NASTY, NEWER, OLDER, SUPPORT, stock
 
@@ -77,8 +77,8 @@ QUERIES = {
     "/library/{shelf}/{key}/difference": "?from=1&to=2",
     "/library/{shelf}/{key}/export": "?to=golden",
 }
-READ = sorted({page.path for page in pages() if page.method == "GET"})
-WRITTEN = sorted({page.path for page in pages() if page.method == "POST"})
+READ = sorted({page.path for page in all_pages() if page.method == "GET"})
+WRITTEN = sorted({page.path for page in all_pages() if page.method == "POST"})
 SHOWN = [path for path in READ if path not in (*NOT_PAGES, *FILES)]
 """Those that answer with a page for people."""
 
@@ -96,9 +96,9 @@ async def fill(served: Served, words: str = "", run_id: str = SUPPORT) -> Everyt
     question = {**QUESTION, **({"question": words, "expected_answer": words} if words else {})}
     quiz = {"name": words or "Quiz", "agent_id": "moss", "questions": [question]}
     question_set = await _kept(served, DocumentKind.QUESTION_SET, quiz, {**quiz, "description": "more"}, words)
-    draft = await draft_of(host, Upload(content=LINE, name=words or "lines.jsonl", author=words, note=words))
+    draft = await check_upload(host, Upload(content=LINE, name=words or "lines.jsonl", author=words, note=words))
     dataset = await host.store.documents.create(DocumentKind.DATASET, "lines", draft)
-    key, _ = await make_key(host.store, KeyWanted(name=words or "somebody", scopes=[Scope.READ]))
+    key, _ = await make_key(host.store, KeyRequest(name=words or "somebody", scopes=[KeyScope.READ]))
     await _label(served, run_id, words)
     return Everything(
         run_id=run_id,
@@ -113,16 +113,18 @@ async def fill(served: Served, words: str = "", run_id: str = SUPPORT) -> Everyt
 async def _kept(
     served: Served, kind: DocumentKind, first: Mapping[str, Any], second: Mapping[str, Any], words: str
 ) -> str:
-    made = await library.add(served.host, kind, library.Change(body=dict(first), author=words, note=words), EVERYWHERE)
-    change = library.Change(body=dict(second), author=words, note=words)
-    return (await library.change(served.host, kind, made.id, change, EVERYWHERE)).id
+    made = await documents.add_document(
+        served.host, kind, documents.DocumentChange(body=dict(first), author=words, note=words), EVERYWHERE
+    )
+    change = documents.DocumentChange(body=dict(second), author=words, note=words)
+    return (await documents.change_document(served.host, kind, made.id, change, EVERYWHERE)).id
 
 
 async def _label(served: Served, run_id: str, words: str) -> None:
     run = await served.store.run(run_id)
-    for question in (await queue(served.store, run))[:2]:
-        said = Said(Opinion.FAIL, words)
-        await served.store.labels.put(label_of(run, question, words or "ana", said))
+    for question in (await label_queue(served.store, run))[:2]:
+        said = LabelInput(Opinion.FAIL, words)
+        await served.store.labels.put(build_label(run, question, words or "ana", said))
 
 
 __all__ = ["NASTY", "READ", "SHOWN", "WRITTEN", "Everything", "fill"]

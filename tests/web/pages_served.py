@@ -13,17 +13,17 @@ from typing import Any, TypeVar
 
 import uvicorn
 
-from howsure.api.app import Access, service
+from howsure.api.app import ServiceAccess, create_service
 from howsure.config import ServiceSettings, Settings
 from howsure.kit.builtins import builtin_kit
 from howsure.policies.profiles import builtin_profiles
-from howsure.services.hosting.host import Host
-from howsure.services.hosting.worker import Pace, Worker
+from howsure.services.host.context import Host
+from howsure.services.host.worker import Worker, WorkerPace
 from howsure.services.workspace import Workspace
 from howsure.store.store import Store
 from howsure.web.app import create_pages
 
-QUICK = Pace(look=0.05, beat=0.05)
+QUICK = WorkerPace(look=0.05, beat=0.05)
 T = TypeVar("T")
 
 
@@ -83,7 +83,7 @@ async def _serve(
     work = Workspace(settings, builtin_kit(builtin_profiles()), folder)
     async with await work.store() as store:
         host, ended = Host(work, store), asyncio.Event()
-        app = service(host, Access(keys_needed=keys_needed), create_pages(host, keys_needed=keys_needed))
+        app = create_service(host, ServiceAccess(keys_needed=keys_needed), create_pages(host, keys_needed=keys_needed))
         server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, lifespan="off"))
         server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
         tasks = [asyncio.create_task(server.serve())]

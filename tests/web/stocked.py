@@ -16,7 +16,7 @@ from howsure.model.run import Run, RunState
 from howsure.model.score import Score
 from howsure.model.transcript import Span
 from howsure.model.verdict import Verdict
-from howsure.store.lease import this_process
+from howsure.store.leases import this_owner
 from howsure.store.store import Store
 from unit.reports.northwind import (
     AGENT,
@@ -124,7 +124,7 @@ async def going(store: Store) -> None:
     made = a_run(counts_of(results, 12), id=GOING, name="going on")
     run = replace(made, state=RunState.RUNNING, created_at=MOMENT + timedelta(hours=1), completed_at=None)
     await store.create_run(run)
-    await store.claim(GOING, this_process(""), store._clock())
+    await store.claim(GOING, this_owner(""), store._clock())
     await store.save(GOING, results)
     await store.heartbeat(GOING)
 

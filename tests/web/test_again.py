@@ -14,11 +14,11 @@ from hostile import HTML
 from howsure.model.document import DocumentKind
 from howsure.model.rubric import Rubric, Rule, Severity
 from howsure.model.run import DatasetPin, Run
-from howsure.services.hosting.keys import KeyWanted, make_key
-from howsure.store.service.catalog import Card
-from howsure.store.service.keys import Scope
-from howsure.web.pages.again import again_page
-from howsure.web.pages.run import earlier
+from howsure.services.host.keys import KeyRequest, make_key
+from howsure.store.documents import DocumentPreview
+from howsure.store.keys import KeyScope
+from howsure.web.pages.run import regraded_run_id
+from howsure.web.pages.run_actions import regrade_page
 from store.making import NOON, a_run
 from web.pages_served import Served, serving
 from web.stocked import NASTY, OLDER, SUPPORT, stock
@@ -57,38 +57,38 @@ def with_rubric(key: str = "r1") -> Run:
     return replace(run, pins=replace(run.pins, judge="offline", rubric=Rubric(id=key, name="House", rules=RULES)))
 
 
-def card(key: str, version: int = 2) -> Card:
+def card(key: str, version: int = 2) -> DocumentPreview:
     texts: dict[str, Any] = {"organization_id": "", "agent_id": "", "author": "", "note": "", "dialect": ""}
     texts |= {"created_at": NOON, "updated_at": NOON}
-    return Card(id=key, kind=DocumentKind.RUBRIC, name=f"Rubric {key}", version=version, size=1, **texts)
+    return DocumentPreview(id=key, kind=DocumentKind.RUBRIC, name=f"Rubric {key}", version=version, size=1, **texts)
 
 
 def test_the_newest_version_of_its_own_rubric_is_offered_first() -> None:
-    page = again_page(with_rubric(), ("offline",), [card("r0"), card("r1")], {})
+    page = regrade_page(with_rubric(), ("offline",), [card("r0"), card("r1")], {})
     assert [(each.value, each.words, each.chosen) for each in page.rubrics] == [
         ("r1", "Rubric r1 v2, the newest (this run: v1)", True),
         ("r0", "Rubric r0 v2", False),
     ]
     run = with_rubric()
     of_a_file = replace(run, pins=replace(run.pins, rubric=Rubric(id="r1", name="House", rules=RULES, version=7)))
-    assert again_page(of_a_file, (), [card("r1")], {}).rubrics[0].words.endswith("(this run: v7 of a file)")
+    assert regrade_page(of_a_file, (), [card("r1")], {}).rubrics[0].words.endswith("(this run: v7 of a file)")
     assert [each.words for each in page.judges] == ["as before (offline)", "offline"]
     assert page.answer == "The 0 answers of first are judged anew, as a new run. The agent is not called."
 
 
 def test_a_rubric_that_the_library_has_not_stays_as_it_is() -> None:
-    page = again_page(with_rubric(), (), [card("r0")], {})
+    page = regrade_page(with_rubric(), (), [card("r0")], {})
     assert [(each.value, each.words, each.chosen) for each in page.rubrics] == [
         ("", "as before (House v1)", True),
         ("r0", "Rubric r0 v2", False),
     ]
-    plain = again_page(a_run(), (), [], {})
+    plain = regrade_page(a_run(), (), [], {})
     assert [(each.words, plain.has_rubric) for each in plain.rubrics] == [("none", False)]
 
 
 def test_what_was_chosen_stays_chosen_when_it_could_not_be_done() -> None:
     given = {"rubric": "r0", "judge": "offline", "name": "mine"}
-    page = again_page(with_rubric(), ("offline",), [card("r0"), card("r1")], given, "no")
+    page = regrade_page(with_rubric(), ("offline",), [card("r0"), card("r1")], given, "no")
     assert [each.value for each in (*page.rubrics, *page.judges) if each.chosen] == ["r0", "offline"]
     assert (page.name, page.trouble) == ("mine", "no")
 
@@ -97,7 +97,7 @@ def test_a_run_knows_whose_answers_it_grades() -> None:
     run = a_run()
     again = replace(run.pins, responses=(DatasetPin(path=f"run:{OLDER}", sha256=OLDER),))
     files = replace(run.pins, responses=(DatasetPin(path="answers.jsonl", sha256="x"),))
-    assert [earlier(replace(run, pins=pins)) for pins in (run.pins, files, again)] == ["", "", OLDER]
+    assert [regraded_run_id(replace(run, pins=pins)) for pins in (run.pins, files, again)] == ["", "", OLDER]
 
 
 def test_every_run_of_the_demo_can_be_graded_again(visitor: Visitor) -> None:
@@ -160,7 +160,7 @@ def test_hostile_names_come_back_inert(visitor: Visitor) -> None:
 def test_who_may_only_run_is_offered_no_rubric_to_edit(tmp_path_factory: pytest.TempPathFactory) -> None:
     with serving(tmp_path_factory.mktemp("runner"), keys_needed=True, working=False) as locked:
         locked.do(stock(locked.store))
-        wanted = KeyWanted(name="runner", scopes=[Scope.READ, Scope.RUN])
+        wanted = KeyRequest(name="runner", scopes=[KeyScope.READ, KeyScope.RUN])
         runner = Visitor(locked.base).sign_in(locked.do(make_key(locked.store, wanted))[1])
         page = runner.get(f"/runs/{SUPPORT}/regrade").text
         assert "Edit its rubric first" not in page and "Grade again" in page

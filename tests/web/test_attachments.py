@@ -12,9 +12,9 @@ from playwright.sync_api import Browser
 
 from howsure.model.case import Attachment, SingleTurn
 from howsure.model.run import DatasetPin
-from howsure.services.hosting.keys import KeyWanted, make_key
-from howsure.store.service.keys import Scope
-from howsure.web.pages.attachments import FILE, POLICY, TEXT, folders_of, held_in
+from howsure.services.host.keys import KeyRequest, make_key
+from howsure.store.keys import KeyScope
+from howsure.web.pages.attachments import FILE, POLICY, TEXT, find_attachment, folders_of
 from store.making import a_result, a_run, numbered
 from web.looking import Watched, needs_chromium
 from web.pages_served import Served, serving
@@ -109,7 +109,7 @@ def test_others_see_none(tmp_path: Path, folder: Path) -> None:
         locked.do(_stocked(locked, folder))
         statuses = {}
         for organization in ("acme", "others"):
-            wanted = KeyWanted(name=organization, scopes=[Scope.READ], organization_id=organization)
+            wanted = KeyRequest(name=organization, scopes=[KeyScope.READ], organization_id=organization)
             _, secret = locked.do(make_key(locked.store, wanted))
             statuses[organization] = Visitor(locked.base).sign_in(secret).get(address_of(1)).status
         assert statuses == {"acme": 200, "others": 404}
@@ -130,7 +130,7 @@ def test_a_picture_is_known_by_its_bytes_not_by_its_name(tmp_path: Path) -> None
     (tmp_path / "photo.png").write_bytes(HTML)
     (tmp_path / "long.txt").write_bytes(b"a" * 8191 + "ü".encode() + b"b")
     (tmp_path / "binary.txt").write_bytes(b"a\x00b")
-    found = {name: held_in([tmp_path], name) for name in ("drawing.svg", "photo.png", "long.txt", "binary.txt")}
+    found = {name: find_attachment([tmp_path], name) for name in ("drawing.svg", "photo.png", "long.txt", "binary.txt")}
     assert {name: each.media for name, each in found.items() if each} == {
         "drawing.svg": TEXT,
         "photo.png": TEXT,
@@ -143,7 +143,7 @@ def test_a_picture_is_known_by_its_bytes_not_by_its_name(tmp_path: Path) -> None
 def test_names_that_are_no_file_find_none(tmp_path: Path, named: str) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "secret.txt").write_text("x")
-    assert held_in([tmp_path / "data"], named) is None
+    assert find_attachment([tmp_path / "data"], named) is None
 
 
 def test_what_was_uploaded_brought_no_folder() -> None:

@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Route, expect
 
-from howsure.model.job import Wish
+from howsure.model.job import RequestedState
 from howsure.model.run import RunState
-from howsure.services.hosting.keys import KeyWanted, make_key
-from howsure.store.service.keys import Scope
+from howsure.services.host.keys import KeyRequest, make_key
+from howsure.store.keys import KeyScope
 from howsure.web.pages import events
 from unit.reports.northwind import refund_results
 from web.looking import Watched, needs_chromium
@@ -105,7 +105,7 @@ def test_a_run_that_another_worker_will_take_up_has_not_ended(own: Served) -> No
             own.do(own.store.set_state(run, RunState.PENDING))
             assert heard.next() == "changed"
             own.do(own.store.set_state(run, RunState.INTERRUPTED))
-    own.do(own.store.queue.wish(run, Wish.CANCEL))
+    own.do(own.store.queue.wish(run, RequestedState.CANCEL))
     with Listener(own, f"/runs/{run}/events") as heard:
         assert [heard.next(), heard.next()] == ["changed", "end"]
 
@@ -118,8 +118,8 @@ def test_boundaries_hold_and_a_revoked_key_hears_no_more(tmp_path: Path, monkeyp
     monkeypatch.setattr(events, "KNOWN_SECONDS", 0.5)
     with serving(tmp_path, keys_needed=True, working=False) as served:
         served.do(stock(served.store))
-        stranger = KeyWanted(name="stranger", scopes=[Scope.READ], organization_id="others")
-        reader = KeyWanted(name="reader", scopes=[Scope.READ])
+        stranger = KeyRequest(name="stranger", scopes=[KeyScope.READ], organization_id="others")
+        reader = KeyRequest(name="reader", scopes=[KeyScope.READ])
         (_, theirs), (key, ours) = (served.do(make_key(served.store, each)) for each in (stranger, reader))
         assert Visitor(served.base).get(f"/runs/{GOING}/events").leads_to.startswith("/sign-in")
         assert Visitor(served.base).sign_in(theirs).get(f"/runs/{GOING}/events").status == 404

@@ -8,23 +8,23 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser
 
-from howsure.services.hosting.keys import KeyWanted, make_key
-from howsure.store.service.keys import Scope
-from howsure.web.contents import pages
-from howsure.web.sharing import Page
+from howsure.services.host.keys import KeyRequest, make_key
+from howsure.store.keys import KeyScope
+from howsure.web.app import all_pages
+from howsure.web.routes import PageRoute
 from web.everything import NOT_PAGES, READ, SHOWN, WRITTEN, Everything, fill
 from web.looking import LARGEST, Watched, needs_chromium
 from web.pages_served import Served, serving
 from web.visiting import Visitor
 
-GUARDED = [page for page in pages() if page.scope is not None]
+GUARDED = [page for page in all_pages() if page.scope is not None]
 NOBODYS = ("/library/{shelf}", "/library/{shelf}/new", "/library/{shelf}/check", "/library/{shelf}/{key}/check")
 """What is about nothing that is kept: an empty text, or the one that is sent along."""
 THEIRS = [page for page in GUARDED if "{" in page.path and page.path not in NOBODYS]
 """What is about one thing, which belongs to somebody."""
 
 
-def called(page: Page) -> str:
+def called(page: PageRoute) -> str:
     return f"{page.method} {page.path}"
 
 
@@ -81,7 +81,7 @@ def test_every_page_also_answers_json(open_house: tuple[Served, Everything], pat
 
 
 @pytest.mark.parametrize("page", GUARDED, ids=called)
-def test_nobody_comes_in_without_signing_in(locked: tuple[Served, Everything], page: Page) -> None:
+def test_nobody_comes_in_without_signing_in(locked: tuple[Served, Everything], page: PageRoute) -> None:
     served, there = locked
     visitor = Visitor(served.base)
     reply = visitor.get(there.filled(page.path)) if page.method == "GET" else visitor.post(there.filled(page.path))
@@ -89,9 +89,9 @@ def test_nobody_comes_in_without_signing_in(locked: tuple[Served, Everything], p
 
 
 @pytest.mark.parametrize("page", GUARDED, ids=called)
-@pytest.mark.parametrize("scope", [Scope.READ, Scope.WRITE, Scope.RUN])
+@pytest.mark.parametrize("scope", [KeyScope.READ, KeyScope.WRITE, KeyScope.RUN])
 def test_a_scope_opens_what_it_says_and_nothing_else(
-    visitors: dict[Scope, Visitor], locked: tuple[Served, Everything], page: Page, scope: Scope
+    visitors: dict[KeyScope, Visitor], locked: tuple[Served, Everything], page: PageRoute, scope: KeyScope
 ) -> None:
     if page.scope is scope:
         return
@@ -102,25 +102,27 @@ def test_a_scope_opens_what_it_says_and_nothing_else(
 
 
 @pytest.fixture(scope="module")
-def visitors(locked: tuple[Served, Everything]) -> dict[Scope, Visitor]:
+def visitors(locked: tuple[Served, Everything]) -> dict[KeyScope, Visitor]:
     served, _ = locked
-    made = {scope: served.do(make_key(served.store, KeyWanted(name=scope.value, scopes=[scope]))) for scope in Scope}
+    made = {
+        scope: served.do(make_key(served.store, KeyRequest(name=scope.value, scopes=[scope]))) for scope in KeyScope
+    }
     return {scope: Visitor(served.base).sign_in(secret) for scope, (_, secret) in made.items()}
 
 
 @pytest.mark.parametrize("path", SHOWN)
-def test_who_may_sees_it(visitors: dict[Scope, Visitor], locked: tuple[Served, Everything], path: str) -> None:
-    (scope,) = {page.scope for page in pages() if page.path == path and page.method == "GET"}
-    assert visitors[scope or Scope.READ].get(locked[1].filled(path)).status == 200
+def test_who_may_sees_it(visitors: dict[KeyScope, Visitor], locked: tuple[Served, Everything], path: str) -> None:
+    (scope,) = {page.scope for page in all_pages() if page.path == path and page.method == "GET"}
+    assert visitors[scope or KeyScope.READ].get(locked[1].filled(path)).status == 200
 
 
 @pytest.mark.parametrize("page", THEIRS, ids=called)
 @pytest.mark.parametrize("limits", [{"organization_id": "others"}, {"agent_ids": ("another-agent",)}], ids=str)
 def test_what_belongs_to_others_is_as_if_it_were_not_there(
-    locked: tuple[Served, Everything], page: Page, limits: dict[str, object]
+    locked: tuple[Served, Everything], page: PageRoute, limits: dict[str, object]
 ) -> None:
     served, there = locked
-    wanted = KeyWanted(name="stranger", scopes=[Scope.ADMIN], **limits)  # type: ignore[arg-type]
+    wanted = KeyRequest(name="stranger", scopes=[KeyScope.ADMIN], **limits)  # type: ignore[arg-type]
     _, secret = served.do(make_key(served.store, wanted))
     visitor, address = Visitor(served.base).sign_in(secret), there.filled(page.path)
     reply = visitor.get(address) if page.method == "GET" else visitor.post(address, {"version": "1", "text": "{}"})
@@ -132,18 +134,18 @@ def test_what_belongs_to_others_is_as_if_it_were_not_there(
 @pytest.mark.parametrize("path", WRITTEN)
 @pytest.mark.parametrize("token", ["", "0" * 64])
 def test_no_form_is_taken_that_is_not_ours(
-    visitors: dict[Scope, Visitor], locked: tuple[Served, Everything], path: str, token: str
+    visitors: dict[KeyScope, Visitor], locked: tuple[Served, Everything], path: str, token: str
 ) -> None:
-    reply = visitors[Scope.ADMIN].ask("POST", locked[1].filled(path), f"csrf={token}".encode())
+    reply = visitors[KeyScope.ADMIN].ask("POST", locked[1].filled(path), f"csrf={token}".encode())
     assert reply.status == 403
     assert "this form is not one of ours" in reply.text
 
 
 @pytest.mark.parametrize("path", WRITTEN)
 def test_no_form_is_taken_from_elsewhere(
-    visitors: dict[Scope, Visitor], locked: tuple[Served, Everything], path: str
+    visitors: dict[KeyScope, Visitor], locked: tuple[Served, Everything], path: str
 ) -> None:
-    reply = visitors[Scope.ADMIN].post(locked[1].filled(path), Sec_Fetch_Site="cross-site")
+    reply = visitors[KeyScope.ADMIN].post(locked[1].filled(path), Sec_Fetch_Site="cross-site")
     assert (reply.status, "was sent from elsewhere" in reply.text) == (403, True)
 
 

@@ -21,13 +21,11 @@ from howsure.model.rubric import Rubric, Rule, Severity
 from howsure.model.run import Run
 from howsure.model.score import LIKERT, Part, Score
 from howsure.model.verdict import Verdict
-from howsure.services.hosting.keys import KeyWanted, make_key
-from howsure.services.hosting.labelling import Said, label_of, questions
-from howsure.store.service.keys import Scope
-from howsure.store.service.labels import Labelled
-from howsure.web.pages.label import View, label_page, view_in
-from howsure.web.pages.label_home import label_home
-from howsure.web.pages.label_words import asked, kappa_words
+from howsure.services.host.keys import KeyRequest, make_key
+from howsure.services.host.labels import LabelInput, build_label, shuffle_questions
+from howsure.store.keys import KeyScope
+from howsure.store.labels import LabelCount
+from howsure.web.pages.label import LabelView, kappa_words, label_home, label_page, question_text, read_label_view
 from store.making import NOON, a_result, a_run, numbered
 from web.looking import needs_chromium
 from web.pages_served import Served, serving
@@ -92,7 +90,7 @@ RESULTS = [judged(position, position < 8) for position in range(12)]
 
 
 def test_a_question_says_what_it_is_about() -> None:
-    shown = asked(the_run(), RESULTS[0].grades[0])
+    shown = question_text(the_run(), RESULTS[0].grades[0])
     assert (shown.text, shown.kind, shown.detail) == ("Is kind", "rule", "It stays friendly.")
     assert shown.conditions == (("pass if", "Nobody is insulted"), ("fail if", "Somebody is"))
 
@@ -116,7 +114,7 @@ def test_a_question_says_what_it_is_about() -> None:
     ],
 )
 def test_every_kind_of_question_is_put_in_words(grade: Score, text: str, kind: str, hint: str) -> None:
-    shown = asked(the_run(), grade)
+    shown = question_text(the_run(), grade)
     assert (shown.text, shown.kind, shown.hint) == (text, kind, hint)
 
 
@@ -133,71 +131,74 @@ def test_every_kind_of_question_is_put_in_words(grade: Score, text: str, kind: s
     ],
 )
 def test_agreement_in_words(kappa: float | None, n: int, words: str) -> None:
-    assert kappa_words(kappa, n, 10) == words
+    assert kappa_words(kappa, n) == words
 
 
 def test_blind_means_that_nothing_of_the_judge_is_in_the_page() -> None:
-    page = label_page(the_run(), questions(the_run().id, RESULTS), [], View(who="ana"))
+    page = label_page(the_run(), shuffle_questions(the_run().id, RESULTS), [], LabelView(who="ana"))
     assert page.answer == "What would you say? 0 of 12 questions answered."
     assert page.shown is not None
     assert (page.shown.judge, page.shown.reason) == ("", "")
     assert SECRET not in repr(page)
-    open_eyed = label_page(the_run(), questions(the_run().id, RESULTS), [], View(who="ana", blind=False))
+    open_eyed = label_page(the_run(), shuffle_questions(the_run().id, RESULTS), [], LabelView(who="ana", blind=False))
     assert open_eyed.shown is not None
     assert open_eyed.shown.reason == SECRET
 
 
 def test_what_one_has_not_answered_oneself_is_not_told() -> None:
-    run, all_questions = the_run(), questions(the_run().id, RESULTS)
-    by_bo = label_of(run, all_questions[0], "bo", Said(Opinion.FAIL))
-    peeking = label_page(run, all_questions, [by_bo], View(who="ana", after=0))
+    run, all_questions = the_run(), shuffle_questions(the_run().id, RESULTS)
+    by_bo = build_label(run, all_questions[0], "bo", LabelInput(Opinion.FAIL))
+    peeking = label_page(run, all_questions, [by_bo], LabelView(who="ana", after=0))
     assert peeking.answered is None
-    told = label_page(run, all_questions, [by_bo, replace(by_bo, labeler="ana")], View(who="ana", at=1, after=0))
+    told = label_page(run, all_questions, [by_bo, replace(by_bo, labeler="ana")], LabelView(who="ana", at=1, after=0))
     assert told.answered is not None
     assert told.answered.others == (("bo", "fail"),)
     assert told.answered.kappa == "n 1: too few to say"
 
 
 def test_skipped_questions_come_again_at_the_end() -> None:
-    run, all_questions = the_run(), questions(the_run().id, RESULTS)
-    labels = [label_of(run, each, "ana", Said(Opinion.PASS)) for each in all_questions[1:]]
-    page = label_page(run, all_questions, labels, View(who="ana", at=12))
+    run, all_questions = the_run(), shuffle_questions(the_run().id, RESULTS)
+    labels = [build_label(run, each, "ana", LabelInput(Opinion.PASS)) for each in all_questions[1:]]
+    page = label_page(run, all_questions, labels, LabelView(who="ana", at=12))
     assert page.shown is not None
     assert page.shown.place == 0
     done = label_page(
-        run, all_questions, [*labels, replace(labels[0], position=all_questions[0].result.position)], View(who="ana")
+        run,
+        all_questions,
+        [*labels, replace(labels[0], position=all_questions[0].result.position)],
+        LabelView(who="ana"),
     )
     assert done.shown is None
     assert done.answer == "All 12 questions are answered."
 
 
 def test_a_run_without_questions_says_so() -> None:
-    page = label_page(the_run(), [], [], View(who="ana"))
+    page = label_page(the_run(), [], [], LabelView(who="ana"))
     assert page.answer.startswith("Nothing in this run can be labelled")
 
 
 @pytest.mark.parametrize(
     ("given", "names_itself", "view"),
     [
-        ({}, True, View(who="local")),
-        ({"who": "ana", "blind": "off", "at": "3"}, True, View(who="ana", blind=False, at=3)),
-        ({"who": "ana"}, False, View(who="local")),
+        ({}, True, LabelView(who="local")),
+        ({"who": "ana", "blind": "off", "at": "3"}, True, LabelView(who="ana", blind=False, at=3)),
+        ({"who": "ana"}, False, LabelView(who="local")),
         (
             {"at": "-1", "after": "x", "position": "7", "what": "rubric"},
             True,
-            View(who="local", position=7, what="rubric"),
+            LabelView(who="local", position=7, what="rubric"),
         ),
     ],
 )
 def test_who_one_is_may_be_said_only_where_nobody_signs_in(
-    given: dict[str, str], names_itself: bool, view: View
+    given: dict[str, str], names_itself: bool, view: LabelView
 ) -> None:
-    assert view_in(given, "local", names_itself) == view
+    assert read_label_view(given, "local", names_itself) == view
 
 
 def test_the_start_offers_the_newest_run() -> None:
     runs = [replace(the_run(1, name="nightly"), counts=replace(the_run().counts, total=40, passed=30, failed=4))]
-    page = label_home(runs, [Labelled(runs[0].id, "ana", 3), Labelled(runs[0].id, "bo", 1)])
+    page = label_home(runs, [LabelCount(runs[0].id, "ana", 3), LabelCount(runs[0].id, "bo", 1)])
     assert page.answer == "4 labels by 2 people over the last 1 run."
     assert page.offer == "4 failed + 20 passed of nightly"
     assert label_home([], []).answer == "There is nothing to label yet: no run has results."
@@ -260,8 +261,8 @@ def test_agreement_of_two_people_and_the_judge(served: Served, visitor: Visitor)
 def test_of_many_labels_the_newest_count_and_the_page_says_so(
     served: Served, visitor: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("howsure.web.pages.label_agreement.MOST", 8)
-    monkeypatch.setattr("howsure.web.pages.label_agreement.LISTED", 3)
+    monkeypatch.setattr("howsure.web.pages.agreement.MOST", 8)
+    monkeypatch.setattr("howsure.web.pages.agreement.LISTED", 3)
     address = stored(served, 45)
     for _ in range(12):
         shown = visitor.data(address)["shown"]
@@ -284,13 +285,13 @@ def test_a_run_that_nobody_labelled_cannot_be_calibrated_with(served: Served, vi
 
 def test_boundaries_hold_for_labels(tmp_path: Path) -> None:
     with serving(tmp_path, keys_needed=True, working=False) as served:
-        both = [Scope.READ, Scope.WRITE]
+        both = [KeyScope.READ, KeyScope.WRITE]
         wanted = {
-            "ana": KeyWanted(name="ana", scopes=both, organization_id="acme"),
-            "bo": KeyWanted(name="bo", scopes=both, organization_id="acme", agent_ids=("moss",)),
-            "reader": KeyWanted(name="reader", scopes=[Scope.READ], organization_id="acme"),
-            "other": KeyWanted(name="other", scopes=both, organization_id="other"),
-            "narrow": KeyWanted(name="narrow", scopes=both, organization_id="acme", agent_ids=("x",)),
+            "ana": KeyRequest(name="ana", scopes=both, organization_id="acme"),
+            "bo": KeyRequest(name="bo", scopes=both, organization_id="acme", agent_ids=("moss",)),
+            "reader": KeyRequest(name="reader", scopes=[KeyScope.READ], organization_id="acme"),
+            "other": KeyRequest(name="other", scopes=both, organization_id="other"),
+            "narrow": KeyRequest(name="narrow", scopes=both, organization_id="acme", agent_ids=("x",)),
         }
         visitors = {
             name: Visitor(served.base).sign_in(served.do(make_key(served.store, each))[1])

@@ -18,12 +18,12 @@ from howsure.model.document import DocumentKind
 from howsure.model.result import Result
 from howsure.model.rubric import Rubric, Rule, Severity
 from howsure.model.run import RunState
-from howsure.model.score import Grade, Part, Score, Unscored, Why
+from howsure.model.score import Grade, Part, Score, Unscored, UnscoredReason
 from howsure.model.verdict import Verdict
-from howsure.services.hosting import library
-from howsure.services.hosting.keys import KeyWanted, make_key
-from howsure.services.hosting.text_lines import field_lines, line_of
-from howsure.store.service.keys import Scope
+from howsure.services.host import documents
+from howsure.services.host.drafts import field_lines, line_of
+from howsure.services.host.keys import KeyRequest, make_key
+from howsure.store.keys import KeyScope
 from howsure.web.pages.editor import is_large
 from store.making import NOON, a_result, a_run, numbered
 from web.pages_served import Served, serving
@@ -250,7 +250,7 @@ def graded(position: int, case: str, passed: bool | None) -> Result:
     value = 1.0 if passed else 0.0
     grade: Grade = Score(name="rubric", value=value, pass_mark=1.0, part=part)
     if passed is None:
-        grade = Unscored(name="rubric", why=Why.ERROR, reason="unreadable", part=part)
+        grade = Unscored(name="rubric", why=UnscoredReason.ERROR, reason="unreadable", part=part)
     verdict = {True: Verdict.PASSED, False: Verdict.FAILED, None: Verdict.ERRORED}[passed]
     return a_result(position, verdict, case=case, grades=(grade,))
 
@@ -367,7 +367,7 @@ def test_a_large_run_that_goes_on_is_said_not_to_be_counted(
     made = a_run(numbered(77), agent="large", name="huge", total=3, created_at=NOON)
     served.do(served.store.create_run(replace(made, pins=replace(made.pins, rubric=rules))))
     served.do(served.store.save(made.id, [graded(place, f"c{place}", place > 0) for place in range(3)]))
-    monkeypatch.setattr("howsure.web.pages.library_content.LARGEST", 2)
+    monkeypatch.setattr("howsure.web.pages.library_document.LARGEST", 2)
     page = visitor.data(rubric)
     assert page["across"].endswith("Not counted before they end: huge.")
     assert page["entries"][0]["runs"] == []
@@ -410,12 +410,12 @@ def test_boundaries_hold_in_the_library(tmp_path: Path) -> None:
         async def keys() -> dict[str, str]:
             made = {}
             for name, home, agents, scopes in (
-                ("writer", "acme", None, [Scope.READ, Scope.WRITE]),
-                ("reader", "acme", None, [Scope.READ]),
-                ("elsewhere", "other", None, [Scope.READ, Scope.WRITE]),
-                ("narrow", "acme", ("elsie",), [Scope.READ, Scope.WRITE]),
+                ("writer", "acme", None, [KeyScope.READ, KeyScope.WRITE]),
+                ("reader", "acme", None, [KeyScope.READ]),
+                ("elsewhere", "other", None, [KeyScope.READ, KeyScope.WRITE]),
+                ("narrow", "acme", ("elsie",), [KeyScope.READ, KeyScope.WRITE]),
             ):
-                wanted = KeyWanted(name=name, scopes=scopes, organization_id=home, agent_ids=agents)
+                wanted = KeyRequest(name=name, scopes=scopes, organization_id=home, agent_ids=agents)
                 made[name] = (await make_key(served.store, wanted))[1]
             return made
 
@@ -448,10 +448,10 @@ def test_hostile_text_is_inert_on_every_page(served: Served, visitor: Visitor, h
     told = hostile.encode("utf-8", "replace").decode()
     rule = {**RULE, "name": told or "x", "description": told, "category": told}
     body = {"name": told, "agent_id": told.replace("\n", " "), "description": told, "rules": [rule]}
-    change = library.Change(body=body, author=told, note=told)
-    made = served.do(library.add(served.host, DocumentKind.RUBRIC, change, EVERYWHERE))
-    other = library.Change(body={**body, "rules": [{**rule, "severity": "low"}]}, author=told, note=told)
-    served.do(library.change(served.host, DocumentKind.RUBRIC, made.id, other, EVERYWHERE))
+    change = documents.DocumentChange(body=body, author=told, note=told)
+    made = served.do(documents.add_document(served.host, DocumentKind.RUBRIC, change, EVERYWHERE))
+    other = documents.DocumentChange(body={**body, "rules": [{**rule, "severity": "low"}]}, author=told, note=told)
+    served.do(documents.change_document(served.host, DocumentKind.RUBRIC, made.id, other, EVERYWHERE))
     address = f"/library/rubrics/{made.id}"
     for path in ("/library/rubrics", address, f"{address}/edit", f"{address}/difference?from=1&to=2"):
         page = visitor.get(path).text

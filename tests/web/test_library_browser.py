@@ -11,9 +11,9 @@ from playwright.sync_api import Browser, expect
 
 from howsure.model.access_scope import EVERYWHERE
 from howsure.model.document import DocumentKind
-from howsure.services.hosting import library
-from howsure.services.hosting.keys import KeyWanted, make_key
-from howsure.store.service.keys import Scope
+from howsure.services.host import documents
+from howsure.services.host.keys import KeyRequest, make_key
+from howsure.store.keys import KeyScope
 from web.looking import Watched, needs_chromium
 from web.pages_served import Served, serving
 
@@ -50,12 +50,16 @@ class Shop:
 async def _filled(served: Served) -> tuple[str, str]:
     host, rubric, cases = served.host, DocumentKind.RUBRIC, DocumentKind.TEST_SET
     body = {"name": "House rules", "agent_id": LONG, "rules": [RULE]}
-    made = await library.add(host, rubric, library.Change(body=body, author="ana", note="first"), EVERYWHERE)
+    made = await documents.add_document(
+        host, rubric, documents.DocumentChange(body=body, author="ana", note="first"), EVERYWHERE
+    )
     milder = {**body, "rules": [{**RULE, "severity": "low"}, {"id": "B", "name": "Brief", "severity": "low"}]}
-    await library.change(host, rubric, made.id, library.Change(body=milder, author="bo", note="milder"), EVERYWHERE)
+    await documents.change_document(
+        host, rubric, made.id, documents.DocumentChange(body=milder, author="bo", note="milder"), EVERYWHERE
+    )
     asked = {"name": "Greetings", "agent_id": "moss", "items": [{**CASE, "expected": {"success_criteria": ["Hi"]}}]}
-    test_set = await library.add(host, cases, library.Change(body=asked), EVERYWHERE)
-    await make_key(served.store, KeyWanted(name=LONG, scopes=list(Scope), agent_ids=(LONG,)))
+    test_set = await documents.add_document(host, cases, documents.DocumentChange(body=asked), EVERYWHERE)
+    await make_key(served.store, KeyRequest(name=LONG, scopes=list(KeyScope), agent_ids=(LONG,)))
     return f"/library/rubrics/{made.id}", f"/library/test-sets/{test_set.id}"
 
 

@@ -13,12 +13,10 @@ from hostile import HOSTILE
 from howsure.config import ServiceSettings
 from howsure.errors import PlanRefused
 from howsure.model.access_scope import AccessScope
-from howsure.services.hosting.callers import OWNER, Caller
-from howsure.services.hosting.keys import KeyWanted, make_key
-from howsure.store.service.keys import ApiKey, Scope
-from howsure.store.service.logs import Deed
-from howsure.web.pages.settings import Kept, settings_page
-from howsure.web.pages.settings_form import key_from
+from howsure.services.host.keys import OWNER, Caller, KeyRequest, make_key
+from howsure.store.keys import ApiKey, KeyScope
+from howsure.store.logs import AuditEntry
+from howsure.web.pages.settings import read_key_form, settings_page
 from store.making import NOON
 from web.pages_served import Served, serving
 from web.visiting import Visitor
@@ -36,7 +34,7 @@ def visitor(served: Served) -> Visitor:
 
 
 def a_key(name: str = "ci", **fields: Any) -> ApiKey:
-    return ApiKey(**{"id": name, "name": name, "scopes": (Scope.READ,), "created_at": NOON, **fields})
+    return ApiKey(**{"id": name, "name": name, "scopes": (KeyScope.READ,), "created_at": NOON, **fields})
 
 
 @pytest.mark.parametrize(
@@ -49,20 +47,20 @@ def a_key(name: str = "ci", **fields: Any) -> ApiKey:
     ],
 )
 def test_the_state_of_a_key(key: ApiKey, state: str) -> None:
-    page = settings_page(Kept(keys=[key], deeds=[]), {}, ServiceSettings(), NOON)
+    page = settings_page([key], [], {}, ServiceSettings(), NOON)
     assert page.keys[0].state == state
     assert page.answer == f"{'1 key' if state == 'open' else '0 keys'} of 1 can open something."
 
 
 def test_a_full_list_says_that_it_counts_itself_alone() -> None:
-    page = settings_page(Kept(keys=[a_key(str(n)) for n in range(20)], deeds=[]), {}, ServiceSettings(), NOON)
+    page = settings_page([a_key(str(n)) for n in range(20)], [], {}, ServiceSettings(), NOON)
     assert page.answer == "20 keys of the 20 listed here can open something."
 
 
 def test_of_a_target_only_name_and_kind_are_shown() -> None:
     blocks = {"bot": {"kind": "http", "url": "https://secret.example/", "headers": {"x": "$KEY"}}}
     rules = ServiceSettings(target="bot", bots={"moss": "bot"})
-    page = settings_page(Kept(keys=[], deeds=[]), blocks, rules, NOON)
+    page = settings_page([], [], blocks, rules, NOON)
     assert [(each.name, each.kind, each.used_for) for each in page.targets] == [
         ("bot", "http", "where none is named, agent moss")
     ]
@@ -80,15 +78,15 @@ def test_of_a_target_only_name_and_kind_are_shown() -> None:
 )
 def test_a_key_that_cannot_be_made(form: dict[str, list[str]], said: str) -> None:
     with pytest.raises(PlanRefused, match=said):
-        key_from(form, OWNER)
+        read_key_form(form, OWNER)
 
 
 def test_a_key_opens_no_more_than_its_makers() -> None:
-    asking = Caller("admin of acme", frozenset({Scope.ADMIN}), AccessScope(organization_id="acme"))
+    asking = Caller("admin of acme", frozenset({KeyScope.ADMIN}), AccessScope(organization_id="acme"))
     form = {"name": ["x"], "scope": ["read", "admin", "made-up"], "organization": ["other"], "agents": ["a, b,"]}
-    wanted = key_from(form, asking)
+    wanted = read_key_form(form, asking)
     assert (wanted.organization_id, wanted.agent_ids) == ("acme", ("a", "b"))
-    assert list(wanted.scopes) == [Scope.READ, Scope.ADMIN]
+    assert list(wanted.scopes) == [KeyScope.READ, KeyScope.ADMIN]
 
 
 def test_a_key_is_shown_once_and_can_be_revoked(served: Served, visitor: Visitor) -> None:
@@ -100,7 +98,7 @@ def test_a_key_is_shown_once_and_can_be_revoked(served: Served, visitor: Visitor
     assert secret not in visitor.get("/settings").text
     kept = served.do(served.store.keys.by_secret(secret))
     assert kept is not None
-    assert kept.scopes == (Scope.READ, Scope.RUN)
+    assert kept.scopes == (KeyScope.READ, KeyScope.RUN)
     assert kept.expires_at is not None
     assert visitor.post(f"/settings/keys/{kept.id}/revoke").leads_to == "/settings"
     lines = {line["id"]: line["state"] for line in visitor.data("/settings")["keys"]}
@@ -123,7 +121,9 @@ def test_long_lists_go_on(served: Served, visitor: Visitor) -> None:
     async def deeds() -> None:
         for number in range(21):
             text = {"organization_id": "", "actor": "x", "action": "PUT", "subject": "y", "request_id": ""}
-            await served.store.audit.add(Deed(id=f"d{number}", at=NOON - timedelta(days=number), status=200, **text))
+            await served.store.audit.add(
+                AuditEntry(id=f"d{number}", at=NOON - timedelta(days=number), status=200, **text)
+            )
 
     served.do(deeds())
     page = visitor.data("/settings")
@@ -134,10 +134,12 @@ def test_long_lists_go_on(served: Served, visitor: Visitor) -> None:
 def test_who_sees_what(tmp_path: Path) -> None:
     with serving(tmp_path, keys_needed=True, working=False, hosts=("inside.example",)) as served:
         wanted = {
-            "operator": KeyWanted(name="operator", scopes=[Scope.ADMIN]),
-            "acme": KeyWanted(name="acme", scopes=[Scope.ADMIN], organization_id="acme"),
-            "some agents": KeyWanted(name="some", scopes=[Scope.ADMIN], organization_id="acme", agent_ids=("a",)),
-            "writer": KeyWanted(name="writer", scopes=[Scope.READ, Scope.WRITE, Scope.RUN], organization_id="acme"),
+            "operator": KeyRequest(name="operator", scopes=[KeyScope.ADMIN]),
+            "acme": KeyRequest(name="acme", scopes=[KeyScope.ADMIN], organization_id="acme"),
+            "some agents": KeyRequest(name="some", scopes=[KeyScope.ADMIN], organization_id="acme", agent_ids=("a",)),
+            "writer": KeyRequest(
+                name="writer", scopes=[KeyScope.READ, KeyScope.WRITE, KeyScope.RUN], organization_id="acme"
+            ),
         }
         known = {name: served.do(make_key(served.store, each)) for name, each in wanted.items()}
         visitors = {name: Visitor(served.base).sign_in(secret) for name, (_, secret) in known.items()}
@@ -165,7 +167,7 @@ def test_who_sees_what(tmp_path: Path) -> None:
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_hostile_names_are_inert(served: Served, visitor: Visitor, hostile: str) -> None:
     name = hostile.replace("\n", " ") or "x"
-    served.do(make_key(served.store, KeyWanted(name=name, scopes=[Scope.READ], organization_id=name)))
+    served.do(make_key(served.store, KeyRequest(name=name, scopes=[KeyScope.READ], organization_id=name)))
     page = visitor.get("/settings").text
     for bad in ("<script>alert", "<img src=x", "<svg/onload", "<iframe", "\x1b", "\u202e", "<b>out", "<injected"):
         assert bad not in page

@@ -10,9 +10,8 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from hostile import HTML
-from howsure.services.hosting.keys import KeyWanted
-from howsure.services.hosting.passwords import make_password
-from howsure.store.service.keys import ApiKey, Scope
+from howsure.services.host.keys import KeyRequest, set_password
+from howsure.store.keys import ApiKey, KeyScope
 from web.looking import Watched, needs_chromium
 from web.pages_served import Served, serving
 from web.stocked import OLDER, stock
@@ -28,9 +27,9 @@ def locked(tmp_path: Path) -> Iterator[Served]:
         yield served
 
 
-def person(served: Served, name: str = "ana", *scopes: Scope, organization: str | None = None) -> ApiKey:
-    wanted = KeyWanted(name=name, scopes=scopes or (Scope.READ,), organization_id=organization)
-    return served.do(make_password(served.store, wanted, GOOD))
+def person(served: Served, name: str = "ana", *scopes: KeyScope, organization: str | None = None) -> ApiKey:
+    wanted = KeyRequest(name=name, scopes=scopes or (KeyScope.READ,), organization_id=organization)
+    return served.do(set_password(served.store, wanted, GOOD))
 
 
 def signed_in(served: Served, name: str = "ana", password: str = GOOD) -> Visitor:
@@ -45,12 +44,12 @@ def test_a_password_opens_what_its_scopes_say(locked: Served) -> None:
     assert ana.get("/").status == 200
     assert ana.get("/settings").status == 403
     assert ana.post(f"/runs/{OLDER}/delete").status == 403
-    person(locked, "bo", Scope.ADMIN)
+    person(locked, "bo", KeyScope.ADMIN)
     assert signed_in(locked, "bo").get("/settings").status == 200
 
 
 def test_organisations_hold_for_passwords(locked: Served) -> None:
-    person(locked, "ana", Scope.READ, organization="others")
+    person(locked, "ana", KeyScope.READ, organization="others")
     assert signed_in(locked).get(f"/runs/{OLDER}").status == 404
 
 
@@ -75,7 +74,7 @@ def test_after_some_tries_one_waits_and_others_do_not(locked: Served) -> None:
 
 
 def test_a_password_does_not_open_the_api(locked: Served) -> None:
-    person(locked, "ana", Scope.ADMIN)
+    person(locked, "ana", KeyScope.ADMIN)
     for secret in (GOOD, f"ana:{GOOD}"):
         assert Visitor(locked.base).get("/api/v1/runs", Authorization=f"Bearer {secret}").status == 401
 
@@ -106,7 +105,7 @@ def test_a_hostile_name_comes_back_inert(locked: Served, hostile: str) -> None:
 
 
 def test_an_administrator_gives_a_password_and_nobody_is_shown_it(locked: Served) -> None:
-    person(locked, "root", Scope.ADMIN)
+    person(locked, "root", KeyScope.ADMIN)
     root = signed_in(locked, "root")
     fields = [("name", "cem"), ("password", "a long enough one"), ("scope", "read")]
     reply = root.post("/settings/keys", fields)
@@ -123,7 +122,7 @@ def test_an_administrator_gives_a_password_and_nobody_is_shown_it(locked: Served
 
 @needs_chromium
 def test_in_a_browser_one_signs_in_and_out(browser: Browser, locked: Served) -> None:
-    person(locked, "ana", Scope.READ, Scope.WRITE)
+    person(locked, "ana", KeyScope.READ, KeyScope.WRITE)
     with Watched(browser, locked.base) as watched:
         page = watched.open(f"/runs/{OLDER}")
         page.get_by_label("name").fill("ana")

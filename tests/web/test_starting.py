@@ -12,13 +12,14 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from hostile import HOSTILE
+from hosts import requested
 from howsure.errors import PlanRefused
 from howsure.model.document import DocumentKind
-from howsure.services.hosting.keys import KeyWanted, make_key
-from howsure.services.hosting.ordering import Order
-from howsure.store.service.catalog import Card
-from howsure.store.service.keys import Scope
-from howsure.web.pages.starting import Offered, order_from, start_page
+from howsure.model.run_request import RunRequest
+from howsure.services.host.keys import KeyRequest, make_key
+from howsure.store.documents import DocumentPreview
+from howsure.store.keys import KeyScope
+from howsure.web.pages.start import RunChoices, request_from, start_page
 from store.making import NOON
 from web.looking import Watched, needs_chromium
 from web.pages_served import Served, serving
@@ -56,12 +57,12 @@ def finished(visitor: Visitor, address: str) -> dict[str, Any]:
     raise AssertionError(f"{address} did not end")
 
 
-def card(key: str, kind: DocumentKind = DocumentKind.TEST_SET, name: str = "Greetings") -> Card:
+def card(key: str, kind: DocumentKind = DocumentKind.TEST_SET, name: str = "Greetings") -> DocumentPreview:
     text = {"organization_id": "", "agent_id": "", "author": "", "note": "", "dialect": ""}
-    return Card(id=key, kind=kind, name=name, version=3, created_at=NOON, updated_at=NOON, size=1, **text)
+    return DocumentPreview(id=key, kind=kind, name=name, version=3, created_at=NOON, updated_at=NOON, size=1, **text)
 
 
-def offered(**changes: Any) -> Offered:
+def offered(**changes: Any) -> RunChoices:
     cases = {DocumentKind.TEST_SET: [card("t1")], DocumentKind.DATASET: []}
     plain = {
         "cases": cases,
@@ -70,7 +71,7 @@ def offered(**changes: Any) -> Offered:
         "default_target": "bot",
         "judges": ("offline",),
     }
-    return Offered(**{**plain, **changes})
+    return RunChoices(**{**plain, **changes})
 
 
 def test_only_what_is_offered_can_be_chosen() -> None:
@@ -91,17 +92,17 @@ def test_without_cases_nothing_can_be_started() -> None:
 @pytest.mark.parametrize(
     ("given", "order"),
     [
-        ({"cases": "test_set:a"}, Order(test_set_id="a")),
-        ({"cases": "dataset:a", "repeat": "3", "limit": "5"}, Order(dataset_id="a", repeat=3, limit=5)),
-        ({"cases": "question_set:a:b", "case_ids": " x, ,y"}, Order(question_set_id="a:b", case_ids=("x", "y"))),
+        ({"cases": "test_set:a"}, requested(test_set_id="a")),
+        ({"cases": "dataset:a", "repeat": "3", "limit": "5"}, requested(dataset_id="a", repeat=3, limit=5)),
+        ({"cases": "question_set:a:b", "case_ids": " x, ,y"}, requested(question_set_id="a:b", case_ids=("x", "y"))),
         (
             {"cases": "dataset:a", "judge": "offline", "budget": " 2USD", "target": "recorded", "name": "n "},
-            Order(dataset_id="a", judge="offline", budget="2USD", target="recorded", name="n"),
+            requested(dataset_id="a", judge="offline", budget="2USD", target="recorded", name="n"),
         ),
     ],
 )
-def test_a_form_says_an_order(given: Mapping[str, str], order: Order) -> None:
-    assert order_from(given) == order
+def test_a_form_says_an_order(given: Mapping[str, str], order: RunRequest) -> None:
+    assert request_from(given) == order
 
 
 @pytest.mark.parametrize(
@@ -116,7 +117,7 @@ def test_a_form_says_an_order(given: Mapping[str, str], order: Order) -> None:
 )
 def test_a_form_that_cannot_be_read_is_refused(given: Mapping[str, str], said: str) -> None:
     with pytest.raises(PlanRefused, match=said):
-        order_from(given)
+        request_from(given)
 
 
 def test_a_file_becomes_a_run(visitor: Visitor) -> None:
@@ -159,9 +160,9 @@ def test_judges_are_those_of_the_operator(visitor: Visitor) -> None:
 def test_who_may_not_run_cannot_start(tmp_path: Path) -> None:
     with serving(tmp_path, keys_needed=True, working=False) as served:
         wanted = [
-            KeyWanted(name="reader", scopes=[Scope.READ], organization_id="a"),
-            KeyWanted(name="runner", scopes=[Scope.READ, Scope.WRITE, Scope.RUN], organization_id="a"),
-            KeyWanted(name="other", scopes=[Scope.READ, Scope.WRITE, Scope.RUN], organization_id="b"),
+            KeyRequest(name="reader", scopes=[KeyScope.READ], organization_id="a"),
+            KeyRequest(name="runner", scopes=[KeyScope.READ, KeyScope.WRITE, KeyScope.RUN], organization_id="a"),
+            KeyRequest(name="other", scopes=[KeyScope.READ, KeyScope.WRITE, KeyScope.RUN], organization_id="b"),
         ]
         reader, runner, other = (
             Visitor(served.base).sign_in(served.do(make_key(served.store, each))[1]) for each in wanted

@@ -10,16 +10,16 @@ from urllib.parse import urlsplit
 from fastapi import Depends, Request
 from fastapi.security import APIKeyHeader, HTTPAuthorizationCredentials, HTTPBearer
 
-from howsure.api.errors import Refused
-from howsure.services.hosting.callers import OWNER, Caller, opened_by
-from howsure.services.hosting.host import Host
-from howsure.store.service.keys import Scope
+from howsure.api.errors import RequestRefusal
+from howsure.services.host.context import Host
+from howsure.services.host.keys import OWNER, Caller, caller_by_secret
+from howsure.store.keys import KeyScope
 
 bearer = HTTPBearer(auto_error=False, scheme_name="bearer", description="An API key: `Authorization: Bearer howsure_…`")
 header = APIKeyHeader(name="X-API-Key", auto_error=False, scheme_name="key", description="An API key")
 
 
-async def identify(request: Request) -> Caller:
+async def identify_caller(request: Request) -> Caller:
     """The caller of a request; 401 where a key is needed and none, or a wrong one, was sent."""
     secret = _secret(request)
     if secret is None:
@@ -28,7 +28,7 @@ async def identify(request: Request) -> Caller:
         _check_origin(request)
         return OWNER
     host: Host = request.app.state.host
-    found = await opened_by(host.store, secret)
+    found = await caller_by_secret(host.store, secret)
     if found is None:
         raise _unknown("this key is not known, or was revoked, or has expired")
     return found
@@ -42,7 +42,7 @@ def _check_origin(request: Request) -> None:
         return
     host: Host = request.app.state.host
     if urlsplit(origin).netloc != request.headers.get("host", "") and origin not in host.rules.origins:
-        raise Refused(403, "forbidden", f"requests from {origin[:200]} are not answered: see `service.origins`")
+        raise RequestRefusal(403, "forbidden", f"requests from {origin[:200]} are not answered: see `service.origins`")
 
 
 def _secret(request: Request) -> str | None:
@@ -66,31 +66,33 @@ async def caller(
     return found
 
 
-def _unknown(detail: str) -> Refused:
-    return Refused(401, "unauthorized", detail, {"WWW-Authenticate": "Bearer"})
+def _unknown(detail: str) -> RequestRefusal:
+    return RequestRefusal(401, "unauthorized", detail, {"WWW-Authenticate": "Bearer"})
 
 
-def needs(scope: Scope) -> Callable[..., Coroutine[Any, Any, Caller]]:
+def require_scope(scope: KeyScope) -> Callable[..., Coroutine[Any, Any, Caller]]:
     """A dependency: the caller, who must have this scope (`admin` has all of them)."""
 
     async def allowed(asking: Annotated[Caller, Depends(caller)]) -> Caller:
         if not asking.may(scope):
-            raise Refused(403, "forbidden", f"this key may not do that: it needs the scope {scope.value!r}")
+            raise RequestRefusal(403, "forbidden", f"this key may not do that: it needs the scope {scope.value!r}")
         return asking
 
     return allowed
 
 
-Reader = Annotated[Caller, Depends(needs(Scope.READ))]
-Writer = Annotated[Caller, Depends(needs(Scope.WRITE))]
-Runner = Annotated[Caller, Depends(needs(Scope.RUN))]
-Admin = Annotated[Caller, Depends(needs(Scope.ADMIN))]
+Reader = Annotated[Caller, Depends(require_scope(KeyScope.READ))]
+Writer = Annotated[Caller, Depends(require_scope(KeyScope.WRITE))]
+Runner = Annotated[Caller, Depends(require_scope(KeyScope.RUN))]
+Admin = Annotated[Caller, Depends(require_scope(KeyScope.ADMIN))]
 
 
 async def whole_organization(asking: Admin) -> Caller:
     """Keys and the log of writes say nothing of agents: whoever may see only some of them sees neither."""
     if asking.within.agent_ids is not None:
-        raise Refused(403, "forbidden", "this key is for some agents only: that needs one for the whole organisation")
+        raise RequestRefusal(
+            403, "forbidden", "this key is for some agents only: that needs one for the whole organisation"
+        )
     return asking
 
 
@@ -99,7 +101,7 @@ Overseer = Annotated[Caller, Depends(whole_organization)]
 
 async def whole_service(asking: Overseer) -> Caller:
     if asking.within.organization_id is not None:
-        raise Refused(403, "forbidden", "this key is for one organisation: that needs one for the whole service")
+        raise RequestRefusal(403, "forbidden", "this key is for one organisation: that needs one for the whole service")
     return asking
 
 

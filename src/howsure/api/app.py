@@ -9,31 +9,30 @@ from msgspec import Struct
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from howsure.api import errors
-from howsure.api.around import BODY_SECONDS, CHUNK_SECONDS, Around, Limits
+from howsure.api import bodies, errors
 from howsure.api.counters import PREFIX as PREFIX
 from howsure.api.counters import Counters
-from howsure.api.idempotency import HEADER
-from howsure.api.openapi import Described
-from howsure.api.paging import NEXT
+from howsure.api.middleware import BODY_SECONDS, CHUNK_SECONDS, RequestLimits, RequestMiddleware
+from howsure.api.openapi import DescribedApp
+from howsure.api.pages import NEXT_CURSOR
+from howsure.api.requests import IDEMPOTENCY_HEADER
 from howsure.api.routes import admin, bots, bulk, datasets, documents, evaluations, health, labels, runs, streams
-from howsure.api.routes.documents import Shelf
-from howsure.api.wire import datasets as datasets_wire
-from howsure.api.wire import rubrics, test_sets
+from howsure.api.routes.documents import DocumentRoutes
 from howsure.model.document import DocumentKind
-from howsure.services.hosting.host import Host
-from howsure.services.hosting.viewing import Gallery
+from howsure.services.host.context import Host
+from howsure.services.host.run_views import RunViews
 from howsure.version import __version__
+from howsure.wire.documents import EvaluatorConfig, QuestionSet, Rubric, TestSet
 
-SHELVES = (
-    Shelf(DocumentKind.RUBRIC, "/rubrics", rubrics.RubricGiven, rubrics.RubricShape),
-    Shelf(DocumentKind.TEST_SET, "/test-sets", test_sets.TestSetGiven, test_sets.TestSetShape),
-    Shelf(DocumentKind.QUESTION_SET, "/question-sets", test_sets.QuestionSetGiven, test_sets.QuestionSetShape),
-    Shelf(DocumentKind.GRADERS, "/evaluator-configs", datasets_wire.ConfigGiven, datasets_wire.ConfigShape),
+DOCUMENT_ROUTES = (
+    DocumentRoutes(DocumentKind.RUBRIC, "/rubrics", bodies.RubricGiven, Rubric),
+    DocumentRoutes(DocumentKind.TEST_SET, "/test-sets", bodies.TestSetGiven, TestSet),
+    DocumentRoutes(DocumentKind.QUESTION_SET, "/question-sets", bodies.QuestionSetGiven, QuestionSet),
+    DocumentRoutes(DocumentKind.GRADERS, "/evaluator-configs", bodies.ConfigGiven, EvaluatorConfig),
 )
 
 
-class Access(Struct, frozen=True, kw_only=True):
+class ServiceAccess(Struct, frozen=True, kw_only=True):
     """How the service is reached. `keys_needed`: nothing but health is answered without one. `host_names` are those it
     answers to; none: any."""
 
@@ -43,8 +42,8 @@ class Access(Struct, frozen=True, kw_only=True):
     body_seconds: float = BODY_SECONDS
 
 
-def create_app(host: Host, access: Access) -> FastAPI:
-    app = Described(
+def create_app(host: Host, access: ServiceAccess) -> FastAPI:
+    app = DescribedApp(
         title="Howsure",
         version=__version__,
         description="Tells whether an AI agent, bot or model does its job, and how sure it is.",
@@ -54,7 +53,7 @@ def create_app(host: Host, access: Access) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.host = host
-    app.state.gallery = Gallery(host.store)
+    app.state.gallery = RunViews(host.store)
     app.state.keys_needed = access.keys_needed
     app.state.counters = Counters()
     errors.install(app)
@@ -64,8 +63,8 @@ def create_app(host: Host, access: Access) -> FastAPI:
             CORSMiddleware,
             allow_origins=list(rules.origins),
             allow_methods=["GET", "POST", "PUT", "DELETE"],
-            allow_headers=["Authorization", "Content-Type", "If-Match", HEADER, "X-API-Key"],
-            expose_headers=["ETag", "Link", NEXT],
+            allow_headers=["Authorization", "Content-Type", "If-Match", IDEMPOTENCY_HEADER, "X-API-Key"],
+            expose_headers=["ETag", "Link", NEXT_CURSOR],
         )
     # One by one: a router inside another is made over, route by route, for each level.
     for router in routers():
@@ -73,16 +72,16 @@ def create_app(host: Host, access: Access) -> FastAPI:
     return app
 
 
-def service(host: Host, access: Access, pages: ASGIApp | None = None) -> ASGIApp:
+def create_service(host: Host, access: ServiceAccess, pages: ASGIApp | None = None) -> ASGIApp:
     """The application with everything around it, ready to be served; `pages` answers what is not the API's."""
     app = create_app(host, access)
-    limits = Limits(
+    limits = RequestLimits(
         largest_body=host.rules.largest_body,
         hosts=access.host_names,
         chunk_seconds=access.chunk_seconds,
         body_seconds=access.body_seconds,
     )
-    return Around(app if pages is None else _beside(app, pages), limits, app.state.counters)
+    return RequestMiddleware(app if pages is None else _beside(app, pages), limits, app.state.counters)
 
 
 def _beside(api: ASGIApp, pages: ASGIApp) -> ASGIApp:
@@ -94,8 +93,8 @@ def _beside(api: ASGIApp, pages: ASGIApp) -> ASGIApp:
 
 
 def routers() -> Iterator[APIRouter]:
-    for shelf in SHELVES:
-        yield documents.shelf_router(shelf)
+    for shelf in DOCUMENT_ROUTES:
+        yield documents.document_router(shelf)
     for module in (streams, runs, labels, evaluations, datasets, bots, bulk, admin, health):
         yield module.router
-    yield health.watched
+    yield health.metrics_router

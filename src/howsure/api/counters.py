@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from starlette.types import Scope
 
-from howsure.model.job import Lengths
+from howsure.model.job import QueueLengths
 
 BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 UNKNOWN = "unmatched"
@@ -41,7 +41,7 @@ class Counters:
         buckets[bisect_left(BOUNDS, seconds)] += 1
         self._seconds[route] = self._seconds.get(route, 0.0) + seconds
 
-    def text(self, queue: Lengths) -> str:
+    def text(self, queue: QueueLengths) -> str:
         return "\n".join((*self._requests(), *self._latency(), *_queue(queue))) + "\n"
 
     def _requests(self) -> Iterator[str]:
@@ -62,7 +62,7 @@ class Counters:
             yield f'howsure_http_request_seconds_count{{route="{route}"}} {number}'
 
 
-def _queue(queue: Lengths) -> Iterator[str]:
+def _queue(queue: QueueLengths) -> Iterator[str]:
     yield "# HELP howsure_runs Runs of the service, by what they are doing."
     yield "# TYPE howsure_runs gauge"
     yield f'howsure_runs{{state="queued"}} {queue.queued}'

@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from howsure.errors import ConfigInvalid, Conflict, DatasetInvalid, HowsureError, InputError, NotFound, Problem
-from howsure.services.hosting.materials import bare, own_folders
+from howsure.services.host.document_files import hide_folders, service_folders
 
 log = logging.getLogger("howsure.api")
 
@@ -24,7 +24,7 @@ UNAVAILABLE = "the service cannot do this just now: its log says why; try again 
 BROKEN = "the service broke; its log says how, under the request id of this answer"
 
 
-class Answer(Response):
+class JsonAnswer(Response):
     """JSON, written by msgspec."""
 
     media_type = "application/json"
@@ -33,7 +33,7 @@ class Answer(Response):
         return msgspec.json.encode(content)
 
 
-class Refused(Exception):
+class RequestRefusal(Exception):
     """A request that cannot be answered: the status, what kind of error it is, and a sentence on what to do."""
 
     def __init__(self, status: int, kind: str, detail: str, headers: Mapping[str, str] | None = None) -> None:
@@ -63,20 +63,20 @@ KINDS = {
 
 def error_answer(
     status: int, detail: str, *, kind: str = "", problems: list[dict[str, Any]] | None = None, headers: Any = None
-) -> Answer:
+) -> JsonAnswer:
     body: dict[str, Any] = {"error": kind or KINDS.get(status, "error"), "detail": detail}
     if problems is not None:
         body["problems"] = problems
-    return Answer(body, status_code=status, headers=headers)
+    return JsonAnswer(body, status_code=status, headers=headers)
 
 
-def answer_to(error: HowsureError, folders: Sequence[Path] = ()) -> Answer:
+def answer_error(error: HowsureError, folders: Sequence[Path] = ()) -> JsonAnswer:
     """What the user can act on, with the status that fits. Files in our `folders` are called by their names alone."""
     match error:
         case NotFound():
-            return error_answer(404, bare(str(error), folders))
+            return error_answer(404, hide_folders(str(error), folders))
         case Conflict():
-            return error_answer(409, bare(str(error), folders))
+            return error_answer(409, hide_folders(str(error), folders))
         case DatasetInvalid():
             listed = [_problem(problem, folders) for problem in error.problems]
             return error_answer(422, _how_many(len(listed)), problems=listed)
@@ -85,7 +85,7 @@ def answer_to(error: HowsureError, folders: Sequence[Path] = ()) -> Answer:
             log.error("%s", error)
             return error_answer(503, UNAVAILABLE, headers={"Retry-After": "5"})
         case InputError():
-            return error_answer(422, bare(str(error), folders))
+            return error_answer(422, hide_folders(str(error), folders))
         case _:
             log.error("%s", error)
             return error_answer(500, BROKEN)
@@ -100,14 +100,14 @@ def _problem(problem: Problem, folders: Sequence[Path]) -> dict[str, Any]:
     shown = {name: value for name, value in msgspec.to_builtins(problem).items() if name not in ("file", "level")}
     return {
         "field": "",
-        **{name: bare(value, folders) if isinstance(value, str) else value for name, value in shown.items()},
+        **{name: hide_folders(value, folders) if isinstance(value, str) else value for name, value in shown.items()},
     }
 
 
 def install(app: FastAPI) -> None:
     """Every error of ours, of the framework, and of nobody's, in the one shape."""
     app.add_exception_handler(HowsureError, _on_ours)
-    app.add_exception_handler(Refused, _on_refused)
+    app.add_exception_handler(RequestRefusal, _on_refused)
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(HTTPException, _on_http)
     app.add_exception_handler(Exception, _on_broken)
@@ -115,11 +115,11 @@ def install(app: FastAPI) -> None:
 
 async def _on_ours(request: Request, error: Exception) -> Response:
     assert isinstance(error, HowsureError)
-    return answer_to(error, own_folders(request.app.state.host.work))
+    return answer_error(error, service_folders(request.app.state.host.work))
 
 
 async def _on_refused(_: Request, error: Exception) -> Response:
-    assert isinstance(error, Refused)
+    assert isinstance(error, RequestRefusal)
     return error_answer(error.status, str(error), kind=error.kind, headers=error.headers)
 
 
@@ -143,12 +143,12 @@ def _place(parts: tuple[Any, ...]) -> str:
 async def _on_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
-        allowed = ", ".join(methods_of(request))
+        allowed = ", ".join(allowed_methods(request))
         return error_answer(405, f"{request.method} is not for this path: {allowed} are", headers={"Allow": allowed})
     return error_answer(error.status_code, str(error.detail), headers=error.headers)
 
 
-def methods_of(request: Request) -> list[str]:
+def allowed_methods(request: Request) -> list[str]:
     """Every method that the path has: each is a route of its own."""
     paths: dict[str, dict[str, Any]] = request.app.openapi()["paths"]
     path = request.url.path

@@ -9,43 +9,42 @@ import msgspec
 from fastapi import FastAPI
 
 from howsure.api.errors import KINDS
-from howsure.api.idempotency import HEADER, LONGEST
-from howsure.api.illustrated_answers import ANSWERED
-from howsure.api.illustrations import GIVEN, LINE, RUBRIC
-from howsure.api.wire.base import ERRORS
+from howsure.api.examples import ANSWERS, BODIES, LINE, RUBRIC
+from howsure.api.requests import IDEMPOTENCY_HEADER, MAX_KEY_LENGTH
+from howsure.api.schemas import ERRORS
 
 Json = dict[str, Any]
 IDEMPOTENCY: Json = {
-    "name": HEADER,
+    "name": IDEMPOTENCY_HEADER,
     "in": "header",
     "required": False,
     "description": "A name of your own for the request: sent again within a day, it is done once and answered the same",
-    "schema": {"type": "string", "maxLength": LONGEST, "pattern": "^[ -~]*$"},
+    "schema": {"type": "string", "maxLength": MAX_KEY_LENGTH, "pattern": "^[ -~]*$"},
 }
-ENTRY = msgspec.json.encode({"kind": "rubric", "id": RUBRIC, "document": GIVEN["RubricGiven"]}).decode() + "\n"
+ENTRY = msgspec.json.encode({"kind": "rubric", "id": RUBRIC, "document": BODIES["RubricGiven"]}).decode() + "\n"
 LINES = {
     "/export": ENTRY,
     "/import": ENTRY,
     "/datasets/upload": LINE,
-    "/results.ndjson": msgspec.json.encode(ANSWERED["ResultShape"]).decode() + "\n",
+    "/results.ndjson": msgspec.json.encode(ANSWERS["ResultShape"]).decode() + "\n",
     "/labels.ndjson": '{"case_id": "pto-policy", "candidate": "", "repeat": 1, "grader": "rubric", "criterion_id": '
     '"BRIEF_RESPONSES", "label": "fail", "annotator": "ana"}\n',
 }
 """What comes as lines, by how its path ends."""
 
 
-class Described(FastAPI):
+class DescribedApp(FastAPI):
     """An application that describes itself whole."""
 
     def openapi(self) -> Json:
         if self.openapi_schema is None:
-            self.openapi_schema = completed(super().openapi())
+            self.openapi_schema = complete_description(super().openapi())
         return self.openapi_schema
 
 
-def completed(description: Json) -> Json:
+def complete_description(description: Json) -> Json:
     """The same description, with everything that is missing in it. It is changed in place."""
-    for name, shown in {**GIVEN, **ANSWERED}.items():
+    for name, shown in {**BODIES, **ANSWERS}.items():
         if name in (schemas := description["components"]["schemas"]):
             schemas[name]["examples"] = [shown]
     for path, operations in description["paths"].items():

@@ -1,32 +1,33 @@
-"""Requests for runs, as orders."""
+"""The run request that a body of the API asks for."""
 
 from __future__ import annotations
 
-from howsure.api.wire.orders import Wanted
-from howsure.services.hosting.ordering import Order
+from typing import Any
+
+from howsure.api.bodies import RunOptionsBody
+from howsure.model.document import DocumentKind
+from howsure.model.run_request import RunRequest
+from howsure.services.host.run_requests import document
+
+RENAMED = {"eval_model": "judge", "initial_payload": "state"}
+"""Fields of a body that have another name in a run request."""
 
 
-def order_of(given: Wanted, **source: str | int | None) -> Order:
-    """What a request asks for; `source` says where the cases come from, and for which agent."""
-    named = {name: value for name, value in source.items() if value is not None}
-    return Order(
-        rubric_id=given.rubric_id or "",
-        rubric_version=given.rubric_version,
-        config_id=given.config_id or "",
-        target=given.target or "",
-        judge=given.eval_model or "",
-        simulator=given.simulator or "",
-        profile=given.profile or "",
-        component_scope=given.component_scope or "",
-        component_ids=tuple(given.component_ids),
-        case_ids=tuple(given.item_ids),
-        state=given.initial_payload,
-        repeat=given.repeat,
-        limit=given.limit,
-        concurrency=given.concurrency,
-        budget=given.budget or "",
-        gates=tuple(given.gates),
-        name=given.name or "",
-        engine=given.engine or "",
-        **named,  # type: ignore[arg-type]
+def run_request(
+    body: RunOptionsBody, cases: tuple[str, ...], agent_id: str | None, criteria_from: str = ""
+) -> RunRequest:
+    """Every field of the body that a run request has; `cases` names the documents that hold the cases."""
+    fields = {RENAMED.get(name, name): tuple(value) if isinstance(value, list) else value for name, value in body}
+    known: dict[str, Any] = {
+        name: value for name, value in fields.items() if name in RunRequest.__struct_fields__ and value is not None
+    }
+    config = document(DocumentKind.GRADERS, body.config_id)
+    return RunRequest(
+        **known,
+        datasets=cases,
+        criteria_from=criteria_from,
+        rubric=document(DocumentKind.RUBRIC, body.rubric_id, body.rubric_version),
+        agent=document(DocumentKind.AGENT, agent_id),
+        graders=(config,) if config else None,
+        filters={"id": tuple(body.item_ids)} if body.item_ids else {},
     )

@@ -8,7 +8,7 @@ import click
 
 from howsure.cli.output import howsure_command, print_json
 from howsure.services.workspace import Workspace
-from howsure.store.replies import ReplyCache
+from howsure.store.reply_cache import ReplyCache
 
 
 @howsure_command("cache")

@@ -9,7 +9,7 @@ import click
 
 from howsure.cli.output import howsure_command, print_bytes, print_json, say
 from howsure.reports.agent_card import card_markdown, card_shape
-from howsure.services.cards import agent_card, check_card_outputs, write_card
+from howsure.services.report import agent_card, check_card_outputs, write_card
 from howsure.services.workspace import Workspace
 
 

@@ -9,12 +9,13 @@ from typing import Any
 import click
 import msgspec
 
-from howsure.cli.output import DONE, GATE_INCONCLUSIVE, howsure_command, print_json, say
-from howsure.cli.running import gate_option
+from howsure.cli.exit_codes import DONE, GATE_INCONCLUSIVE
+from howsure.cli.options import gate_option
+from howsure.cli.output import howsure_command, print_json, say
 from howsure.reports.gates import gate_name, gate_shape
-from howsure.reports.inert import one_line
-from howsure.services.ci.checking import Asked, Checked, Stopped, check_change, outputs
-from howsure.services.ci.forges import forge_of
+from howsure.reports.safe_text import one_line
+from howsure.services.ci.check import CiRequest, CiResult, RunStopped, check_change, write_outputs
+from howsure.services.ci.forges import detect_forge
 from howsure.services.workspace import Workspace
 
 
@@ -38,13 +39,13 @@ def command(work: Workspace, inconclusive_ok: bool, as_json: bool, **rest: Any) 
     howsure ci cases.jsonl --target function:bot.py:answer --base main
     howsure ci cases.jsonl --target agent --gate "pass_rate >= 0.8" --post
     """
-    asked = msgspec.convert({**rest, "words": (*rest["words"], *_forwarded())}, Asked)
+    asked = msgspec.convert({**rest, "words": (*rest["words"], *_forwarded())}, CiRequest)
     try:
-        checked = asyncio.run(check_change(work, asked, forge_of(os.environ), say))
-    except Stopped as stopped:
+        checked = asyncio.run(check_change(work, asked, detect_forge(os.environ), say))
+    except RunStopped as stopped:
         say(f"error: {stopped}")
         return stopped.code
-    outputs(checked, os.environ)
+    write_outputs(checked, os.environ)
     code = DONE if inconclusive_ok and checked.code == GATE_INCONCLUSIVE else checked.code
     if code != checked.code:
         say("howsure ci: a gate cannot be decided yet, and that is let pass")
@@ -66,7 +67,7 @@ def _forwarded() -> list[str]:
     return [*config, *(word for file in given.get("plugins", ()) for word in ("--plugin", file))]
 
 
-def _tell(checked: Checked) -> None:
+def _tell(checked: CiResult) -> None:
     click.echo(one_line(checked.sentence))
     for ruling in checked.gates:
         click.echo(f"{ruling.outcome.value}: {one_line(gate_name(ruling))}: {one_line(ruling.reason)}")
@@ -74,7 +75,7 @@ def _tell(checked: Checked) -> None:
     say(f"written: {checked.comment}, {checked.report}{posted}")
 
 
-def _shape(checked: Checked) -> dict[str, Any]:
+def _shape(checked: CiResult) -> dict[str, Any]:
     return {
         "exit_code": checked.code,
         "sentence": checked.sentence,

@@ -8,29 +8,28 @@ from pathlib import Path
 import click
 import msgspec
 
+from howsure.cli.options import option_callback, storable_text, storable_texts
 from howsure.cli.output import howsure_command, print_json, say
-from howsure.cli.parsing import read, text, texts
 from howsure.cli.summary import console
 from howsure.errors import ConfigInvalid, PlanRefused
 from howsure.model.comparison import Comparison
-from howsure.reports.compare_markdown import comparison_markdown
-from howsure.reports.compare_text import ComparisonReport
-from howsure.reports.compare_wire import comparison_wire
-from howsure.reports.whole_file import whole_bytes, whole_text
-from howsure.services.comparing import Wanted, compare
-from howsure.services.paths import lasting
+from howsure.reports.atomic_files import atomic_bytes, atomic_text
+from howsure.reports.comparison_report import comparison_markdown, comparison_report
+from howsure.reports.comparisons import comparison_shape
+from howsure.services.compare.compare import CompareRequest, compare_runs
+from howsure.services.files import clean_text
 from howsure.services.workspace import Workspace
 
 ENDINGS = (".md", ".json")
 NONE = "none"
 
 
-def couples(given: tuple[str, ...], option: str) -> tuple[tuple[str, str], ...]:
+def read_candidate_pairs(given: tuple[str, ...], option: str) -> tuple[tuple[str, str], ...]:
     """`A=B`: the first run's candidate A with the other's B; a name alone is meant on both sides."""
-    return tuple(_couple(lasting(one), option) for one in given)
+    return tuple(_read_candidate_pair(clean_text(one), option) for one in given)
 
 
-def _couple(given: str, option: str) -> tuple[str, str]:
+def _read_candidate_pair(given: str, option: str) -> tuple[str, str]:
     first, equals, second = given.partition("=")
     if not first.strip() or (equals and not second.strip()):
         raise ConfigInvalid(f"{option} expects A=B, two candidates, not {given!r}")
@@ -38,22 +37,40 @@ def _couple(given: str, option: str) -> tuple[str, str]:
 
 
 @howsure_command("compare")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN [RUN...]", callback=read(texts))
-@click.option("--by", multiple=True, callback=read(texts), metavar="LABEL", help="Also by this label of the cases.")
-@click.option("--pair", default="", callback=read(text), metavar="LABEL", help="Inside one RUN: pair groups by this.")
-@click.option("--base", default="", callback=read(text), metavar="VALUE", help="With --pair: the group to start from.")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN [RUN...]", callback=option_callback(storable_texts))
+@click.option(
+    "--by",
+    multiple=True,
+    callback=option_callback(storable_texts),
+    metavar="LABEL",
+    help="Also by this label of the cases.",
+)
+@click.option(
+    "--pair",
+    default="",
+    callback=option_callback(storable_text),
+    metavar="LABEL",
+    help="Inside one RUN: pair groups by this.",
+)
+@click.option(
+    "--base",
+    default="",
+    callback=option_callback(storable_text),
+    metavar="VALUE",
+    help="With --pair: the group to start from.",
+)
 @click.option(
     "--candidate",
     "candidates",
     multiple=True,
-    callback=read(couples),
+    callback=option_callback(read_candidate_pairs),
     metavar="A=B",
     help="The first run's candidate A with the other's B [the same names].",
 )
 @click.option(
     "--cluster",
     default=None,
-    callback=read(text),
+    callback=option_callback(storable_text),
     metavar="LABEL",
     help="Cases with one value of LABEL belong together [explain: scenario_id; `none`].",
 )
@@ -77,14 +94,14 @@ def command(
     howsure compare RUN --by agent_name --pair scenario_id
     """
     _check(outputs)
-    wanted = msgspec.convert({"runs": runs, "cluster": "" if cluster == NONE else cluster, **rest}, Wanted)
-    done = asyncio.run(compare(work, wanted))
+    wanted = msgspec.convert({"runs": runs, "cluster": "" if cluster == NONE else cluster, **rest}, CompareRequest)
+    done = asyncio.run(compare_runs(work, wanted))
     for path in outputs:
         _write(done, Path(path))
     if as_json:
-        print_json(comparison_wire(done))
+        print_json(comparison_shape(done))
     else:
-        console().print(ComparisonReport(done))
+        console().print(comparison_report(done))
     for path in outputs:
         say(f"written: {path}")
 
@@ -100,10 +117,10 @@ def _check(outputs: tuple[str, ...]) -> None:
 def _write(done: Comparison, path: Path) -> None:
     try:
         if path.suffix.lower() == ".json":
-            with whole_bytes(path) as binary:
-                binary.write(msgspec.json.format(msgspec.json.encode(comparison_wire(done)), indent=2) + b"\n")
+            with atomic_bytes(path) as binary:
+                binary.write(msgspec.json.format(msgspec.json.encode(comparison_shape(done)), indent=2) + b"\n")
         else:
-            with whole_text(path) as file:
+            with atomic_text(path) as file:
                 file.write(comparison_markdown(done))
     except OSError as error:
         raise PlanRefused(f"--output {path}: cannot be written: {error.strerror}") from error

@@ -8,10 +8,17 @@ from pathlib import Path
 import click
 
 from howsure.cli.output import howsure_command, print_json, say
-from howsure.dialects.importers.base import Options
+from howsure.dialects.importers.base import ImportOptions
 from howsure.errors import InputError
-from howsure.services.conversion.ledger import FieldLine
-from howsure.services.converting import CATALOG, ENDINGS, Converted, Order, convert, write_catalog
+from howsure.services.convert.convert import (
+    CATALOG,
+    ENDINGS,
+    ConversionReport,
+    ConversionRequest,
+    convert,
+    write_catalog,
+)
+from howsure.services.convert.loss_report import FieldLoss
 from howsure.services.workspace import Workspace
 
 KINDS = ", ".join(ENDINGS)
@@ -56,7 +63,7 @@ def command(
         return
     if not given:
         raise InputError("name one or more files or folders to convert")
-    order = Order(
+    order = ConversionRequest(
         paths=given,
         to=kind,
         output=output,
@@ -69,7 +76,7 @@ def command(
     if as_json:
         print_json(done)
     else:
-        tell(done)
+        print_conversion(done)
 
 
 def _catalog(given: tuple[str, ...], output: Path, *, as_json: bool, rest: dict[str, object]) -> None:
@@ -82,10 +89,10 @@ def _catalog(given: tuple[str, ...], output: Path, *, as_json: bool, rest: dict[
         click.echo(f"wrote {output}: {written} scenarios")
 
 
-def _options(rest: dict[str, object]) -> Options:
+def _options(rest: dict[str, object]) -> ImportOptions:
     folder, runs = rest["agent_dir"], rest["runs"]
     assert isinstance(runs, tuple)
-    return Options(
+    return ImportOptions(
         agent=str(rest["agent"]),
         prefix=str(rest["prefix"]),
         metadata=dict(map(_pair, rest["pairs"] if isinstance(rest["pairs"], tuple) else ())),
@@ -116,7 +123,7 @@ def _moment(text: str) -> float | None:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def tell(done: Converted) -> None:
+def print_conversion(done: ConversionReport) -> None:
     """Results on stdout; what a person should know about them on stderr."""
     for source in done.sources:
         click.echo(f"read  {source.path} ({source.dialect}): {source.cases:,} cases")
@@ -132,6 +139,6 @@ def tell(done: Converted) -> None:
     _fields("lost", done.lost)
 
 
-def _fields(word: str, lines: tuple[FieldLine, ...]) -> None:
+def _fields(word: str, lines: tuple[FieldLoss, ...]) -> None:
     for line in lines:
         click.echo(f"{word} {line.field} in {line.cases:,} cases: {line.why} (first: {line.first})")

@@ -8,9 +8,10 @@ from pathlib import Path
 import click
 import msgspec
 
-from howsure.cli.output import DONE, USER_MUST_ACT, howsure_command, print_json
-from howsure.services import databases
+from howsure.cli.exit_codes import DONE, USER_MUST_ACT
+from howsure.cli.output import howsure_command, print_json
 from howsure.services.workspace import Workspace
+from howsure.store import maintenance
 
 
 @click.group("db", context_settings={"help_option_names": ["-h", "--help"]})
@@ -21,7 +22,7 @@ def command() -> None:
 @howsure_command("check")
 def check(work: Workspace, as_json: bool) -> int:
     """Read all of it: can it be reached, is it sound, is its schema the newest, what is in it. Nothing is changed."""
-    found = asyncio.run(databases.check(work))
+    found = asyncio.run(maintenance.check(work.location))
     if as_json:
         print_json({"healthy": found.healthy, **msgspec.to_builtins(found)})
     else:
@@ -40,7 +41,7 @@ def check(work: Workspace, as_json: bool) -> int:
 @howsure_command("upgrade")
 def upgrade(work: Workspace, as_json: bool) -> None:
     """Bring its schema to the newest. Whatever writes to it does that, too; a backup first is wise."""
-    done = asyncio.run(databases.upgrade(work))
+    done = asyncio.run(maintenance.upgrade(work.location))
     if as_json:
         print_json(done)
     elif done.before == done.after:
@@ -57,7 +58,7 @@ def upgrade(work: Workspace, as_json: bool) -> None:
 def backup(work: Workspace, file: Path, force: bool, as_json: bool) -> None:
     """Copy all of it to FILE, as it is at one moment, while others go on using it. SQLite: a database file, checked.
     PostgreSQL: an archive by pg_dump, for pg_restore."""
-    made = asyncio.run(databases.backup(work, file, replace=force))
+    made = asyncio.run(maintenance.backup(work.location, file, replace=force))
     if as_json:
         print_json(made)
     else:

@@ -15,11 +15,10 @@ from howsure.cli.summary import console
 from howsure.errors import ConfigInvalid
 from howsure.model.result import Result
 from howsure.model.summary import Summary
-from howsure.reports.figures import Rate
-from howsure.reports.wire import evaluation_run
-from howsure.services.demo import Demo, commands, run_demos
-from howsure.services.running import Progress
-from howsure.services.runs import Started
+from howsure.reports.figures import pass_rate_of
+from howsure.reports.run_wire import evaluation_run
+from howsure.services.demo import Demo, demo_commands, run_demos
+from howsure.services.run.execute import Progress, RunHandle
 from howsure.services.workspace import Workspace
 
 PAGES = Path(".howsure/demo")
@@ -44,7 +43,7 @@ def command(work: Workspace, as_json: bool) -> None:
         _next(done)
 
 
-def _quietly(_: Started) -> Progress:
+def _quietly(_: RunHandle) -> Progress:
     def ignore(results: Sequence[Result]) -> None:
         return None
 
@@ -57,7 +56,7 @@ def _table(done: list[tuple[Demo, Summary, Path]]) -> Table:
         table.add_column(heading)
     for demo, summary, _ in done:
         counts = summary.run.counts
-        rate = Rate(counts.passed, counts.passed + counts.failed)
+        rate = pass_rate_of(counts)
         numbers = (counts.total, counts.passed, counts.failed, counts.errored, counts.skipped)
         shown = f"{rate.percent} [{rate.bounds}]" if rate.judged else "none judged"
         table.add_row(demo.dialect, *(f"{number:,}" for number in numbers), Text(shown))
@@ -72,7 +71,7 @@ def _next(done: list[tuple[Demo, Summary, Path]]) -> None:
     for text, why in (
         (f"howsure show {summary.run.id[:8]}", "this run in numbers, with the cases to look at"),
         ("howsure runs", "all runs"),
-        (" ".join(commands(first)), "the same run, by hand"),
+        (" ".join(demo_commands(first)), "the same run, by hand"),
         ("howsure validate YOUR-FILE", "is your own data readable? every problem at once"),
         ("howsure run YOUR-FILE --output report.html", "and what does it say?"),
         ("howsure serve", "these runs as pages: then open http://127.0.0.1:8002"),

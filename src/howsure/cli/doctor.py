@@ -6,7 +6,8 @@ import asyncio
 
 import click
 
-from howsure.cli.output import DONE, USER_MUST_ACT, howsure_command, print_json
+from howsure.cli.exit_codes import DONE, USER_MUST_ACT
+from howsure.cli.output import howsure_command, print_json
 from howsure.services.doctor import examine
 from howsure.services.workspace import Workspace
 

@@ -6,13 +6,14 @@ import asyncio
 
 import click
 
-from howsure.cli.output import gate_code, howsure_command, print_json
-from howsure.cli.running import gate_option
+from howsure.cli.exit_codes import gate_exit_code
+from howsure.cli.options import gate_option
+from howsure.cli.output import howsure_command, print_json
 from howsure.cli.summary import console
 from howsure.errors import ConfigInvalid
-from howsure.reports.gates import GateReport
-from howsure.reports.wire import evaluation_run
-from howsure.services.gating import decide
+from howsure.reports.gates import gate_report
+from howsure.reports.run_wire import evaluation_run
+from howsure.services.gate.gate import decide_gates
 from howsure.services.workspace import Workspace
 
 
@@ -25,7 +26,7 @@ def command(work: Workspace, run: str, gates: tuple[str, ...], as_json: bool) ->
     Without --gate, to those it was started with, or else to those of howsure.yaml. A gate is decided on the whole 95 %
     interval, not on the value alone. Exit code: 0 all held, 100 one failed, 101 none failed but one is inconclusive.
     """
-    summary = asyncio.run(decide(work, run, gates))
+    summary = asyncio.run(decide_gates(work, run, gates))
     if not summary.gates:
         raise ConfigInvalid(
             f"run {summary.run.name!r} has no gate: say what to hold it to, such as --gate 'pass_rate >= 0.9'"
@@ -33,5 +34,5 @@ def command(work: Workspace, run: str, gates: tuple[str, ...], as_json: bool) ->
     if as_json:
         print_json(evaluation_run(summary))
     else:
-        console().print(GateReport(summary))
-    return gate_code(summary.gates)
+        console().print(gate_report(summary))
+    return gate_exit_code(summary.gates)

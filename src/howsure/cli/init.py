@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from howsure.cli.output import ended_properly, print_json
-from howsure.services.starting import GOLDEN, TARGET, TEST_SET, Begun, begin
+from howsure.cli.output import exit_on_error, print_json
+from howsure.services.init import GOLDEN, TARGET, TEST_SET, StarterFiles, write_starter_files
 
 WHAT = {
     "howsure.yaml": "settings, each with a word on what it does",
@@ -25,8 +25,8 @@ WHAT = {
 def command(folder: Path, force: bool, as_json: bool) -> None:
     """Write the first files into FOLDER (default: this one): settings, an agent to begin with, and two datasets that
     can be run at once, without a model or a network. What is there already is never overwritten."""
-    with ended_properly(as_json=as_json):
-        begun = begin(folder, force=force)
+    with exit_on_error(as_json=as_json):
+        begun = write_starter_files(folder, force=force)
         if as_json:
             print_json(begun)
             return
@@ -37,7 +37,7 @@ def command(folder: Path, force: bool, as_json: bool) -> None:
         _next(begun)
 
 
-def _next(begun: Begun) -> None:
+def _next(begun: StarterFiles) -> None:
     click.echo("\nWhat to try next:")
     enter = [] if Path(begun.folder).resolve() == Path.cwd() else [(f"cd {begun.folder}", "where the files are")]
     for text, why in (

@@ -13,22 +13,27 @@ import click
 from msgspec.structs import replace
 from rich.text import Text
 
-from howsure.cli.output import DONE, GATE_FAILED, GATE_INCONCLUSIVE, howsure_command, print_json, say
-from howsure.cli.parsing import names, read
-from howsure.cli.running import watching
+from howsure.cli.exit_codes import DONE, GATE_FAILED, GATE_INCONCLUSIVE
+from howsure.cli.options import option_callback, read_names
+from howsure.cli.output import howsure_command, print_json, say
+from howsure.cli.progress import show_progress
 from howsure.cli.summary import console
 from howsure.errors import ConfigInvalid
-from howsure.judges.offline.about import table
-from howsure.reports.judge_test_text import JudgeTestReport, MigrationReport
-from howsure.reports.trust_text import AboutLine, CalibrationReport, MeasuredTable
-from howsure.services.judging import OFFLINE
-from howsure.services.options import RunOptions
-from howsure.services.trust.about import About, about
-from howsure.services.trust.calibrating import Wanted, calibrate, judged
-from howsure.services.trust.judge_tests import keep_test
-from howsure.services.trust.labels import looks_like_labels
-from howsure.services.trust.migrating import Swap, Which, judged_by, migrate
-from howsure.services.trust.testing_judges import LIMIT, try_judge
+from howsure.judges.offline.opinions import agreement_rows
+from howsure.model.run_request import OFFLINE, RunRequest
+from howsure.reports.judge_reports import (
+    calibration_line,
+    calibration_report,
+    corrected_report,
+    judge_test_report,
+    measurements_report,
+    migration_report,
+)
+from howsure.services.judge.calibrate import CalibrationRequest, calibrate, choose_run
+from howsure.services.judge.judge_records import JudgeFacts, about_judge, save_judge_test
+from howsure.services.judge.judge_tests import LIMIT, try_judge
+from howsure.services.judge.labels import looks_like_labels
+from howsure.services.judge.migrate import MigrationRequest, MigrationSide, migrate, run_judge
 from howsure.services.workspace import Workspace
 
 WHO = "Who judges: offline (default), recorded:FILE, provider:model."
@@ -53,9 +58,9 @@ def answer_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def options_from(work: Workspace, judge: str | None, rest: dict[str, Any]) -> RunOptions:
+def options_from(work: Workspace, judge: str | None, rest: dict[str, Any]) -> RunRequest:
     chosen = (work.settings.judge or OFFLINE) if judge is None else judge
-    options = RunOptions(judge=chosen, batch_criteria=work.settings.batch_criteria, **rest)
+    options = RunRequest(judge=chosen, batch_criteria=work.settings.batch_criteria, **rest)
     return options if options.concurrency else replace(options, concurrency=work.settings.max_concurrency)
 
 
@@ -69,7 +74,9 @@ def command() -> None:
 @click.option("--run", default="", metavar="RUN", help="A stored run, instead of datasets to judge now.")
 @click.option("--by", default="", metavar="KEY", help="Also by this key of the cases; quality_band needs no labels.")
 @click.option("--judge", default=None, metavar="SPEC", help=WHO)
-@click.option("--graders", callback=read(names), metavar="A,B", help="With --by alone: only these graders.")
+@click.option(
+    "--graders", callback=option_callback(read_names), metavar="A,B", help="With --by alone: only these graders."
+)
 @click.option("--limit", type=int, default=None, metavar="N", help="Only the first N cases.")
 @answer_options
 def calibrate_command(
@@ -85,16 +92,16 @@ def calibrate_command(
     options = options_from(work, judge, {"datasets": datasets, **rest}) if datasets else None
     if run and judge is not None:
         raise ConfigInvalid("--run has its judge already; --judge goes with datasets")
-    wanted = Wanted(labels=labels, run=run, options=options, by=by)
-    with watching(quiet=as_json) as watch:
-        name = asyncio.run(judged(work, wanted, watch))
+    wanted = CalibrationRequest(labels=labels, run=run, options=options, by=by)
+    with show_progress(quiet=as_json) as watch:
+        name = asyncio.run(choose_run(work, wanted, watch))
     done = asyncio.run(calibrate(work, wanted, name))
     for warning in done.warnings:
         say(f"warning: {warning}")
     if as_json:
         print_json(done.calibration)
     else:
-        console().print(CalibrationReport(done.calibration))
+        console().print(calibration_report(done.calibration))
         say(f"kept in {done.path}")
     return DONE
 
@@ -111,7 +118,7 @@ def _divided(files: tuple[str, ...], by: str) -> tuple[Path | None, tuple[str, .
 @howsure_command("test")
 @click.argument("datasets", nargs=-1, required=True, metavar="DATASET...")
 @click.option("--judge", default=None, metavar="SPEC", help=WHO)
-@click.option("--graders", callback=read(names), metavar="A,B", help="Only these graders.")
+@click.option("--graders", callback=option_callback(read_names), metavar="A,B", help="Only these graders.")
 @click.option("--limit", type=int, default=LIMIT, show_default=True, metavar="N", help="Only the first N cases.")
 @answer_options
 def test_command(work: Workspace, judge: str | None, as_json: bool, **rest: Any) -> int:
@@ -123,11 +130,11 @@ def test_command(work: Workspace, judge: str | None, as_json: bool, **rest: Any)
     """
     options = options_from(work, judge, rest)
     done = asyncio.run(try_judge(work, options, say))
-    path = keep_test(work, done)
+    path = save_judge_test(work, done)
     if as_json:
         print_json(done)
     else:
-        console().print(JudgeTestReport(done))
+        console().print(judge_test_report(done))
         say(f"kept in {path}")
     return DONE
 
@@ -145,16 +152,16 @@ def migrate_command(work: Workspace, old: str, new: str, labels: str, as_json: b
     NEW may replace OLD unless it agrees less with people, by more than the 95 % interval of the difference allows.
     Exit code: 0 it may, 100 it may not, 101 the labels are too few to tell.
     """
-    swap = Swap(old=old, new=new, labels=Path(labels), options=options_from(work, "", rest))
+    swap = MigrationRequest(old=old, new=new, labels=Path(labels), options=options_from(work, "", rest))
     runs = []
-    for which in Which:
-        with watching(quiet=as_json) as watch:
-            runs.append(asyncio.run(judged_by(work, swap, which, watch)))
+    for which in MigrationSide:
+        with show_progress(quiet=as_json) as watch:
+            runs.append(asyncio.run(run_judge(work, swap, which, watch)))
     done = asyncio.run(migrate(work, swap, *runs))
     if as_json:
         print_json(done)
     else:
-        console().print(MigrationReport(done))
+        console().print(migration_report(done))
     return {True: DONE, False: GATE_FAILED, None: GATE_INCONCLUSIVE}[done.may_replace]
 
 
@@ -162,20 +169,20 @@ def migrate_command(work: Workspace, old: str, new: str, labels: str, as_json: b
 @click.argument("spec", metavar="JUDGE")
 def about_command(work: Workspace, spec: str, as_json: bool) -> None:
     """What has been measured about JUDGE: every calibration made here, and for `offline` the figures it comes with."""
-    found = asyncio.run(about(work, spec, dict(os.environ)))
+    found = asyncio.run(about_judge(work, spec, dict(os.environ)))
     if as_json:
         print_json(found)
     else:
         _tell(found)
 
 
-def _tell(found: About) -> None:
+def _tell(found: JudgeFacts) -> None:
     shown = console()
     if found.measured:
-        shown.print(MeasuredTable(table(found.measured), found.not_measured))
+        shown.print(measurements_report(agreement_rows(found.measured), found.not_measured))
         shown.print(Text())
     for known in found.calibrations:
-        shown.print(AboutLine(known.calibration, known.current))
+        shown.print(calibration_line(known.calibration, known.current))
     if not found.calibrations:
         click.echo(f"No calibration of {found.judge} is kept here: `howsure judge calibrate LABELS ...` makes one.")
 
@@ -195,12 +202,14 @@ def correct_command(work: Workspace, run: str, method: str, as_json: bool) -> No
     `howsure judge calibrate LABELS --run RUN` makes one from labels on some of the run's cases, chosen at random.
     """
     # The numbers library takes a fifth of a second to import: the other commands here do without it.
-    correcting = import_module("howsure.services.trust.correcting")
-    found = asyncio.run(correcting.correct(work, run, import_module("howsure.stats.corrected").Correction(method)))
+    correcting = import_module("howsure.services.judge.correct")
+    found = asyncio.run(
+        correcting.correct_rates(work, run, import_module("howsure.stats.rate_correction").Correction(method))
+    )
     if as_json:
         print_json(found)
     else:
-        console().print(import_module("howsure.reports.corrected_text").CorrectedReport(found))
+        console().print(corrected_report(found))
 
 
 for each in (calibrate_command, test_command, migrate_command, about_command, correct_command):

@@ -10,13 +10,12 @@ from typing import TypedDict, Unpack
 import click
 from msgspec import to_builtins
 
+from howsure.cli.options import option_callback, read_days, storable_text, storable_texts
 from howsure.cli.output import howsure_command, print_json
-from howsure.cli.parsing import days, read, text, texts
-from howsure.reports.inert import one_line
-from howsure.services.hosting.keys import KeyWanted, make_key
-from howsure.services.hosting.passwords import make_password
+from howsure.reports.safe_text import one_line
+from howsure.services.host.keys import KeyRequest, make_key, set_password
 from howsure.services.workspace import Workspace
-from howsure.store.service.keys import ApiKey, Scope
+from howsure.store.keys import ApiKey, KeyScope
 
 
 @click.group("keys")
@@ -38,25 +37,33 @@ def _opening(function: Callable[..., None]) -> Callable[..., None]:
     for option in reversed(
         [
             click.option(
-                "--scope", "scopes", multiple=True, required=True, type=click.Choice([each.value for each in Scope])
+                "--scope", "scopes", multiple=True, required=True, type=click.Choice([each.value for each in KeyScope])
             ),
             click.option(
-                "--organization", callback=read(text), help="Only what belongs to this organisation [every one]."
+                "--organization",
+                callback=option_callback(storable_text),
+                help="Only what belongs to this organisation [every one].",
             ),
             click.option(
-                "--agent", "agents", multiple=True, callback=read(texts), help="Only these agents [every one]."
+                "--agent",
+                "agents",
+                multiple=True,
+                callback=option_callback(storable_texts),
+                help="Only these agents [every one].",
             ),
-            click.option("--days", type=float, callback=read(days), help="How long it opens anything [for ever]."),
+            click.option(
+                "--days", type=float, callback=option_callback(read_days), help="How long it opens anything [for ever]."
+            ),
         ]
     ):
         function = option(function)
     return function
 
 
-def _wanted(name: str, opens: _Opens) -> KeyWanted:
-    return KeyWanted(
+def _wanted(name: str, opens: _Opens) -> KeyRequest:
+    return KeyRequest(
         name=name,
-        scopes=[Scope(each) for each in opens["scopes"]],
+        scopes=[KeyScope(each) for each in opens["scopes"]],
         organization_id=opens["organization"],
         agent_ids=opens["agents"] or None,
         days=opens["days"],
@@ -64,7 +71,9 @@ def _wanted(name: str, opens: _Opens) -> KeyWanted:
 
 
 @howsure_command("create")
-@click.option("--name", required=True, callback=read(text), help="Whose it is: shown in the log of writes.")
+@click.option(
+    "--name", required=True, callback=option_callback(storable_text), help="Whose it is: shown in the log of writes."
+)
 @_opening
 def create(work: Workspace, name: str, as_json: bool, **opens: Unpack[_Opens]) -> None:
     """Make a key. Its secret is shown now, and never again."""
@@ -76,13 +85,13 @@ def create(work: Workspace, name: str, as_json: bool, **opens: Unpack[_Opens]) -
         click.echo(f"{secret}\n\nThis is the only time it is shown. Its id is {key.id}.", nl=True)
 
 
-async def _create(work: Workspace, wanted: KeyWanted) -> tuple[ApiKey, str]:
+async def _create(work: Workspace, wanted: KeyRequest) -> tuple[ApiKey, str]:
     async with await work.store() as store:
         return await make_key(store, wanted)
 
 
 @howsure_command("password")
-@click.argument("name", callback=read(text))
+@click.argument("name", callback=option_callback(storable_text))
 @_opening
 def password(work: Workspace, name: str, as_json: bool, **opens: Unpack[_Opens]) -> None:
     """Give NAME a password for the pages. It is asked for twice and not shown; an earlier one opens nothing any more.
@@ -98,9 +107,9 @@ def password(work: Workspace, name: str, as_json: bool, **opens: Unpack[_Opens])
         click.echo(f"{name} can sign in now. The id of this password is {key.id}: `howsure keys revoke` takes it.")
 
 
-async def _password(work: Workspace, wanted: KeyWanted, given: str) -> ApiKey:
+async def _password(work: Workspace, wanted: KeyRequest, given: str) -> ApiKey:
     async with await work.store() as store:
-        return await make_password(store, wanted, given)
+        return await set_password(store, wanted, given)
 
 
 @howsure_command("list")

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from howsure.cli.output import howsure_command, print_json
-from howsure.services.subsets import merge
+from howsure.services.convert.subsets import merge
 from howsure.services.workspace import Workspace
 
 

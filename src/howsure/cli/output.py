@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any
@@ -12,21 +12,11 @@ from typing import Any
 import click
 import msgspec
 
+from howsure.cli.exit_codes import DONE, INTERRUPTED, USER_MUST_ACT
+from howsure.config import former_files
 from howsure.errors import DatasetInvalid, InputError, Problem
-from howsure.model.gate import GateRuling, Outcome
-from howsure.reports.inert import inert
+from howsure.reports.safe_text import make_inert
 from howsure.services.workspace import Workspace
-
-DONE = 0
-USER_MUST_ACT = 2
-CASES_ERRORED = 3
-GATE_FAILED = 100
-GATE_INCONCLUSIVE = 101
-INTERRUPTED = 130
-BROKE = 1
-
-GRAVEST_FIRST = (INTERRUPTED, BROKE, USER_MUST_ACT, GATE_FAILED, GATE_INCONCLUSIVE, CASES_ERRORED)
-"""Where several exit codes apply, the first of these is the one."""
 
 SHOWN_PROBLEMS = 200
 
@@ -34,30 +24,21 @@ NOT_BYTES = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 """Lone surrogates that stand for no byte."""
 
 
-def gravest(*codes: int) -> int:
-    """The exit code of all that happened together."""
-    return next((code for code in GRAVEST_FIRST if code in codes), DONE)
-
-
-def gate_code(rulings: Sequence[GateRuling]) -> int:
-    """What the gates alone say."""
-    codes = {Outcome.HELD: DONE, Outcome.FAILED: GATE_FAILED, Outcome.INCONCLUSIVE: GATE_INCONCLUSIVE}
-    return gravest(*(codes[ruling.outcome] for ruling in rulings))
-
-
 def howsure_command(name: str, *, json_too: bool = True) -> Callable[[Callable[..., int | None]], click.Command]:
     """A command of Howsure: it has --json, --database, --config and --plugin besides its own options, is given the
-    Workplace of the current folder as `work`, and ends as the exit codes promise."""
+    Workspace of the current folder as `work`, and ends as the exit codes promise."""
 
     def made(callback: Callable[..., int | None]) -> click.Command:
         @wraps(callback)
         def run(database: str | None, config: str | None, plugins: tuple[str, ...], **rest: Any) -> None:
-            with ended_properly(as_json=bool(rest.get("as_json"))):
+            with exit_on_error(as_json=bool(rest.get("as_json"))):
                 work = Workspace.here(database=database, config=config, plugins=plugins)
+                if sentence := former_files(work.folder):
+                    say(sentence)
                 raise SystemExit(callback(work, **rest) or DONE)
 
         own = getattr(callback, "__click_params__", [])
-        return click.command(name, params=[*reversed(own), *_common(json_too)])(_bare(run))
+        return click.command(name, params=[*reversed(own), *_common_options(json_too)])(_bare(run))
 
     return made
 
@@ -68,7 +49,7 @@ def _bare(callback: Callable[..., None]) -> Callable[..., None]:
     return callback
 
 
-def _common(json_too: bool) -> list[click.Parameter]:
+def _common_options(json_too: bool) -> list[click.Parameter]:
     shown = [click.Option(["--json", "as_json"], is_flag=True, help="Print JSON, for other programs.")]
     return [
         *(shown if json_too else []),
@@ -79,27 +60,27 @@ def _common(json_too: bool) -> list[click.Parameter]:
 
 
 @contextmanager
-def ended_properly(*, as_json: bool) -> Iterator[None]:
+def exit_on_error(*, as_json: bool) -> Iterator[None]:
     """What the user can fix is said, without a traceback, and ends the program with its exit code."""
     try:
         yield
     except DatasetInvalid as error:
-        refuse(error, error.problems, as_json=as_json)
+        print_error(error, error.problems, as_json=as_json)
         raise SystemExit(USER_MUST_ACT) from error
     except InputError as error:
-        refuse(error, (), as_json=as_json)
+        print_error(error, (), as_json=as_json)
         raise SystemExit(USER_MUST_ACT) from error
     except PermissionError as error:
         # Whatever was to be read or written: it is the user's to open, or to name another.
         told = InputError(f"{error.filename or 'a file'}: {error.strerror}: you may not read it, or write to it")
-        refuse(told, (), as_json=as_json)
+        print_error(told, (), as_json=as_json)
         raise SystemExit(USER_MUST_ACT) from error
     except KeyboardInterrupt as error:
         say("Interrupted. Nothing that was finished is lost; `howsure resume latest` goes on.")
         raise SystemExit(INTERRUPTED) from error
 
 
-def refuse(error: InputError, problems: tuple[Problem, ...], *, as_json: bool) -> None:
+def print_error(error: InputError, problems: tuple[Problem, ...], *, as_json: bool) -> None:
     if as_json:
         # A run may have several files: unlike in `validate`, each problem must say which.
         told = [{"file": problem.file, **problem_shape(problem)} for problem in problems]
@@ -114,7 +95,7 @@ def refuse(error: InputError, problems: tuple[Problem, ...], *, as_json: bool) -
 
 def say(text: str) -> None:
     """To the person, on stderr: results alone go to stdout. What files and agents said in it is shown, never obeyed."""
-    click.echo(inert(text), err=True)
+    click.echo(make_inert(text), err=True)
 
 
 def print_json(value: Any, *, indent: int = 2) -> None:
@@ -122,11 +103,11 @@ def print_json(value: Any, *, indent: int = 2) -> None:
     try:
         text = msgspec.json.encode(value)
     except UnicodeEncodeError:
-        text = msgspec.json.encode(_mended(msgspec.to_builtins(value)))
+        text = msgspec.json.encode(_repair_surrogates(msgspec.to_builtins(value)))
     print_bytes((msgspec.json.format(text, indent=indent) if indent else text) + b"\n")
 
 
-def _mended(value: Any) -> Any:
+def _repair_surrogates(value: Any) -> Any:
     """In the C locale a path's bytes beyond ASCII are lone surrogates: they are read as what they are, and what is no
     text even so is shown escaped."""
     match value:
@@ -134,9 +115,9 @@ def _mended(value: Any) -> Any:
             kind = "backslashreplace" if NOT_BYTES.search(value) else "surrogateescape"
             return value.encode("utf-8", kind).decode("utf-8", "backslashreplace")
         case dict():
-            return {_mended(key): _mended(each) for key, each in value.items()}
+            return {_repair_surrogates(key): _repair_surrogates(each) for key, each in value.items()}
         case list() | tuple():
-            return [_mended(each) for each in value]
+            return [_repair_surrogates(each) for each in value]
         case _:
             return value
 

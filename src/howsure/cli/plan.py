@@ -7,21 +7,36 @@ from typing import Any
 
 import click
 
+from howsure.cli.options import option_callback, read_share, read_whole_numbers
 from howsure.cli.output import howsure_command, print_json
-from howsure.cli.parsing import read, share, whole_numbers
 from howsure.cli.summary import console
-from howsure.reports.sizing_text import SizingReport, sizing_shape
-from howsure.services.sizing import REPEATS, Wish, size
+from howsure.reports.sizing_report import sizing_report, sizing_shape
+from howsure.services.sample_size import REPEATS, SampleSizeRequest, plan_sample_size
 from howsure.services.workspace import Workspace
 
 
 @howsure_command("plan")
 @click.option(
-    "--difference", required=True, callback=read(share), metavar="SHARE", help="The difference to see: 5% or 0.05."
+    "--difference",
+    required=True,
+    callback=option_callback(read_share),
+    metavar="SHARE",
+    help="The difference to see: 5% or 0.05.",
 )
-@click.option("--rate", default=None, callback=read(share), metavar="SHARE", help="The pass rate to start from [80%].")
 @click.option(
-    "--power", default="80%", show_default=True, callback=read(share), metavar="SHARE", help="The chance to see it."
+    "--rate",
+    default=None,
+    callback=option_callback(read_share),
+    metavar="SHARE",
+    help="The pass rate to start from [80%].",
+)
+@click.option(
+    "--power",
+    default="80%",
+    show_default=True,
+    callback=option_callback(read_share),
+    metavar="SHARE",
+    help="The chance to see it.",
 )
 @click.option("--paired", is_flag=True, help="Both runs try the same cases (as `howsure compare` takes them).")
 @click.option(
@@ -29,7 +44,11 @@ from howsure.services.workspace import Workspace
 )
 @click.option("--candidate", default=None, metavar="NAME", help="The candidate of --from, where it has several.")
 @click.option(
-    "--discordance", default=None, callback=read(share), metavar="SHARE", help="Cases on which paired runs differ."
+    "--discordance",
+    default=None,
+    callback=option_callback(read_share),
+    metavar="SHARE",
+    help="Cases on which paired runs differ.",
 )
 @click.option(
     "--correlation", type=float, default=None, metavar="R", help="How alike two tries of one case are, 0 to 1."
@@ -38,7 +57,7 @@ from howsure.services.workspace import Workspace
     "--repeats",
     default=",".join(map(str, REPEATS)),
     show_default=True,
-    callback=read(whole_numbers),
+    callback=option_callback(read_whole_numbers),
     metavar="N,M",
     help="Tries of each case to plan for.",
 )
@@ -55,8 +74,10 @@ def command(
     With --from RUN the pass rate, and from its repeats how often a case comes out differently by chance, are those of
     that run; what nobody knows is assumed, and said to be.
     """
-    found = asyncio.run(size(work, Wish(difference=difference, rate=rate, power=power, **rest)))
+    found = asyncio.run(
+        plan_sample_size(work, SampleSizeRequest(difference=difference, rate=rate, power=power, **rest))
+    )
     if as_json:
         print_json(sizing_shape(found))
     else:
-        console().print(SizingReport(found))
+        console().print(sizing_report(found))

@@ -9,7 +9,7 @@ import click
 
 from howsure.cli.output import howsure_command, say
 from howsure.errors import ConfigInvalid
-from howsure.services.reporting import default_output, write_artifacts, write_reports
+from howsure.services.report import default_output, write_artifacts, write_reports
 from howsure.services.workspace import Workspace
 
 
@@ -42,7 +42,7 @@ def command(work: Workspace, run: str, outputs: tuple[str, ...], form: str, base
     if artifacts:
         written = _artifacts(work, run, outputs, artifacts, alone=not (form or baseline))
     else:
-        chosen = outputs or (default_output(form),)
+        chosen = outputs or (default_output(work.kit, form),)
         written = asyncio.run(write_reports(work, run, chosen, form=form, baseline=baseline))
     for path in written:
         say(f"written: {path}")

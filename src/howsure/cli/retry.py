@@ -7,10 +7,11 @@ from typing import Any
 
 import click
 
+from howsure.cli.options import again_options, given_options, output_options
 from howsure.cli.output import howsure_command
-from howsure.cli.running import again_options, finish, output_options, watching
-from howsure.services.reporting import check_outputs
-from howsure.services.runs import Again, retry
+from howsure.cli.progress import finish_run, show_progress
+from howsure.services.report import check_outputs
+from howsure.services.run.start import retry
 from howsure.services.workspace import Workspace
 
 
@@ -20,10 +21,10 @@ from howsure.services.workspace import Workspace
 @again_options
 @output_options
 def command(
-    work: Workspace, run: str, errors: bool, outputs: tuple[str, ...], quiet: bool, as_json: bool, **again: Any
+    work: Workspace, run: str, errors: bool, outputs: tuple[str, ...], quiet: bool, as_json: bool, **changes: Any
 ) -> int:
     """Try the errored cases of RUN (an id, a unique prefix, a name, or `latest`) again; the others are kept."""
-    check_outputs(outputs)
-    with watching(quiet=quiet or as_json) as watch:
-        summary = asyncio.run(retry(work, run, watch, Again(**again)))
-    return finish(work, summary, outputs, quiet=quiet, as_json=as_json)
+    check_outputs(work.kit, outputs)
+    with show_progress(quiet=quiet or as_json) as watch:
+        summary = asyncio.run(retry(work, run, watch, **given_options(changes)))
+    return finish_run(work, summary, outputs, quiet=quiet, as_json=as_json)

@@ -9,17 +9,30 @@ from typing import Any
 
 import click
 
+from howsure.cli.options import (
+    MAX_REPEATS,
+    engine_option,
+    gate_option,
+    judge_options,
+    option_callback,
+    output_options,
+    read_names,
+    read_normalization,
+    read_pairs,
+    read_values_by_key,
+    storable_text,
+    storable_texts,
+)
 from howsure.cli.output import howsure_command
-from howsure.cli.parsing import MOST_REPEATS, names, normalization, pairs, read, text, texts, values_by_key
-from howsure.cli.running import engine_option, finish, gate_option, judge_options, output_options, watching
-from howsure.cli.watching import watch as watch_files
-from howsure.cli.watching import watch_options
-from howsure.services.carrying import carry_over
-from howsure.services.defaults import with_settings
-from howsure.services.options import RunOptions
-from howsure.services.reporting import check_outputs
-from howsure.services.runs import start
-from howsure.services.watched import Watched, watched_files
+from howsure.cli.progress import finish_run, show_progress
+from howsure.cli.watch import watch_files as watch_files
+from howsure.cli.watch import watch_options
+from howsure.model.run_request import RunRequest
+from howsure.services.report import check_outputs
+from howsure.services.run.carry_over import carry_over
+from howsure.services.run.defaults import apply_settings
+from howsure.services.run.start import start
+from howsure.services.run.watched_files import WatchedFiles, watched_files
 from howsure.services.workspace import Workspace
 
 
@@ -38,7 +51,7 @@ from howsure.services.workspace import Workspace
     "--candidate",
     "candidates",
     multiple=True,
-    callback=read(texts),
+    callback=option_callback(storable_texts),
     metavar="NAME",
     help="Only this candidate (repeatable).",
 )
@@ -46,16 +59,21 @@ from howsure.services.workspace import Workspace
     "--judge", default=None, metavar="SPEC", help="Who judges: offline (default), recorded:FILE, provider:model, none."
 )
 @click.option("--batch-criteria", is_flag=True, help="One call of a live judge for all criteria of a case.")
-@click.option("--graders", callback=read(names), metavar="A,B", help="Only these graders.")
+@click.option("--graders", callback=option_callback(read_names), metavar="A,B", help="Only these graders.")
 @click.option("--evals", multiple=True, metavar="FILE", help="Evals of your own: YAML, or a definition file (JSON).")
 @click.option("--profile", default="", metavar="NAME", help="Pass marks to use instead of those the cases name.")
-@click.option("--normalization", callback=read(normalization), metavar="points|min_max", help="Of weighted criteria.")
+@click.option(
+    "--normalization",
+    callback=option_callback(read_normalization),
+    metavar="points|min_max",
+    help="Of weighted criteria.",
+)
 @click.option("--rubric", default="", metavar="FILE", help="The agent's standing rules.")
 @click.option("--agent", default="", metavar="FILE", help="Who is under test (a BotContext).")
 @click.option(
     "--component-scope",
     default="",
-    callback=read(text),
+    callback=option_callback(storable_text),
     metavar="SCOPE",
     help="Only rules of this scope, or of none.",
 )
@@ -63,12 +81,16 @@ from howsure.services.workspace import Workspace
     "--component-id",
     "component_ids",
     multiple=True,
-    callback=read(texts),
+    callback=option_callback(storable_texts),
     metavar="ID",
     help="Only rules of this component.",
 )
 @click.option(
-    "--state", multiple=True, callback=read(pairs), metavar="KEY:VALUE", help="Initial session state for the target."
+    "--state",
+    multiple=True,
+    callback=option_callback(read_pairs),
+    metavar="KEY:VALUE",
+    help="Initial session state for the target.",
 )
 @click.option(
     "--simulator",
@@ -91,7 +113,7 @@ from howsure.services.workspace import Workspace
 )
 @click.option(
     "--repeat",
-    type=click.IntRange(max=MOST_REPEATS),
+    type=click.IntRange(max=MAX_REPEATS),
     default=1,
     show_default=True,
     metavar="N",
@@ -102,7 +124,7 @@ from howsure.services.workspace import Workspace
     "--filter",
     "filters",
     multiple=True,
-    callback=read(values_by_key),
+    callback=option_callback(read_values_by_key),
     metavar="KEY:VALUE",
     help="Only cases with this label, tag or value.",
 )
@@ -131,21 +153,21 @@ def command(
     Without --judge the offline judge is asked: no model, no network, and an honest "cannot tell" where it cannot.
     A key in the environment alone never selects a judge that costs money.
     """
-    check_outputs(outputs)
-    options = with_settings(work, RunOptions(judge=judge or "", simulator=simulator or "", **rest))
+    check_outputs(work.kit, outputs)
+    options = apply_settings(work, RunRequest(judge=judge or "", simulator=simulator or "", **rest))
     if watched:
         return watch_files(lambda: _watched(options, outputs))
-    with watching(quiet=quiet or as_json) as watch:
+    with show_progress(quiet=quiet or as_json) as watch:
         summary = asyncio.run(start(work, options, watch, carry_over if carry else None))
-    return finish(work, summary, outputs, quiet=quiet, as_json=as_json)
+    return finish_run(work, summary, outputs, quiet=quiet, as_json=as_json)
 
 
-def _watched(options: RunOptions, outputs: Sequence[str]) -> Watched:
+def _watched(options: RunRequest, outputs: Sequence[str]) -> WatchedFiles:
     """The files as the settings name them now."""
     given = click.get_current_context().params
     plugins = given.get("plugins", ())
     work = Workspace.here(config=given.get("config"), plugins=plugins)
-    written = [*map(Path, outputs), *(path for path in (options.record_judge, options.trace) if path)]
+    written = [*map(Path, outputs), *(Path(path) for path in (options.record_judge, options.trace) if path)]
     found = watched_files(work, options, written)
     more = {Path(file).resolve() for file in (*plugins, *([given["config"]] if given.get("config") else []))}
-    return Watched(found.data, found.others | more)
+    return WatchedFiles(found.data, found.others | more)

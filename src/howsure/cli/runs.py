@@ -10,21 +10,23 @@ from rich.console import JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
+from howsure.cli.options import MAX_LIMIT
 from howsure.cli.output import howsure_command, print_json
-from howsure.cli.parsing import MOST
 from howsure.cli.summary import console
 from howsure.errors import NotFound
 from howsure.model.run import Run, RunState
 from howsure.model.summary import Summary
-from howsure.reports.figures import Rate
-from howsure.reports.inert import one_line
-from howsure.reports.wire import evaluation_run
-from howsure.services.gating import gated
+from howsure.reports.figures import pass_rate_of
+from howsure.reports.run_wire import evaluation_run
+from howsure.reports.safe_text import one_line
+from howsure.services.gate.gate import rule_on_gates
 from howsure.services.workspace import Workspace
 
 
 @howsure_command("runs")
-@click.option("--limit", type=click.IntRange(1, MOST), default=20, show_default=True, metavar="N", help="The newest N.")
+@click.option(
+    "--limit", type=click.IntRange(1, MAX_LIMIT), default=20, show_default=True, metavar="N", help="The newest N."
+)
 @click.option("--agent-id", default=None, metavar="ID", help="Only runs of this agent.")
 @click.option("--state", type=click.Choice([each.value for each in RunState]), help="Only runs in this state.")
 def command(
@@ -56,7 +58,7 @@ async def _runs(
     """The runs with their counts; or, `full`, with all that was counted."""
     async with await work.store(read_only=True) as store:
         runs = await store.runs(limit=limit, agent_id=agent_id, states=[state] if state else ())
-        return [await gated(store, await store.summary(run.id)) for run in runs] if full else runs
+        return [await rule_on_gates(store, await store.summary(run.id)) for run in runs] if full else runs
 
 
 def _table(runs: list[Run]) -> Table:
@@ -69,7 +71,7 @@ def _table(runs: list[Run]) -> Table:
         side: JustifyMethod = "right" if heading in kinds else "left"
         table.add_column(heading, no_wrap=heading != "name", justify=side, min_width=least)
     for run in runs:
-        rate = Rate(run.counts.passed, run.counts.passed + run.counts.failed)
+        rate = pass_rate_of(run.counts)
         table.add_row(
             run.id[:8],
             Text(one_line(run.name)),

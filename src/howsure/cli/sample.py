@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from howsure.cli.output import howsure_command, print_json
-from howsure.services.subsets import draw
+from howsure.services.convert.subsets import sample
 from howsure.services.workspace import Workspace
 
 
@@ -23,7 +23,7 @@ def command(
 ) -> None:
     """A part of a dataset, drawn by seed: the same seed draws the same cases, and a case that is added to the file
     moves as few others as can be. Ids and records stay as they are."""
-    part = draw(file, work.kit, output, count, by=by, seed=seed, force=force)
+    part = sample(file, work.kit, output, count, by=by, seed=seed, force=force)
     if as_json:
         print_json(part)
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from howsure.cli.output import howsure_command, print_json
-from howsure.services.schemas import schema_of, schemas
+from howsure.services.validate import schema_of, schemas
 from howsure.services.workspace import Workspace
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from howsure.cli.output import howsure_command
-from howsure.services.hosting.logs import set_up
+from howsure.services.host.logs import configure_logging
 from howsure.services.workspace import Workspace
 
 
@@ -22,7 +22,7 @@ from howsure.services.workspace import Workspace
 def command(work: Workspace, host: str, port: int, workers: int, require_keys: bool) -> None:
     """Serve the evaluation API at /api/v1. On this machine alone no key is needed; beyond it, nothing is served without
     one (`howsure keys create`)."""
-    set_up(plain=sys.stderr.isatty())
+    configure_logging(plain=sys.stderr.isatty())
     context = click.get_current_context()
     doors = context.obj
     wanted = {"host": host, "port": port, "workers": workers, "keys": require_keys, "flags": _flags(context.params)}

@@ -12,23 +12,28 @@ from typing import TextIO
 
 import click
 
+from howsure.cli.options import option_callback, storable_text
 from howsure.cli.output import howsure_command, print_json
-from howsure.cli.parsing import read, text
 from howsure.cli.summary import console, print_summary
 from howsure.errors import NotFound
 from howsure.model.result import Result
 from howsure.model.summary import Summary
-from howsure.reports.text_case import case_detail
-from howsure.reports.wire import evaluation_result, evaluation_run
-from howsure.services.gating import gated
+from howsure.reports.result_wire import evaluation_result
+from howsure.reports.run_report import case_report
+from howsure.reports.run_wire import evaluation_run
+from howsure.services.gate.gate import rule_on_gates
 from howsure.services.workspace import Workspace
 
 
 @howsure_command("show")
 @click.argument("run", default="latest")
-@click.argument("case", required=False, callback=read(text))
+@click.argument("case", required=False, callback=option_callback(storable_text))
 @click.option(
-    "--candidate", default=None, callback=read(text), metavar="NAME", help="Only what this candidate made of the case."
+    "--candidate",
+    default=None,
+    callback=option_callback(storable_text),
+    metavar="NAME",
+    help="Only what this candidate made of the case.",
 )
 @click.option("--plain", is_flag=True, help="Print, even where a terminal could be browsed.")
 def command(
@@ -47,7 +52,7 @@ def command(
     """
     if case is None and not (plain or as_json) and can_browse(sys.stdin, sys.stdout, os.environ):
         # A terminal needs modules that not every system has.
-        import_module("howsure.cli.browse.loop").browse(work, run)
+        import_module("howsure.cli.browser").browse(work, run)
         return
     summary, found = asyncio.run(_found(work, run, case, candidate))
     if case is not None and not found:
@@ -58,7 +63,7 @@ def command(
         print_summary(work, summary)
     else:
         for each in found:
-            console().print(case_detail(each))
+            console().print(case_report(each))
 
 
 def can_browse(stdin: TextIO, stdout: TextIO, environ: Mapping[str, str]) -> bool:
@@ -72,4 +77,4 @@ async def _found(work: Workspace, run: str, case: str | None, candidate: str | N
     async with await work.store(read_only=True) as store:
         found = await store.find_run(run)
         results = await store.results(found.id, case_id=case, candidate=candidate) if case else []
-        return await gated(store, await store.summary(found.id)), results
+        return await rule_on_gates(store, await store.summary(found.id)), results

@@ -8,7 +8,7 @@ import click
 
 from howsure.cli.output import howsure_command, print_json
 from howsure.errors import InputError
-from howsure.services.subsets import split_at, split_by
+from howsure.services.convert.subsets import split_by_label, split_by_share
 from howsure.services.workspace import Workspace
 
 
@@ -26,9 +26,9 @@ def command(
     if bool(by) == (share is not None):
         raise InputError("split either --by LABEL or by --share")
     if share is None:
-        parts = split_by(file, work.kit, output, by, force=force)
+        parts = split_by_label(file, work.kit, output, by, force=force)
     else:
-        parts = split_at(file, work.kit, output, share, seed=seed, force=force)
+        parts = split_by_share(file, work.kit, output, share, seed=seed, force=force)
     if as_json:
         print_json(parts)
         return

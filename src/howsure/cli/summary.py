@@ -10,7 +10,7 @@ from rich.console import Console
 from howsure.model.result import Result
 from howsure.model.summary import Summary
 from howsure.model.verdict import Verdict
-from howsure.reports.text import SHOWN_CASES, RunReport
+from howsure.reports.run_report import SHOWN_RESULTS, run_report
 from howsure.services.workspace import Workspace
 
 
@@ -20,12 +20,12 @@ def console() -> Console:
 
 
 def print_summary(work: Workspace, summary: Summary, *, hints: bool = True) -> None:
-    console().print(RunReport(summary, asyncio.run(_worst(work, summary.run.id)), hints))
+    console().print(run_report(summary, asyncio.run(_worst(work, summary.run.id)), hints))
 
 
 async def _worst(work: Workspace, run: str) -> list[Result]:
     """The cases to look at first: what broke, then what failed."""
     async with await work.store(read_only=True) as store:
-        broke = await store.results(run, verdict=Verdict.ERRORED, limit=SHOWN_CASES // 2)
-        failed = await store.results(run, verdict=Verdict.FAILED, limit=SHOWN_CASES - len(broke))
+        broke = await store.results(run, verdict=Verdict.ERRORED, limit=SHOWN_RESULTS // 2)
+        failed = await store.results(run, verdict=Verdict.FAILED, limit=SHOWN_RESULTS - len(broke))
         return [*failed, *broke]

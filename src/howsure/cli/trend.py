@@ -6,11 +6,11 @@ import asyncio
 
 import click
 
+from howsure.cli.options import MAX_LIMIT
 from howsure.cli.output import howsure_command, print_json
-from howsure.cli.parsing import MOST
 from howsure.cli.summary import console
-from howsure.reports.history_text import HistoryReport, history_shape
-from howsure.services.trending import ENOUGH, Asked, history
+from howsure.reports.history_report import history_report, history_shape
+from howsure.services.trend import ENOUGH, TrendQuery, run_history
 from howsure.services.workspace import Workspace
 
 
@@ -19,7 +19,7 @@ from howsure.services.workspace import Workspace
 @click.option("--dataset", default="", metavar="NAME", help="The runs over this dataset (file or test set name).")
 @click.option("--candidate", default=None, metavar="NAME", help="Only this candidate.")
 @click.option(
-    "--limit", type=click.IntRange(1, MOST), default=ENOUGH, show_default=True, metavar="N", help="The newest N."
+    "--limit", type=click.IntRange(1, MAX_LIMIT), default=ENOUGH, show_default=True, metavar="N", help="The newest N."
 )
 def command(work: Workspace, agent: str, dataset: str, candidate: str | None, limit: int, as_json: bool) -> None:
     """The completed runs of AGENT (its id, or a name that runs share) over time: pass rate and graders.
@@ -27,8 +27,8 @@ def command(work: Workspace, agent: str, dataset: str, candidate: str | None, li
     A change is said to be one where chance alone would rarely make it. Runs that changed in more than the agent
     (judge, rubric, test set, pass marks) are marked: what changed there may not be the agent.
     """
-    found = asyncio.run(history(work, Asked(whose=agent, dataset=dataset, candidate=candidate, limit=limit)))
+    found = asyncio.run(run_history(work, TrendQuery(whose=agent, dataset=dataset, candidate=candidate, limit=limit)))
     if as_json:
         print_json(history_shape(found))
     else:
-        console().print(HistoryReport(found))
+        console().print(history_report(found))

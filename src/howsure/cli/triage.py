@@ -7,15 +7,15 @@ from pathlib import Path
 
 import click
 
-from howsure.cli.output import CASES_ERRORED, DONE, howsure_command, print_json, say
+from howsure.cli.exit_codes import CASES_ERRORED, DONE
+from howsure.cli.output import howsure_command, print_json, say
 from howsure.cli.summary import console
 from howsure.errors import ConfigInvalid
+from howsure.model.run_request import OFFLINE, RunRequest
 from howsure.model.triage import Triage
-from howsure.reports.triage_markdown import triage_markdown
-from howsure.reports.triage_text import TriageReport
-from howsure.reports.whole_file import whole_text
-from howsure.services.judging import OFFLINE
-from howsure.services.triage.writing import Writer, triage_in_words
+from howsure.reports.atomic_files import atomic_text
+from howsure.reports.triage_report import triage_markdown, triage_report
+from howsure.services.triage.root_causes import triage_with_report
 from howsure.services.workspace import Workspace
 
 ENDINGS = (".md", ".markdown")
@@ -32,7 +32,7 @@ ENDINGS = (".md", ".markdown")
 @click.option(
     "--record-judge",
     "record",
-    type=click.Path(path_type=Path),
+    default="",
     metavar="FILE",
     help="Append the judge's reply to FILE.",
 )
@@ -43,7 +43,7 @@ def command(
     work: Workspace,
     run: str,
     judge: str | None,
-    record: Path | None,
+    record: str,
     budget: str,
     cache: bool,
     output: str,
@@ -60,12 +60,12 @@ def command(
     """
     _check(output)
     chosen = (work.settings.judge or OFFLINE) if judge is None else judge
-    writer = Writer(judge=chosen, budget=budget, cache=cache, record=record)
-    found = asyncio.run(triage_in_words(work, run, writer))
+    request = RunRequest(judge=chosen, budget=budget, cache=cache, record_judge=record)
+    found = asyncio.run(triage_with_report(work, run, request))
     if as_json:
         print_json(found)
     elif not output:
-        console().print(TriageReport(found))
+        console().print(triage_report(found))
     if output:
         _write(found, Path(output))
     return CASES_ERRORED if found.written.judge and found.written.note else DONE
@@ -81,7 +81,7 @@ def _check(output: str) -> None:
 
 def _write(found: Triage, path: Path) -> None:
     try:
-        with whole_text(path) as file:
+        with atomic_text(path) as file:
             file.write(triage_markdown(found))
     except OSError as error:
         raise ConfigInvalid(f"--output {path}: cannot be written: {error.strerror}") from error

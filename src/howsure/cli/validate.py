@@ -6,10 +6,11 @@ from typing import Any
 
 import click
 
-from howsure.cli.output import DONE, USER_MUST_ACT, howsure_command, print_json, problem_shape
-from howsure.dialects.reading import FileReport
-from howsure.reports.inert import inert
-from howsure.services.validating import validate_files
+from howsure.cli.exit_codes import DONE, USER_MUST_ACT
+from howsure.cli.output import howsure_command, print_json, problem_shape
+from howsure.dialects.datasets import FileReport
+from howsure.reports.safe_text import make_inert
+from howsure.services.validate import validate_files
 from howsure.services.workspace import Workspace
 
 
@@ -45,10 +46,10 @@ def file_shape(report: FileReport) -> dict[str, Any]:
 
 def _tell(report: FileReport) -> None:
     for problem in report.problems:
-        click.echo(inert(str(problem)))
+        click.echo(make_inert(str(problem)))
     for warning in report.warnings:
-        click.echo(inert(f"warning: {warning}"))
-    named = inert(report.path) + (f" ({report.dialect})" if report.dialect else "")
+        click.echo(make_inert(f"warning: {warning}"))
+    named = make_inert(report.path) + (f" ({report.dialect})" if report.dialect else "")
     if report.problems:
         click.echo(f"{named}: {len(report.problems)} problems, not usable")
     else:

@@ -8,8 +8,8 @@ import sys
 import click
 
 from howsure.cli.output import howsure_command
-from howsure.services.hosting.logs import set_up
-from howsure.services.hosting.process import work_until_told
+from howsure.services.host.logs import configure_logging
+from howsure.services.host.worker import work_until_stopped
 from howsure.services.workspace import Workspace
 
 
@@ -18,5 +18,5 @@ from howsure.services.workspace import Workspace
 def command(work: Workspace, while_open: bool) -> None:
     """Carry out the runs that wait in the service's queue, beside `howsure serve` or on another machine. Runs of a
     worker that was killed are taken over; finished cases stay finished."""
-    set_up(plain=sys.stderr.isatty())
-    asyncio.run(work_until_told(work, while_open=while_open))
+    configure_logging(plain=sys.stderr.isatty())
+    asyncio.run(work_until_stopped(work, while_open=while_open))

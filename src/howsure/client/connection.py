@@ -57,7 +57,7 @@ class Retries(Struct, frozen=True, kw_only=True):
         return float(min(self.longest, max(self.pause * 2 ** (attempt - 2), wished)))
 
 
-class Request(Struct, frozen=True, kw_only=True):
+class ServiceRequest(Struct, frozen=True, kw_only=True):
     """One thing to ask. `once`: it is never sent again, whatever becomes of it."""
 
     method: str
@@ -72,7 +72,7 @@ class Request(Struct, frozen=True, kw_only=True):
         return self.method in ("GET", "POST") and not self.once
 
 
-class Answered(Struct, frozen=True):
+class ServiceAnswer(Struct, frozen=True):
     """What was answered to a request that was not refused."""
 
     status: int
@@ -103,12 +103,12 @@ class Connection:
         if session is not None:
             await session.close()
 
-    async def ask(self, request: Request) -> Answered:
+    async def ask(self, request: ServiceRequest) -> ServiceAnswer:
         """The answer, or the error that it says."""
         headers = self._headers(request)
         return await self._trying(request, lambda: self._once(request, headers))
 
-    async def lines(self, request: Request) -> AsyncIterator[bytes]:
+    async def lines(self, request: ServiceRequest) -> AsyncIterator[bytes]:
         """The lines of an answer, as they come; blank ones are passed by. Once one has come, nothing is tried again."""
         async with AsyncExitStack() as opened:
             response = await self._trying(request, lambda: self._begun(request, opened))
@@ -120,7 +120,7 @@ class Connection:
                 said = f"{self._place(request)} broke off ({type(error).__name__}): what came of it is not all"
             raise Unavailable(said, kind="unreachable")
 
-    async def _trying(self, request: Request, do: Callable[[], Awaitable[T]]) -> T:
+    async def _trying(self, request: ServiceRequest, do: Callable[[], Awaitable[T]]) -> T:
         """What it comes to; done again where that does no harm and may help."""
         tries = self._retries.tries if request.may_repeat else 1
         attempt, lost = 1, False
@@ -136,7 +136,7 @@ class Connection:
             attempt += 1
             await asyncio.sleep(self._retries.before(attempt, wished))
 
-    def _headers(self, request: Request) -> dict[str, str]:
+    def _headers(self, request: ServiceRequest) -> dict[str, str]:
         headers = {"Accept": "application/json, */*", **request.headers}
         if isinstance(request.body, bytes):
             headers.setdefault("Content-Type", "application/octet-stream")
@@ -146,7 +146,7 @@ class Connection:
             headers[IDEMPOTENCY] = uuid4().hex
         return headers
 
-    async def _once(self, request: Request, headers: Mapping[str, str]) -> Answered:
+    async def _once(self, request: ServiceRequest, headers: Mapping[str, str]) -> ServiceAnswer:
         try:
             async with self._sent(request, headers) as response:
                 return await _read(response, self._place(request))
@@ -155,7 +155,7 @@ class Connection:
         # Raised out here, so that aiohttp's errors, which hold the request's headers, are not in its context.
         raise failed
 
-    async def _begun(self, request: Request, opened: AsyncExitStack) -> ClientResponse:
+    async def _begun(self, request: ServiceRequest, opened: AsyncExitStack) -> ClientResponse:
         """An answer of which nothing was read yet. It may take as long as it likes, but must not fall silent."""
         silent = ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=self._seconds)
         try:
@@ -169,7 +169,7 @@ class Connection:
         raise failed
 
     def _sent(
-        self, request: Request, headers: Mapping[str, str], **settings: Any
+        self, request: ServiceRequest, headers: Mapping[str, str], **settings: Any
     ) -> AbstractAsyncContextManager[ClientResponse]:
         body = request.body if request.body is None or isinstance(request.body, bytes) else encoded(request.body)
         return self._opened().request(
@@ -182,14 +182,14 @@ class Connection:
             **settings,
         )
 
-    def _place(self, request: Request) -> str:
+    def _place(self, request: ServiceRequest) -> str:
         return f"{request.method} {self.base}{request.path}"
 
-    def _failure(self, request: Request, error: Exception) -> Unavailable:
+    def _failure(self, request: ServiceRequest, error: Exception) -> Unavailable:
         place = self._place(request)
         if isinstance(error, TimeoutError):
             return Unavailable(f"{place}: no answer in {self._seconds:g} s", kind="timeout")
-        why = str(error) if isinstance(error, _Lost) else type(error).__name__
+        why = str(error) if isinstance(error, _ConnectionLost) else type(error).__name__
         said = f"{place} cannot be reached ({why}): is `howsure serve` running there?"
         return Unavailable(said, kind="unreachable")
 
@@ -207,7 +207,7 @@ class Connection:
         return self._session
 
 
-class _Lost(ClientConnectionError):
+class _ConnectionLost(ClientConnectionError):
     """There was no connection, or it broke."""
 
 
@@ -216,7 +216,7 @@ async def _never_again(request: ClientRequest, send: ClientHandlerType) -> Clien
     try:
         return await send(request)
     except ClientConnectionError as error:
-        raise _Lost(type(error).__name__) from None
+        raise _ConnectionLost(type(error).__name__) from None
 
 
 async def _whole_lines(response: ClientResponse) -> AsyncIterator[bytes]:
@@ -233,10 +233,10 @@ async def _whole_lines(response: ClientResponse) -> AsyncIterator[bytes]:
         yield line
 
 
-async def _read(response: ClientResponse, place: str) -> Answered:
+async def _read(response: ClientResponse, place: str) -> ServiceAnswer:
     body = await response.read()
     if response.status < 300:
-        return Answered(response.status, response.headers, body, place)
+        return ServiceAnswer(response.status, response.headers, body, place)
     error = error_of(response.status, body, place, response.headers.get("X-Request-ID", ""))
     error.retry_after = _seconds(response.headers.get("Retry-After", ""))
     raise error

@@ -3,22 +3,44 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 from urllib.parse import quote
 
-from howsure.client.connection import Connection, Request
-from howsure.client.files import content_of
-from howsure.client.pages import Pages, paged, read_answer, read_list
-from howsure.client.wire.base import Json, sendable
-from howsure.client.wire.documents import Bot, BotEdition, Dataset, DatasetCase, Difference, Document
+import msgspec
+from msgspec.structs import replace
 
-D = TypeVar("D", bound=Document)
+from howsure.client.connection import Connection, ServiceRequest
+from howsure.client.pages import PagedList, list_pages, read_answer, read_list, stream_lines
+from howsure.errors import NotFound
+from howsure.wire.admin import DocumentEntry, ImportedDocument
+from howsure.wire.base import Json, sendable_body
+from howsure.wire.documents import (
+    BotContext,
+    BotVersion,
+    DatasetCase,
+    DocumentDifference,
+    UploadedDataset,
+    VersionedDocument,
+)
+
+
+def read_content(file: str | Path | bytes) -> bytes:
+    """The bytes; NotFound names a file that cannot be read, and why."""
+    if isinstance(file, bytes):
+        return file
+    try:
+        return Path(file).read_bytes()
+    except OSError as error:
+        raise NotFound(f"{file} cannot be read: {error.strerror}") from None
+
+
+D = TypeVar("D", bound=VersionedDocument)
 Body = Mapping[str, Any]
 
 
-def place(*parts: str | int) -> str:
+def url_path(*parts: str | int) -> str:
     """A path; each part may be anything."""
     return "".join(f"/{quote(str(part), safe='')}" for part in parts)
 
@@ -27,7 +49,7 @@ def if_match(version: int | None) -> dict[str, str]:
     return {} if version is None else {"If-Match": f'"{version}"'}
 
 
-class AsyncShelf(Generic[D]):
+class AsyncDocuments(Generic[D]):
     """One kind of document. `version`, where a change or deletion takes it, is the one that was read: `Outdated` is
     raised when somebody else has made another since."""
 
@@ -36,42 +58,46 @@ class AsyncShelf(Generic[D]):
         self._path = path
         self._kind = kind
 
-    def each(self, *, agent_id: str | None = None, name: str | None = None, most: int | None = None) -> Pages[D]:
+    def each(self, *, agent_id: str | None = None, name: str | None = None, most: int | None = None) -> PagedList[D]:
         """Newest first."""
-        return paged(self._connection, self._kind, self._path, most, agent_id=agent_id, name=name)
+        return list_pages(self._connection, self._kind, self._path, most, agent_id=agent_id, name=name)
 
     async def get(self, id: str, version: int | None = None) -> D:
         """The newest version, or the one that is named; versions of what was deleted can still be read."""
-        path = self._path + (place(id) if version is None else place(id, "versions", version))
-        return await self._one(Request(method="GET", path=path))
+        path = self._path + (url_path(id) if version is None else url_path(id, "versions", version))
+        return await self._one(ServiceRequest(method="GET", path=path))
 
     async def create(self, body: Body | D) -> D:
-        return await self._one(Request(method="POST", path=self._path, body=sendable(body)))
+        return await self._one(ServiceRequest(method="POST", path=self._path, body=sendable_body(body)))
 
     async def change(self, id: str, body: Body | D, *, version: int | None = None) -> D:
         """The next version."""
-        path = self._path + place(id)
-        return await self._one(Request(method="PUT", path=path, body=sendable(body), headers=if_match(version)))
+        path = self._path + url_path(id)
+        return await self._one(
+            ServiceRequest(method="PUT", path=path, body=sendable_body(body), headers=if_match(version))
+        )
 
     async def delete(self, id: str, *, version: int | None = None) -> None:
         """Runs that used it keep the version they used."""
-        request = Request(method="DELETE", path=self._path + place(id), headers=if_match(version))
+        request = ServiceRequest(method="DELETE", path=self._path + url_path(id), headers=if_match(version))
         await self._connection.ask(request)
 
-    def versions(self, id: str, *, most: int | None = None) -> Pages[D]:
+    def versions(self, id: str, *, most: int | None = None) -> PagedList[D]:
         """Every version, newest first."""
-        return paged(self._connection, self._kind, self._path + place(id, "versions"), most)
+        return list_pages(self._connection, self._kind, self._path + url_path(id, "versions"), most)
 
-    async def diff(self, id: str, a: int, b: int) -> list[Difference]:
+    async def diff(self, id: str, a: int, b: int) -> list[DocumentDifference]:
         """What changed between two versions."""
-        path = self._path + place(id, "versions", a, "diff", b)
-        return read_list(Difference, await self._connection.ask(Request(method="GET", path=path)))
+        path = self._path + url_path(id, "versions", a, "diff", b)
+        return read_list(DocumentDifference, await self._connection.ask(ServiceRequest(method="GET", path=path)))
 
     async def restore(self, id: str, version: int) -> D:
         """An old version again, as the newest."""
-        return await self._one(Request(method="POST", path=self._path + place(id, "versions", version, "restore")))
+        return await self._one(
+            ServiceRequest(method="POST", path=self._path + url_path(id, "versions", version, "restore"))
+        )
 
-    async def _one(self, request: Request) -> D:
+    async def _one(self, request: ServiceRequest) -> D:
         return read_answer(self._kind, await self._connection.ask(request))
 
 
@@ -81,9 +107,11 @@ class AsyncDatasets:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def each(self, *, agent_id: str | None = None, name: str | None = None, most: int | None = None) -> Pages[Dataset]:
+    def each(
+        self, *, agent_id: str | None = None, name: str | None = None, most: int | None = None
+    ) -> PagedList[UploadedDataset]:
         """Newest first."""
-        return paged(self._connection, Dataset, "/datasets", most, agent_id=agent_id, name=name)
+        return list_pages(self._connection, UploadedDataset, "/datasets", most, agent_id=agent_id, name=name)
 
     async def upload(
         self,
@@ -92,64 +120,68 @@ class AsyncDatasets:
         name: str | None = None,
         agent_id: str | None = None,
         dialect: str | None = None,
-    ) -> Dataset:
+    ) -> UploadedDataset:
         """A file, by its path or its bytes. Where it has problems, `Invalid` lists them all and nothing is stored."""
-        content = await asyncio.to_thread(content_of, file)
+        content = await asyncio.to_thread(read_content, file)
         called = name or ("dataset" if isinstance(file, bytes) else Path(file).name)
         query = {"name": called, "agent_id": agent_id, "dialect": dialect}
-        return await self._one(Request(method="POST", path="/datasets/upload", query=query, body=content))
+        return await self._one(ServiceRequest(method="POST", path="/datasets/upload", query=query, body=content))
 
-    async def get(self, id: str, version: int | None = None) -> Dataset:
+    async def get(self, id: str, version: int | None = None) -> UploadedDataset:
         """Its newest version, or the one that is named, without the content."""
-        path = place("datasets", id) if version is None else place("datasets", id, "versions", version)
-        return await self._one(Request(method="GET", path=path))
+        path = url_path("datasets", id) if version is None else url_path("datasets", id, "versions", version)
+        return await self._one(ServiceRequest(method="GET", path=path))
 
-    def versions(self, id: str, *, most: int | None = None) -> Pages[Dataset]:
+    def versions(self, id: str, *, most: int | None = None) -> PagedList[UploadedDataset]:
         """Every version, newest first."""
-        return paged(self._connection, Dataset, place("datasets", id, "versions"), most)
+        return list_pages(self._connection, UploadedDataset, url_path("datasets", id, "versions"), most)
 
-    async def diff(self, id: str, a: int, b: int) -> list[Difference]:
+    async def diff(self, id: str, a: int, b: int) -> list[DocumentDifference]:
         """What changed between two versions, case by case."""
-        request = Request(method="GET", path=place("datasets", id, "versions", a, "diff", b))
-        return read_list(Difference, await self._connection.ask(request))
+        request = ServiceRequest(method="GET", path=url_path("datasets", id, "versions", a, "diff", b))
+        return read_list(DocumentDifference, await self._connection.ask(request))
 
-    async def restore(self, id: str, version: int) -> Dataset:
+    async def restore(self, id: str, version: int) -> UploadedDataset:
         """An old version again, as the newest."""
-        return await self._one(Request(method="POST", path=place("datasets", id, "versions", version, "restore")))
+        return await self._one(
+            ServiceRequest(method="POST", path=url_path("datasets", id, "versions", version, "restore"))
+        )
 
     async def content(self, id: str, version: int) -> bytes:
         """The file, byte for byte."""
-        request = Request(method="GET", path=place("datasets", id, "versions", version, "content"))
+        request = ServiceRequest(method="GET", path=url_path("datasets", id, "versions", version, "content"))
         return (await self._connection.ask(request)).body
 
-    async def change(self, id: str, body: Body, *, version: int | None = None) -> Dataset:
+    async def change(self, id: str, body: Body, *, version: int | None = None) -> UploadedDataset:
         """The next version: `name` and `content`, and what else a dataset has."""
-        path = place("datasets", id)
-        return await self._one(Request(method="PUT", path=path, body=body, headers=if_match(version)))
+        path = url_path("datasets", id)
+        return await self._one(ServiceRequest(method="PUT", path=path, body=body, headers=if_match(version)))
 
     async def delete(self, id: str, *, version: int | None = None) -> None:
         """Runs that used it can still read their version."""
-        request = Request(method="DELETE", path=place("datasets", id), headers=if_match(version))
+        request = ServiceRequest(method="DELETE", path=url_path("datasets", id), headers=if_match(version))
         await self._connection.ask(request)
 
-    def cases(self, id: str, *, most: int | None = None) -> Pages[DatasetCase]:
+    def cases(self, id: str, *, most: int | None = None) -> PagedList[DatasetCase]:
         """In the order of the file."""
-        return paged(self._connection, DatasetCase, place("datasets", id, "test-cases"), most)
+        return list_pages(self._connection, DatasetCase, url_path("datasets", id, "test-cases"), most)
 
     async def case(self, case_id: str) -> DatasetCase:
         """One case, by the `id` that lists give it."""
-        request = Request(method="GET", path=place("test-cases", case_id))
+        request = ServiceRequest(method="GET", path=url_path("test-cases", case_id))
         return read_answer(DatasetCase, await self._connection.ask(request))
 
-    async def add_case(self, id: str, case: Json) -> Dataset:
+    async def add_case(self, id: str, case: Json) -> UploadedDataset:
         """The dataset with one more case, written as its dialect writes it."""
-        return await self._one(Request(method="POST", path=place("datasets", id, "test-cases"), body={"case": case}))
+        return await self._one(
+            ServiceRequest(method="POST", path=url_path("datasets", id, "test-cases"), body={"case": case})
+        )
 
     async def remove_case(self, case_id: str) -> None:
-        await self._connection.ask(Request(method="DELETE", path=place("test-cases", case_id)))
+        await self._connection.ask(ServiceRequest(method="DELETE", path=url_path("test-cases", case_id)))
 
-    async def _one(self, request: Request) -> Dataset:
-        return read_answer(Dataset, await self._connection.ask(request))
+    async def _one(self, request: ServiceRequest) -> UploadedDataset:
+        return read_answer(UploadedDataset, await self._connection.ask(request))
 
 
 class AsyncBots:
@@ -158,25 +190,84 @@ class AsyncBots:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    async def get(self, id: str) -> Bot:
-        return read_answer(Bot, await self._connection.ask(Request(method="GET", path=place("bots", id, "context"))))
+    async def get(self, id: str) -> BotContext:
+        return read_answer(
+            BotContext, await self._connection.ask(ServiceRequest(method="GET", path=url_path("bots", id, "context")))
+        )
 
-    async def describe(self, id: str, body: Body | Bot, *, version: int | None = None) -> Bot:
+    async def describe(self, id: str, body: Body | BotContext, *, version: int | None = None) -> BotContext:
         """Describe an agent, or describe it anew. Runs keep the description that they started with."""
-        path = place("bots", id, "context")
-        request = Request(method="PUT", path=path, body=sendable(body), headers=if_match(version))
-        return read_answer(Bot, await self._connection.ask(request))
+        path = url_path("bots", id, "context")
+        request = ServiceRequest(method="PUT", path=path, body=sendable_body(body), headers=if_match(version))
+        return read_answer(BotContext, await self._connection.ask(request))
 
-    def versions(self, id: str, *, most: int | None = None) -> Pages[BotEdition]:
+    def versions(self, id: str, *, most: int | None = None) -> PagedList[BotVersion]:
         """Every description that was written here, newest first."""
-        return paged(self._connection, BotEdition, place("bots", id, "context", "versions"), most)
+        return list_pages(self._connection, BotVersion, url_path("bots", id, "context", "versions"), most)
 
-    async def diff(self, id: str, a: int, b: int) -> list[Difference]:
+    async def diff(self, id: str, a: int, b: int) -> list[DocumentDifference]:
         """What changed between two versions."""
-        request = Request(method="GET", path=place("bots", id, "context", "versions", a, "diff", b))
-        return read_list(Difference, await self._connection.ask(request))
+        request = ServiceRequest(method="GET", path=url_path("bots", id, "context", "versions", a, "diff", b))
+        return read_list(DocumentDifference, await self._connection.ask(request))
 
-    async def restore(self, id: str, version: int) -> BotEdition:
+    async def restore(self, id: str, version: int) -> BotVersion:
         """An old version again, as the newest."""
-        path = place("bots", id, "context", "versions", version, "restore")
-        return read_answer(BotEdition, await self._connection.ask(Request(method="POST", path=path)))
+        path = url_path("bots", id, "context", "versions", version, "restore")
+        return read_answer(BotVersion, await self._connection.ask(ServiceRequest(method="POST", path=path)))
+
+
+Kind = Literal["rubric", "test_set", "question_set", "dataset", "agent", "graders"]
+NDJSON = {"Content-Type": "application/x-ndjson"}
+LARGEST = 8 * 1024 * 1024
+"""Bytes sent at a time, as far as single entries are smaller."""
+
+
+class AsyncBulk:
+    """Documents as entries, one a line: `kind`, `id`, and the document itself at its newest version."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def export(self, *kinds: Kind) -> PagedList[DocumentEntry]:
+        """Every document that the key may see; only of these kinds, where some are named."""
+        return stream_lines(
+            self._connection, DocumentEntry, ServiceRequest(method="GET", path="/export", query={"kind": kinds})
+        )
+
+    async def load(self, entries: str | Path | bytes | Iterable[DocumentEntry]) -> list[ImportedDocument]:
+        """Entries from a file, its bytes, or as they were exported. A document that is there already is left as it is;
+        one that cannot be taken says why, and the others are taken."""
+        content = await asyncio.to_thread(_lines, entries)
+        done: list[ImportedDocument] = []
+        before = 0
+        for part, lines in _parts(content):
+            request = ServiceRequest(method="POST", path="/import", body=part, headers=NDJSON)
+            told = read_list(ImportedDocument, await self._connection.ask(request))
+            done += [replace(each, line=each.line + before) for each in told]
+            before += lines
+        return done
+
+
+def _lines(entries: str | Path | bytes | Iterable[DocumentEntry]) -> bytes:
+    if isinstance(entries, bytes | str | Path):
+        return read_content(entries)
+    return b"".join(msgspec.json.encode(_plain(each)) + b"\n" for each in entries)
+
+
+def _plain(entry: DocumentEntry) -> dict[str, Any]:
+    return {"kind": entry.kind, "id": entry.id, "document": entry.document}
+
+
+def _parts(content: bytes) -> Iterator[tuple[bytes, int]]:
+    """The content in pieces of whole lines that the service takes, each with how many lines it has. What has no line
+    is one piece, too: the service says what is wrong with it."""
+    part: list[bytes] = []
+    size = 0
+    for line in content.splitlines(keepends=True):
+        if part and size + len(line) > LARGEST:
+            yield b"".join(part), len(part)
+            part, size = [], 0
+        part.append(line)
+        size += len(line)
+    if part or not content:
+        yield b"".join(part), len(part)

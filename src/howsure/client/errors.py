@@ -3,10 +3,10 @@
 ServiceError
 ├── Unauthorized      401: no key, or one that opens nothing
 ├── Forbidden         403: the key lacks a scope
-├── Missing           404; also an `howsure.errors.NotFound`
-├── Conflicting       409; also an `howsure.errors.Conflict`
-├── Outdated          412: somebody else changed the document; read it again
-├── Invalid           400, 413, 415, 422: `problems` lists all that is wrong; also an `howsure.InputError`
+├── ResourceNotFound  404; also a `howsure.errors.NotFound`
+├── Conflicting       409; also a `howsure.errors.Conflict`
+├── VersionConflict   412: somebody else changed the document; read it again
+├── Invalid           400, 413, 415, 422: `problems` lists all that is wrong; also a `howsure.InputError`
 ├── Unavailable       502, 503, 504, or no connection; tried again where that does no harm
 ├── WaitedTooLong     a run did not end in the time it was given
 └── ServiceError      anything else: 500, or an answer that is not the service's
@@ -26,7 +26,7 @@ SHOWN = 5
 """How many problems the message of an error tells; `problems` has them all."""
 
 
-class ProblemFound(Struct, frozen=True, kw_only=True):
+class RequestProblem(Struct, frozen=True, kw_only=True):
     """One thing that is wrong with what was sent, and where."""
 
     message: str
@@ -54,7 +54,7 @@ class ServiceError(HowsureError):
         *,
         kind: str = "",
         status: int | None = None,
-        problems: Sequence[ProblemFound] = (),
+        problems: Sequence[RequestProblem] = (),
         request_id: str = "",
     ) -> None:
         self.detail = detail
@@ -73,7 +73,7 @@ class Forbidden(ServiceError):
     """The key may not do that."""
 
 
-class Missing(ServiceError, NotFound):
+class ResourceNotFound(ServiceError, NotFound):
     """There is no such thing, or it is not the caller's to see."""
 
 
@@ -81,7 +81,7 @@ class Conflicting(ServiceError, Conflict):
     """It cannot be done to what is there now."""
 
 
-class Outdated(ServiceError, Conflict):
+class VersionConflict(ServiceError, Conflict):
     """The document is not at the version that was read."""
 
 
@@ -101,9 +101,9 @@ KINDS: dict[int, type[ServiceError]] = {
     400: Invalid,
     401: Unauthorized,
     403: Forbidden,
-    404: Missing,
+    404: ResourceNotFound,
     409: Conflicting,
-    412: Outdated,
+    412: VersionConflict,
     413: Invalid,
     415: Invalid,
     422: Invalid,
@@ -113,19 +113,19 @@ KINDS: dict[int, type[ServiceError]] = {
 }
 
 
-class _Said(Struct, frozen=True):
+class _ErrorBody(Struct, frozen=True):
     """The body of every error of the service."""
 
     error: str
     detail: str
-    problems: list[ProblemFound] | None = None
+    problems: list[RequestProblem] | None = None
 
 
 def error_of(status: int, body: bytes, place: str, request_id: str = "") -> ServiceError:
     """The error that an answer says. What is not the service's own (a proxy's page, a redirect) is named as that."""
     kind = KINDS.get(status, ServiceError)
     try:
-        said = msgspec.json.decode(body, type=_Said)
+        said = msgspec.json.decode(body, type=_ErrorBody)
     except (msgspec.DecodeError, UnicodeDecodeError):
         detail = f"{place} answered {status}, and not as the service does: is this the service's address?"
         return kind(detail, status=status, request_id=request_id)
@@ -136,7 +136,7 @@ def unreadable(place: str, error: Any) -> ServiceError:
     return ServiceError(f"the answer of {place} cannot be read: {error}", kind="unreadable")
 
 
-def _told(detail: str, problems: Sequence[ProblemFound]) -> str:
+def _told(detail: str, problems: Sequence[RequestProblem]) -> str:
     further = f"; and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
     listed = "; ".join(map(str, problems[:SHOWN]))
     return f"{detail}: {listed}{further}" if listed else detail

@@ -7,18 +7,17 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from howsure.client.connection import NEXT, Answered, Connection, Request
+from howsure.client.connection import NEXT, Connection, ServiceAnswer, ServiceRequest
 from howsure.client.errors import unreadable
-from howsure.client.wire.base import Shape, read
+from howsure.wire.base import S, read_shape
 
 LARGEST = 1000
 """How many the service gives at most at a time."""
 
-S = TypeVar("S", bound=Shape)
 T = TypeVar("T")
 
 
-class Pages(Generic[T]):
+class PagedList(Generic[T]):
     """`async for each in pages`, over as many pages as there are; `pages.walk()` gives them page by page."""
 
     def __init__(self, walk: Callable[[], AsyncIterator[list[T]]]) -> None:
@@ -30,30 +29,30 @@ class Pages(Generic[T]):
                 yield each
 
 
-def read_answer(kind: type[S], answered: Answered) -> S:
+def read_answer(kind: type[S], answered: ServiceAnswer) -> S:
     """The one thing that was answered."""
     try:
-        return read(kind, answered.json)
+        return read_shape(kind, answered.json)
     except msgspec.ValidationError as error:
         raise unreadable(answered.place, error) from None
 
 
-def read_list(kind: type[S], answered: Answered) -> list[S]:
+def read_list(kind: type[S], answered: ServiceAnswer) -> list[S]:
     """Everything in an array."""
     try:
-        return [read(kind, each) for each in msgspec.convert(answered.json, list[Any])]
+        return [read_shape(kind, each) for each in msgspec.convert(answered.json, list[Any])]
     except msgspec.ValidationError as error:
         raise unreadable(answered.place, error) from None
 
 
-def paged(connection: Connection, kind: type[S], path: str, most: int | None = None, **query: Any) -> Pages[S]:
+def list_pages(connection: Connection, kind: type[S], path: str, most: int | None = None, **query: Any) -> PagedList[S]:
     """The list at a path, at most so many of it."""
 
     async def walk() -> AsyncIterator[list[S]]:
         left, cursor = most, None
         while left is None or left > 0:
             size = LARGEST if left is None else min(left, LARGEST)
-            asked = Request(method="GET", path=path, query={**query, "limit": size, "cursor": cursor})
+            asked = ServiceRequest(method="GET", path=path, query={**query, "limit": size, "cursor": cursor})
             answered = await connection.ask(asked)
             page = read_list(kind, answered)
             yield page
@@ -62,4 +61,31 @@ def paged(connection: Connection, kind: type[S], path: str, most: int | None = N
             if cursor is None:
                 return
 
-    return Pages(walk)
+    return PagedList(walk)
+
+
+BATCH = 500
+"""Lines that are read before whoever waits for them is given any."""
+
+
+def stream_lines(connection: Connection, kind: type[S], request: ServiceRequest) -> PagedList[S]:
+    """The things that come one a line; they are read as they come, however many there are."""
+
+    async def walk() -> AsyncIterator[list[S]]:
+        page: list[S] = []
+        async for line in connection.lines(request):
+            page.append(_read(kind, line, request))
+            if len(page) == BATCH:
+                yield page
+                page = []
+        if page:
+            yield page
+
+    return PagedList(walk)
+
+
+def _read(kind: type[S], line: bytes, request: ServiceRequest) -> S:
+    try:
+        return read_shape(kind, msgspec.json.decode(line))
+    except (msgspec.DecodeError, msgspec.ValidationError) as error:
+        raise unreadable(f"{request.method} {request.path}", error) from None

@@ -7,13 +7,14 @@ from collections.abc import AsyncIterator, Callable
 from time import monotonic
 from typing import Any, Literal, Unpack
 
-from howsure.client.connection import Connection, Request
-from howsure.client.documents import place
+from howsure.client.connection import Connection, ServiceRequest
+from howsure.client.documents import url_path
 from howsure.client.errors import Unavailable, WaitedTooLong
-from howsure.client.pages import Pages, paged, read_answer
-from howsure.client.streams import streamed
-from howsure.client.wire.orders import RegradeWanted, ResultsWanted, RunWanted
-from howsure.client.wire.runs import Result, Run, Standing
+from howsure.client.pages import PagedList, list_pages, read_answer, stream_lines
+from howsure.client.requests import LabelOptions, RegradeOptions, ResultOptions, StartRunOptions
+from howsure.wire.labels import HumanLabel, RunAgreement
+from howsure.wire.results import Result
+from howsure.wire.runs import AgentStatus, Run
 
 FIRST_LOOK = 0.1
 LOOK_SECONDS = 1.0
@@ -32,17 +33,19 @@ class AsyncRuns:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def each(self, *, agent_id: str | None = None, status: Status | None = None, most: int | None = None) -> Pages[Run]:
+    def each(
+        self, *, agent_id: str | None = None, status: Status | None = None, most: int | None = None
+    ) -> PagedList[Run]:
         """Newest first."""
-        return paged(self._connection, Run, "/runs", most, agent_id=agent_id, status=status)
+        return list_pages(self._connection, Run, "/runs", most, agent_id=agent_id, status=status)
 
-    async def start(self, **wanted: Unpack[RunWanted]) -> Run:
+    async def start(self, **wanted: Unpack[StartRunOptions]) -> Run:
         """Queue a run over one of `dataset_id`, `question_set_id` and `test_set_id`. `wait` waits for its end."""
         return await self._one("POST", "/runs", dict(wanted))
 
     async def get(self, run_id: str) -> Run:
         """With its counts as they are now."""
-        return await self._one("GET", place("runs", run_id))
+        return await self._one("GET", url_path("runs", run_id))
 
     def watch(
         self,
@@ -51,7 +54,7 @@ class AsyncRuns:
         seconds: float | None = None,
         every: float = LOOK_SECONDS,
         patience: float = PATIENCE_SECONDS,
-    ) -> Pages[Run]:
+    ) -> PagedList[Run]:
         """The run, whenever it has changed, until nobody works on it any more: it has ended, or is paused.
         `WaitedTooLong` is raised after so many `seconds`; the run goes on. A service that was there may be away for as
         long as there is `patience`: it may be restarted meanwhile."""
@@ -72,7 +75,7 @@ class AsyncRuns:
                     run = now
                     yield [run]
 
-        return Pages(walk)
+        return PagedList(walk)
 
     async def _now(self, run: Run, patient: bool) -> Run | None:
         """The run as it is now; None while the service is away and there is patience left."""
@@ -101,47 +104,47 @@ class AsyncRuns:
 
     def results(
         self, run_id: str, *, verdict: Verdict | None = None, candidate: str | None = None, most: int | None = None
-    ) -> Pages[Result]:
+    ) -> PagedList[Result]:
         """In the order of the cases."""
-        path = place("runs", run_id, "results")
-        return paged(self._connection, Result, path, most, verdict=verdict, candidate=candidate)
+        path = url_path("runs", run_id, "results")
+        return list_pages(self._connection, Result, path, most, verdict=verdict, candidate=candidate)
 
-    def export(self, run_id: str) -> Pages[Result]:
+    def export(self, run_id: str) -> PagedList[Result]:
         """The same, in one answer that is read as it comes: for very many."""
-        request = Request(method="GET", path=place("runs", run_id, "results.ndjson"))
-        return streamed(self._connection, Result, request)
+        request = ServiceRequest(method="GET", path=url_path("runs", run_id, "results.ndjson"))
+        return stream_lines(self._connection, Result, request)
 
     async def result(self, run_id: str, result_id: str) -> Result:
         """By its id, or by its case's where that names only one."""
-        request = Request(method="GET", path=place("runs", run_id, "results", result_id))
+        request = ServiceRequest(method="GET", path=url_path("runs", run_id, "results", result_id))
         return read_answer(Result, await self._connection.ask(request))
 
     async def cancel(self, run_id: str) -> Run:
         """Stop it; what is finished stays finished, and it can still be resumed."""
-        return await self._one("POST", place("runs", run_id, "cancel"))
+        return await self._one("POST", url_path("runs", run_id, "cancel"))
 
     async def pause(self, run_id: str) -> Run:
         """Stop it until it is resumed."""
-        return await self._one("POST", place("runs", run_id, "pause"))
+        return await self._one("POST", url_path("runs", run_id, "pause"))
 
     async def resume(self, run_id: str) -> Run:
         """Go on where it stopped."""
-        return await self._one("POST", place("runs", run_id, "resume"))
+        return await self._one("POST", url_path("runs", run_id, "resume"))
 
     async def retry(self, run_id: str) -> Run:
         """Try the errored cases again."""
-        return await self._one("POST", place("runs", run_id, "retry"))
+        return await self._one("POST", url_path("runs", run_id, "retry"))
 
-    async def regrade(self, run_id: str, **wanted: Unpack[RegradeWanted]) -> Run:
+    async def regrade(self, run_id: str, **wanted: Unpack[RegradeOptions]) -> Run:
         """A new run that grades the answers of this one again; the agent is not called."""
-        return await self._one("POST", place("runs", run_id, "regrade"), dict(wanted))
+        return await self._one("POST", url_path("runs", run_id, "regrade"), dict(wanted))
 
     async def delete(self, run_id: str) -> None:
         """The run and all its results; one that is worked on must be cancelled first."""
-        await self._connection.ask(Request(method="DELETE", path=place("runs", run_id)))
+        await self._connection.ask(ServiceRequest(method="DELETE", path=url_path("runs", run_id)))
 
     async def _one(self, method: str, path: str, body: Any = None) -> Run:
-        return read_answer(Run, await self._connection.ask(Request(method=method, path=path, body=body)))
+        return read_answer(Run, await self._connection.ask(ServiceRequest(method=method, path=path, body=body)))
 
 
 class AsyncResults:
@@ -150,15 +153,58 @@ class AsyncResults:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def each(self, *, most: int | None = None, **wanted: Unpack[ResultsWanted]) -> Pages[Result]:
+    def each(self, *, most: int | None = None, **wanted: Unpack[ResultOptions]) -> PagedList[Result]:
         """Newest run first."""
-        return paged(self._connection, Result, "/results", most, **wanted)
+        return list_pages(self._connection, Result, "/results", most, **wanted)
 
-    def by_agent(self, *, most: int | None = None) -> Pages[Standing]:
+    def by_agent(self, *, most: int | None = None) -> PagedList[AgentStatus]:
         """Every agent that was tried, by id, with its newest run that is complete."""
-        return paged(self._connection, Standing, "/org-evaluations", most)
+        return list_pages(self._connection, AgentStatus, "/org-evaluations", most)
 
 
 def waited_too_long(run: Run, seconds: float) -> WaitedTooLong:
     said = f"run {run.run_id} did not end in {seconds:g} s: {run.completed} of {run.total} are done, and it goes on"
     return WaitedTooLong(said, kind="waited_too_long")
+
+
+Opinion = Literal["pass", "fail", "not_applicable", "cannot_tell"]
+
+
+class AsyncLabels:
+    """People's labels."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def each(
+        self, *, agent_id: str | None = None, labeler: str | None = None, most: int | None = None
+    ) -> PagedList[HumanLabel]:
+        """Of every run, newest first."""
+        return list_pages(self._connection, HumanLabel, "/labels", most, agent_id=agent_id, labeler=labeler)
+
+    def of_run(self, run_id: str, *, labeler: str | None = None, most: int | None = None) -> PagedList[HumanLabel]:
+        """Of one run, newest first."""
+        return list_pages(self._connection, HumanLabel, url_path("runs", run_id, "labels"), most, labeler=labeler)
+
+    async def give(
+        self, run_id: str, result_id: str, grader: str, opinion: Opinion, **wanted: Unpack[LabelOptions]
+    ) -> HumanLabel:
+        """Say something of one grade; what the same person said of it before is replaced. `result_id` may be the id of
+        the result's case, `criterion_id` is that of a criterion or rule."""
+        body: dict[str, Any] = {"result_id": result_id, "grader": grader, "opinion": opinion, **wanted}
+        request = ServiceRequest(method="POST", path=url_path("runs", run_id, "labels"), body=body)
+        return read_answer(HumanLabel, await self._connection.ask(request))
+
+    async def take_back(self, run_id: str, label_id: str) -> None:
+        await self._connection.ask(ServiceRequest(method="DELETE", path=url_path("runs", run_id, "labels", label_id)))
+
+    async def agreement(self, run_id: str) -> RunAgreement:
+        """How far people agree with the judge, and with each other."""
+        request = ServiceRequest(method="GET", path=url_path("runs", run_id, "agreement"))
+        return read_answer(RunAgreement, await self._connection.ask(request))
+
+    async def file(self, run_id: str) -> bytes:
+        """What `howsure judge calibrate` reads."""
+        return (
+            await self._connection.ask(ServiceRequest(method="GET", path=url_path("runs", run_id, "labels.ndjson")))
+        ).body

@@ -1,4 +1,4 @@
-"""Attachments: documents that a case names by a path, which must lie in the dataset's folder."""
+"""Attachments: documents that a case names by a path, which must be inside the dataset's folder."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
-from howsure.dialects.json_places import Spot
-from howsure.dialects.wording import shown
+from howsure.dialects.problems import Spot, shown
 from howsure.errors import Problem
 
 
@@ -39,7 +38,7 @@ def _escape(path: str, folder: Path) -> str:
 
 
 def _climbs(parts: tuple[str, ...]) -> bool:
-    """Whether following the parts goes above where it started. Both kinds of slash count: files travel."""
+    """Whether the parts lead above the starting folder. Both kinds of slash count: files move between systems."""
     depth = 0
     for part in parts:
         depth += -1 if part == ".." else 1

@@ -1,20 +1,24 @@
-"""The contract of a dialect, and of an importer: a dialect that only reads."""
+"""The contract of a dialect, and of an importer: a dialect that only reads. What a dialect may offer beyond the
+contract (a schema, hashing while it reads, a faster second reading) is listed here too."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from howsure.errors import Problem
 from howsure.model.case import Case
 
+Watch = Callable[[memoryview], object]
+"""Is shown every byte that is read, in pieces."""
+
 
 class Importer(Protocol):
     """Reads one foreign file shape into Cases. Knows the format; knows no grader, no store.
 
-    `read` yields every Case and every Problem of the file, and never raises for bad content: whoever reads decides
-    (`reading.read_cases` gives all cases or raises with all problems). Warnings are Problems of level WARNING.
+    `read` yields every Case and every Problem of the file, and never raises for bad content: the caller decides
+    (`datasets.read_cases` gives all cases or raises with all problems). Warnings are Problems of level WARNING.
     """
 
     name: str
@@ -26,14 +30,40 @@ class Importer(Protocol):
     def read(self, path: Path) -> Iterator[Case | Problem]: ...
 
 
+@runtime_checkable
 class Dialect(Importer, Protocol):
-    """An importer that also writes: reading what it wrote gives equal Cases."""
+    """An importer that also writes: reading what it wrote gives equal Cases. It can be a target of `convert --to`."""
 
     def write(self, cases: Iterable[Case], path: Path) -> None: ...
 
 
 @runtime_checkable
-class Describing(Protocol):
+class HasSchema(Protocol):
     """A dialect that can print its JSON Schema (`howsure schema NAME`)."""
 
     def schema(self) -> dict[str, Any]: ...
+
+
+class WatchedDialect:
+    """The base of a dialect that hands every byte to `watch` as it reads, so that the file is hashed in the same
+    reading. It also finds repeated ids itself, and names their lines."""
+
+    def read(self, path: Path) -> Iterator[Case | Problem]:
+        return self.read_watched(path)
+
+    def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
+        raise NotImplementedError
+
+
+@runtime_checkable
+class ScanningDialect(Protocol):
+    """A watched dialect that can check a file without building its cases: None stands for a case."""
+
+    def scan(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem | None]: ...
+
+
+@runtime_checkable
+class RereadingDialect(Protocol):
+    """A watched dialect with a faster way to read a file that it has already found valid."""
+
+    def read_again(self, path: Path, watch: Watch) -> Iterator[Case | Problem]: ...

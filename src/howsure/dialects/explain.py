@@ -1,41 +1,231 @@
 """The `explain` dialect: JSONL of cases with up to nine Explain evals (docs/dialects/explain.md describes every field
-and problem). explain_inputs.py knows the payloads, explain_checks.py the rules, explain_cases.py the Cases.
+and problem), the rules that its schema cannot state, and the scenario catalog beside a dataset. explain_rows.py turns
+rows into Cases and back; explain_schema.py has the schema and the names.
+
+Most lines have nothing to report: they are decoded, checked by a compiled schema and a few comparisons, and built.
+`read_line` reads the others, and names every problem.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
+from msgspec import Struct
+
 from howsure.dialects import extras
-from howsure.dialects.explain_cases import case_of, explain_rows
-from howsure.dialects.explain_checks import row_problems
-from howsure.dialects.explain_fast import Line, case_of_line, decoded, is_sound, is_usual
-from howsure.dialects.explain_inputs import canonical, completed
-from howsure.dialects.explain_schema import PROFILES, SCHEMA
-from howsure.dialects.json_places import Spot
-from howsure.dialects.lines import Ids, Watch, first_keys, not_an_object, opened, read_lines, write_checked
-from howsure.dialects.scenarios import Catalog, find_catalogs, read_catalog
-from howsure.dialects.schema_fit import Shape
-from howsure.dialects.strict_json import parse
-from howsure.dialects.wording import did_you_mean, shown
+from howsure.dialects.base import Watch, WatchedDialect
+from howsure.dialects.explain_rows import (
+    case_of,
+    disagreements,
+    explain_rows,
+    json_text,
+    unreadable_tools,
+    with_canonical_evals,
+    with_payload_fields,
+)
+from howsure.dialects.explain_schema import (
+    AGENTS,
+    DEFAULT_EVALS,
+    PHASE_AGENTS,
+    PLAIN_SCHEMA,
+    PROFILES,
+    REPEATS,
+    SCHEMA,
+    TOPIC_FAMILIES,
+)
+from howsure.dialects.ids import SeenIds
+from howsure.dialects.lines import first_keys, not_an_object, open_file, read_lines, read_objects, split_lines
+from howsure.dialects.problems import (
+    NOT_BLANK,
+    SchemaChecker,
+    Spot,
+    did_you_mean,
+    kind_of,
+    shown,
+    unknown_fields,
+    with_article,
+)
+from howsure.dialects.reference_data import matcher_problems
+from howsure.dialects.strict_json import Json, duplicate_free, parse_json
+from howsure.dialects.writers import write_checked
 from howsure.errors import Level, Problem
 from howsure.model.case import Case
 
-_SHAPE = Shape(SCHEMA)
+_NEEDS = {"TaskAdherenceExplain": "task_goal", "ToolCallAccuracyExplain": "available_tools"}
+"""The field that an eval needs."""
+
+
+def row_problems(row: Json, spot: Spot, profiles: Collection[str] | None) -> Iterator[Problem]:
+    """What the schema cannot state: names that must fit each other, payloads, texts that should hold JSON. Parts of a
+    wrong type are skipped: the schema reports those. `row` has canonical eval names and the fields of its payloads."""
+    yield from _id(row, spot)
+    yield from _open_names(row, spot)
+    yield from _phase(row, spot)
+    yield from _profile(row, spot, profiles)
+    yield from _calls(row, spot)
+    yield from _evals(row, spot)
+    yield from unreadable_tools(row, spot)
+    yield from disagreements(row, spot)
+
+
+def _id(row: Json, spot: Spot) -> Iterator[Problem]:
+    id, agent = row.get("case_id"), row.get("agent_name")
+    if not (isinstance(id, str) and isinstance(agent, str) and id.strip() and agent.strip()):
+        return
+    if not re.fullmatch(re.escape(agent) + "-[0-9]{3,}", id):
+        message = "must be the agent's name, a hyphen and three or more digits"
+        yield spot.below("case_id").problem("bad-pattern", message, expected=f"{agent}-001", found=shown(id))
+
+
+def _open_names(row: Json, spot: Spot) -> Iterator[Problem]:
+    """Open lists: a name that is not on them is a warning only."""
+    for field, known, code in (
+        ("agent_name", AGENTS, "unknown-agent"),
+        ("topic_family", TOPIC_FAMILIES, "unknown-topic-family"),
+    ):
+        name = row.get(field)
+        if isinstance(name, str) and name.strip() and name not in known:
+            message = f"{shown(name)} is not one of those we know; it is kept"
+            yield spot.below(field).warning(code, message, found=shown(name), hint=did_you_mean(name, known))
+
+
+def _phase(row: Json, spot: Spot) -> Iterator[Problem]:
+    if "phase" not in row and row.get("agent_name") in PHASE_AGENTS:
+        message, hint = "`phase` is required for this agent", "only agents that run a whole workflow have none"
+        yield spot.below("phase").problem("missing-field", message, expected="phase", hint=hint)
+
+
+def _profile(row: Json, spot: Spot, profiles: Collection[str] | None) -> Iterator[Problem]:
+    name = row.get("threshold_profile")
+    if profiles is None or not isinstance(name, str) or not name.strip() or name in profiles:
+        return
+    known = ", ".join(sorted(profiles))
+    message, hint = f"there is no profile {shown(name)}", f"known: {known}; more can be added in howsure.yaml"
+    yield spot.below("threshold_profile").problem(
+        "unknown-profile", message, expected=known, found=shown(name), hint=hint
+    )
+
+
+def _calls(row: Json, spot: Spot) -> Iterator[Problem]:
+    for field in ("expected_tool_calls", "invoked_tool_calls"):
+        calls = row.get(field)
+        for index, call in enumerate(calls if isinstance(calls, list) else ()):
+            if isinstance(call, dict) and "arguments" in call:
+                yield from _arguments(call["arguments"], field, spot.below(field, index, "arguments"))
+    if row.get("invoked_tool_calls") and "model_answer" not in row:
+        message = "`invoked_tool_calls` belong to a recorded answer, and there is none"
+        yield spot.below("model_answer").problem("missing-field", message, expected="model_answer")
+
+
+def _arguments(given: Any, field: str, spot: Spot) -> Iterator[Problem]:
+    arguments = json_text(given)
+    if isinstance(given, str) and not isinstance(arguments, dict):
+        what = "no JSON" if isinstance(arguments, str) else f"the JSON text of {with_article(kind_of(arguments))}"
+        message = f"must be an object or the JSON text of one, not {what}"
+        yield spot.problem("not-an-object", message, expected="object", found=shown(given))
+    elif field == "expected_tool_calls":
+        yield from matcher_problems(arguments, spot)
+
+
+def _evals(row: Json, spot: Spot) -> Iterator[Problem]:
+    """Evals that lack a field they need, or their payload."""
+    evals, bundle = row.get("required_evals") or DEFAULT_EVALS, row.get("explain_inputs")
+    for eval in evals:
+        field = _NEEDS.get(eval) if isinstance(eval, str) else None
+        if field is not None and row.get(field, "") in ("", None):
+            yield spot.below(field).problem("missing-field", f"`{field}` is needed by {eval}", expected=field)
+    if isinstance(bundle, dict):
+        for eval in evals:
+            if isinstance(eval, str) and eval not in bundle:
+                yield _without_payload(f"{eval} has no payload", spot.below("explain_inputs", eval))
+    elif bundle is None and "model_answer" in row:
+        yield _without_payload("there are no payloads", spot.below("explain_inputs"))
+
+
+def _without_payload(message: str, spot: Spot) -> Problem:
+    return spot.warning("missing-payload", f"{message}; built from the fields")
+
+
+NAME = "scenario-catalog"
+_TEXT = {"type": "string", "pattern": NOT_BLANK}
+_COUNT = {"type": "integer", "minimum": 1}
+CATALOG_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "required": ["scenario_id"],
+    "properties": {
+        "scenario_id": _TEXT,
+        "topic_family": _TEXT,
+        "learner_level": {"enum": ["beginner", "intermediate", "advanced"]},
+        "duration_profile": {"enum": ["short", "standard", "aggressive"]},
+        "weekly_hours": _COUNT,
+        "duration_weeks": _COUNT,
+        "ambiguity": {"enum": ["clear", "underspecified", "conflicting"]},
+        "noise_factor": _TEXT,
+        "target_exam": _TEXT,
+    },
+}
+_CHECKER = SchemaChecker(CATALOG_SCHEMA)
+
+
+class ScenarioCatalog(Struct, frozen=True, kw_only=True):
+    """The scenario ids of a catalog file (JSONL beside the dataset), and its problems."""
+
+    path: Path
+    ids: frozenset[str]
+    problems: tuple[Problem, ...] = ()
+
+
+def is_catalog(path: Path) -> bool:
+    return NAME in path.name.lower() and path.suffix.lower() in (".jsonl", ".ndjson")
+
+
+def find_catalogs(dataset: Path) -> list[Path]:
+    """The catalogs nearest to a dataset: in its folder, in a folder `common` inside or beside it, or in the folder
+    above."""
+    folder = dataset.resolve().parent
+    for place in (folder, folder / "common", folder.parent / "common", folder.parent):
+        found = sorted(path for path in place.glob("*") if is_catalog(path)) if place.is_dir() else []
+        if found:
+            return found
+    return []
+
+
+def read_catalog(path: Path) -> ScenarioCatalog:
+    """Reads a catalog strictly, and reports every problem."""
+    ids, known = SeenIds("scenario_id"), set()
+    problems: list[Problem] = []
+    with open_file(path) as stream:
+        for line, row in read_objects(stream, str(path)):
+            if isinstance(row, Problem):
+                problems.append(row)
+                continue
+            spot = Spot(str(path), line)
+            problems += _CHECKER.problems(row, spot)
+            problems += unknown_fields(row, CATALOG_SCHEMA["properties"], spot)
+            id = row.get("scenario_id")
+            if isinstance(id, str):
+                known.add(id)
+                problems += [] if ids.is_new(id, line) else [ids.repeated(id, spot)]
+    return ScenarioCatalog(path=path, ids=frozenset(known), problems=tuple(problems))
+
+
+_SHAPE = SchemaChecker(SCHEMA)
 _TELLING = {"agent_name", "explain_inputs", "required_evals", "quality_band", "threshold_profile"}
 
 
-M = TypeVar("M")
+T = TypeVar("T")
 
 
-class ExplainDialect:
+class ExplainDialect(WatchedDialect):
     """JSONL of Explain cases. `profiles` are the threshold profiles a case may name; None: any."""
 
     name = "explain"
     brings_answers = True
-    """In a survey, None stands for a case that has its answer with it."""
+    """In a scan, None stands for a case that has its answer with it."""
 
     def __init__(self, profiles: Collection[str] | None = PROFILES) -> None:
         self._profiles = profiles
@@ -47,70 +237,102 @@ class ExplainDialect:
         keys = set(first_keys(head))
         return len(keys & _TELLING) >= 2 and ("case_id" in keys or "question" in keys)
 
-    def read(self, path: Path) -> Iterator[Case | Problem]:
-        return self.read_watched(path)
-
     def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
-        return self._read(path, watch, case_of_line)
+        return self._read(path, watch, lambda row: case_of(row, {}))
 
-    def _read(self, path: Path, watch: Watch | None, made: Callable[[Line], M]) -> Iterator[Case | Problem | M]:
-        catalogs, ids = [read_catalog(found) for found in find_catalogs(path)], Ids("case_id")
-        yield from _catalog_problems(catalogs, path)
-        name = str(path)
-        with opened(path, watch) as stream:
-            for number, text in read_lines(stream):
-                line = decoded(text)
-                if (
-                    line is not None
-                    and is_sound(line, text, self._profiles)
-                    and _is_linked(line, number, ids, catalogs)
-                ):
-                    yield made(line)
-                else:
-                    yield from self._line(text, Spot(name, number), ids, catalogs)
-
-    def survey(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem | None]:
-        """As `read_watched`, with None for each case that there is nothing to say about and that brings its answer."""
+    def scan(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem | None]:
+        """As `read_watched`, with None for each case that has nothing to report and brings its answer."""
         return self._read(path, watch, lambda _: None)
 
+    def _read(self, path: Path, watch: Watch | None, build: Callable[[Json], T]) -> Iterator[Case | Problem | T]:
+        catalogs, ids = [read_catalog(catalog) for catalog in find_catalogs(path)], SeenIds("case_id")
+        yield from _catalog_problems(catalogs, path)
+        name = str(path)
+        for number, text in read_lines(split_lines(path, watch)):
+            row = plain_row(text)
+            if (
+                row is not None
+                and has_no_problem(row, text, self._profiles)
+                and all(row["scenario_id"] in catalog.ids for catalog in catalogs)
+                and ids.is_new(row["case_id"], number)  # asked last: asking makes the id known
+            ):
+                yield build(row)
+            else:
+                yield from self.read_line(text, Spot(name, number), ids, catalogs)
+
     def read_again(self, path: Path, watch: Watch) -> Iterator[Case | Problem]:
-        """The cases of a file that was found valid, and is hashed to be the same."""
-        ids, name = Ids("case_id"), str(path)
-        with opened(path, watch) as stream:
-            for number, text in read_lines(stream):
-                line = decoded(text)
-                if line is not None and is_usual(line):
-                    yield case_of_line(line)
-                else:
-                    yield from self._line(text, Spot(name, number), ids, ())
+        """The cases of a file that was found valid and has the same hash."""
+        ids, name = SeenIds("case_id"), str(path)
+        for number, text in read_lines(split_lines(path, watch)):
+            row = plain_row(text)
+            if row is not None:
+                yield case_of(row, {})
+            else:
+                yield from self.read_line(text, Spot(name, number), ids, ())
 
     def write(self, cases: Iterable[Case], path: Path) -> None:
-        ids = Ids("case_id")
-        write_checked(explain_rows(cases, path), path, lambda text, spot: self._line(text, spot, ids, ()))
+        ids = SeenIds("case_id")
+        write_checked(explain_rows(cases, path), path, lambda text, spot: self.read_line(text, spot, ids, ()))
 
-    def _line(self, text: bytes, spot: Spot, ids: Ids, catalogs: Iterable[Catalog]) -> Iterator[Case | Problem]:
+    def read_line(
+        self, text: bytes, spot: Spot, ids: SeenIds, catalogs: Iterable[ScenarioCatalog]
+    ) -> Iterator[Case | Problem]:
         """Every problem of a line; the case too, where they are only warnings."""
-        row, problems = parse(text, file=spot.file, line=spot.line)
+        row, problems = parse_json(text, file=spot.file, line=spot.line)
         if not isinstance(row, dict):
             yield from problems or [not_an_object(row, spot)]
             return
-        row, misnamed = canonical(row, spot)
-        row = completed(row)
+        row, misnamed = with_canonical_evals(row, spot)
+        row = with_payload_fields(row)
         problems += [*misnamed, *_SHAPE.problems(row, spot)]
-        apart = extras.set_apart(row, SCHEMA, spot)
+        apart = extras.separate_unknown(row, SCHEMA, spot)
         problems += [*row_problems(row, spot, self._profiles), *_links(row, spot, ids, catalogs), *apart.warnings]
         if all(problem.level is Level.WARNING for problem in problems):
             yield case_of(row, apart.kept)
         yield from problems
 
 
-def _is_linked(line: Line, number: int, ids: Ids, catalogs: Iterable[Catalog]) -> bool:
-    """Its scenario is known, and its id is new: asked last, for asking makes it known."""
-    return all(line.scenario_id in catalog.ids for catalog in catalogs) and ids.is_new(line.case_id, number)
+_PLAIN = SchemaChecker(PLAIN_SCHEMA)
 
 
-def _links(row: dict[str, Any], spot: Spot, ids: Ids, catalogs: Iterable[Catalog]) -> Iterator[Problem]:
-    """What a row shares with other rows and files."""
+def plain_row(text: bytes) -> Json | None:
+    """The row of a line in the usual form: each eval that it names has a payload, no other eval has one, and the
+    payloads repeat the fields word for word. None does not mean that the line is wrong: `read_line` reads any line."""
+    try:
+        row: Json = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    if not _PLAIN.fits(row):
+        return None
+    payloads: dict[str, Json] = row["explain_inputs"]
+    if len(payloads) != len(row["required_evals"]) or not payloads.keys() >= set(row["required_evals"]):
+        return None
+    for payload in payloads.values():
+        for key, value in payload.items():
+            if key in REPEATS and row.get(REPEATS[key]) != value:
+                return None
+    return row
+
+
+def has_no_problem(row: Json, text: bytes, profiles: Collection[str] | None) -> bool:
+    """Whether a plain row certainly has nothing to report: `read_line` would find neither problem nor warning."""
+    agent, evals = row["agent_name"], row["required_evals"]
+    number = row["case_id"].removeprefix(f"{agent}-")
+    return (
+        number is not row["case_id"]
+        and len(number) >= 3
+        and number.isascii()
+        and number.isdigit()
+        and ("phase" in row or agent not in PHASE_AGENTS)
+        and (profiles is None or "threshold_profile" not in row or row["threshold_profile"] in profiles)
+        and all(row.get(field) or eval not in evals for eval, field in _NEEDS.items())
+        and text.find(b'"$') < 0  # a matcher, which may be malformed
+        and duplicate_free(text, row)
+    )
+
+
+def _links(row: dict[str, Any], spot: Spot, ids: SeenIds, catalogs: Iterable[ScenarioCatalog]) -> Iterator[Problem]:
+    """Problems with what a row shares with other rows and files."""
     id, scenario = row.get("case_id"), row.get("scenario_id")
     if isinstance(id, str) and spot.line is not None and not ids.is_new(id, spot.line):
         yield ids.repeated(id, spot)
@@ -121,7 +343,7 @@ def _links(row: dict[str, Any], spot: Spot, ids: Ids, catalogs: Iterable[Catalog
             yield spot.below("scenario_id").problem("unknown-scenario", message, found=shown(scenario), hint=hint)
 
 
-def _catalog_problems(catalogs: list[Catalog], path: Path) -> Iterator[Problem]:
+def _catalog_problems(catalogs: list[ScenarioCatalog], path: Path) -> Iterator[Problem]:
     for catalog in catalogs:
         yield from catalog.problems
     if len(catalogs) > 1:

@@ -1,16 +1,12 @@
 """The JSON Schema of one line of an Explain dataset, as `howsure schema explain` prints it, and the names it knows.
 
-Evals may be spelt in any case and under an alias; explain_inputs.py brings them to the names used here before the
-schema looks at them.
+Evals may be spelt in any case and under an alias; explain_rows.py brings them to the names used here first.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
-from howsure.dialects.violations import NOT_BLANK
-
-Json = dict[str, Any]
+from howsure.dialects.problems import NOT_BLANK
+from howsure.dialects.strict_json import Json
 
 WORKFLOW_AGENTS = ("preparation-workflow-multi-agent", "preparation-workflow-single-agent")
 PHASE_AGENTS = ("learning-path-curator", "study-plan-generator", "engagement-agent", "readiness-assessment-agent")
@@ -28,7 +24,7 @@ REPEATS = {
     "availableTools": "available_tools",
     "invokedTools": "invoked_tool_calls",
 }
-"""The keys of eval payloads, and the fields they repeat."""
+"""The keys of eval payloads, and the fields that they repeat."""
 
 PAYLOADS: dict[str, tuple[str, ...]] = {
     "RelevanceExplain": ("input", "question", "context"),
@@ -116,3 +112,43 @@ SCHEMA: Json = {
         "mutations": {"type": "array", "items": _TEXT, "description": "how the answer was made worse on purpose"},
     },
 }
+
+
+def _closed(schema: Json) -> Json:
+    """The schema without room for unknown fields in the objects whose fields it names."""
+    closed = {
+        key: {name: _closed(rule) for name, rule in value.items()}
+        if key == "properties"
+        else _closed(value)
+        if key == "items"
+        else value
+        for key, value in schema.items()
+    }
+    return {**closed, "additionalProperties": False} if "properties" in schema else closed
+
+
+def _nested(levels: int) -> Json:
+    """A value in which lists and objects are nested at most `levels` deep."""
+    if not levels:
+        return {"type": ["string", "number", "boolean", "null"]}
+    inner = _nested(levels - 1)
+    return {"items": inner, "additionalProperties": inner}
+
+
+def _plain_schema() -> Json:
+    """The schema of a line in the usual form: known names, no unknown field, an answer, and the evals named with their
+    payloads; tools are lists, and arguments are objects that are not deeply nested."""
+    schema = _closed(SCHEMA)
+    call_fields = {"properties": {"arguments": {"type": "object", **_nested(5)}}}
+    fields = {
+        "agent_name": {"enum": list(AGENTS)},
+        "topic_family": {"enum": list(TOPIC_FAMILIES)},
+        "required_evals": {"minItems": 1, "uniqueItems": True},
+        "expected_tool_calls": {"items": call_fields},
+        "invoked_tool_calls": {"items": call_fields},
+    }
+    needed = ["model_answer", "required_evals", "explain_inputs"]
+    return {**schema, "allOf": [{"properties": fields, "required": needed}]}
+
+
+PLAIN_SCHEMA = _plain_schema()

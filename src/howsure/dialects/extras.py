@@ -1,5 +1,5 @@
-"""Fields that a format does not know, at any depth: set apart before the row is read, kept in the case's metadata under
-`unknown_fields` by JSON Pointer, and put back in place when the row is written.
+"""Unknown fields at any depth: they are separated before a row is read, kept in the case's metadata under
+`unknown_fields` by JSON Pointer, and restored when the row is written.
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from howsure.dialects.json_places import Spot
-from howsure.dialects.problems import unknown_fields
+from howsure.dialects.problems import Spot, unknown_fields
 from howsure.errors import Problem
 
 KEY = "unknown_fields"
@@ -18,28 +17,28 @@ KEY = "unknown_fields"
 
 
 class Extras(Struct, frozen=True):
-    """What was set apart, by JSON Pointer, and a warning for each."""
+    """The separated fields by JSON Pointer, and a warning for each."""
 
     kept: dict[str, Any]
     warnings: list[Problem]
 
 
-def set_apart(value: Any, schema: Mapping[str, Any], spot: Spot) -> Extras:
-    """Takes out of `value` (in place) every field that `schema` does not name. Objects for which the schema names no
-    fields, or says `additionalProperties: true`, are free: everything in them is known."""
+def separate_unknown(value: Any, schema: Mapping[str, Any], spot: Spot) -> Extras:
+    """Removes from `value` (in place) every field that `schema` does not name. An object whose fields the schema does
+    not name, or for which it says `additionalProperties: true`, is free: nothing in it is unknown."""
     extras = Extras({}, [])
     for parts, holder, known in list(_closed_objects(value, schema)):
         if holder.keys() <= known.keys():
             continue
         place = spot.below(*parts)
-        extras.warnings.extend(unknown_fields(holder, known, file=place.file, line=place.line, prefix=place.prefix))
+        extras.warnings.extend(unknown_fields(holder, known, place))
         for name in [name for name in holder if name not in known]:
             extras.kept[_pointer((*parts, name))] = holder.pop(name)
     return extras
 
 
-def put_back(row: dict[str, Any], kept: Mapping[str, Any]) -> None:
-    """Undoes `set_apart`. A pointer that leads nowhere is a LookupError."""
+def restore_unknown(row: dict[str, Any], kept: Mapping[str, Any]) -> None:
+    """Puts separated fields back. A pointer that leads nowhere is a LookupError."""
     for pointer, value in kept.items():
         *way, name = (part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
         holder: Any = row
@@ -54,7 +53,7 @@ def _pointer(parts: Sequence[str | int]) -> str:
 
 Parts = tuple[str | int, ...]
 Closed = tuple[Parts, dict[str, Any], Mapping[str, Any]]
-"""An object whose fields the schema names: its path, itself, and those names."""
+"""An object whose fields the schema names: its path, the object, and those names."""
 
 
 def _closed_objects(value: Any, schema: Mapping[str, Any], parts: Parts = ()) -> Iterator[Closed]:

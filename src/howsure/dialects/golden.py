@@ -1,29 +1,226 @@
 """The `golden` dialect: JSON with `golden_questions`, each a list of user turns and the tools, trajectory, state and
-agents expected of them. docs/dialects/golden.md describes every field.
+agents expected of them. docs/dialects/golden.md describes every field. A file is written one question after the other,
+so a large one needs little memory; a case that the format cannot hold is refused, never cut.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from howsure.dialects import reference_data
-from howsure.dialects.documents import Document, Json, UniqueIds, raise_problems
+from howsure.dialects.base import Watch, WatchedDialect
+from howsure.dialects.documents import JsonDocument, UniqueIds
 from howsure.dialects.extras import KEY as UNKNOWN
-from howsure.dialects.extras import set_apart
-from howsure.dialects.golden_schema import FIELDS, FILE_FIELDS, KEPT, LISTS, SCHEMA, SHAPE, agent_of, labels
-from howsure.dialects.golden_writing import write_questions
-from howsure.dialects.json_places import Spot, head_keys
-from howsure.dialects.lines import Watch
-from howsure.dialects.problems import unknown_fields
-from howsure.dialects.reference_data import read_reference, reference_faults
-from howsure.dialects.wording import shown
-from howsure.dialects.writing import Unfinished
+from howsure.dialects.extras import restore_unknown, separate_unknown
+from howsure.dialects.problems import SchemaChecker, Spot, shown, unknown_fields
+from howsure.dialects.reference_data import (
+    TEXT,
+    TEXTS,
+    is_restored,
+    read_reference,
+    reference_document,
+    reference_faults,
+)
+from howsure.dialects.strict_json import Json, head_keys
+from howsure.dialects.writers import (
+    AtomicFile,
+    Reason,
+    SharedMetadata,
+    fields_without_place,
+    foreign_expectations,
+    indented,
+    iter_writable,
+    metadata_without_place,
+    raise_problems,
+)
 from howsure.errors import Level, Problem
-from howsure.model.case import Case, Script, World
+from howsure.model.case import Case, Scenario, Script, SingleTurn, World, user_turns
+from howsure.model.expectation import AgentsInvolved, FinalState, ToolCalls, Trajectory
+
+LISTS = ("golden_questions", "questions")
+_QUESTION: Json = {
+    "type": "object",
+    "required": ["id", "user_inputs", "agents_evaluated", "reference_data"],
+    "properties": {
+        "id": TEXT,
+        "user_inputs": {**TEXTS, "minItems": 1},
+        "agents_evaluated": TEXTS,
+        "metadata": {"type": "object"},
+        "reference_data": reference_data.SCHEMA,
+        "updated_datetime": {"type": "string"},
+        "agent": {"type": "string"},
+        "initial_state": {"type": "object"},
+    },
+}
+SHAPE = SchemaChecker(_QUESTION)
+_QUESTIONS: Json = {"type": "array", "items": _QUESTION}
+SCHEMA: Json = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "A golden dataset",
+    "type": "object",
+    "properties": dict.fromkeys(LISTS, _QUESTIONS),
+    "oneOf": [{"required": [name]} for name in LISTS],
+}
+_NAMED = re.compile(r"(?P<agent>.+)_golden\.json", re.IGNORECASE)
+FIELDS = _QUESTION["properties"]
+FILE_FIELDS = "file_fields"
+"""The metadata key with the fields beside the list of questions."""
+KEPT = ("metadata", "updated_datetime")
 
 
-class GoldenDialect:
+def agent_of(path: Path) -> str:
+    """`billing_golden.json` holds questions for the agent `billing`."""
+    named = _NAMED.fullmatch(path.name)
+    return named["agent"] if named else ""
+
+
+def labels(metadata: Mapping[str, Any], **ours: str) -> dict[str, str]:
+    """The labels of a case: the plain values of its metadata, and `ours`, which win."""
+    plain: dict[str, str] = {}
+    for key, value in metadata.items():
+        if type(value) is str:
+            plain[key] = value
+        elif isinstance(value, str | int | float):
+            plain[key] = label(value)
+    plain |= {key: value for key, value in ours.items() if value}
+    return plain
+
+
+def label(value: str | float) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+_NOWHERE = Spot("")
+
+
+def write_questions(cases: Iterable[Case], path: Path, unfinished: Path) -> bool:
+    """Writes the questions of `path` into the file `unfinished`. Returns whether they can certainly be read again."""
+    given = SharedMetadata(iter_writable(cases, path, unwritable), FILE_FIELDS, path)
+    questions = _Questions(given, agent_of(path))
+    with open(unfinished, "wb") as file:
+        file.writelines(questions.pieces())
+    return questions.sure
+
+
+def question_document(case: Case, agent: str) -> Json:
+    """The case as a question of a file that is named after `agent`."""
+    given = case.metadata
+    document: Json = {
+        "id": case.id,
+        "user_inputs": list(user_turns(case.input)),
+        "agents_evaluated": involved(case),
+        **{key: given[key] for key in KEPT if key in given},
+        "reference_data": reference_document(case.expectations, given.get("reference_data", {})),
+    }
+    if case.state:
+        document["initial_state"] = case.state
+    if labels(given.get("metadata", {}), agent=agent) != case.labels:
+        document["agent"] = case.labels.get("agent", "")
+    restore_unknown(document, given.get(UNKNOWN, {}))
+    return document
+
+
+def involved(case: Case) -> list[str]:
+    """The names of the agents that should take part."""
+    return [name for one in case.expectations if isinstance(one, AgentsInvolved) for name in one.names]
+
+
+class _Questions:
+    """The pieces of a golden file, and whether all its questions can certainly (`sure`) be read again."""
+
+    def __init__(self, cases: SharedMetadata, agent: str) -> None:
+        self._cases = cases
+        self._agent = agent
+        self._ids: set[str] = set()
+        self.sure = True
+
+    def pieces(self) -> Iterator[bytes]:
+        between = b""
+        for case in self._cases:
+            yield between or self._opening()
+            between = b",\n    "
+            question = question_document(case, self._agent)
+            self.sure = self.sure and self._is_sound(case, question)
+            yield indented(question, 2)
+        yield b"\n  ]\n}\n" if between else self._opening().rstrip() + b"]\n}\n"
+
+    def _opening(self) -> bytes:
+        """The fields beside the list, and the start of the list."""
+        beside = self._cases.shared
+        self.sure = self.sure and beside.keys().isdisjoint(LISTS)
+        return indented({**beside, LISTS[0]: []}, 0).removesuffix(b"]\n}") + b"\n    "
+
+    def _is_sound(self, case: Case, question: Json) -> bool:
+        new = case.id not in self._ids
+        self._ids.add(case.id)
+        known = new and question.keys() <= FIELDS.keys()
+        return known and (_is_simple(case) or (SHAPE.fits(question) and not _faults(question)))
+
+
+def _is_simple(case: Case) -> bool:
+    """Whether the question of a case is certainly valid."""
+    given = case.metadata
+    return (
+        type(given.get("metadata", {})) is dict
+        and "updated_datetime" not in given
+        and case.id.strip() != ""
+        and all(map(str.strip, user_turns(case.input)))
+        and all(map(str.strip, involved(case)))
+        and is_restored(case.expectations, given.get("reference_data", {}))
+    )
+
+
+def _faults(question: Json) -> list[Problem]:
+    return reference_faults(question["reference_data"], _NOWHERE)
+
+
+def unwritable(case: Case) -> Iterator[Reason]:
+    """The reasons why the format cannot hold the case."""
+    if not _is_plain(case):
+        yield from _reasons(case)
+
+
+def _is_plain(case: Case) -> bool:
+    """Whether the case is of the usual form, which the format can hold."""
+    kinds = [type(one) for one in case.expectations]
+    given = case.metadata
+    return (
+        type(case.input) is Script
+        and _NATIVE.issuperset(kinds)
+        and len(set(kinds)) == len(kinds)
+        and given.keys() <= _PLACES
+        and not (case.name or case.profile or case.tags or case.tools or case.recorded)
+        and labels(given.get("metadata", {}), agent=case.labels.get("agent", "")) == case.labels
+    )
+
+
+_NATIVE = {ToolCalls, Trajectory, FinalState, AgentsInvolved}
+_PLACES = {*KEPT, "reference_data", FILE_FIELDS, UNKNOWN}
+
+
+def _reasons(case: Case) -> Iterator[Reason]:
+    yield from foreign_expectations(case, (ToolCalls, Trajectory, FinalState, AgentsInvolved), "golden")
+    yield from metadata_without_place(case, (*KEPT, "reference_data", FILE_FIELDS, UNKNOWN), "golden")
+    yield from fields_without_place(case, ("name", "profile", "tags", "tools", "recorded"), "golden")
+    plain = labels(case.metadata.get("metadata", {}), agent=case.labels.get("agent", ""))
+    if plain != case.labels:
+        yield "labels", "the labels of golden questions are the plain values of their metadata"
+    match case.input:
+        case Scenario():
+            yield "input", "golden questions are fixed turns, not a simulated user"
+        case SingleTurn(message=message):
+            if case.input != SingleTurn(message=message):
+                yield "input", "golden questions have no context, history or attachments"
+        case Script():
+            return
+
+
+class GoldenDialect(WatchedDialect):
     """JSON with `golden_questions` (or `questions`)."""
 
     name = "golden"
@@ -32,19 +229,16 @@ class GoldenDialect:
         keys = head_keys(head)
         return any(name in keys for name in LISTS)
 
-    def read(self, path: Path) -> Iterator[Case | Problem]:
-        return self.read_watched(path)
-
     def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
-        document = Document(path, watch)
+        document = JsonDocument(path, watch)
         yield from document.problems
         if document.value is not None:
             yield from _list_problems(document.value, document.spot)
             yield from _questions(document, agent_of(path))
 
     def write(self, cases: Iterable[Case], path: Path) -> None:
-        """One question after the other. What the dialect itself would refuse to read is not written."""
-        with Unfinished(path) as unfinished:
+        """Writes one question after the other. What the dialect could not read again is refused."""
+        with AtomicFile(path) as unfinished:
             if not write_questions(cases, path, unfinished):
                 raise_problems(self.read(unfinished), path)
 
@@ -68,10 +262,10 @@ def _list_problems(value: Json, spot: Spot) -> Iterator[Problem]:
     for name in present:
         if not isinstance(value[name], list):
             yield spot.below(name).problem("wrong-type", "must be a list", expected="array", found=shown(value[name]))
-    yield from unknown_fields(value, LISTS, file=spot.file, line=spot.line)
+    yield from unknown_fields(value, LISTS, spot)
 
 
-def _questions(document: Document, agent: str) -> Iterator[Case | Problem]:
+def _questions(document: JsonDocument, agent: str) -> Iterator[Case | Problem]:
     beside = {key: inner for key, inner in (document.value or {}).items() if key not in LISTS}
     ids = UniqueIds("id")
     for name in LISTS:
@@ -91,7 +285,7 @@ def _case(question: Json, agent: str, metadata: Json) -> Case:
     if reference.custom:
         kept["reference_data"] = reference.custom
     odd = not question.keys() <= FIELDS.keys()
-    unknown = (set_apart(question, _TOP, _NOWHERE).kept if odd else {}) | reference.unknown
+    unknown = (separate_unknown(question, _TOP, _NO_PLACE).kept if odd else {}) | reference.unknown
     if unknown:
         kept[UNKNOWN] = unknown
     return Case(
@@ -106,15 +300,15 @@ def _case(question: Json, agent: str, metadata: Json) -> Case:
 
 
 _TOP: Json = {"properties": {key: {} for key in FIELDS}}
-_NOWHERE = Spot("")
+_NO_PLACE = Spot("")
 _MISPLACED = tuple(reference_data.SCHEMA["properties"])
 
 
 def _beyond_the_schema(question: Json, spot: Spot) -> Iterator[Problem]:
-    """Unknown fields are kept and warned about; what belongs inside `reference_data` would go unchecked beside it."""
+    """Warnings for unknown fields, and errors for fields that belong inside `reference_data`."""
     if question.keys() <= FIELDS.keys():
         return
-    yield from unknown_fields(question, [*FIELDS, *_MISPLACED], file=spot.file, line=spot.line, prefix=spot.prefix)
+    yield from unknown_fields(question, [*FIELDS, *_MISPLACED], spot)
     for name in _MISPLACED:
         if name in question:
             yield spot.below(name).problem(

@@ -1,5 +1,6 @@
-"""The ids of a file, and where each was met first. Of a large file only marks of them are kept, some 25 bytes each:
-they are all that grows while a line format is read."""
+"""The ids of a file and the line of each. For a large file only hashes are kept, some 25 bytes an id: nothing else
+grows while a line format is read.
+"""
 
 from __future__ import annotations
 
@@ -7,25 +8,24 @@ from array import array
 from collections.abc import Sequence
 from zlib import crc32
 
-from howsure.dialects.json_places import Spot
-from howsure.dialects.wording import shown
+from howsure.dialects.problems import Spot, shown
 from howsure.errors import Problem
 
 FEW = 10_000
-"""So many are kept as they are, which is quicker and takes some 150 bytes each."""
+"""Up to this many ids are kept as they are, which is faster and takes some 150 bytes each."""
 BITS = 0xFFFF_FFFF_FFFF_FFFF
 
 
-class Ids:
-    """The ids met so far, and on which line."""
+class SeenIds:
+    """The ids seen so far, and the line of each."""
 
     def __init__(self, field: str = "id") -> None:
         self._first: dict[str, int] = {}
-        self._many: Marks | None = None
+        self._many: IdHashes | None = None
         self._field = field
 
     def is_new(self, id: str, line: int) -> bool:
-        """Asking again for the same line gives the same answer."""
+        """Whether the id was not seen on another line. It is remembered."""
         if self._many is not None:
             return self._many.first(id, line) == line
         new = self._first.setdefault(id, line) == line
@@ -34,8 +34,8 @@ class Ids:
         return new
 
     def all_new(self, ids: Sequence[str], line: int) -> bool:
-        """Whether none of these, on as many lines from `line` on, was met before. They are, from now on; but where one
-        was, none of them is."""
+        """Whether none of these ids, which stand on consecutive lines from `line`, was seen before. They are remembered
+        then; if one was seen before, none of them is."""
         if len(set(ids)) != len(ids):
             return False
         if self._many is not None:
@@ -48,7 +48,7 @@ class Ids:
         return True
 
     def line_of(self, id: str) -> int:
-        """Where an id that was met was met first."""
+        """The line on which a known id was first seen."""
         return self._first[id] if self._many is None else self._many.known(id)
 
     def repeated(self, id: str, spot: Spot) -> Problem:
@@ -56,16 +56,16 @@ class Ids:
         return spot.below(self._field).problem("duplicate-id", message, found=shown(id), hint="ids must be unique")
 
     def _condense(self) -> None:
-        many = Marks()
+        many = IdHashes()
         for id, line in self._first.items():
             many.add_all((id,), line)
         self._first.clear()
         self._many = many
 
 
-class Marks:
-    """A hash table of marks: 96 bits of each id, which are taken for the id itself, and its line, from 1 on. `_slots`
-    says where in the other arrays a mark stands, 0 for nowhere."""
+class IdHashes:
+    """A hash table of 96-bit hashes, which stand for the ids themselves, and their lines, counted from 1. `_slots`
+    holds positions in the other arrays, 0 for an empty slot."""
 
     def __init__(self) -> None:
         self._mask = (1 << 16) - 1
@@ -75,11 +75,11 @@ class Marks:
         self._lines = array("I")
 
     def first(self, id: str, line: int) -> int:
-        """Where the id was met first; here, if it was not met before."""
+        """The line on which the id was first seen: `line`, if it is new."""
         return line if self.add_all((id,), line) else self.known(id)
 
     def add_all(self, ids: Sequence[str], line: int) -> bool:
-        """Whether none of these was met before. Where one was, none is added."""
+        """Whether none of these was seen before. If one was, none is added."""
         hashes, checks, slots, mask = self._hashes, self._checks, self._slots, self._mask
         before = count = len(hashes)
         for id in ids:
@@ -101,7 +101,7 @@ class Marks:
         return True
 
     def known(self, id: str) -> int:
-        """Where the id was met first; 0: nowhere."""
+        """The line on which the id was first seen; 0 if it was not."""
         hashed, check = hash(id) & BITS, crc32(id.encode("utf-8", "surrogatepass"))
         slot = hashed & self._mask
         while place := self._slots[slot]:
@@ -111,7 +111,7 @@ class Marks:
         return 0
 
     def _forget(self, before: int) -> None:
-        """All marks but the first so many. From the last one on: nothing that is left was put behind it."""
+        """Removes all but the first `before` hashes, the last one first, so that no chain of slots breaks."""
         for place in range(len(self._hashes), before, -1):
             slot = self._hashes[place - 1] & self._mask
             while self._slots[slot] != place:

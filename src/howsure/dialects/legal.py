@@ -1,35 +1,256 @@
 """The `legal` dialect: JSONL of `legal_eval_v1` rows (docs/dialects/legal.md describes every field and problem).
 
-Lines are decoded straight into typed rows and checked cheaply, many at once (legal_rows.py, legal_bulk.py); one that
-fails anything is read again slowly, by the schema, to name every problem and to keep the fields nobody knows.
+Lines are decoded straight into typed rows and checked cheaply, many at once (legal_rows.py). A line that fails any
+check is read again slowly, by the schema, to name every problem and to keep unknown fields. A case that the format
+cannot hold is refused when it is written, never cut.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from sys import float_info
 from typing import Any, TypeVar
 
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
 from howsure.dialects import extras
-from howsure.dialects.json_places import Spot
-from howsure.dialects.legal_bulk import sound_rows, valid_row
-from howsure.dialects.legal_checks import path_problems, row_problems
-from howsure.dialects.legal_rows import AnyRow
-from howsure.dialects.legal_schema import SCHEMA, VERSION
-from howsure.dialects.legal_writing import legal_rows, sure_lines
-from howsure.dialects.lines import Ids, Watch, line_groups, not_an_object, write_checked
-from howsure.dialects.problems import Checker
-from howsure.dialects.strict_json import BOM, parse
+from howsure.dialects.attachments import attachment_problems
+from howsure.dialects.base import Watch, WatchedDialect
+from howsure.dialects.ids import SeenIds
+from howsure.dialects.legal_rows import SCHEMA, VERSION, AnyRow, CriterionRow, sound_rows, sure_parts, valid_row
+from howsure.dialects.lines import line_groups, not_an_object
+from howsure.dialects.problems import SchemaChecker, Spot, shown
+from howsure.dialects.strict_json import BOM, parse_json
+from howsure.dialects.writers import Reason, fields_without_place, foreign_expectations, iter_writable, write_checked
 from howsure.errors import Level, Problem
-from howsure.model.case import Case
+from howsure.model.case import Attachment, Case, SingleTurn
+from howsure.model.expectation import Choice, CorrectChoice, Criterion, ReferenceAnswer, WeightedCriteria
+from howsure.model.transcript import Message
+
+Placed = tuple[tuple[str | int, ...], str]
+"""A path, and the id at that place."""
+
+
+def row_problems(row: Mapping[str, Any], spot: Spot, ids: SeenIds, folder: Path) -> Iterator[Problem]:
+    id = row.get("id")
+    if isinstance(id, str) and spot.line is not None and not ids.is_new(id, spot.line):
+        yield ids.repeated(id, spot)
+    choices = _placed_ids(row, "choices")
+    yield from _repeated(choices, spot, "choice")
+    yield from _repeated(_placed_ids(row, "rubric"), spot, "criterion")
+    yield from _correct(row, {id for _, id in choices}, spot)
+    yield from _weights(row, spot)
+    paths = [one.get("path") for one in _objects(row, "attachments")]
+    yield from path_problems(paths, folder, spot)
+    if isinstance(row.get("metadata"), dict) and extras.KEY in row["metadata"]:
+        message = f"the key `{extras.KEY}` is reserved: unknown fields are kept under it"
+        yield spot.below("metadata", extras.KEY).problem("reserved-key", message, hint="rename it")
+
+
+def path_problems(paths: Iterable[Any], folder: Path, spot: Spot) -> Iterator[Problem]:
+    """Problems with the paths of attachments, in their order."""
+    for index, path in enumerate(paths):
+        if isinstance(path, str) and path.strip():
+            yield from attachment_problems(path, folder, spot.below("attachments", index, "path"))
+
+
+def _objects(row: Mapping[str, Any], field: str) -> list[dict[str, Any]]:
+    """The elements of a list; an empty object for an element that is not an object."""
+    listed = row.get(field)
+    return [one if isinstance(one, dict) else {} for one in listed] if isinstance(listed, list) else []
+
+
+def _placed_ids(row: Mapping[str, Any], field: str) -> list[Placed]:
+    listed = enumerate(_objects(row, field))
+    return [((field, index, "id"), one["id"]) for index, one in listed if isinstance(one.get("id"), str)]
+
+
+def _repeated(ids: Iterable[Placed], spot: Spot, what: str) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for path, id in ids:
+        if id in seen:
+            message = f"the {what} id {shown(id)} stands twice"
+            yield spot.below(*path).problem(f"duplicate-{what}-id", message, found=shown(id), hint="ids must be unique")
+        seen.add(id)
+
+
+def _correct(row: Mapping[str, Any], choices: set[str], spot: Spot) -> Iterator[Problem]:
+    listed = row.get("correct_choice_ids")
+    given = enumerate(listed if isinstance(listed, list) else ())
+    named: list[Placed] = [(("correct_choice_ids", index), id) for index, id in given if isinstance(id, str)]
+    yield from _repeated(named, spot, "correct")
+    for path, id in named:
+        if choices and id not in choices and id.strip():
+            message, known = f"no choice has the id {shown(id)}", ", ".join(sorted(choices))
+            yield spot.below(*path).problem("unknown-correct-id", message, expected=known, found=shown(id))
+
+
+def _weights(row: Mapping[str, Any], spot: Spot) -> Iterator[Problem]:
+    for index, one in enumerate(_objects(row, "rubric")):
+        weight = one.get("weight")
+        if isinstance(weight, int) and abs(weight) > float_info.max:
+            place = spot.below("rubric", index, "weight")
+            yield place.problem("out-of-range", "is too large for a weight", found=shown(weight))
+
+
+_GRADED = (CorrectChoice, WeightedCriteria, ReferenceAnswer)
+_LABELS = {"dataset", "task_type", "policy_id"}
+
+
+class LegalLine(Struct, frozen=True, kw_only=True, gc=False):
+    """The fields of a line, in the order in which they are written."""
+
+    schema_version: str = VERSION
+    id: str
+    dataset: str
+    task_type: str
+    prompt: str
+    context: str | UnsetType = UNSET
+    messages: list[dict[str, str]] | UnsetType = UNSET
+    attachments: list[dict[str, str]] | UnsetType = UNSET
+    choices: tuple[Choice, ...] | UnsetType = UNSET
+    correct_choice_ids: tuple[str, ...] | UnsetType = UNSET
+    rubric: list[CriterionRow] | UnsetType = UNSET
+    reference_answers: tuple[str, ...] | UnsetType = UNSET
+    metadata: Mapping[str, Any] | UnsetType = UNSET
+
+
+def legal_rows(cases: Iterable[Case], path: Path) -> Iterator[LegalLine | dict[str, Any]]:
+    """The rows, or a DatasetInvalid with every reason why there are none."""
+    return (_row(case) for case in iter_writable(cases, path, unwritable))
+
+
+def sure_lines(rows: Sequence[Any]) -> bool:
+    """Whether all of these can certainly be read again: they are lines without messages and documents, of the right
+    types, with nothing blank, repeated or unknown in them."""
+    if not all(type(row) is LegalLine and row.messages is UNSET and row.attachments is UNSET for row in rows):
+        return False
+    kinds: dict[str, list[LegalLine]] = {"mcq": [], "rubric_qa": [], "reference_qa": []}
+    for row in rows:
+        kinds[row.task_type].append(row)
+    criteria = [one for row in kinds["rubric_qa"] for one in row.rubric or ()]
+    loose = [row.context for row in rows] + [one.description for one in criteria]
+    loose += [one.text for row in kinds["mcq"] for one in row.choices or ()]
+    weights = [one.weight for one in criteria if one.weight is not UNSET]
+    try:
+        return (
+            all(map(str.strip, [text for row in rows for text in (row.id, row.dataset, row.prompt)]))
+            and set(map(type, loose)) <= {str, UnsetType}
+            and set(map(type, weights)) <= {int, float}
+            and all(abs(weight) <= float_info.max for weight in weights)
+            and sure_parts(
+                kinds["mcq"],
+                kinds["rubric_qa"],
+                kinds["reference_qa"],
+                [row.metadata for row in rows if row.metadata is not UNSET],
+            )
+        )
+    except (TypeError, AttributeError):
+        return False  # something is of another type than a case says
+
+
+def unwritable(case: Case) -> Iterator[Reason]:
+    """The reasons why the format cannot hold the case."""
+    if not _is_plain(case):
+        yield from _reasons(case)
+
+
+def _is_plain(case: Case) -> bool:
+    """Whether the case is of the usual form, which the format can hold."""
+    question, labels = case.input, case.labels
+    return (
+        type(question) is SingleTurn
+        and not question.history
+        and len(case.expectations) == 1
+        and type(case.expectations[0]) in _GRADED
+        and bool(labels.get("dataset"))
+        and labels.keys() <= _LABELS
+        and not (case.name or case.profile or case.tags or case.tools or case.recorded)
+    )
+
+
+def _reasons(case: Case) -> Iterator[Reason]:
+    if not isinstance(case.input, SingleTurn):
+        yield "input", f"legal files hold single questions, not a {type(case.input).__name__}"
+    elif any(message.tool_calls or message.agent for message in case.input.history):
+        yield "input.history", "legal files have no place for tool calls and agents in messages"
+    yield from foreign_expectations(case, _GRADED, "legal")
+    if len(case.expectations) != 1:
+        yield "expectations", f"a legal row needs exactly one expectation, not {len(case.expectations)}"
+    if not case.labels.get("dataset"):
+        yield "labels.dataset", "a legal row names its dataset"
+    for name in case.labels.keys() - _LABELS:
+        yield f"labels.{name}", "legal files have no place for this label"
+    yield from fields_without_place(case, ("name", "profile", "tags", "tools", "recorded"), "legal")
+
+
+def _row(case: Case) -> LegalLine | dict[str, Any]:
+    """The row of a case. Unknown fields go back to their places, which takes a dict."""
+    if extras.KEY not in case.metadata:
+        return _line(case, case.metadata)
+    known = {key: value for key, value in case.metadata.items() if key != extras.KEY}
+    row: dict[str, Any] = msgspec.to_builtins(_line(case, known))
+    extras.restore_unknown(row, case.metadata[extras.KEY])
+    return row
+
+
+def _line(case: Case, metadata: Mapping[str, Any]) -> LegalLine:
+    question = case.input
+    assert isinstance(question, SingleTurn)  # checked above
+    task, graded = _task(case)
+    return LegalLine(
+        id=case.id,
+        dataset=case.labels["dataset"],
+        task_type=task,
+        prompt=question.message,
+        context=question.context or UNSET,
+        messages=[_message(message) for message in question.history] or UNSET,
+        attachments=[_attachment(attachment) for attachment in question.attachments] or UNSET,
+        metadata=metadata or UNSET,
+        **graded,
+    )
+
+
+def _task(case: Case) -> tuple[str, dict[str, Any]]:
+    match case.expectations[0]:
+        case CorrectChoice(choices=choices, correct=correct):
+            return "mcq", {"choices": choices, "correct_choice_ids": correct}
+        case WeightedCriteria(criteria=criteria, references=references):
+            return "rubric_qa", {
+                "rubric": [_criterion(one) for one in criteria],
+                "reference_answers": references or UNSET,
+            }
+        case ReferenceAnswer(answers=answers):
+            return "reference_qa", {"reference_answers": answers}
+        case other:
+            raise TypeError(f"not a legal expectation: {other!r}")
+
+
+def _criterion(criterion: Criterion) -> CriterionRow:
+    weight = criterion.weight
+    return CriterionRow(
+        criterion.id, criterion.text, criterion.description or UNSET, UNSET if weight is None else weight
+    )
+
+
+def _message(message: Message) -> dict[str, str]:
+    return {"role": message.role.value, "content": message.content}
+
+
+def _attachment(attachment: Attachment) -> dict[str, str]:
+    optional = {"kind": attachment.kind, "title": attachment.title}
+    return {"path": attachment.path, **{field: value for field, value in optional.items() if value}}
+
 
 T = TypeVar("T")
 
-_CHECKER = Checker(SCHEMA)
+_CHECKER = SchemaChecker(SCHEMA)
 _TASK_FIELDS = (VERSION.encode(), b'"choices"', b'"rubric"', b'"reference_answers"')
 
 
-class LegalDialect:
+class LegalDialect(WatchedDialect):
     """JSONL of `legal_eval_v1` rows."""
 
     name = "legal"
@@ -42,18 +263,15 @@ class LegalDialect:
             return False
         return b'"task_type"' in head and b'"prompt"' in head and any(name in head for name in _TASK_FIELDS)
 
-    def read(self, path: Path) -> Iterator[Case | Problem]:
-        return self.read_watched(path)
-
     def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
         return _read(path, watch, lambda row: row.case())
 
-    def survey(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem | None]:
-        """As `read_watched`, with None for most cases: nothing is built only to be thrown away."""
+    def scan(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem | None]:
+        """As `read_watched`, with None for most cases, which are not built."""
         return _read(path, watch, lambda row: None)
 
     def write(self, cases: Iterable[Case], path: Path) -> None:
-        ids = Ids()
+        ids = SeenIds()
         write_checked(
             legal_rows(cases, path),
             path,
@@ -64,8 +282,8 @@ class LegalDialect:
 
 
 def _read(path: Path, watch: Watch | None, built: Callable[[AnyRow], T]) -> Iterator[T | Case | Problem]:
-    """What is `built` from each row where the fast path finds nothing wrong; else what the slow path gives."""
-    ids, folder, line = Ids(), path.parent, 1
+    """What `build` makes of each row where the fast path finds nothing wrong; else what the slow path yields."""
+    ids, folder, line = SeenIds(), path.parent, 1
     for lines in line_groups(path, watch):
         rows = sound_rows(lines)
         astray = any(_astray(row, folder) for row in rows if row.attachments)
@@ -77,7 +295,7 @@ def _read(path: Path, watch: Watch | None, built: Callable[[AnyRow], T]) -> Iter
         line += len(lines)
 
 
-def _one(text: bytes, spot: Spot, ids: Ids, built: Callable[[AnyRow], T]) -> Iterator[T | Case | Problem]:
+def _one(text: bytes, spot: Spot, ids: SeenIds, built: Callable[[AnyRow], T]) -> Iterator[T | Case | Problem]:
     folder = Path(spot.file).parent
     rows = sound_rows([text])
     if rows and ids.is_new(rows[0].id, spot.line or 0) and not _astray(rows[0], folder):
@@ -86,14 +304,14 @@ def _one(text: bytes, spot: Spot, ids: Ids, built: Callable[[AnyRow], T]) -> Ite
         yield from _slow(text, spot, ids, folder)
 
 
-def _again(text: bytes, spot: Spot, ids: Ids, folder: Path) -> Iterator[Case | Problem]:
-    """What reading a line that is about to be written would give, where that is not simply its case."""
+def _again(text: bytes, spot: Spot, ids: SeenIds, folder: Path) -> Iterator[Case | Problem]:
+    """The problems of a line that is about to be written; nothing where the fast path accepts it."""
     rows = sound_rows([text])
     if not rows or rows[0].attachments or not ids.is_new(rows[0].id, spot.line or 0):
         yield from _slow(text, spot, ids, folder)
 
 
-def _surely_sound(lines: Sequence[bytes], first: int, ids: Ids) -> bool:
+def _surely_sound(lines: Sequence[bytes], first: int, ids: SeenIds) -> bool:
     rows = sound_rows(lines)
     return bool(rows) and not any(row.attachments for row in rows) and ids.all_new([row.id for row in rows], first)
 
@@ -103,16 +321,16 @@ def _astray(row: AnyRow, folder: Path) -> bool:
     return any(path_problems(paths, folder, Spot("")))
 
 
-def _slow(text: bytes, spot: Spot, ids: Ids, folder: Path) -> Iterator[Case | Problem]:
+def _slow(text: bytes, spot: Spot, ids: SeenIds, folder: Path) -> Iterator[Case | Problem]:
     """Every problem of the line; the case too, where they are only warnings."""
-    value, problems = parse(text, file=spot.file, line=spot.line)
+    value, problems = parse_json(text, file=spot.file, line=spot.line)
     if not isinstance(value, dict):
         yield from problems or [not_an_object(value, spot)]
         return
-    apart = extras.set_apart(value, SCHEMA, spot)
+    apart = extras.separate_unknown(value, SCHEMA, spot)
     row = valid_row(value)
     if row is None:
-        problems += _CHECKER.problems(value, file=spot.file, line=spot.line)
+        problems += _CHECKER.problems(value, spot)
     problems += [*row_problems(value, spot, ids, folder), *apart.warnings]
     if all(problem.level is Level.WARNING for problem in problems):
         yield row.case(apart.kept) if row else spot.problem("invalid", "cannot be read, though it fits the schema")

@@ -1,35 +1,106 @@
-"""Line formats: opening and splitting files, and `RowDialect`, the small base of a line dialect. writing.py writes.
-
-A file is read once, in big pieces; whoever wants to see every byte on the way (to hash it) passes a `watch`.
+"""Line formats, JSONL and CSV: opening and splitting files, reading tables and objects, and `RowDialect`, the small
+base of a line dialect. A file is read once, in big pieces; a `watch` sees every byte (to hash it). writers.py writes.
 """
 
 from __future__ import annotations
 
+import csv
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TextIO
 
-from howsure.dialects.ids import Ids as Ids
-from howsure.dialects.json_places import Spot, head_keys
-from howsure.dialects.strict_json import BOM, parse
-from howsure.dialects.tables import header_of, read_table, write_table
-from howsure.dialects.wording import a, kind_of, shown
-from howsure.dialects.writing import write_checked as write_checked
-from howsure.dialects.writing import write_lines as write_lines
-from howsure.dialects.writing import write_whole as write_whole
+import msgspec
+
+from howsure.dialects.base import Watch, WatchedDialect
+from howsure.dialects.ids import SeenIds
+from howsure.dialects.problems import Spot, kind_of, shown, with_article
+from howsure.dialects.strict_json import BOM, head_keys, parse_json
+from howsure.dialects.writers import write_lines, write_whole
 from howsure.errors import InputError, Problem
 from howsure.model.case import Case
 
+LONGEST_CELL = 2**31 - 1
+
+
+def read_table(
+    stream: Iterable[bytes], file: str, required: Iterable[str] = ()
+) -> Iterator[tuple[int, dict[str, str] | Problem]]:
+    """Every record by column name, as the first line gives them. A missing column is one problem, on line 1."""
+    csv.field_size_limit(LONGEST_CELL)
+    reader = csv.reader(_decoded(stream), strict=True)
+    start = 1
+    try:
+        header = next(reader, [])
+        faults = list(_header_problems(header, required, Spot(file, 1)))
+        yield from ((1, fault) for fault in faults)
+        start = reader.line_num + 1
+        for cells in reader:
+            if len(cells) != len(header) and any(cells):
+                yield start, _ragged(len(header), len(cells), Spot(file, start))
+            elif any(cells) and not faults:
+                yield start, dict(zip(header, cells, strict=True))
+            start = reader.line_num + 1
+    except UnicodeDecodeError:
+        yield reader.line_num + 1, _not_utf8(Spot(file, reader.line_num + 1))
+    except csv.Error as error:
+        yield start, Spot(file, start).problem("csv-syntax", f"not a valid CSV record: {error}")
+
+
+def header_of(head: bytes) -> Sequence[str]:
+    """The column names, from the first bytes of a file."""
+    lines = head.removeprefix(BOM).decode("utf-8", "replace").splitlines(keepends=True)
+    try:
+        return next(csv.reader(lines[:1], strict=True), [])
+    except csv.Error:
+        return []
+
+
+def write_table(rows: Iterable[Mapping[str, Any]], file: TextIO) -> None:
+    """The first row sets the columns; a later row with other columns is a ValueError."""
+    table: csv.DictWriter[str] | None = None
+    for row in rows:
+        if table is None:
+            table = csv.DictWriter(file, list(row), strict=True)
+            table.writeheader()
+        table.writerow(row)
+
+
+def _decoded(stream: Iterable[bytes]) -> Iterator[str]:
+    """Line by line, so that the line of a wrong byte is known."""
+    for number, line in enumerate(stream, 1):
+        yield (line.removeprefix(BOM) if number == 1 else line).decode("utf-8")
+
+
+def _header_problems(header: Sequence[str], required: Iterable[str], spot: Spot) -> Iterator[Problem]:
+    other = next((sign for sign in "\t;|" if len(header) == 1 and sign in header[0]), "")
+    if other:
+        message, hint = f"the columns are separated by {other!r}", "save the table with commas between the columns"
+        yield spot.problem("csv-delimiter", message, expected="','", found=repr(other), hint=hint)
+    for name in sorted({name for name in header if header.count(name) > 1}):
+        yield spot.below(name).problem("duplicate-column", f"the column {name!r} stands twice")
+    for name in sorted(set(required) - set(header)):
+        yield spot.below(name).problem("missing-field", f"the column `{name}` is required", expected=name)
+
+
+def _ragged(expected: int, found: int, spot: Spot) -> Problem:
+    message = f"has {found} cells where the header names {expected} columns"
+    hint = "a cell that holds commas, quotes or line breaks needs double quotes around it"
+    return spot.problem("wrong-columns", message, expected=str(expected), found=str(found), hint=hint)
+
+
+def _not_utf8(spot: Spot) -> Problem:
+    return spot.problem("encoding", "the text is not UTF-8", expected="UTF-8", hint="save the file as UTF-8")
+
+
 Row = dict[str, Any]
-Watch = Callable[[memoryview], object]
 
 CHUNK = 1 << 18
 ENDINGS = (".jsonl", ".ndjson", ".csv")
 
 
-class _Watched(io.RawIOBase):
-    """A file that shows every piece it reads."""
+class _WatchedFile(io.RawIOBase):
+    """A file that hands every piece it reads to `watch`."""
 
     def __init__(self, path: Path, watch: Watch) -> None:
         self._file = open(path, "rb", buffering=0)  # noqa: SIM115 (closed below)
@@ -49,15 +120,15 @@ class _Watched(io.RawIOBase):
         super().close()
 
 
-def opened(path: Path, watch: Watch | None = None) -> BinaryIO:
+def open_file(path: Path, watch: Watch | None = None) -> BinaryIO:
     if watch is None:
         return open(path, "rb", buffering=CHUNK)
-    return io.BufferedReader(_Watched(path, watch), CHUNK)
+    return io.BufferedReader(_WatchedFile(path, watch), CHUNK)
 
 
 def line_groups(path: Path, watch: Watch | None = None) -> Iterator[list[bytes]]:
-    """Every line, blank ones too, with its ending, as many at a time as one piece of the file holds. Splitting big
-    pieces is much faster than asking a watched stream for one line after the other."""
+    """Every line with its ending, blank lines included, in lists of one file piece each. Splitting big pieces is much
+    faster than reading a stream line by line."""
     begun: list[bytes] = []
     with open(path, "rb", buffering=0) as file:
         while piece := file.read(CHUNK):
@@ -74,13 +145,13 @@ def line_groups(path: Path, watch: Watch | None = None) -> Iterator[list[bytes]]
 
 
 def split_lines(path: Path, watch: Watch | None = None) -> Iterator[bytes]:
-    """As `line_groups`, line by line."""
+    """The lines of `line_groups`, one at a time."""
     for lines in line_groups(path, watch):
         yield from lines
 
 
 def read_lines(stream: Iterable[bytes], first: int = 1) -> Iterator[tuple[int, bytes]]:
-    """Every line that is not blank, with its number (the first has this one); its ending is left on it."""
+    """Every line that is not blank, with its number, counted from `first`; the line keeps its ending."""
     for number, line in enumerate(stream, first):
         if number == 1:
             line = line.removeprefix(BOM)
@@ -91,10 +162,10 @@ def read_lines(stream: Iterable[bytes], first: int = 1) -> Iterator[tuple[int, b
 def read_objects(
     stream: Iterable[bytes], file: str, required: Iterable[str] = (), *, first: int = 1
 ) -> Iterator[tuple[int, Row | Problem]]:
-    """Every line as an object that has the required fields; slow, and complete."""
+    """Every line as an object with the required fields, or its problems. Slow and complete."""
     for number, text in read_lines(stream, first):
         spot = Spot(file, number)
-        value, problems = parse(text, file=file, line=number)
+        value, problems = parse_json(text, file=file, line=number)
         if not problems:
             problems = [not_an_object(value, spot)] if not isinstance(value, dict) else _missing(value, required, spot)
         if problems:
@@ -104,7 +175,7 @@ def read_objects(
 
 
 def not_an_object(value: Any, spot: Spot) -> Problem:
-    message = f"must be an object, not {a(kind_of(value))}"
+    message = f"must be an object, not {with_article(kind_of(value))}"
     return spot.problem("wrong-type", message, expected="object", found=shown(value), hint="one object on each line")
 
 
@@ -116,9 +187,10 @@ def _missing(row: Row, required: Iterable[str], spot: Spot) -> list[Problem]:
     ]
 
 
-class RowDialect:
-    """A line format: JSONL, or CSV by the file's ending. Give it a `name`, the `columns` that every row must have and
-    `case(row)`; with `row(case)` it writes too. ValueError, LookupError and TypeError from `case` become problems."""
+class RowDialect(WatchedDialect):
+    """The base of a line format: JSONL, or CSV by the file's ending. Give it a `name`, the `columns` that every row
+    must have and `case(row)`; with `row(case)` it writes too. ValueError, LookupError and TypeError from `case` become
+    problems."""
 
     name: str
     columns: Iterable[str] = ()
@@ -135,13 +207,10 @@ class RowDialect:
         found = header_of(head) if is_table(path) else first_keys(head)
         return set(self.columns) <= set(found)
 
-    def read(self, path: Path) -> Iterator[Case | Problem]:
-        return self.read_watched(path)
-
     def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
-        ids, file = Ids(), str(path)
+        ids, file = SeenIds(), str(path)
         records = read_table if is_table(path) else read_objects
-        with opened(path, watch) as stream:
+        with open_file(path, watch) as stream:
             for line, row in records(stream, file, self.columns):
                 made = row if isinstance(row, Problem) else self._made(row, Spot(file, line))
                 if isinstance(made, Case) and not ids.is_new(made.id, line):
@@ -167,6 +236,23 @@ def is_table(path: Path) -> bool:
 
 
 def first_keys(head: bytes) -> Sequence[str]:
-    """The keys of the object on the first line that is not blank, as far as the head of the file shows it."""
+    """The keys of the object on the first line that is not blank, as far as the head of the file shows."""
     first = next((text for _, text in read_lines(head.splitlines(keepends=True))), b"")
     return head_keys(first)
+
+
+class CaseLinesDialect:
+    """Cases in our own JSON, one a line, as the Python interface stores them. No file is detected as this dialect."""
+
+    name = "cases"
+
+    def detect(self, path: Path, head: bytes) -> bool:
+        return False
+
+    def read(self, path: Path) -> Iterator[Case | Problem]:
+        with open_file(path) as file:
+            for place, line in enumerate(file, start=1):
+                try:
+                    yield msgspec.json.decode(line, type=Case)
+                except msgspec.DecodeError as error:
+                    yield Problem(code="invalid-case", message=str(error), file=str(path), line=place)

@@ -1,23 +1,20 @@
-"""`reference_data`: what the golden world expects of an agent. Golden questions and simulation rows carry the same
-object, so it is read, checked and written in this one place. Keys of the user's own stay as they are.
+"""`reference_data`: what the golden world expects of an agent, with the matchers in expected arguments. Golden
+questions and simulation rows carry the same object, so it is read, checked and written here. The user's own keys stay
+as they are. What matchers match is in howsure.matching.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct, field, structs
 
-from howsure.dialects.documents import Json
-from howsure.dialects.extras import set_apart
-from howsure.dialects.json_places import Spot
-from howsure.dialects.matcher_shapes import matcher_problems
-from howsure.dialects.problems import unknown_fields
-from howsure.dialects.strict_json import parse
-from howsure.dialects.violations import NOT_BLANK
-from howsure.dialects.wording import shown
+from howsure.dialects.extras import separate_unknown
+from howsure.dialects.problems import NOT_BLANK, Spot, did_you_mean, shown, unknown_fields
+from howsure.dialects.strict_json import Json, parse_json
 from howsure.errors import Problem
+from howsure.matching.matchers import MATCHERS
 from howsure.model.expectation import (
     AgentsInvolved,
     ArgumentMode,
@@ -29,6 +26,43 @@ from howsure.model.expectation import (
     ToolCalls,
     Trajectory,
 )
+
+_NESTING = ("$one_of", "$optional", "$contains")
+
+
+def matcher_problems(value: Any, spot: Spot) -> Iterator[Problem]:
+    """Every malformed matcher in an expected value, at any depth."""
+    if isinstance(value, list):
+        for place, inner in enumerate(value):
+            yield from matcher_problems(inner, spot.below(place))
+    elif isinstance(value, dict):
+        name = next((key for key in value if key.startswith("$")), None)
+        if name is not None:
+            yield from _matcher(name, value, spot)
+            return
+        for key, inner in value.items():
+            yield from matcher_problems(inner, spot.below(key))
+
+
+def _matcher(name: str, value: dict[str, Any], spot: Spot) -> Iterator[Problem]:
+    kind = MATCHERS.get(name)
+    if kind is None:
+        known, hint = ", ".join(MATCHERS), did_you_mean(name, MATCHERS)
+        yield spot.below(name).problem(
+            "bad-matcher", f"`{name}` is no matcher", expected=known, found=shown(value), hint=hint
+        )
+        return
+    for other in value:
+        if other not in kind.keys:
+            message, hint = f"`{other}` cannot stand beside `{name}`", "put the matcher in an object of its own"
+            yield spot.below(other).problem("bad-matcher", message, found=shown(value), hint=hint)
+    # What is inside is looked at below, where its place is known.
+    malformed = kind.check(value, name, lambda inner, path: [])
+    for sentence in malformed:
+        yield spot.below(name).problem("bad-matcher", sentence.partition(": ")[2] or sentence, found=shown(value))
+    if name in _NESTING and not malformed:
+        yield from matcher_problems(value[name], spot.below(name))
+
 
 TEXT: Json = {"type": "string", "pattern": NOT_BLANK}
 TEXTS: Json = {"type": "array", "items": TEXT}
@@ -74,14 +108,14 @@ STANDARD = SCHEMA["properties"]
 _CALL_FIELDS = _CALL["properties"].keys()
 _NOWHERE = Spot("")
 INTERACTIONS = "/reference_data/reference_tool_interactions"
-"""Where reference calls stand in a golden question and in a simulation row, as a JSON Pointer."""
+"""The JSON Pointer of reference calls in a golden question and in a simulation row."""
 _MATCHED = {"tool_match": "reference_tool_interactions", "trajectory_match": "reference_trajectory"}
 TOOL_DEFAULT = Matching()
 TRAJECTORY_DEFAULT = Matching(mode=MatchMode.IN_ORDER)
 
 
-class Reference(Struct, frozen=True, kw_only=True):
-    """What was read: the expectations, and everything that they do not hold.
+class ReferenceData(Struct, frozen=True, kw_only=True):
+    """The expectations, and everything in `reference_data` that they do not hold:
 
     `custom` are the user's own keys; `unknown` are unknown fields of expected calls, by JSON Pointer.
     """
@@ -92,8 +126,9 @@ class Reference(Struct, frozen=True, kw_only=True):
 
 
 def reference_faults(data: Any, spot: Spot) -> list[Problem]:
-    """What the schema cannot see, wherever the parts are of the right kind: texts that are no JSON, malformed matchers,
-    unknown fields of calls, ways of matching with nothing to match. `spot` is the place of what holds `data`."""
+    """What the schema cannot state: texts that are not JSON, malformed matchers, unknown fields of calls, match
+    settings with nothing to match. Parts of a wrong type are skipped. `spot` is the place of the object that holds
+    `data`."""
     if not isinstance(data, dict):
         return []
     at = spot.below("reference_data") if _MATCHED.keys() & data.keys() else None
@@ -106,7 +141,7 @@ def reference_faults(data: Any, spot: Spot) -> list[Problem]:
 
 
 def is_plain_call(call: Json) -> bool:
-    """Whether a call is sure to have no faults: known fields, and arguments that hold nothing but plain values."""
+    """Whether a call certainly has no faults: known fields, and arguments with plain values only."""
     arguments = call.get("input_arguments")
     if not call.keys() <= _CALL_FIELDS or isinstance(arguments, str):
         return False
@@ -126,7 +161,7 @@ def _call_faults(call: Json, spot: Spot) -> Iterator[Problem]:
             yield at.below(key).problem("bad-matcher", f"`{key}` is not an argument", found=key, hint=hint)
         else:
             yield from matcher_problems(value, at.below(key))
-    yield from unknown_fields(call, _CALL_FIELDS, file=spot.file, line=spot.line, prefix=spot.prefix)
+    yield from unknown_fields(call, _CALL_FIELDS, spot)
 
 
 def _idle(data: Json, spot: Spot) -> Iterator[Problem]:
@@ -137,9 +172,9 @@ def _idle(data: Json, spot: Spot) -> Iterator[Problem]:
 
 
 def _arguments(given: Any, spot: Spot) -> tuple[Json, list[Problem]]:
-    """The expected arguments: an object, or the JSON text of one; nothing written means nothing checked."""
+    """The expected arguments: an object, or the JSON text of one; none where nothing is written."""
     if isinstance(given, str):
-        given, problems = parse(given.encode("utf-8", "surrogatepass"), file=spot.file, line=None)
+        given, problems = parse_json(given.encode("utf-8", "surrogatepass"), file=spot.file, line=None)
         if problems:
             return {}, [structs.replace(problem, line=spot.line, field=spot.prefix) for problem in problems]
         if not isinstance(given, dict):
@@ -148,14 +183,14 @@ def _arguments(given: Any, spot: Spot) -> tuple[Json, list[Problem]]:
     return given if isinstance(given, dict) else {}, []
 
 
-def read_reference(data: Json, agents: Iterable[str] = ()) -> Reference:
-    """`data` fulfils SCHEMA and has no faults. `agents` should take part."""
+def read_reference(data: Json, agents: Iterable[str] = ()) -> ReferenceData:
+    """The expectations in `data`, which fulfils SCHEMA and has no faults. `agents` should take part."""
     expectations: list[Expectation] = []
     calls = data.get("reference_tool_interactions")
     apart: Json = {}
     if calls is not None and any(not call.keys() <= _CALL_FIELDS for call in calls):
         calls = [{**call} for call in calls]
-        apart = set_apart(calls, {"items": _CALL}, _NOWHERE).kept
+        apart = separate_unknown(calls, {"items": _CALL}, _NOWHERE).kept
     if calls is not None:
         match = _matching(data.get("tool_match"), TOOL_DEFAULT)
         expectations.append(ToolCalls(expected=tuple(map(_expected_call, calls)), match=match))
@@ -168,7 +203,7 @@ def read_reference(data: Json, agents: Iterable[str] = ()) -> Reference:
         expectations.append(AgentsInvolved(names=involved))
     custom = {key: value for key, value in data.items() if key not in STANDARD or _MATCHED.get(key, key) not in data}
     unknown = {f"{INTERACTIONS}{pointer}": value for pointer, value in apart.items()}
-    return Reference(expectations=tuple(expectations), custom=custom, unknown=unknown)
+    return ReferenceData(expectations=tuple(expectations), custom=custom, unknown=unknown)
 
 
 def _expected_call(call: Json) -> ExpectedCall:
@@ -194,7 +229,7 @@ def _matching(given: Json | None, default: Matching) -> Matching:
 
 
 def reference_document(expectations: Iterable[Expectation], custom: Mapping[str, Any]) -> Json:
-    """`reference_data` of these expectations. (`AgentsInvolved` is written elsewhere: the format has it outside.)"""
+    """The `reference_data` of these expectations, without `AgentsInvolved`, which the format has elsewhere."""
     document: Json = {}
     for expectation in expectations:
         match expectation:
@@ -235,3 +270,34 @@ def _match_document(name: str, matching: Matching, default: Matching) -> Json:
     if matching.ignore:
         document["ignore"] = list(matching.ignore)
     return {name: document}
+
+
+def is_restored(expectations: Iterable[Expectation], custom: Mapping[str, Any]) -> bool:
+    """Whether reading the document of these expectations certainly gives them back: one of each kind, in reading order,
+    with plain arguments and default match settings only."""
+    last = -1
+    for expectation in expectations:
+        kind = type(expectation)
+        place = _ORDER.get(kind, -1)
+        if place <= last or not _PLAIN[kind](expectation):
+            return False
+        last = place
+    return custom.keys().isdisjoint(STANDARD)
+
+
+def _plain_calls(calls: ToolCalls) -> bool:
+    return calls.match == TOOL_DEFAULT and all(
+        call.name.strip()
+        and (call.message is None or call.message > 0)
+        and is_plain_call({"input_arguments": call.arguments})
+        for call in calls.expected
+    )
+
+
+_PLAIN: dict[type, Callable[[Any], bool]] = {
+    ToolCalls: _plain_calls,
+    Trajectory: lambda given: given.match == TRAJECTORY_DEFAULT and all(map(str.strip, given.steps)),
+    FinalState: lambda given: bool(given.variables),
+    AgentsInvolved: lambda given: bool(given.names),
+}
+_ORDER = {kind: place for place, kind in enumerate(_PLAIN)}

@@ -1,5 +1,6 @@
-"""Responses files: recorded answers for the cases of a dataset. Not a dialect (there is nothing to expect in them):
-plain answers, whole transcripts, or a plain map of case id → answer. `.jsonl` is read line by line, `.json` whole."""
+"""Responses files: recorded answers for the cases of a dataset. Not a dialect, because they expect nothing: plain
+answers, whole transcripts, or an object of case id → answer. `.jsonl` is read line by line, `.json` whole.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +11,13 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from howsure.dialects.problems import schema_problems
-from howsure.dialects.strict_json import count_keys, duplicate_free, parse
+from howsure.dialects.problems import SchemaChecker, Spot
+from howsure.dialects.strict_json import count_keys, duplicate_free, parse_json
 from howsure.errors import Problem
 from howsure.model.transcript import (
     AgentStep,
+    BrokenRecording,
     Message,
-    Mishap,
     Role,
     Span,
     Step,
@@ -30,7 +31,7 @@ from howsure.model.transcript import (
 Row = dict[str, Any]
 
 _PLAIN = frozenset({"case_id", "example_id", "candidate_name", "repeat", "response_text"})
-"""The fields of a line that says nothing but what was answered."""
+"""The fields of a line that holds only an answer."""
 
 _TOOL_CALL = {
     "type": "object",
@@ -98,19 +99,20 @@ SCHEMA: Row = {
         "duration_ms": {"type": ["number", "null"], "minimum": 0},
     },
 }
+_CHECKER = SchemaChecker(SCHEMA)
 
 
-class Response(Struct, frozen=True, kw_only=True):
-    """What one candidate said to one case, once."""
+class RecordedResponse(Struct, frozen=True, kw_only=True):
+    """One answer of one candidate to one case."""
 
     case_id: str
-    recording: Transcript | Mishap
+    recording: Transcript | BrokenRecording
     candidate: str = ""
     repeat: int = 1
     line: int | None = None
 
 
-def read_responses(path: Path) -> Iterator[Response | Problem]:
+def read_responses(path: Path) -> Iterator[RecordedResponse | Problem]:
     """Every response and every problem of the file."""
     name = path.name
     if path.suffix.lower() == ".json":
@@ -122,30 +124,30 @@ def read_responses(path: Path) -> Iterator[Response | Problem]:
                 yield from _line(text.rstrip(b"\r\n"), name, line)
 
 
-class _Call(Struct):
+class _CallRow(Struct):
     name: Annotated[str, Meta(min_length=1)]
     arguments: dict[str, Any] | UnsetType = UNSET
     id: str | UnsetType = UNSET
 
 
-class _Said(Struct):
+class _MessageRow(Struct):
     role: Literal["user", "assistant", "system", "tool"]
     content: str | UnsetType | None = UNSET
     agent: str | UnsetType = UNSET
     tool_call_id: str | UnsetType = UNSET
-    tool_calls: list[_Call] | UnsetType = UNSET
+    tool_calls: list[_CallRow] | UnsetType = UNSET
 
 
-class _Quick(Struct):
-    """What most lines are. A line that fits needs no slow look; one that does not is not wrong for that."""
+class _ResponseRow(Struct):
+    """The usual form of a line. A line of this form needs no slow check; another one may still be valid."""
 
     response_text: str
     case_id: Annotated[str, Meta(min_length=1)] | UnsetType = UNSET
     example_id: Annotated[str, Meta(min_length=1)] | UnsetType = UNSET
     candidate_name: str | UnsetType = UNSET
     repeat: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
-    messages: list[_Said] | UnsetType = UNSET
-    tool_calls: list[_Call] | UnsetType = UNSET
+    messages: list[_MessageRow] | UnsetType = UNSET
+    tool_calls: list[_CallRow] | UnsetType = UNSET
     agent_steps: UnsetType = UNSET
     spans: UnsetType = UNSET
     usage: UnsetType = UNSET
@@ -154,34 +156,34 @@ class _Quick(Struct):
     state: dict[str, Any] | UnsetType | None = UNSET
 
 
-def _line(text: bytes, name: str, line: int) -> Iterator[Response | Problem]:
+def _line(text: bytes, name: str, line: int) -> Iterator[RecordedResponse | Problem]:
     row = _quickly(text)
     if row is not None:
         yield _made(row, line)
         return
-    value, problems = parse(text, file=name, line=line)
+    value, problems = parse_json(text, file=name, line=line)
     yield from problems or _response(value, name, line)
 
 
 def _quickly(text: bytes) -> Row | None:
-    """The line, when it is certain that nothing is wrong with it."""
+    """The row of a line that is certainly valid, else None."""
     try:
         row = msgspec.json.decode(text)
-        msgspec.convert(row, _Quick)
+        msgspec.convert(row, _ResponseRow)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-    if ("case_id" in row or "example_id" in row) and b"\\ud" not in text and duplicate_free(text, count_keys(row)):
+    if ("case_id" in row or "example_id" in row) and count_keys(row) >= 0 and duplicate_free(text, row):
         return row  # type: ignore[no-any-return]
     return None
 
 
-def _whole(text: bytes, name: str) -> Iterator[Response | Problem]:
-    value, problems = parse(text, file=name)
+def _whole(text: bytes, name: str) -> Iterator[RecordedResponse | Problem]:
+    value, problems = parse_json(text, file=name)
     if problems:
         yield from problems
     elif isinstance(value, dict) and all(isinstance(said, str) for said in value.values()):
         for case_id, said in value.items():
-            yield Response(case_id=case_id, recording=Transcript(answer=said))
+            yield RecordedResponse(case_id=case_id, recording=Transcript(answer=said))
     elif isinstance(value, list):
         for place, row in enumerate(value):
             yield from _response(row, name, None, f"[{place}]")
@@ -196,8 +198,8 @@ def _whole(text: bytes, name: str) -> Iterator[Response | Problem]:
         )
 
 
-def _response(row: Any, name: str, line: int | None, prefix: str = "") -> Iterator[Response | Problem]:
-    problems = schema_problems(SCHEMA, row, file=name, line=line, prefix=prefix)
+def _response(row: Any, name: str, line: int | None, prefix: str = "") -> Iterator[RecordedResponse | Problem]:
+    problems = _CHECKER.problems(row, Spot(name, line, prefix))
     if not problems:
         problems = list(_row_problems(row, name, line))
     if problems:
@@ -206,8 +208,8 @@ def _response(row: Any, name: str, line: int | None, prefix: str = "") -> Iterat
         yield _made(row, line)
 
 
-def _made(row: Row, line: int | None) -> Response:
-    return Response(
+def _made(row: Row, line: int | None) -> RecordedResponse:
+    return RecordedResponse(
         case_id=row["case_id"] if "case_id" in row else row["example_id"],
         candidate=row.get("candidate_name", ""),
         repeat=row.get("repeat", 1),
@@ -251,13 +253,13 @@ def _row_problems(row: Row, name: str, line: int | None) -> Iterator[Problem]:
             )
 
 
-def recording(row: Row) -> Transcript | Mishap:
-    """The transcript of a checked response, or the mishap it tells of."""
+def recording(row: Row) -> Transcript | BrokenRecording:
+    """The transcript of a valid response, or the failure that it records."""
     if _PLAIN.issuperset(row):
         said = row["response_text"]
         return Transcript(answer=said, messages=(Message(role=Role.ASSISTANT, content=said),) if said else ())
     if "error" in row and "response_text" not in row:
-        return Mishap(reason=row["error"])
+        return BrokenRecording(reason=row["error"])
     messages = _messages(row)
     return Transcript(
         answer=row["response_text"] if "response_text" in row else _last_said(messages),
@@ -271,7 +273,7 @@ def recording(row: Row) -> Transcript | Mishap:
 
 
 def _messages(row: Row) -> tuple[Message, ...]:
-    """The messages, with results that came as `tool` messages put to the calls they answer."""
+    """The messages. Results that came as `tool` messages are attached to their calls."""
     given = row.get("messages", [])
     results = {message.get("tool_call_id"): message.get("content") for message in given if message["role"] == "tool"}
     said = [
@@ -308,7 +310,7 @@ def _call(call: Row, results: dict[str | None, Any]) -> ToolCall:
 
 
 def _loaded(text: str) -> Any:
-    return parse(text.encode(), file="")[0]
+    return parse_json(text.encode(), file="")[0]
 
 
 def _step(step: Row) -> Step:

@@ -13,31 +13,157 @@ from typing import TextIO
 import msgspec
 from msgspec import structs
 
-from howsure.dialects.documents import Json
-from howsure.dialects.json_places import Spot
+from howsure.dialects import reference_data
+from howsure.dialects.base import Watch, WatchedDialect
+from howsure.dialects.extras import KEY as UNKNOWN
+from howsure.dialects.extras import restore_unknown
+from howsure.dialects.golden import involved, labels
+from howsure.dialects.ids import SeenIds
 from howsure.dialects.lines import (
     ENDINGS,
-    Ids,
     Row,
-    Watch,
     first_keys,
+    header_of,
     is_table,
-    opened,
+    open_file,
     read_objects,
-    write_lines,
-    write_whole,
+    read_table,
+    write_table,
 )
-from howsure.dialects.simulation_columns import cells_of, is_known, is_simulation, read_cells, shaped
-from howsure.dialects.simulation_rows import read_row
-from howsure.dialects.simulation_schema import SCHEMA
-from howsure.dialects.simulation_writing import never_told, row_of, surely_told
-from howsure.dialects.tables import header_of, read_table, write_table
-from howsure.dialects.wording import shown
+from howsure.dialects.problems import Spot, shown
+from howsure.dialects.reference_data import is_restored, reference_document
+from howsure.dialects.simulation_columns import (
+    JSON_COLUMNS,
+    NUMBERED,
+    PLAIN,
+    cells_of,
+    is_known,
+    is_simulation,
+    read_cells,
+    table_row,
+)
+from howsure.dialects.simulation_messages import events_of
+from howsure.dialects.simulation_rows import AGENT_DECLARES, SIMULATED, read_row
+from howsure.dialects.simulation_traces import span_document, steps_of_spans
+from howsure.dialects.strict_json import Json
+from howsure.dialects.writers import write_lines, write_whole
 from howsure.errors import Problem
-from howsure.model.case import Case
+from howsure.model.case import Case, Script, World, user_turns
+from howsure.model.transcript import AgentStep, BrokenRecording, Step, Tool, Transcript
+
+_KINDS = {dict: "object", list: "array", str: "string", bool: "boolean"}
+_TEXTS: Json = {"type": "array", "items": {"type": "string"}}
+_OWN: dict[str, Json] = {
+    "user_inputs": _TEXTS,
+    "agents_evaluated": _TEXTS,
+    "reference_data": reference_data.SCHEMA,
+    "final_response": {"type": ["string", "null"]},
+}
+SCHEMA: Json = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "A finished conversation (one row of a simulation file)",
+    "type": "object",
+    "properties": {
+        **{name: {} for name in PLAIN},
+        **{
+            name: {"type": [*dict.fromkeys([*(_KINDS[kind] for kind in kinds), "string", "null"])]}
+            for name, kinds in JSON_COLUMNS.items()
+        },
+        **_OWN,
+    },
+    "patternProperties": {f"^{family.removesuffix('.')}\\.": {} for family in NUMBERED},
+}
 
 
-class SimulationDialect:
+_QUESTION = {"question_metadata", "reference_data", "agent_name"}
+
+
+def is_never_restored(case: Case) -> bool:
+    """Whether it is certain that no columns give the case back: it has what no row is ever read as."""
+    return (
+        case.world != World.GOLDEN
+        or type(case.input) is not Script
+        or "repeat" not in case.labels
+        or bool(case.name or case.profile or case.tags or case.state)
+    )
+
+
+def is_surely_restored(case: Case) -> bool:
+    """Whether it is certain that the columns of a line give the case back: a plain question, once, without a
+    conversation. `is_never_restored` is false."""
+    given = case.metadata
+    if case.recorded is not None or case.tools is not None or not given.keys() <= _QUESTION:
+        return False
+    free, agent, reference = (
+        given.get("question_metadata", {}),
+        given.get("agent_name", "x"),
+        given.get("reference_data"),
+    )
+    return (
+        type(free) is dict
+        and type(agent) is str
+        and agent != ""
+        and (reference is None or (type(reference) is dict and bool(reference)))
+        and case.id.strip() != ""
+        and any(map(str.strip, user_turns(case.input)))
+        and is_restored(case.expectations, reference or {})
+        and labels(free, agent=given.get("agent_name", ""), repeat="1") == case.labels
+    )
+
+
+def row_of(case: Case, question: str) -> Json:
+    """The columns of a case; `question` is its id without the number among equals."""
+    kept = {key: value for key, value in case.metadata.items() if key not in ("reference_data", UNKNOWN)}
+    row: Json = {"question_id": question, "user_inputs": list(user_turns(case.input))}
+    reference = reference_document(case.expectations, case.metadata.get("reference_data", {}))
+    if reference or involved(case):
+        row["reference_data"] = reference
+    if involved(case):
+        row["agents_evaluated"] = involved(case)
+    if case.world == World.GOLDEN:
+        # Elsewhere their places are those of another format; the whole case in a column of its own has them.
+        restore_unknown(row, case.metadata.get(UNKNOWN, {}))
+    row["status"] = {"boolean": "success"}
+    row |= kept
+    match case.recorded:
+        case BrokenRecording(reason=reason):
+            row["status"] = kept.get("status", {"boolean": "failed", "error_message": reason})
+        case Transcript():
+            row |= _recording(case.recorded, case.tools, kept)
+        case None:
+            pass
+    return row
+
+
+def _recording(transcript: Transcript, tools: tuple[Tool, ...] | None, kept: Json) -> Json:
+    session = {**kept.get("final_session_state", {}), "events": list(events_of(transcript.messages))}
+    extracted = dict(kept.get("extracted_data", {}))
+    if transcript.state is not None:
+        extracted["state_variables"] = transcript.state
+    if tools is not None:
+        extracted["tool_declarations"] = [{"function_declarations": [_declaration(tool) for tool in tools]}]
+        if kept.get("base_url") == SIMULATED:
+            extracted[AGENT_DECLARES] = True
+    row: Json = {"final_response": transcript.answer, "final_session_state": session}
+    if extracted:
+        row["extracted_data"] = extracted
+    if transcript.spans is not None:
+        row["session_trace"] = [span_document(span) for span in transcript.spans]
+    if transcript.steps and not steps_of_spans(transcript.spans or (), made_up=transcript.invented_times):
+        row["trace_summary"] = [_step(step) for step in transcript.steps]
+    return row
+
+
+def _declaration(tool: Tool) -> Json:
+    declaration: Json = {"name": tool.name, "description": tool.description}
+    return declaration if tool.parameters is None else {**declaration, "parameters": tool.parameters}
+
+
+def _step(step: Step) -> str:
+    return f"agent:{step.name}" if isinstance(step, AgentStep) else f"tool:{step.name}"
+
+
+class SimulationDialect(WatchedDialect):
     """CSV or JSONL of finished conversations."""
 
     name = "simulation"
@@ -47,13 +173,10 @@ class SimulationDialect:
             return False
         return is_simulation(set(header_of(head) if is_table(path) else first_keys(head)))
 
-    def read(self, path: Path) -> Iterator[Case | Problem]:
-        return self.read_watched(path)
-
     def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
         rows = _Rows(str(path), table=is_table(path))
         records = read_table if is_table(path) else read_objects
-        with opened(path, watch) as stream:
+        with open_file(path, watch) as stream:
             for line, row in records(stream, str(path)):
                 if isinstance(row, Problem):
                     yield row
@@ -62,7 +185,7 @@ class SimulationDialect:
 
     def write(self, cases: Iterable[Case], path: Path) -> None:
         table = is_table(path)
-        numbers = Numbers()
+        numbers = RepeatNumbers()
         rows = (_written(case, numbers, table=table) for case in cases)
         if table:
             write_whole(path, lambda file: _write_cells(rows, file))
@@ -73,7 +196,7 @@ class SimulationDialect:
         return SCHEMA
 
 
-class Numbers:
+class RepeatNumbers:
     """Gives rows of the same question different ids: the first keeps the question's, the others are `id#2`, `id#3` …"""
 
     def __init__(self) -> None:
@@ -101,8 +224,8 @@ class _Rows:
     def __init__(self, file: str, *, table: bool) -> None:
         self._file = file
         self._table = table
-        self._numbers = Numbers()
-        self._ids = Ids("question_id")
+        self._numbers = RepeatNumbers()
+        self._ids = SeenIds("question_id")
         self._warned: set[str] = set()
 
     def read(self, row: Row, line: int) -> Iterator[Case | Problem]:
@@ -132,14 +255,14 @@ def _write_cells(rows: Iterable[Json], file: TextIO) -> None:
     """A table names its columns before its rows, and only the last row tells them all: the rows wait in a file."""
     columns: dict[str, None] = {}
     with TemporaryFile("w+", encoding="utf-8") as waiting:
-        for row in map(shaped, rows):
+        for row in map(table_row, rows):
             columns |= dict.fromkeys(row)
             waiting.write(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n")
         waiting.seek(0)
         write_table((cells_of(json.loads(line), columns) for line in waiting), file)
 
 
-def _written(case: Case, numbers: Numbers, *, table: bool) -> Json:
+def _written(case: Case, numbers: RepeatNumbers, *, table: bool) -> Json:
     """The row of a case. What the columns cannot say goes, with the whole case, into a column of its own."""
     question, _ = question_of(case)
     row = row_of(case, question)
@@ -149,12 +272,12 @@ def _written(case: Case, numbers: Numbers, *, table: bool) -> Json:
     return {**row, "question_id": case.id, "howsure_case": msgspec.to_builtins(case) if table else case}
 
 
-def _is_told(case: Case, row: Json, numbers: Numbers, *, table: bool) -> bool:
+def _is_told(case: Case, row: Json, numbers: RepeatNumbers, *, table: bool) -> bool:
     """Whether the columns give the case back; where a look does not tell, they are read."""
-    if never_told(case):
+    if is_never_restored(case):
         return False
-    if not table and surely_told(case):
+    if not table and is_surely_restored(case):
         return numbers.following(case) is case
-    read = cells_of(shaped(row)) if table else row
+    read = cells_of(table_row(row)) if table else row
     again, _ = read_row(read_cells(read, Spot(""), table=table), Spot(""))
     return again is not None and numbers.following(again) == case

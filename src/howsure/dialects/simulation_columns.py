@@ -11,10 +11,8 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from howsure.dialects.documents import Json
-from howsure.dialects.json_places import Spot
-from howsure.dialects.strict_json import parse
-from howsure.dialects.wording import a, kind_of, shown
+from howsure.dialects.problems import Spot, kind_of, shown, with_article
+from howsure.dialects.strict_json import Json, parse_json
 from howsure.errors import Level, Problem
 
 JSON_COLUMNS: dict[str, tuple[type, ...]] = {
@@ -133,7 +131,7 @@ def _read_json(column: str, given: Any, spot: Spot, cells: Cells) -> None:
         cells.values[column] = value
         return
     wanted = " or ".join(kind_of(kind()) for kind in kinds)
-    message = f"must hold {a(wanted)}, not {a(kind_of(value))}"
+    message = f"must hold {with_article(wanted)}, not {with_article(kind_of(value))}"
     cells.problems.append(spot.problem("wrong-type", message, expected=wanted, found=shown(value)))
 
 
@@ -145,7 +143,7 @@ def _loaded(text: str, spot: Spot, kinds: tuple[type, ...]) -> tuple[Any, list[P
         return None, []
     if str in kinds and not stripped.startswith(("{", '"') if dict in kinds else ('["', "[]")):
         return (_WORDS.get(stripped.lower(), text) if bool in kinds else text), []
-    value, problems = parse(stripped.encode("utf-8", "surrogatepass"), file=spot.file, line=None)
+    value, problems = parse_json(stripped.encode("utf-8", "surrogatepass"), file=spot.file, line=None)
     if not problems:
         return _unwrapped(value, spot, kinds)
     printed = _printed(stripped) if problems[0].code == "json-syntax" else None
@@ -187,7 +185,7 @@ def plain_value(column: str, text: str) -> Any:
     if column in VERBATIM:
         return text
     if text.startswith(("{", "[", '"')) or column.startswith(NUMBERED):
-        value, problems = parse(text.encode("utf-8", "surrogatepass"), file="", line=None)
+        value, problems = parse_json(text.encode("utf-8", "surrogatepass"), file="", line=None)
         return text if problems else value
     return text
 
@@ -195,18 +193,18 @@ def plain_value(column: str, text: str) -> Any:
 def _check_plain(cells: Cells, spot: Spot) -> None:
     answer = cells.values.get("final_response")
     if answer is not None and not isinstance(answer, str):
-        message = f"must be a text, not {a(kind_of(answer))}"
+        message = f"must be a text, not {with_article(kind_of(answer))}"
         at = spot.below("final_response")
         cells.problems.append(at.problem("wrong-type", message, expected="string", found=shown(answer)))
 
 
 def cells_of(row: Json, columns: Iterable[str] | None = None) -> dict[str, str]:
-    """The cells of a row that was `shaped`, in these columns (by default its own)."""
+    """The cells of a row that was `table_row`, in these columns (by default its own)."""
     wanted = row if columns is None else columns
     return {column: _cell(column, row[column]) if column in row else "" for column in wanted}
 
 
-def shaped(row: Json) -> Json:
+def table_row(row: Json) -> Json:
     """The row as a table can hold it: a value that would not come back from a cell of its own column (a number among
     texts …) is kept in `other_columns`."""
     own: Json = {}

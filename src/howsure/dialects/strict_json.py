@@ -1,7 +1,8 @@
-"""JSON as the standard has it, and nothing more: no repeated keys, no NaN, no half characters, no guessing at encoding.
+"""Strict JSON: no repeated keys, no NaN, no half characters, no guessing at the encoding.
 
-`parse` gives the value and every problem with its place; `duplicate_free` is the check that a fast reader makes where
-its own decoder silently takes the last of two equal keys. What the value should look like is for problems.py.
+`parse_json` gives the value and every problem with its place. `duplicate_free` is the check of a fast reader, whose
+decoder silently keeps the last of two equal keys. `element_lines` finds the lines on which list elements start,
+`head_keys` the first keys of a text that may be cut off. What the value should look like is for problems.py.
 """
 
 from __future__ import annotations
@@ -17,16 +18,16 @@ import msgspec
 
 from howsure.errors import Problem
 
+Json = dict[str, Any]
+
 BOM = b"\xef\xbb\xbf"
 MAX_DEPTH = 200
-"""Deeper nesting is refused: what is read must also fit through every later step, some of which recurse."""
+"""Deeper nesting is refused: some later steps recurse over what was read."""
 
 _NEVER = -(1 << 60)
 CONTAINERS = frozenset({dict, list})
-# A colon with space before it, and before that more space or a quote. Starting from the colons, which are rarer than
-# quotes and spaces, makes this twice as fast as the obvious pattern.
-_SPACED_KEY = re.compile(rb':(?<=["\s]\s:)')
-_KEY_OR_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"(?:[ \t\r\n]*(:))?', re.DOTALL)
+_encode = msgspec.json.Encoder().encode
+_ESCAPED_COLON = re.compile(rb"\\u003[aA]")
 _HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _TOKEN = re.compile(
@@ -46,36 +47,33 @@ _HINTS = {
 }
 
 
-def duplicate_free(text: bytes, keys: int, colons: int = 0) -> bool:
-    """Whether no object in `text`, which is valid JSON, repeats a key, when its decoded value has `keys` keys in all.
-    `colons` are some or all of the colons in its decoded strings: the answer is the same, and comes sooner.
+def duplicate_free(text: bytes, value: Any) -> bool:
+    """Whether it is certain that no object in `text` repeats a key, when a fast decoder made `value` of it.
 
-    A key that was lost to an equal one leaves its colon behind, so as many colons as there are keys and known ones
-    means that none was lost. Where strings hold other colons, `":` is counted: it occurs at least once for each key
-    that has no space before its colon. Where strings hold that too, the keys that were written are counted exactly.
+    A decoder keeps the last of two equal keys, so the value written anew has fewer colons than the text. A colon that
+    is written as an escape could make up for that, so such a text is never certain.
     """
-    # `find`, for `in` first asks whether what it looks for is a number, by way of an exception
-    unescaped = not colons or text.find(b"\\") < 0 or text.find(b"\\u003") < 0
-    if unescaped and text.count(b":") == keys + colons:
-        return True
-    if text.count(b'":') == keys and _SPACED_KEY.search(text) is None:
-        return True
-    return _KEY_OR_STRING.findall(text).count(b":") == keys
+    if text.find(b"\\u003") >= 0 and _ESCAPED_COLON.search(text):
+        return False
+    try:
+        return text.count(b":") == _encode(value).count(b":")
+    except (OverflowError, RecursionError):
+        return False  # an integer of more than 64 bits
 
 
-def parse(text: bytes, *, file: str, line: int | None = 1) -> tuple[Any, list[Problem]]:
-    """The value (None when there is none to be had) and every problem. `line` is where `text` starts in the file;
-    None: it has no place of its own there (a cell of a table), and problems carry none."""
+def parse_json(text: bytes, *, file: str, line: int | None = 1) -> tuple[Any, list[Problem]]:
+    """The value (None when it cannot be read) and every problem. `line` is where `text` starts in the file; None for a
+    text without a line of its own (a cell of a table), whose problems then have none."""
     text = text.removeprefix(BOM)
     with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         value = msgspec.json.decode(text)
-        if duplicate_free(text, count_keys(value)):
+        if duplicate_free(text, value) and not (_may_be_deep(text) and count_keys(value) < 0):
             return value, []
     return _parse_slowly(text, _Place(file, line))
 
 
 def count_keys(value: Any, depth: int = 1) -> int:
-    """The keys in a decoded value, for `duplicate_free`; a number that fits no text, where it is nested too deep."""
+    """The keys in a decoded value at any depth; a number far below zero where it is nested too deep."""
     kind = type(value)
     if kind not in CONTAINERS:
         return 0
@@ -92,20 +90,20 @@ def _parse_slowly(text: bytes, place: _Place) -> tuple[Any, list[Problem]]:
         decoded = text.decode("utf-8")
     except UnicodeDecodeError as error:
         return None, [_not_utf8(text, error, place)]
-    reader = _Reader()
+    reader = _StrictDecoder()
     try:
         value = reader.decoder.decode(decoded)
     except json.JSONDecodeError as error:
         return None, [_syntax(decoded, error, place)]
     except RecursionError:
         return None, [_too_deep(decoded, place)]
-    if reader.suspicious or _HALF_CHARACTER.search(decoded) or _may_be_deep(decoded):
+    if reader.suspicious or _HALF_CHARACTER.search(decoded) or _may_be_deep(text):
         return value, list(_Locator(decoded, place).problems())
     return value, []
 
 
-def _may_be_deep(text: str) -> bool:
-    return text.count("[") + text.count("{") > MAX_DEPTH
+def _may_be_deep(text: bytes) -> bool:
+    return text.count(b"[") + text.count(b"{") > MAX_DEPTH
 
 
 class _Place:
@@ -123,8 +121,8 @@ class _Place:
         return Problem(file=self.file, line=line, column=column, **fields)  # type: ignore[arg-type]
 
 
-class _Reader:
-    """The standard decoder, watched: `suspicious` once it met something that it accepts and the standard does not."""
+class _StrictDecoder:
+    """The standard decoder. `suspicious` becomes true when it accepts something that the JSON standard does not."""
 
     def __init__(self) -> None:
         self.suspicious = False
@@ -156,7 +154,7 @@ class _Reader:
 
 
 def _int_of(digits: str) -> int | None:
-    """None: longer than Python converts (a guard against inputs made to be slow)."""
+    """None: the number has more digits than Python converts (its guard against slow inputs)."""
     try:
         return int(digits)
     except ValueError:
@@ -164,7 +162,7 @@ def _int_of(digits: str) -> int | None:
 
 
 class _Frame:
-    """An object or list that the locator is inside of."""
+    """An object or list around the current token."""
 
     __slots__ = ("at", "seen")
 
@@ -174,7 +172,7 @@ class _Frame:
 
 
 class _Locator:
-    """Walks the tokens of a text that the decoder accepted, and names what the standard does not allow, and where."""
+    """Walks the tokens of a text that the decoder accepted, and reports what the standard does not allow, and where."""
 
     def __init__(self, text: str, place: _Place) -> None:
         self._text = text
@@ -238,7 +236,7 @@ _PLAIN_KEY = re.compile(r"[\w$-]+")
 
 
 def field_path(parts: Iterable[str | int], prefix: str = "") -> str:
-    """`choices[2].id`; a key that is no plain word stands quoted: `metadata["a b"]`."""
+    """`choices[2].id`; a key that is not a plain word is quoted: `metadata["a b"]`."""
     path = prefix
     for part in parts:
         if isinstance(part, int):
@@ -280,3 +278,81 @@ def _syntax(text: str, error: json.JSONDecodeError, place: _Place) -> Problem:
 def _too_deep(text: str, place: _Place, offset: int = 0) -> Problem:
     message = f"objects and lists are nested more than {MAX_DEPTH} deep"
     return place.problem(text, offset, code="json-depth", message=message, hint="store such a value as a text")
+
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_DECODER = json.JSONDecoder()
+
+
+def element_lines(text: str, key: str) -> list[int]:
+    """The 1-based line on which each element of the list under the top-level `key` starts. `text` is valid JSON.
+
+    The decoder itself skips the values, so strings that look like structure do no harm.
+    """
+    for name, at in _members(text):
+        if name == key:
+            return _lines(text, list(_elements(text, at)))
+    return []
+
+
+def top_level_keys(text: str) -> list[str]:
+    """The keys of the object at the start of `text`, which may be cut off anywhere."""
+    keys: list[str] = []
+    with suppress(ValueError, RecursionError):
+        for name, _ in _members(text):
+            keys.append(name)
+    return keys
+
+
+def head_keys(head: bytes) -> list[str]:
+    """`top_level_keys` of the first bytes of a file."""
+    text = head.decode("utf-8-sig", "ignore")
+    return top_level_keys(text)
+
+
+def _members(text: str) -> Iterator[tuple[str, int]]:
+    """Each key of the object, with the offset of its value. A key is yielded before its value is skipped."""
+    at = _next(text, 0)
+    if text[at : at + 1] != "{":
+        return
+    at = _next(text, at + 1)
+    while text[at : at + 1] == '"':
+        name, at = _DECODER.raw_decode(text, at)
+        at = _next(text, at)
+        if text[at : at + 1] != ":":
+            return
+        at = _next(text, at + 1)
+        yield str(name), at
+        at = _after(text, at)
+
+
+def _elements(text: str, at: int) -> Iterator[int]:
+    """The offset of each element of the list that starts at `at`."""
+    if text[at : at + 1] != "[":
+        return
+    at = _next(text, at + 1)
+    while text[at : at + 1] not in ("]", ""):
+        yield at
+        at = _after(text, at)
+
+
+def _after(text: str, at: int) -> int:
+    """The offset of what follows the value at `at` and its comma."""
+    _, end = _DECODER.raw_decode(text, at)
+    end = _next(text, end)
+    return _next(text, end + 1) if text[end : end + 1] == "," else end
+
+
+def _next(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    return found.end() if found else at
+
+
+def _lines(text: str, offsets: list[int]) -> list[int]:
+    lines: list[int] = []
+    line, last = 1, 0
+    for offset in offsets:
+        line += text.count("\n", last, offset)
+        last = offset
+        lines.append(line)
+    return lines

@@ -1,5 +1,6 @@
 """The `test-set` dialect: JSON with `items`, each a single message or a scenario with a simulated user, and what is
-expected of the agent. docs/dialects/test-set.md describes every field; rubrics and agents are in files of their own.
+expected of the agent. docs/dialects/test-set.md describes every field; rubric_files.py and agent_files.py read what
+stands in files of its own.
 """
 
 from __future__ import annotations
@@ -10,45 +11,141 @@ from typing import Any
 
 import msgspec
 
-from howsure.dialects.documents import Document, Json, UniqueIds, checked, shared, write_json
+from howsure.dialects.base import Watch, WatchedDialect
+from howsure.dialects.documents import JsonDocument, UniqueIds
 from howsure.dialects.extras import KEY as UNKNOWN
-from howsure.dialects.extras import Extras, set_apart
-from howsure.dialects.json_places import Spot, head_keys
-from howsure.dialects.lines import Watch, opened
-from howsure.dialects.problems import unknown_fields
+from howsure.dialects.extras import Extras, restore_unknown, separate_unknown
+from howsure.dialects.lines import open_file
+from howsure.dialects.problems import SchemaChecker, Spot, shown, unknown_fields
 from howsure.dialects.reference_data import TEXT
-from howsure.dialects.schema_fit import Shape
-from howsure.dialects.strict_json import BOM
-from howsure.dialects.test_set_scenarios import FIELDS, LOOSE, NEEDED, STATE, USED, scenario_faults, scenario_of
-from howsure.dialects.test_set_writing import (
-    BY_NAME,
-    HEADER,
-    SCENARIO,
-    SINGLE_TURN,
-    entry_document,
-    labels_of,
-    unwritable,
+from howsure.dialects.strict_json import BOM, Json, head_keys
+from howsure.dialects.test_set_scenarios import (
+    FIELDS,
+    LOOSE,
+    NEEDED,
+    STATE,
+    USED,
+    scenario_document,
+    scenario_faults,
+    scenario_of,
+    unwritable_scenario,
 )
-from howsure.dialects.wording import shown
+from howsure.dialects.writers import (
+    Reason,
+    check_writable,
+    fields_without_place,
+    foreign_expectations,
+    metadata_without_place,
+    shared_metadata,
+    write_json,
+)
 from howsure.errors import Level, Problem
-from howsure.model.case import Case, Input, SingleTurn, World
+from howsure.model.case import Case, Input, Scenario, Script, SingleTurn, World
 from howsure.model.expectation import (
+    ArgumentMode,
     Criteria,
     Criterion,
     Expectation,
     ExpectedCall,
     ForbiddenTools,
     Goal,
+    Matching,
+    MatchMode,
     ToolCalls,
     text_id,
 )
+
+SINGLE_TURN, SCENARIO = "single_turn", "scenario"
+HEADER = "test_set"
+"""The metadata key with what the file says about the whole test set."""
+_KINDS = (Criteria, ToolCalls, ForbiddenTools, Goal)
+BY_NAME = Matching(mode=MatchMode.SUPERSET, args=ArgumentMode.IGNORE)
+"""How a tool that should be used is matched: called at least once, with any arguments."""
+
+
+def labels_of(kind: str, priority: str | None) -> dict[str, str]:
+    return {"type": kind, "priority": priority} if priority else {"type": kind}
+
+
+def entry_document(case: Case) -> Json:
+    """The case as an element of `items`, with every field of the evaluation API."""
+    kind, inputs = _inputs_document(case.input)
+    document: Json = {
+        "item_id": case.id,
+        "type": kind,
+        "name": case.name,
+        "inputs": {**inputs, **({"state": case.state} if case.state else {}), **case.metadata.get("inputs", {})},
+        "expected": _expected_document(case.expectations),
+        "tags": list(case.tags),
+    }
+    if "priority" in case.labels:
+        document["priority"] = case.labels["priority"]
+    restore_unknown(document, case.metadata.get(UNKNOWN, {}))
+    return document
+
+
+def _inputs_document(given: Input) -> tuple[str, Json]:
+    match given:
+        case SingleTurn(message=message):
+            return SINGLE_TURN, {"message": message}
+        case Scenario():
+            return SCENARIO, scenario_document(given)
+        case Script(turns=turns):
+            return SINGLE_TURN, {"message": turns[0]}
+
+
+def _expected_document(expectations: Iterable[Expectation]) -> Json:
+    document: Json = {"success_criteria": [], "should_use_tools": [], "should_not_use_tools": []}
+    for expectation in expectations:
+        match expectation:
+            case Criteria(criteria=criteria):
+                document["success_criteria"] = [criterion.text for criterion in criteria]
+            case ToolCalls(expected=calls):
+                document["should_use_tools"] = [call.name for call in calls]
+            case ForbiddenTools(names=names):
+                document["should_not_use_tools"] = list(names)
+            case Goal(text=text):
+                document["expected_outcome"] = text
+            case _:
+                continue
+    return document
+
+
+def unwritable(case: Case) -> Iterator[Reason]:
+    yield from foreign_expectations(case, _KINDS, "test-set")
+    yield from metadata_without_place(case, (HEADER, "inputs", UNKNOWN), "test-set")
+    yield from fields_without_place(case, ("profile", "tools", "recorded"), "test-set")
+    kind, _ = _inputs_document(case.input)
+    if case.labels != labels_of(kind, case.labels.get("priority")):
+        yield "labels", "the labels of test set items are their type and priority"
+    if isinstance(case.input, Script) and len(case.input.turns) > 1:
+        yield "input", "fixed turns after the first one have no place in a test set"
+    if isinstance(case.input, SingleTurn) and case.input != SingleTurn(message=case.input.message):
+        yield "input", "context, history and attachments have no place in a test set"
+    if isinstance(case.input, Scenario):
+        yield from unwritable_scenario(case.input)
+    yield from _unwritable_expectations(case)
+
+
+def _unwritable_expectations(case: Case) -> Iterator[Reason]:
+    for expectation in case.expectations:
+        match expectation:
+            case Criteria(criteria=criteria):
+                if any(one != Criterion(id=text_id(one.text), text=one.text) for one in criteria):
+                    yield "expectations", "success criteria have a text, and no id, description or weight of their own"
+            case ToolCalls(expected=calls, match=match):
+                if match != BY_NAME or any(call != ExpectedCall(name=call.name) for call in calls):
+                    yield "expectations", "tools that should be used have a name, and no arguments or order"
+            case _:
+                continue
+
 
 _NOT_RUN = {
     "transcript": "transcripts that exist already are graded with --responses",
     "voice_simulation": "calls by voice cannot be made here; write it as a scenario",
 }
 _ODD = (LookupError, TypeError, ValueError, AttributeError)
-"""What comes of building cases from a document that nobody looked at."""
+"""Errors that a document of an unexpected form causes."""
 _NAMES: Json = {"type": "array", "items": TEXT, "uniqueItems": True}
 
 
@@ -103,11 +200,11 @@ SCHEMA: Json = {
     "required": ["items"],
     "properties": {**_HEADER, "items": {"type": "array", "items": _ENTRY}},
 }
-_SHAPE = Shape(_ENTRY)
-_WHOLE = Shape({**SCHEMA, "properties": {**_HEADER, "items": {"type": "array"}}})
+_SHAPE = SchemaChecker(_ENTRY)
+_WHOLE = SchemaChecker({**SCHEMA, "properties": {**_HEADER, "items": {"type": "array"}}})
 
 
-class TestSetDialect:
+class TestSetDialect(WatchedDialect):
     """JSON with `items`."""
 
     name = "test-set"
@@ -117,24 +214,21 @@ class TestSetDialect:
         keys = head_keys(head)
         return "items" in keys or "test_set_id" in keys
 
-    def read(self, path: Path) -> Iterator[Case | Problem]:
-        return self.read_watched(path)
-
     def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
-        document = Document(path, watch)
+        document = JsonDocument(path, watch)
         yield from document.problems
         if document.value is None:
             return
         yield from _WHOLE.problems(document.value, document.spot)
-        yield from unknown_fields(document.value, SCHEMA["properties"], file=str(path), line=1)
+        yield from unknown_fields(document.value, SCHEMA["properties"], document.spot)
         header = {key: value for key, value in document.value.items() if key != "items"}
         ids = UniqueIds("item_id")
         for spot, entry in document.elements("items"):
             yield from _entry(entry, spot, [*_SHAPE.problems(entry, spot), *ids.problems(entry, spot)], header)
 
     def read_again(self, path: Path, watch: Watch) -> Iterator[Case | Problem]:
-        """The cases of a file that was found valid, and is hashed to be the same."""
-        with opened(path, watch) as file:
+        """The cases of a file that was found valid and has the same hash."""
+        with open_file(path, watch) as file:
             text = file.read()
         spot = Spot(str(path), 1)
         try:
@@ -145,13 +239,13 @@ class TestSetDialect:
         try:
             header = {key: value for key, value in document.items() if key != "items"}
             for entry in document["items"]:
-                yield _case(entry, header, {} if _is_plain(entry) else set_apart(entry, _ENTRY, spot).kept)
+                yield _case(entry, header, {} if _is_plain(entry) else separate_unknown(entry, _ENTRY, spot).kept)
         except _ODD as error:
             yield spot.problem("changed", f"is no longer what it was: {error}")
 
     def write(self, cases: Iterable[Case], path: Path) -> None:
-        given = checked(cases, path, unwritable)
-        header = shared(given, HEADER, path)
+        given = check_writable(cases, path, unwritable)
+        header = shared_metadata(given, HEADER, path)
         write_json({**header, "items": [entry_document(case) for case in given]}, path)
 
     def schema(self) -> Json:
@@ -163,7 +257,7 @@ def _entry(entry: Any, spot: Spot, problems: list[Problem], header: Json) -> Ite
         problems += _contradictions(entry, spot)
         problems += scenario_faults(entry.get("inputs"), spot.below("inputs"))
     sound = not any(problem.level is Level.ERROR for problem in problems)
-    apart = Extras({}, []) if sound and _is_plain(entry) else set_apart(entry, _ENTRY, spot)
+    apart = Extras({}, []) if sound and _is_plain(entry) else separate_unknown(entry, _ENTRY, spot)
     yield from problems
     yield from apart.warnings
     if sound:
@@ -171,14 +265,14 @@ def _entry(entry: Any, spot: Spot, problems: list[Problem], header: Json) -> Ite
 
 
 def _is_plain(entry: Json) -> bool:
-    """Whether there is nothing in it that we do not know."""
+    """Whether the entry has no unknown field."""
     fields = _ENTRY["properties"]
     inside = all(entry.get(name, {}).keys() <= fields[name]["properties"].keys() for name in ("inputs", "expected"))
     return inside and entry.keys() <= fields.keys()
 
 
 def _contradictions(entry: Json, spot: Spot) -> Iterator[Problem]:
-    """What the schema cannot see."""
+    """What the schema cannot state: types that cannot be run, tools both wanted and forbidden, missing criteria."""
     kind = entry.get("type")
     if isinstance(kind, str) and kind in _NOT_RUN:
         yield spot.below("type").problem(
@@ -229,7 +323,7 @@ def _case(entry: Json, header: Json, unknown: Json) -> Case:
 
 
 def _given(entry: Json) -> tuple[Input, tuple[str, ...]]:
-    """What is put to the agent, and the fields it is made of."""
+    """The input of an entry, and the fields it was made from."""
     inputs = entry["inputs"]
     if entry["type"] == SINGLE_TURN:
         return SingleTurn(message=inputs["message"]), ("message",)

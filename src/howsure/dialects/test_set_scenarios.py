@@ -1,5 +1,7 @@
 """The inputs of a scenario in a test set: opening, goal, facts and conversation plan, read into a Scenario and written
-back. A plan may be one text: its lines, or else its sentences, are the steps; "If the agent …, …" is a condition."""
+back. A plan may be one text: its lines (or the sentences of a single line) are the steps; "If the agent …, …" is a
+condition.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +10,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from howsure.dialects.documents import Json, Reason
-from howsure.dialects.json_places import Spot
+from howsure.dialects.problems import Spot, shown
 from howsure.dialects.reference_data import TEXT, TEXTS
-from howsure.dialects.wording import shown
+from howsure.dialects.strict_json import Json
+from howsure.dialects.writers import Reason
 from howsure.errors import Problem
 from howsure.model.case import Fact, PlanStep, Scenario
 
@@ -101,20 +103,20 @@ def _steps(given: Any) -> Iterator[PlanStep]:
 
 
 def split_plan(text: str) -> list[str]:
-    """The steps of a plan in one text: its lines; of a single line its sentences."""
+    """The steps of a plan that is one text: its lines, or the sentences of a single line."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     pieces = lines if len(lines) > 1 else _SENTENCE.split(lines[0] if lines else text)
     return [step for piece in pieces if (step := _MARK.sub("", piece.strip()).strip())] or [text.strip()]
 
 
 def step_of(text: str) -> PlanStep:
-    """`If the agent offers a voucher, decline it.` has a condition; anything else is said in its turn."""
+    """The step of a text. `If the agent offers a voucher, decline it.` has a condition; any other text has none."""
     found = _CONDITION.match(text)
     return PlanStep(say=found["say"], when=f"{found['when']}".strip()) if found else PlanStep(say=text)
 
 
 def scenario_document(scenario: Scenario) -> Json:
-    """The inputs of a scenario; what it does not have is left out."""
+    """The inputs of a scenario, without empty fields."""
     document: Json = {
         "persona": scenario.persona,
         "initial_message": scenario.initial_message,
@@ -139,14 +141,14 @@ def _facts_document(scenario: Scenario) -> Json | list[Json]:
 
 
 def _step_document(step: PlanStep) -> str | Json:
-    """Plain text only where reading it gives the same step."""
+    """The step as plain text where reading that gives the same step, else as an object."""
     if step_of(step.say) == step:
         return step.say
     return {"say": step.say, "when": step.when} if step.when else {"say": step.say}
 
 
 def scenario_faults(inputs: Any, spot: Spot) -> Iterator[Problem]:
-    """What the schema cannot see: two openings, facts without a name or with the name of another."""
+    """What the schema cannot state: two openings, facts without a name or with a repeated one."""
     if not isinstance(inputs, dict):
         return
     one, other = inputs.get("initial_message"), inputs.get("starting_prompt")
@@ -169,7 +171,7 @@ def scenario_faults(inputs: Any, spot: Spot) -> Iterator[Problem]:
 
 
 def unwritable_scenario(scenario: Scenario) -> Iterator[Reason]:
-    """What these fields have no words for."""
+    """The reasons why these fields cannot hold the scenario."""
     names = [fact.name for fact in scenario.facts]
     if len(set(names)) < len(names):
         yield "input", "two facts of a scenario cannot have one name"

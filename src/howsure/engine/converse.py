@@ -3,21 +3,69 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable, Sequence
 from typing import Any, TypeVar
 
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from howsure.engine.assembling import assembled as assembled
-from howsure.engine.plan import CandidateRepeat
+from howsure.engine.candidates import CandidateRepeat
 from howsure.errors import BudgetReached, CaseFailure, SimulatorFailed, TargetFailed, TargetTimedOut, boundary
 from howsure.model.case import Case, Scenario
-from howsure.model.simulation import Ending, Simulation, Slip
-from howsure.model.transcript import Message, Role, Transcript
-from howsure.targets.base import Closing, Finished, Reply, Session
-from howsure.users.base import Leave, Move, Say, User
-from howsure.users.fidelity import slips
+from howsure.model.simulation import Ending, Simulation, UserMistake
+from howsure.model.transcript import Message, Role, Transcript, Usage
+from howsure.targets.base import Closing, FinishedSession, Reply, Session
+from howsure.users.base import User, UserExit, UserMessage, UserMove
+from howsure.users.fidelity import find_mistakes
+
+
+def assemble_transcript(replies: Sequence[tuple[str, Reply]], closing: Closing) -> Transcript:
+    """One transcript from the turns: the answer is the last thing said to the user, not the thinking beside a call."""
+    messages: list[Message] = []
+    for text, reply in replies:
+        messages.append(Message(role=Role.USER, content=text))
+        messages += reply.messages
+    return Transcript(
+        answer=final_answer(messages),
+        messages=tuple(messages),
+        steps=closing.steps,
+        state=closing.state,
+        spans=closing.spans,
+        usage=total_usage(reply.usage for _, reply in replies),
+    )
+
+
+def final_answer(messages: Sequence[Message]) -> str:
+    """The last assistant message without tool calls after the last user message; empty when there was none."""
+    for message in reversed(messages):
+        if message.role is Role.USER:
+            return ""
+        if message.role is Role.ASSISTANT and message.content and not message.tool_calls:
+            return message.content
+    return ""
+
+
+def total_usage(usages: Iterable[Usage | None]) -> Usage | None:
+    """The sum of what is known; None where nothing is, and an amount that one turn does not know stays unknown."""
+    known = [usage for usage in usages if usage is not None]
+    if len(known) < 2:
+        return known[0] if known else None
+    return Usage(
+        prompt_tokens=_sum([usage.prompt_tokens for usage in known]),
+        completion_tokens=_sum([usage.completion_tokens for usage in known]),
+        cached_tokens=_sum([usage.cached_tokens for usage in known]),
+        thinking_tokens=_sum([usage.thinking_tokens for usage in known]),
+        cost_usd=_money([usage.cost_usd for usage in known]),
+    )
+
+
+def _sum(amounts: list[int | None]) -> int | None:
+    return None if any(amount is None for amount in amounts) else sum(amount or 0 for amount in amounts)
+
+
+def _money(amounts: list[float | None]) -> float | None:
+    return None if any(amount is None for amount in amounts) else sum(amount or 0.0 for amount in amounts)
+
 
 T = TypeVar("T")
 
@@ -46,46 +94,45 @@ class Conversation(Struct, frozen=True):
         return played is not None and played.spoiled and self.failure is None
 
 
-async def converse(case: Case, lane: CandidateRepeat) -> Conversation:
-    """Everything said and done. A conversation that the simulated user spoiled is played again, as often as the lane
-    allows; what was wrong with each is kept. Only a reached budget is raised: nothing was tried, then."""
-    discarded: list[tuple[Slip, ...]] = []
-    while (held := await _held(case, lane, len(discarded) + 1)).spoiled and len(discarded) < lane.replays:
-        discarded.append(_played(held).slips)
-    if not discarded or held.transcript is None or held.transcript.simulation is None:
-        return held
-    played = replace(held.transcript.simulation, discarded=tuple(discarded))
-    return replace(held, transcript=replace(held.transcript, simulation=played))
+async def converse(case: Case, candidate: CandidateRepeat) -> Conversation:
+    """Everything said and done. A conversation that the simulated user spoiled is played again, as often as `replays`
+    allows; the mistakes of each are kept. Only a reached budget is raised: nothing was tried, then."""
+    discarded: list[tuple[UserMistake, ...]] = []
+    while True:
+        conversation = await _converse_once(case, candidate, len(discarded) + 1)
+        simulation = conversation.transcript.simulation if conversation.transcript else None
+        if simulation is None or not conversation.spoiled or len(discarded) >= candidate.replays:
+            break
+        discarded.append(simulation.slips)
+    if not discarded or conversation.transcript is None or simulation is None:
+        return conversation
+    simulation = replace(simulation, discarded=tuple(discarded))
+    return replace(conversation, transcript=replace(conversation.transcript, simulation=simulation))
 
 
-def _played(held: Conversation) -> Simulation:
-    assert held.transcript is not None and held.transcript.simulation is not None
-    return held.transcript.simulation
-
-
-async def _held(case: Case, lane: CandidateRepeat, attempt: int) -> Conversation:
+async def _converse_once(case: Case, candidate: CandidateRepeat, attempt: int) -> Conversation:
     """One conversation from its beginning."""
-    talk = None
+    ongoing, limits = None, candidate.limits
     try:
-        opening, limit = _opened(case, lane), lane.limits.turn_seconds
-        session = await (opening if limit is None else _in_time(opening, limit, lane, "no session was opened"))
-        if isinstance(session, Finished):
+        session = await _in_time(_open(case, candidate), limits.turn_seconds, candidate, "no session was opened")
+        if isinstance(session, FinishedSession):
             return Conversation(session.transcript)
-        talk = Talk(case, lane)
-        await _in_time(talk.play(session, attempt), lane.limits.case_seconds, lane, "the conversation was not over")
+        ongoing = OngoingConversation(case, candidate)
+        playing = ongoing.play(session, attempt)
+        await _in_time(playing, limits.case_seconds, candidate, "the conversation was not over")
     except BudgetReached:
         raise
     except CaseFailure as failure:
-        return Conversation(talk.transcript() if talk and talk.replies else None, failure)
-    return Conversation(talk.transcript(), took_ms=talk.took_ms)
+        return Conversation(ongoing.transcript() if ongoing and ongoing.replies else None, failure)
+    return Conversation(ongoing.transcript(), took_ms=ongoing.took_ms)
 
 
-async def _opened(case: Case, lane: CandidateRepeat) -> Session | Finished:
-    with boundary(TargetFailed, lane.whom):
-        return await lane.target.open(case)
+async def _open(case: Case, candidate: CandidateRepeat) -> Session | FinishedSession:
+    with boundary(TargetFailed, candidate.target_name):
+        return await candidate.target.open(case)
 
 
-async def _in_time(work: Coroutine[Any, Any, T], seconds: float | None, lane: CandidateRepeat, late: str) -> T:
+async def _in_time(work: Coroutine[Any, Any, T], seconds: float | None, candidate: CandidateRepeat, late: str) -> T:
     """What takes longer is given up. A time limit of its own that the target keeps is the target's to report."""
     if seconds is None:
         return await work
@@ -93,19 +140,19 @@ async def _in_time(work: Coroutine[Any, Any, T], seconds: float | None, lane: Ca
         async with asyncio.timeout(seconds):
             return await work
     except TimeoutError as error:
-        raise TargetTimedOut(f"{lane.whom}: {late} within {seconds:g} seconds") from error
+        raise TargetTimedOut(f"{candidate.target_name}: {late} within {seconds:g} seconds") from error
 
 
-class Talk:
+class OngoingConversation:
     """A conversation while it goes on."""
 
-    def __init__(self, case: Case, lane: CandidateRepeat) -> None:
+    def __init__(self, case: Case, candidate: CandidateRepeat) -> None:
         self.replies: list[tuple[str, Reply]] = []
         self._closing = Closing()
         self._case = case
-        self._lane = lane
-        self._said: list[Message] = []
-        self._left: Leave | None = None
+        self._candidate = candidate
+        self._messages: list[Message] = []
+        self._exit: UserExit | None = None
         self.took_ms: float | None = 0.0
 
     async def play(self, session: Session, attempt: int) -> None:
@@ -113,44 +160,43 @@ class Talk:
         left = False
         try:
             user = self._user(attempt)
-            while isinstance(move := await self._next(user), Say):
+            while isinstance(move := await self._next(user), UserMessage):
                 await self._turn(session, move.text)
-            self._left, left = move, True
+            self._exit, left = move, True
         finally:
             if not left:
                 await self._close_quietly(session)
-        with boundary(TargetFailed, f"{self._lane.whom}, closing"):
+        with boundary(TargetFailed, f"{self._candidate.target_name}, closing"):
             self._closing = await session.close()
 
     def _user(self, attempt: int) -> User:
-        with boundary(SimulatorFailed, self._lane.player):
-            return self._lane.users.open(self._case, attempt)
+        with boundary(SimulatorFailed, self._candidate.user_name):
+            return self._candidate.users.open(self._case, attempt)
 
-    async def _next(self, user: User) -> Move:
-        with boundary(SimulatorFailed, self._lane.player):
-            move = await user.next(self._said)
-            if not isinstance(move, Say | Leave):
-                raise TypeError(f"expected `Say` or `Leave`, found {move!r}")
-        given = self._case.input
-        if isinstance(move, Say) and isinstance(given, Scenario) and len(self.replies) >= given.max_turns:
-            return Leave(Ending.TURN_LIMIT, f"the user has spoken {given.max_turns} times")
+    async def _next(self, user: User) -> UserMove:
+        with boundary(SimulatorFailed, self._candidate.user_name):
+            move = await user.next(self._messages)
+            if not isinstance(move, UserMessage | UserExit):
+                raise TypeError(f"expected `UserMessage` or `UserExit`, found {move!r}")
+        scenario = self._case.input
+        if isinstance(move, UserMessage) and isinstance(scenario, Scenario) and len(self.replies) >= scenario.max_turns:
+            return UserExit(Ending.TURN_LIMIT, f"the user has spoken {scenario.max_turns} times")
         return move
 
     async def _turn(self, session: Session, text: str) -> None:
-        self._said.append(Message(role=Role.USER, content=text))
-        sent, limit, clock = self._sent(session, text), self._lane.limits.turn_seconds, self._lane.stopwatch
-        if limit is not None:
-            sent = _in_time(sent, limit, self._lane, f"turn {len(self.replies) + 1} was not answered")
-        begun = clock()
-        reply = await sent
-        took = (clock() - begun) * 1000 if reply.duration_ms is UNSET else reply.duration_ms
+        self._messages.append(Message(role=Role.USER, content=text))
+        limit, clock = self._candidate.limits.turn_seconds, self._candidate.stopwatch
+        late = f"turn {len(self.replies) + 1} was not answered"
+        began = clock()
+        reply = await _in_time(self._send(session, text), limit, self._candidate, late)
+        took = (clock() - began) * 1000 if reply.duration_ms is UNSET else reply.duration_ms
         # What is not known of one turn is not known of all of them.
         self.took_ms = None if took is None or self.took_ms is None else self.took_ms + took
-        self._said += reply.messages
+        self._messages += reply.messages
         self.replies.append((text, reply))
 
-    async def _sent(self, session: Session, text: str) -> Reply:
-        with boundary(TargetFailed, self._lane.whom):
+    async def _send(self, session: Session, text: str) -> Reply:
+        with boundary(TargetFailed, self._candidate.target_name):
             reply = await session.send(text)
             if not isinstance(reply, Reply):
                 raise TypeError(f"`send` must give a Reply, and gave {type(reply).__name__}")
@@ -160,18 +206,18 @@ class Talk:
         """The first failure is the one to report; closing after it must not hide it, nor hold it up."""
         try:
             with boundary(TargetFailed, "close"):
-                self._closing = await _in_time(_closed(session), CLOSING_SECONDS, self._lane, "it was not closed")
+                self._closing = await _in_time(_closed(session), CLOSING_SECONDS, self._candidate, "it was not closed")
         except CaseFailure:
             return
 
     def transcript(self) -> Transcript:
-        transcript = assembled(self.replies, self._closing)
-        given, left = self._case.input, self._left
-        if not isinstance(given, Scenario) or left is None:
+        transcript = assemble_transcript(self.replies, self._closing)
+        scenario, exit = self._case.input, self._exit
+        if not isinstance(scenario, Scenario) or exit is None:
             return transcript
-        found = slips(given, transcript.messages, left.ending)
-        played = Simulation(user=self._lane.users.name, ending=left.ending, reason=left.reason, slips=found)
-        return replace(transcript, simulation=played)
+        mistakes = find_mistakes(scenario, transcript.messages, exit.ending)
+        simulation = Simulation(user=self._candidate.users.name, ending=exit.ending, reason=exit.reason, slips=mistakes)
+        return replace(transcript, simulation=simulation)
 
 
 CLOSING_SECONDS = 10.0

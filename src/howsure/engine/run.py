@@ -1,4 +1,4 @@
-"""Running a plan: bounded concurrency over cases and lanes, Results handed out as they come."""
+"""Running attempts: bounded concurrency over cases and candidates, Results handed out as they come."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from howsure.engine.attempt import attempt
-from howsure.engine.plan import CandidateRepeat, Rules
+from howsure.engine.candidates import CandidateRepeat, Rules
 from howsure.model.case import Case, Scenario
 from howsure.model.result import Result
-from howsure.users.attribution import fault
+from howsure.users.attribution import find_fault
 
 Clock = Callable[[], datetime]
 
@@ -22,20 +22,22 @@ WAITING_RESULTS = 2_000
 
 
 class Attempt(Struct, frozen=True):
-    """One attempt to make. `position` orders a run's results: case by case, lane by lane."""
+    """One attempt to make. `position` orders a run's results: case by case, candidate by candidate."""
 
     position: int
     case: Case
-    lane: CandidateRepeat
+    candidate: CandidateRepeat
 
 
-def todos(cases: Iterable[Case], lanes: Sequence[CandidateRepeat], done: Collection[int] = ()) -> Iterator[Attempt]:
+def attempts_left(
+    cases: Iterable[Case], candidates: Sequence[CandidateRepeat], done: Collection[int] = ()
+) -> Iterator[Attempt]:
     """Every attempt of the run that is not done yet, in order."""
     position = 0
     for case in cases:
-        for lane in lanes:
+        for candidate in candidates:
             if position not in done:
-                yield Attempt(position, case, lane)
+                yield Attempt(position, case, candidate)
             position += 1
 
 
@@ -70,16 +72,16 @@ class Outbox:
         return taken
 
 
-async def results(
-    todo: Iterator[Attempt], rules: Rules, *, concurrency: int, clock: Clock
+async def run_attempts(
+    attempts: Iterator[Attempt], rules: Rules, *, concurrency: int, clock: Clock
 ) -> AsyncGenerator[list[Result]]:
-    """Results in the order they finish, in handfuls: as many as are ready whenever the caller is."""
+    """Results in the order they finish, in batches: as many as are ready whenever the caller is."""
     outbox = Outbox()
-    working = asyncio.create_task(_work(todo, rules, outbox, concurrency, clock))
+    working = asyncio.create_task(_work(attempts, rules, outbox, concurrency, clock))
     working.add_done_callback(lambda _: outbox.close())
     try:
-        while handful := await outbox.take():
-            yield handful
+        while batch := await outbox.take():
+            yield batch
     finally:
         working.cancel()
         await asyncio.wait([working])
@@ -87,23 +89,23 @@ async def results(
         raise _first(error)
 
 
-async def _work(todo: Iterator[Attempt], rules: Rules, outbox: Outbox, concurrency: int, clock: Clock) -> None:
+async def _work(attempts: Iterator[Attempt], rules: Rules, outbox: Outbox, concurrency: int, clock: Clock) -> None:
     async def worker() -> None:
-        for next_ in todo:
+        for next_ in attempts:
             started = clock()
-            result = await attempt(next_.case, next_.lane, rules)
+            result = await attempt(next_.case, next_.candidate, rules)
             took = (clock() - started).total_seconds() * 1000
             result = replace(result, position=next_.position, created_at=started, duration_ms=took)
-            await outbox.put(attributed(result) if isinstance(next_.case.input, Scenario) else result)
+            await outbox.put(with_fault(result) if isinstance(next_.case.input, Scenario) else result)
 
     async with asyncio.TaskGroup() as group:
         for _ in range(max(1, concurrency)):
             group.create_task(worker())
 
 
-def attributed(result: Result) -> Result:
+def with_fault(result: Result) -> Result:
     """With the one who is answerable, where a simulated conversation did not pass."""
-    return replace(result, fault=fault(result.verdict, result.transcript, result.grades, result.failures))
+    return replace(result, fault=find_fault(result.verdict, result.transcript, result.grades, result.failures))
 
 
 def _first(error: BaseException) -> BaseException:

@@ -1,4 +1,4 @@
-"""The contract of a grader."""
+"""The contract of a grader: `Grader`, and `BindableGrader` for one that needs something of the run."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Grader(Protocol):
     async def grade(self, case: Case, transcript: Transcript) -> Sequence[Grade]: ...
 
 
-class Setting(Struct, frozen=True, kw_only=True):
-    """What a run offers its graders. `contracts` are JSON Schemas by name; `now` is the clock that ages are told by;
-    `marks` tells the pass mark that a profile sets for a grader and a case."""
+class GraderContext(Struct, frozen=True, kw_only=True):
+    """What a run offers its graders. `contracts` are JSON Schemas by name. `now` is the clock from which ages are
+    counted. `marks` gives the pass mark that a profile sets for a case and a grader."""
 
     judge: Judge | None = None
     rubric: Rubric | None = None
@@ -41,9 +41,9 @@ class Setting(Struct, frozen=True, kw_only=True):
 
 
 @runtime_checkable
-class Binding(Protocol):
-    """A grader that needs something of the run: `bind` gives the grader that has it."""
+class BindableGrader(Protocol):
+    """A grader that needs something of the run. `bind` returns the grader that has it."""
 
     name: str
 
-    def bind(self, setting: Setting) -> Grader: ...
+    def bind(self, context: GraderContext) -> Grader: ...

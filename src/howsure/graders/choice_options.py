@@ -1,41 +1,225 @@
 """The options of one question, and how a short expression names some of them: "B", "(c)", "A and C", "B. its text",
-"its text". Finding the expression in a long answer is for `choice_statements`."""
+"its text". Finding the expression in a long answer is in choice_statements.py.
+
+The first part is data: the words around a choice ("answer", "is", "or", "because", "wrong" …) in the languages that
+models answer in. Text is normalized to NFKC before it meets these patterns."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from msgspec import Struct
 
-from howsure.graders.choice_ids import CLOSERS, LETTER, OPENERS, worked_out
-from howsure.graders.choice_words import BECAUSE, FURTHER, LEAD, NEGATED, OPTION, WORDLIKE
 from howsure.matching.text import words
 from howsure.model.expectation import Choice
 
+_ANSWER_WORDS = (
+    r"answers?(?:\(s\))?|ans(?:\.(?=\s))?|solution|response|selection|(?:final|my) verdict",
+    r"antwort(?:en)?|lösung(?:en)?|antwoord(?:en)?|svar(?:et)?|vastaus|válasz",
+    r"réponses?|reponses?|respuestas?|rispost[ae]|respostas?|răspuns(?:ul)?|raspuns(?:ul)?",
+    r"odpowied(?:ź|zi|z)|odpověď|odpoveď|odgovor|ответы?|відповідь|отговор(?:ът)?|απάντηση",
+    r"cevap|yanıt|jawaban|đáp án|câu trả lời|gabarito",
+)
+_OPTION_WORDS = (
+    r"options?|choices?|letters?|alternatives?|selections?|picks?",
+    r"buchstabe|alternative|variante|optie|keuze|lettre|choix|proposition|opción|opcion|letra|alternativa",
+    r"opzione|lettera|scelta|opção|opcao|opcja|litera|вариант|вариант ответа|選択肢|选项",
+)
+_RIGHT = (
+    r"correct|right|best|better|proper|chosen|selected|true|most accurate|most appropriate",
+    r"richtige?n?|korrekte?n?|beste|juiste|correcte|goede|rätt|bonnes?|justes?|exactes?",
+    r"correct[ao]s?|corrett[ae]|corretas?|esatt[ae]|giust[ae]|poprawn[aey]|prawidłow[aey]|правильн(?:ый|ая|о)|верн(?:ый|ая|о)",
+)
 
-class Chosen(Struct, frozen=True):
+RIGHT = "(?:" + "|".join(_RIGHT) + ")"
+OPTION = "(?:" + "|".join((*_OPTION_WORDS, *_ANSWER_WORDS)) + ")"
+"""May stand right before an id: "option B", "Antwort B"."""
+
+_LATIN_WORD = rf"(?<!\w)(?:{'|'.join(_ANSWER_WORDS)})(?!\w)"
+_CALLED = "|".join((*_OPTION_WORDS, "statement", "response"))
+_RIGHT_OPTION = rf"(?<!\w)(?:my|final|{'|'.join(_RIGHT)})\s+(?:{_CALLED})(?!\w)"
+_RIGHT_ALONE = (
+    r"(?<!\w)(?:richtig|korrekt|correct|correcto|correcta|correta|juste|corretto|corretta|juist|poprawna|верно)"
+    r"(?=\s*[:=]|\s+(?:ist|sind|est|es|è|é|is)\s)"
+)
+_EASTERN_WORD = r"正确答案|正确选项|答案|答え|正解|回答|解答|정답|답|الإجابة|الجواب|תשובה|उत्तर|答"
+WORD = f"(?:{_LATIN_WORD}|{_RIGHT_OPTION}|{_RIGHT_ALONE}|{_EASTERN_WORD})"
+
+FINAL = r"(?:final|endgültige|finale|definitive|définitive|final|finale|definitieve|ostateczna|最终|最終|최종)"
+WRONG_BEFORE = r"(?:wrong|incorrect|false|falsche?n?|mauvaise|fausse|incorrecta|sbagliata|errada|foute?|błędna)"
+MIDDLE = (
+    r"(?:\s+(?:to|for|of|auf|zu|zur|à|a|alla|à la|op|na)\s+(?:the|this|your|die|diese|der|la|cette|esta|questa|de|to)?"
+    r"\s*(?:question|frage|pregunta|domanda|pergunta|vraag|pytanie|problem|case)(?:\s+\d+)?"
+    r"|\s+(?:corrett[ae]|correctas?|corretas?|correctes?|exactas?|exactes?|esatt[ae]|giust[ae]|justes?|certas?|đúng)|\s+here|\s+(?:choice|option|letter)s?|\s+\(s\)|\s*\([^()\n]{0,20}\))?"
+)
+_COPULAS = (
+    r"is|are|was|would be|should be|must be|will be|has to be|ist|sind|lautet|lauten|wäre|est|sont|serait|es|son|sería"
+    r"|è|sono|sarebbe|é|são|seria|zijn|luidt|jest|brzmi|to|je|är|er|este|esta|on|là"
+)
+_EASTERN_COPULAS = r"\s*(?:是|为|は|が|은|는|هو|هي)"
+_IS = rf"(?:\s+(?:{_COPULAS})(?!\w)|{_EASTERN_COPULAS})"
+LINK = rf"(?:{_IS}?\s*(?:[:=]|[-–—=]>|→|[-–—](?=\s))|{_IS})"
+
+LEAD = (
+    r"(?:(?:clearly|therefore|thus|definitely|most likely|probably|likely|hence|indeed|simply|actually|still|obviously"
+    r"|both|either|only|again|the|die|la|le|el|il|eindeutig|daher|somit|wohl|donc|clairement"
+    r"|a(?=\s+(?:letra|alternativa|opção|resposta)\s))\s+)*"
+)
+FURTHER = r"(?:also|auch|aussi|también|anche|também|ook|również)\s"
+"""After "the answer is": the answer adds a choice to an earlier one."""
+
+AND = ("and", "und", "et", "y", "e", "ed", "en", "i", "oraz", "og", "och", "ve", "и", "和", "及", "と", "as well as")
+OR = ("or", "oder", "ou", "o", "of", "lub", "eller", "veya", "или", "或", "または")
+
+REASON = (
+    r"because|since|given|due|and|but|weil|denn|und|aber|wegen|parce|puisque|et|mais|porque|pues|pero"
+    r"|perché|poiché|pois|omdat|maar|ponieważ|bo|gdyż|ale|потому"
+)
+"""May follow "B is right" if B is a choice ("B is right that …" is about a person)."""
+
+BECAUSE = rf"{REASON}|rather|not|instead|only|if"
+"""May follow a single letter that is also a word ("A because …", but not "A contract …")."""
+
+_NOT = "not|n't|never|nicht|pas|niet|nie"
+_WRONG = (
+    "wrong|incorrect|false|falsch|unrichtig|faux|fausse|incorrecte|incorrecta|incorrecto|falsa|falso|errata|sbagliata"
+    "|errada|fout|onjuist|błędna|nieprawidłowa|неверно|неправильно"
+)
+_OUT = "out|excluded|eliminated|ruled out|impossible|implausible|unlikely|invalid|ausgeschlossen|unmöglich|exclue?"
+NEGATED = (
+    r"(?:(?:is|are|was|would be|can|could|ist|sind|kann|est|sont|es|son|è|é|jest)\s+"
+    rf"(?:(?:clearly|also|therefore|definitely|obviously|eindeutig)\s+)?(?:{_NOT}|{_WRONG}|{_OUT})"
+    rf"|{_WRONG}|not (?:correct|right|true|valid)|cannot|isn't|aren't|can't|couldn't|wasn't"
+    r"|n'est pas|no es|non è|não é)(?!\w)"
+)
+"""Right after an id: the answer rules the option out."""
+
+CORRECTION = (
+    r"(?<!\w)(?:wait|actually|correction|on second thought|on reflection|hmm|scratch that|i was wrong|oops|moment mal"
+    r"|doch|attendez|espera|aspetta)(?!\w)|(?:\.\.\.|,|[–—-])\s*no\s*[,:–—]"
+)
+CONDITION = "if|unless|wenn|falls|sofern|si|se|jeśli|если|若|如果"
+CHOOSING = (
+    r"(?<!\w)(?:(?:I|we)(?:'d|'ll| would| will| must| have to| am going to| therefore)?\s+"
+    r"(?:choose|chose|select|selected|pick|picked|go with|opt for|vote for|answer|prefer)"
+    r"|ich (?:wähle|nehme)|wähle ich|je (?:choisis|sélectionne)|(?:yo )?(?:elijo|selecciono|escojo)|scelgo|escolho"
+    r"|ik kies|wybieram|я выбираю)(?!\w)|我?(?:选择|选)(?!项)\s*[:]?"
+)
+JSON_KEYS = (
+    "finalanswer",
+    "answer",
+    "answers",
+    "correctanswer",
+    "correctanswers",
+    "correctchoice",
+    "correctchoices",
+    "correctchoiceid",
+    "correctchoiceids",
+    "selectedchoice",
+    "selectedanswer",
+    "selectedoption",
+    "selected",
+    "choice",
+    "choices",
+    "choiceid",
+    "choiceids",
+    "option",
+    "letter",
+    "answerletter",
+    "answerchoice",
+    "answeroption",
+    "answerid",
+    "selectedanswers",
+    "antwort",
+    "réponse",
+    "respuesta",
+    "risposta",
+    "resposta",
+    "antwoord",
+    "odpowiedź",
+)
+_FILLER = (
+    "so its it is definitely clearly probably i id i'd say think go with the option choice answer letter must be would "
+    "should therefore thus hence ok okay sure yes it's that's that"
+)
+FILLER = frozenset(_FILLER.split())
+WORDLIKE = frozenset("aieyouàèéóиавскуояо")
+
+
+# Python's \w includes Chinese and Korean characters, which may touch an id ("答案是B").
+LETTER = r"0-9A-Za-z_\u00C0-\u024F\u0370-\u03FF\u0400-\u052F"
+# All quantifiers are possessive: a long run of stars or spaces is read once, not once for each way to split it.
+OPENERS = (
+    r"[\s*_`\"'“”‘’„«»\[({<$#>|~•→⇒=]*+(?:[-–—]+[>\s]\s*+)?+"
+    r"(?:\\(?:text|mathrm|mathbf|textbf|boxed)\{|\\[(\[])?+[\s*_`\"'“(]*+"
+)
+CLOSERS = r"(?:[*_`\"”“»)\]}>$|~]|['’](?![^\W\d_]))*+"
+
+
+class IdPatterns(Struct, frozen=True):
+    """How the ids of a question look in a text, and what joins several of them to a list. `known` has the id for each
+    spelling. `one_sign_each`: every id is a single letter or digit."""
+
+    pattern: re.Pattern[str]
+    separator: re.Pattern[str]
+    known: dict[str, str]
+    one_sign_each: bool
+
+
+@lru_cache(maxsize=512)
+def id_patterns(ids: tuple[str, ...]) -> IdPatterns:
+    """Cached, because the questions of a dataset share a few lists of ids."""
+    plain = all(len(each) == 1 and each.isascii() and each.isalnum() for each in ids)
+    return IdPatterns(_id_pattern(ids), _separator_pattern(ids), _ids_by_spelling(ids), plain)
+
+
+def _ids_by_spelling(ids: tuple[str, ...]) -> dict[str, str]:
+    folded = [each.casefold() for each in ids]
+    known = {fold: each for fold, each in zip(folded, ids, strict=True) if folded.count(fold) == 1}
+    return known | {each: each for each in ids}
+
+
+def _id_pattern(ids: tuple[str, ...]) -> re.Pattern[str]:
+    """An id that touches no other letter, and after it whatever closes a quotation, emphasis or bracket."""
+    either = "|".join(re.escape(each) for each in sorted(ids, key=len, reverse=True))
+    return re.compile(rf"(?<![{LETTER}])(?P<id>{either})(?![{LETTER}]){CLOSERS}", re.IGNORECASE)
+
+
+def _separator_pattern(ids: tuple[str, ...]) -> re.Pattern[str]:
+    """What joins ids to a list. A word that is itself an id joins nothing ("A e C" is a list unless e is an option)."""
+    taken = {each.casefold() for each in ids}
+    ands, ors = ("|".join(re.escape(word) for word in kind if word not in taken) for kind in (AND, OR))
+    return re.compile(
+        rf"\s*+(?:[,;]?+\s*+(?P<or>(?:{ors})(?!\w)|/)|[,;&+、]\s*+(?:(?:{ands})(?!\w))?+|(?:{ands})(?!\w)|(?<=[)\]])(?=[(\[]))\s*+"
+        rf"(?:{OPTION}\s++)?+{OPENERS}",
+        re.IGNORECASE,
+    )
+
+
+class ChosenOptions(Struct, frozen=True):
     """The ids that an answer names, in the order of the question."""
 
     ids: tuple[str, ...]
 
 
-class Unclear(Struct, frozen=True):
-    """An answer that names something, but nobody can say what."""
+class UnclearChoice(Struct, frozen=True):
+    """Why the choice of an answer is unclear."""
 
     reason: str
 
 
-Reading = Chosen | Unclear
+ChoiceReading = ChosenOptions | UnclearChoice
 
 _CLAUSE_END = re.compile(r"[.,;:!?\n—–。](?=\s|$)|\s[-–—]\s|$")
 _PART_OF_A_WORD = re.compile(r"[.,]\d|[-–'’][^\W\d_]|\s?[%°?]|[+#]")
 _STOP = re.compile(r"\s*+(?:$|[.,:;!)\]}—–\"'”(\[<|\\。]|-[\s>])|[ \t]*+\n")
 _BECAUSE = re.compile(rf"\s++(?:{BECAUSE})(?!\w)", re.IGNORECASE)
-# "Correct: B" above "Incorrect: A, C" rules nothing out; "B:" above "wrong" does.
+# "Correct: B" above "Incorrect: A, C" does not rule B out; "B:" above "wrong" does.
 _NEGATED = re.compile(rf"(?:[^\S\n]|[:–—-]|(?<=:)\n)*+{NEGATED}", re.IGNORECASE)
 _LEAD = re.compile(rf"{OPENERS}{LEAD}(?P<option>{OPTION}\s++)?+{OPENERS}", re.IGNORECASE)
-_FURTHER = re.compile(FURTHER, re.IGNORECASE)
+_ADDS_CHOICE = re.compile(FURTHER, re.IGNORECASE)
 _LONE_TOKEN = re.compile(rf"(?P<token>[A-Za-z]|\d{{1,3}})(?![{LETTER}]){CLOSERS}\s*+(?:$|[.,:;)])")
 _LABEL = re.compile(rf"[ \t*_`>#•-]*+(?:{OPTION}[ \t]++)?+[ \t*_`(\[]*+", re.IGNORECASE)
 _AFTER_LABEL = re.compile(r"[*_`)\]]*[.):]")
@@ -45,7 +229,7 @@ _DOUBTS = re.compile(
     r"|oder|eventuell|möglicherweise|vielleicht|ou|peut-être|o|quizás|forse)(?!\w)",
     re.IGNORECASE,
 )
-# "A; B is possible too": what follows is said of the last id alone.
+# "A; B is possible too": the rest of the sentence is about the last id alone.
 _OF_THE_LAST = re.compile(
     r"\s++(?:is|was|would|could|may|might|can|seems|ist|wäre|kann|est|es|è|é)(?!\w)", re.IGNORECASE
 )
@@ -53,9 +237,9 @@ _NEGATIVE = re.compile(r"[\s:.)\]*_`\"'($\\]*+[-−–](?=[.,]?\d)")
 _PERCENT = re.compile(r"\d\s?%")
 
 
-class Found(Struct, frozen=True):
-    """Ids where a text was looked at: where they end, whether they are alternatives ("A or B"), whether they are
-    written in their own case, and whether a bracket or an emphasis closes the last."""
+class IdMatch(Struct, frozen=True):
+    """The ids at one place of a text. `alternatives`: "A or B". `own_case`: they are written as in the question.
+    `closed`: a bracket or an emphasis closes the last one."""
 
     ids: tuple[str, ...]
     start: int
@@ -65,13 +249,13 @@ class Found(Struct, frozen=True):
     closed: bool
 
 
-class Options:
-    """Built for each question; its patterns once for each list of ids."""
+class ChoiceOptions:
+    """The options of one question, and what a short text says about them."""
 
     def __init__(self, choices: Sequence[Choice]) -> None:
         self.choices = choices
         self.ids = tuple([choice.id for choice in choices])
-        ids = worked_out(self.ids)
+        ids = id_patterns(self.ids)
         self.id_pattern = ids.pattern
         self.one_sign_each = ids.one_sign_each
         self._known = ids.known
@@ -80,7 +264,7 @@ class Options:
 
     @property
     def by_text(self) -> dict[str, list[str]]:
-        """The ids of every text; two options may have the same."""
+        """The ids for each text. Two options may have the same text."""
         if self._by_text is None:
             self._by_text = {}
             for choice in self.choices:
@@ -89,46 +273,47 @@ class Options:
 
     @property
     def reach(self) -> int:
-        """How far into a text a choice can go that begins where it begins."""
+        """How many characters a choice at the beginning of a text can take up."""
         return 400 + 2 * max((len(choice.text) for choice in self.choices), default=0)
 
     def id_of(self, token: str) -> str | None:
-        """Case counts only where two ids differ in nothing else."""
+        """The id that a token stands for. Case counts only if two ids differ in nothing else."""
         return self._known.get(token) or self._known.get(token.casefold())
 
-    def chosen(self, ids: Iterable[str]) -> Chosen:
+    def chosen(self, ids: Iterable[str]) -> ChosenOptions:
         named = set(ids)
-        return Chosen(tuple(each for each in self.ids if each in named))
+        return ChosenOptions(tuple(each for each in self.ids if each in named))
 
-    def read(self, text: str, strict: bool = False) -> Reading | None:
-        """The options named where `text` begins, by id or by their text; None: it names none there."""
-        found = self.ids_at(text, after_lead(text))
-        if found is not None and self._rules_out(text, found):
+    def read(self, text: str, strict: bool = False) -> ChoiceReading | None:
+        """The options that the beginning of `text` names, by id or by their text. None: it names none."""
+        match = self.ids_at(text, skip_lead(text))
+        if match is not None and self._rules_out(text, match):
             return None
         return (
             self.read_ids(text, strict) or self.read_run(text) or self.beginning_with_text(text) or self._unknown(text)
         )
 
-    def read_ids(self, text: str, strict: bool = False) -> Reading | None:
-        """`strict`: what follows an id must set it apart from a sentence that goes on ("B is liable to …")."""
-        at = after_lead(text)
-        if _FURTHER.match(text, at):
-            return Unclear("the answer adds a further choice to an earlier one")
-        found = self.ids_at(text, at)
-        if found is None or not self._stands_alone(text, found, strict) or self._rules_out(text, found):
+    def read_ids(self, text: str, strict: bool = False) -> ChoiceReading | None:
+        """The options that the beginning of `text` names by id. `strict`: the id must be set apart from a sentence that
+        goes on ("B is liable to …")."""
+        at = skip_lead(text)
+        if _ADDS_CHOICE.match(text, at):
+            return UnclearChoice("the answer adds a further choice to an earlier one")
+        named = self.ids_at(text, at)
+        if named is None or not self._stands_alone(text, named, strict) or self._rules_out(text, named):
             return None
-        return self._settled(text, found)
+        return self._settle_ids(text, named)
 
-    def _rules_out(self, text: str, found: Found) -> bool:
+    def _rules_out(self, text: str, named: IdMatch) -> bool:
         """ "B is wrong" rules B out; "B: wrong, because …" does not where that is the text of B."""
-        if _NEGATED.match(text, found.end) is None:
+        if _NEGATED.match(text, named.end) is None:
             return False
-        rest = words(text[found.end :])
-        own = (words(choice.text) for choice in self.choices if choice.id in found.ids)
+        rest = words(text[named.end :])
+        own = (words(choice.text) for choice in self.choices if choice.id in named.ids)
         return not any(each and rest.startswith(each) for each in own)
 
-    def ids_at(self, text: str, at: int) -> Found | None:
-        """The ids that stand at a place, one after the other."""
+    def ids_at(self, text: str, at: int) -> IdMatch | None:
+        """The ids that follow one another from this place on."""
         ids: list[str] = []
         own_case, alternatives, closed, end = True, False, False, at
         match = self.id_pattern.match(text, at)
@@ -142,57 +327,57 @@ class Options:
             if match is None or separator is None or self._is_word(text, match):
                 break
             alternatives = alternatives or separator["or"] is not None
-        return Found(tuple(ids), at, end, alternatives, own_case, closed) if ids else None
+        return IdMatch(tuple(ids), at, end, alternatives, own_case, closed) if ids else None
 
-    def _stands_alone(self, text: str, found: Found, strict: bool) -> bool:
-        if _PART_OF_A_WORD.match(text, found.end):
+    def _stands_alone(self, text: str, named: IdMatch, strict: bool) -> bool:
+        if _PART_OF_A_WORD.match(text, named.end):
             return False
-        last = found.ids[-1]
-        if found.closed:
+        last = named.ids[-1]
+        if named.closed:
             return True
-        if strict or not found.own_case or last.isdecimal() or last.casefold() in WORDLIKE:
-            return _sets_apart(text, found.end)
+        if strict or not named.own_case or last.isdecimal() or last.casefold() in WORDLIKE:
+            return _sets_apart(text, named.end)
         return True
 
-    def _settled(self, text: str, found: Found) -> Reading:
-        rest = text[found.end :].partition("\n")[0]
-        if found.alternatives:
-            return Unclear(f"the answer is {' or '.join(found.ids)}")
-        if _HESITATES.match(rest) or self.id_of(rest.strip(" .-–—>→⇒")) not in (None, *found.ids):
-            return Unclear(f"the answer is {' and '.join(found.ids)}, or something else")
-        others = [other["id"] for other in self.mentions(rest) if self.id_of(other["id"]) not in found.ids]
+    def _settle_ids(self, text: str, named: IdMatch) -> ChoiceReading:
+        rest = text[named.end :].partition("\n")[0]
+        if named.alternatives:
+            return UnclearChoice(f"the answer is {' or '.join(named.ids)}")
+        if _HESITATES.match(rest) or self.id_of(rest.strip(" .-–—>→⇒")) not in (None, *named.ids):
+            return UnclearChoice(f"the answer is {' and '.join(named.ids)}, or something else")
+        others = [other["id"] for other in self.mentions(rest) if self.id_of(other["id"]) not in named.ids]
         if others and _PERCENT.search(rest):
-            return Unclear("the answer spreads percentages over several choices")
+            return UnclearChoice("the answer spreads percentages over several choices")
         if others and _DOUBTS.match(rest):
-            return Unclear(f"the answer is {' and '.join(found.ids)}, or {others[0]}")
-        if len(found.ids) > 1:
-            return self._several(text, found, rest)
-        other = self._text_of_another(found.ids[0], text[found.start :], rest)
+            return UnclearChoice(f"the answer is {' and '.join(named.ids)}, or {others[0]}")
+        if len(named.ids) > 1:
+            return self._settle_several(text, named, rest)
+        other = self._text_of_another(named.ids[0], text[named.start :], rest)
         if other:
-            return Unclear(f"the answer names {found.ids[0]}, but has the text of {other}")
-        return self.chosen(found.ids)
+            return UnclearChoice(f"the answer names {named.ids[0]}, but has the text of {other}")
+        return self.chosen(named.ids)
 
-    def _several(self, text: str, found: Found, rest: str) -> Reading:
-        """ "A and B", or "both A and B", may be the text of D."""
-        lines = (text[at:].partition("\n")[0] for at in (0, found.start))
+    def _settle_several(self, text: str, named: IdMatch, rest: str) -> ChoiceReading:
+        """Several ids. "A and B", or "both A and B", may also be the text of D."""
+        lines = (text[at:].partition("\n")[0] for at in (0, named.start))
         by_text = next((reading for line in lines if (reading := self.named_by_text(line)) is not None), None)
         if by_text is None and _OF_THE_LAST.match(rest):
-            return Unclear(f"the answer says something of {found.ids[-1]} alone after it names {found.ids[0]}")
-        return by_text or self.chosen(found.ids)
+            return UnclearChoice(f"the answer says something of {named.ids[-1]} alone after it names {named.ids[0]}")
+        return by_text or self.chosen(named.ids)
 
     def labels(self, text: str) -> list[str]:
-        """The ids that lines begin with, as options are set out."""
-        found: list[str] = []
+        """The ids that lines begin with, as in a list of options."""
+        labels: list[str] = []
         for line in text.splitlines():
             start = _LABEL.match(line)
             match = self.id_pattern.match(line, start.end() if start else 0)
             known = self.id_of(match["id"]) if match else None
             if match and known and (_AFTER_LABEL.match(line, match.end("id")) or not line[match.end() :].strip()):
-                found.append(known)
-        return found
+                labels.append(known)
+        return labels
 
     def _text_of_another(self, named: str, text: str, rest: str) -> str:
-        """The id whose text is (or comes after) the id that was named; "" where nothing contradicts it."""
+        """The id of another option whose text is there instead of the text of the option that was named; "" if none."""
         for quoted in (_text_key(text.partition("\n")[0]), _text_key(rest)):
             ids = self.by_text.get(quoted, []) if quoted else []
             if ids and named not in ids:
@@ -200,36 +385,36 @@ class Options:
         return ""
 
     def mentions(self, text: str) -> list[re.Match[str]]:
-        """Ids that stand in a text in their own case and are not words of a sentence."""
-        found = self.id_pattern.finditer(text)
-        return [match for match in found if match["id"] in self.ids and not self._is_word(text, match)]
+        """The ids in a text that are written as in the question and are not words of a sentence."""
+        matches = self.id_pattern.finditer(text)
+        return [match for match in matches if match["id"] in self.ids and not self._is_word(text, match)]
 
     def _is_word(self, text: str, match: re.Match[str]) -> bool:
-        """Whether what looks like an id is a word of the sentence: "A contract", "I think", "a"."""
+        """Whether a match is a word of the sentence: "A contract", "I think", "a"."""
         token = match["id"]
         if token in self.ids and token.casefold() not in WORDLIKE:
             return False
         return match.end() == match.end("id") and not _sets_apart(text, match.end())
 
-    def read_run(self, text: str) -> Chosen | None:
-        """ "AC", where every id is one letter; only in alphabetical order, because BAD is a word."""
+    def read_run(self, text: str) -> ChosenOptions | None:
+        """ "AC", if every id is one letter. Only in alphabetical order, because BAD is a word."""
         letters = text.partition("\n")[0].strip(" .*_`\"'()[]{}$\\")
         if not (letters.isalpha() and 1 < len(letters) <= len(self.ids)) or list(letters) != sorted(set(letters)):
             return None
         return self.chosen(letters) if all(letter in self.ids for letter in letters) else None
 
-    def named_by_text(self, text: str) -> Reading | None:
-        """The option whose own text this is."""
+    def named_by_text(self, text: str) -> ChoiceReading | None:
+        """The option whose text this is."""
         plain = _text_key(text)
         ids = self.by_text.get(plain) if plain else None
         if ids is None:
             return None
         if len(ids) > 1:
-            return Unclear(f"the answer is the text of {' and '.join(ids)}, which are the same")
-        return Chosen(tuple(ids))
+            return UnclearChoice(f"the answer is the text of {' and '.join(ids)}, which are the same")
+        return ChosenOptions(tuple(ids))
 
-    def beginning_with_text(self, text: str) -> Reading | None:
-        """The option whose text is the whole of `text`, or as many clauses from its beginning as there can be."""
+    def beginning_with_text(self, text: str) -> ChoiceReading | None:
+        """The option whose text is all of `text`, or as many clauses from its beginning as possible."""
         ends = [match.start() for match in _CLAUSE_END.finditer(text, 0, min(len(text), self.reach))]
         for end in (len(text), *reversed(ends)):
             reading = self.named_by_text(text[:end])
@@ -237,35 +422,35 @@ class Options:
                 return reading
         return None
 
-    def _unknown(self, text: str) -> Unclear | None:
-        """A lone letter or number that looks like an id and is none."""
-        match = _LONE_TOKEN.match(text, after_lead(text))
+    def _unknown(self, text: str) -> UnclearChoice | None:
+        """A lone letter or number that looks like an id and is not one."""
+        match = _LONE_TOKEN.match(text, skip_lead(text))
         if match is None or any(len(each) > 2 for each in self.ids):
             return None
         token = match["token"]
         if self.id_of(token) is not None or token.isdecimal() != self.ids[0].isdecimal():
             return None
-        return Unclear(f"{token!r} is not one of the choices ({', '.join(self.ids)})")
+        return UnclearChoice(f"{token!r} is not one of the choices ({', '.join(self.ids)})")
 
     def nothing_but_ids(self, text: str) -> bool:
-        found = self.ids_at(text, after_lead(text))
-        return found is not None and not text[found.end :].strip(" .!*_`\"')]}\t\n")
+        named = self.ids_at(text, skip_lead(text))
+        return named is not None and not text[named.end :].strip(" .!*_`\"')]}\t\n")
 
 
 def _text_key(text: str) -> str:
-    """What two spellings of an option's text share. A sign counts: -12 is not 12."""
+    """The same for all spellings of an option's text. A minus sign counts: -12 is not 12."""
     plain = words(text)
     return f"-{plain}" if plain and _NEGATIVE.match(text) else plain
 
 
-def after_lead(text: str) -> int:
-    """Where the id can stand after quotes, brackets, "clearly", "option" …"""
+def skip_lead(text: str) -> int:
+    """The place after quotes, brackets, "clearly", "option" … where an id can stand."""
     lead = _LEAD.match(text)
     return lead.end() if lead else 0
 
 
 def _sets_apart(text: str, at: int) -> bool:
-    """Whether what follows ends an id: punctuation, the end, "because", or a script without spaces."""
+    """Whether the id ends here: punctuation, the end, "because", or a script without spaces follows."""
     if _STOP.match(text, at) or _BECAUSE.match(text, at):
         return True
     return at < len(text) and "\u2e80" <= text[at] <= "\ud7ff"

@@ -1,20 +1,22 @@
-"""Where an answer states its choice in so many words: "Answer: B", "the answer is (c)", "C is correct", a boxed letter,
-an answer tag, a JSON object. The last statement counts, because models think aloud and quote the question."""
+"""Explicit statements of a choice in an answer: "Answer: B", "the answer is (c)", "C is correct", a boxed letter, an
+answer tag, a JSON object. The last statement counts, because models think aloud and quote the question. Answers that
+are JSON as a whole are read here too."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from msgspec import Struct
 
-from howsure.graders.choice_json import json_objects
-from howsure.graders.choice_options import Options, Reading, Unclear
-from howsure.graders.choice_words import (
+from howsure.graders.choice_options import (
     CHOOSING,
     CONDITION,
     CORRECTION,
     FINAL,
+    JSON_KEYS,
     LINK,
     MIDDLE,
     OPTION,
@@ -22,8 +24,114 @@ from howsure.graders.choice_words import (
     RIGHT,
     WORD,
     WRONG_BEFORE,
+    ChoiceOptions,
+    ChoiceReading,
+    ChosenOptions,
+    UnclearChoice,
 )
 from howsure.matching.text import words
+
+_MOST_OBJECTS = 100
+_FENCE = re.compile(r"^\s*`{3,}[^\n]*\n(?P<body>.*?)\n?\s*`{3,}\s*$", re.DOTALL)
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """A JSON object as it is written: a key that occurs twice gives two answers."""
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_Pairs)
+
+
+def json_objects(text: str, options: ChoiceOptions) -> Iterator[tuple[int, int, ChoiceReading]]:
+    """Every JSON object in a text that names a choice, with its place."""
+    at = text.find("{")
+    for _ in range(_MOST_OBJECTS):
+        if at < 0:
+            return
+        try:
+            value, end = _DECODER.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            at = text.find("{", at + 1)
+            continue
+        reading = read_value(value, options)
+        if reading is not None:
+            yield at, end, reading
+        at = text.find("{", end)
+
+
+def read_json(text: str, options: ChoiceOptions) -> ChoiceReading | None:
+    """The choice of an answer that is JSON as a whole, fenced or not. None: it is not JSON, or names no choice."""
+    fenced = _FENCE.match(text)
+    body = fenced["body"] if fenced else text
+    if body.strip()[:1] not in ("{", "[", '"'):
+        return options.read(body, strict=True) if fenced else None
+    try:
+        value = json.loads(body, object_pairs_hook=_Pairs)
+    except (ValueError, RecursionError):
+        return None
+    return read_value(value, options)
+
+
+def is_json_object(text: str) -> bool:
+    """Whether the whole answer is a JSON object. Its first key is then not a choice just because it comes first."""
+    if not text.startswith("{"):
+        return False
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def read_value(value: Any, options: ChoiceOptions) -> ChoiceReading | None:
+    """The choice that a JSON value names."""
+    if isinstance(value, _Pairs):
+        return _read_object(value, options)
+    if isinstance(value, list):
+        return _read_list(value, options)
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, str) and not value.strip():
+        return None
+    return _read_scalar(str(value), options)
+
+
+def _read_scalar(text: str, options: ChoiceOptions) -> ChoiceReading | None:
+    known = options.id_of(text.strip())
+    if known is not None and options.named_by_text(text) in (None, options.chosen([known])):
+        return options.chosen([known])
+    return options.read(text)
+
+
+def _read_list(values: list[Any], options: ChoiceOptions) -> ChoiceReading | None:
+    ids: list[str] = []
+    for value in values:
+        reading = read_value(value, options)
+        if not isinstance(reading, ChosenOptions):
+            return reading or UnclearChoice(f"{value!r} names no choice")
+        ids += reading.ids
+    return options.chosen(ids)
+
+
+def _read_object(pairs: _Pairs, options: ChoiceOptions) -> ChoiceReading | None:
+    keyed = [("".join(filter(str.isalpha, key.casefold())), value) for key, value in pairs]
+    named = [(key, value) for key, value in keyed if key in JSON_KEYS]
+    if not named:
+        return _read_flags(pairs, options)
+    readings = [reading for _, value in named if (reading := read_value(value, options)) is not None]
+    if len(set(readings)) > 1:
+        return UnclearChoice("the JSON gives two different answers")
+    if not readings and any(isinstance(value, _Pairs) and value for _, value in named):
+        return UnclearChoice("the object under the answer in the JSON names no choice")
+    return readings[0] if readings else None
+
+
+def _read_flags(pairs: _Pairs, options: ChoiceOptions) -> ChoiceReading | None:
+    """`{"A": true, "B": false}`, or an object with a single `id`."""
+    if pairs and all(isinstance(value, bool) and options.id_of(key) for key, value in pairs):
+        return options.chosen(known for key, value in pairs if value and (known := options.id_of(key)))
+    ids = [value for key, value in pairs if key == "id"]
+    return read_value(ids[0], options) if len(ids) == 1 else None
+
 
 _EMPHASIS = r"[*_`\"'”]*"
 _STATED = re.compile(
@@ -49,7 +157,7 @@ _RIGHT_AFTER = re.compile(
     r"|(?<=\S)\s*是?(?:正确|正解)的?(?:答案|选项)?(?=\s*(?:$|[.,;!。\n]|因为))",
     re.IGNORECASE,
 )
-# "If he lied, the answer would be A" states nothing.
+# "If he lied, the answer would be A" is not a statement.
 _CONDITION_BEFORE = re.compile(rf"(?<!\w)(?:{CONDITION})(?!\w)[^.!?\n]*$", re.IGNORECASE)
 _CONDITION_AFTER = re.compile(rf"[*_`\"'(\[]*\w+[*_`\"')\]]*\s+(?:only |nur )?(?:{CONDITION})(?!\w)", re.IGNORECASE)
 _NEARBY = 120
@@ -67,72 +175,74 @@ _CORRECTED = re.compile(
 )
 _NOTHING_BETWEEN = re.compile(r"[\s.,;:!*_`)\]}\"'|-]*(?:and|or|und|oder|et|ou|y|o)?[\s*_`(\[]*", re.IGNORECASE)
 _LONGEST_LIST = 120
-_FURTHER = Unclear("the answer adds a further choice to an earlier one")
+_FURTHER = UnclearChoice("the answer adds a further choice to an earlier one")
 
 
-class Statement(Struct, frozen=True):
-    """One statement: where it stands, what it names, and whether it is called final."""
+class ChoiceStatement(Struct, frozen=True):
+    """One statement: its place, the choice it names, and whether it calls itself final."""
 
     start: int
     end: int
-    reading: Reading
+    reading: ChoiceReading
     final: bool = False
 
 
-def stated(text: str, options: Options) -> Reading | None:
-    """The last statement, or the last final one where any is called final."""
-    found = sorted(_statements(text, options), key=lambda statement: statement.start)
-    standing = [statement for statement in found if statement.final] or found
-    if not standing:
+def read_statements(text: str, options: ChoiceOptions) -> ChoiceReading | None:
+    """The choice of the last statement, or of the last final one if any calls itself final."""
+    statements = sorted(_statements(text, options), key=lambda statement: statement.start)
+    counting = [statement for statement in statements if statement.final] or statements
+    if not counting:
         return None
-    last = standing[-1]
-    if len(standing) > 1 and _contradicted(standing[-2], last, text):
-        return Unclear("the answer ends in two different statements, one right after the other")
-    return _unless_taken_back(last, text, options)
+    last = counting[-1]
+    if len(counting) > 1 and _contradicts(counting[-2], last, text):
+        return UnclearChoice("the answer ends in two different statements, one right after the other")
+    return _read_unless_taken_back(last, text, options)
 
 
-def _contradicted(before: Statement, last: Statement, text: str) -> bool:
+def _contradicts(before: ChoiceStatement, last: ChoiceStatement, text: str) -> bool:
     if before.reading == last.reading or last.start < before.end:
         return False
     return _NOTHING_BETWEEN.fullmatch(text, before.end, last.start) is not None
 
 
-def _unless_taken_back(last: Statement, text: str, options: Options) -> Reading:
+def _read_unless_taken_back(last: ChoiceStatement, text: str, options: ChoiceOptions) -> ChoiceReading:
     taken_back = _CORRECTION.search(text, last.start)
-    if taken_back and not isinstance(last.reading, Unclear):
+    if taken_back and not isinstance(last.reading, UnclearChoice):
         later = {options.id_of(match["id"]) for match in options.mentions(text[taken_back.end() :])}
         if later - set(last.reading.ids):
-            return Unclear("the answer takes back what it stated and does not state it anew")
+            return UnclearChoice("the answer takes back what it stated and does not state it anew")
     return last.reading
 
 
-def _statements(text: str, options: Options) -> Iterator[Statement]:
-    yield from _worded(text, options)
-    yield from _marked(text, options)
-    yield from _called_right(text, options)
-    yield from _objects(text, options)
+def _statements(text: str, options: ChoiceOptions) -> Iterator[ChoiceStatement]:
+    yield from _worded_statements(text, options)
+    yield from _marked_statements(text, options)
+    yield from _options_called_right(text, options)
+    yield from _json_statements(text, options)
     yield from _last_line(text, options)
 
 
-def _worded(text: str, options: Options) -> Iterator[Statement]:
+def _worded_statements(text: str, options: ChoiceOptions) -> Iterator[ChoiceStatement]:
     for match in _STATED.finditer(text):
         if match["wrong"] or _is_conditional(text, match) or _is_reported(text, match):
             continue
-        reading = _after(text, match, options)
+        reading = _read_after(text, match, options)
         if reading is not None:
-            yield Statement(match.start(), _made_at(text, match.end(), options), reading, match["final"] is not None)
+            yield ChoiceStatement(
+                match.start(), _statement_end(text, match.end(), options), reading, match["final"] is not None
+            )
     for pattern in (_CHOOSING, _CORRECTED):
         for match in pattern.finditer(text):
             if _NEGATED_BEFORE.search(text[max(match.start() - 20, 0) : match.start()]) or _is_conditional(text, match):
                 continue
             reading = options.read(text[match.end() : match.end() + options.reach], strict=pattern is _CORRECTED)
             if reading is not None:
-                yield Statement(match.end(), _made_at(text, match.end(), options), reading)
+                yield ChoiceStatement(match.end(), _statement_end(text, match.end(), options), reading)
 
 
-def _after(text: str, match: re.Match[str], options: Options) -> Reading | None:
-    """What is named after "the answer is". Without "is" or a colon only an id counts; and where the options are set out
-    on the lines below, the first of them is not the answer."""
+def _read_after(text: str, match: re.Match[str], options: ChoiceOptions) -> ChoiceReading | None:
+    """The choice named after "the answer is". Without "is" or a colon only an id counts. If the lines below list the
+    options, the first of them is not the answer."""
     fragment = text[match.end() : match.end() + options.reach]
     if match["link"] is None:
         if _NEGATED_BEFORE.search(text[max(match.start() - _NEARBY, 0) : match.start()]):
@@ -149,48 +259,49 @@ def _is_conditional(text: str, match: re.Match[str]) -> bool:
 
 
 def _is_reported(text: str, match: re.Match[str]) -> bool:
-    """ "You said the answer is A" is somebody else's answer."""
+    """ "You said the answer is A" reports somebody else's answer."""
     return _REPORTED_BEFORE.search(text[max(match.start() - _NEARBY, 0) : match.start()]) is not None
 
 
-def _marked(text: str, options: Options) -> Iterator[Statement]:
+def _marked_statements(text: str, options: ChoiceOptions) -> Iterator[ChoiceStatement]:
     for match in _MARKED.finditer(text):
         end = text.find("</" if match[0].startswith("<") else "}", match.end())
         inside = text[match.end() :] if end < 0 else text[match.end() : end]
         reading = options.read(_LATEX_TEXT.sub("", inside))
         if reading is not None:
-            yield Statement(match.start(), match.end() + len(inside), reading, final=True)
+            yield ChoiceStatement(match.start(), match.end() + len(inside), reading, final=True)
 
 
-def _called_right(text: str, options: Options) -> Iterator[Statement]:
+def _options_called_right(text: str, options: ChoiceOptions) -> Iterator[ChoiceStatement]:
     for match in _RIGHT_AFTER.finditer(text):
         start = _list_before(text, match.start(), options)
         if start is None or _is_conditional(text, match):
             continue
         reading = _FURTHER if match["also"] else options.read(text[start : match.start()])
         if reading is not None:
-            yield Statement(start, match.end(), reading)
+            yield ChoiceStatement(start, match.end(), reading)
 
 
-def _list_before(text: str, end: int, options: Options) -> int | None:
-    """Where the ids begin that stand right before `end`, if what is before them lets them be a choice."""
+def _list_before(text: str, end: int, options: ChoiceOptions) -> int | None:
+    """Where the ids right before `end` begin. None: there are none, or the words before them show that they are not a
+    choice."""
     begin = max(text.rfind("\n", 0, end) + 1, end - _LONGEST_LIST)
     line = text[begin:end]
     for match in options.id_pattern.finditer(line):
-        found = options.ids_at(line, match.start())
-        if found is not None and found.end == len(line):
+        named = options.ids_at(line, match.start())
+        if named is not None and named.end == len(line):
             before = line[: match.start()].rstrip("*_`\"'([ ")
             return begin + match.start() if _MAY_PRECEDE.search(before) else None
     return None
 
 
-def _objects(text: str, options: Options) -> Iterator[Statement]:
+def _json_statements(text: str, options: ChoiceOptions) -> Iterator[ChoiceStatement]:
     for start, end, reading in json_objects(text, options):
-        yield Statement(start, end, reading, final=True)
+        yield ChoiceStatement(start, end, reading, final=True)
 
 
-def _last_line(text: str, options: Options) -> Iterator[Statement]:
-    """A line at the end with nothing but a choice on it, unless the line before is another."""
+def _last_line(text: str, options: ChoiceOptions) -> Iterator[ChoiceStatement]:
+    """The last line, if it holds nothing but a choice and the line before it does not."""
     body = text.rstrip()
     start = body.rfind("\n") + 1
     before = body[:start].rstrip()
@@ -198,24 +309,24 @@ def _last_line(text: str, options: Options) -> Iterator[Statement]:
         return
     reading = options.read(body[start:], strict=True)
     if reading is not None and options.nothing_but_ids(body[start:]):
-        yield Statement(start, len(body), reading)
+        yield ChoiceStatement(start, len(body), reading)
 
 
-def _made_at(text: str, at: int, options: Options) -> int:
-    """Where a statement is made: at the end of its line when that holds nothing but the choice (its id, its text, or
-    both), else right after the id, so that what is argued after it stands between it and the next."""
+def _statement_end(text: str, at: int, options: ChoiceOptions) -> int:
+    """Where a statement ends: at the end of its line if that holds nothing but the choice (its id, its text, or both),
+    else right after the id, so that the arguments after it separate it from the next statement."""
     end = _line_end(text, at)
     rest = text[at:end]
     plain = words(rest)
     texts = ((words(choice.id), words(choice.text)) for choice in options.choices)
     if options.nothing_but_ids(rest) or any(plain in (own, f"{id} {own}") for id, own in texts):
         return end
-    named = options.mentions(rest)
-    return at + named[0].end() if named else end
+    mentions = options.mentions(rest)
+    return at + mentions[0].end() if mentions else end
 
 
 def _line_end(text: str, at: int) -> int:
-    """The end of the line a statement is on; a statement may begin on one line and be made on the next."""
+    """The end of the line on which a statement names its choice, which may be the line below its first words."""
     while at < len(text) and text[at] in "\n ":
         at += 1
     end = text.find("\n", at)

@@ -1,30 +1,37 @@
-"""`criteria`: every statement of the case, judged one by one; the whole is the share that is met, and all must be."""
+"""Two graders of a case's own statements, which a judge answers one by one. `criteria`: all must be met, and the value
+is the share that is. `weighted_criteria`: they earn or cost points. Its value is `points`; both normalizations are
+among the details, and a policy whose profile says `min_max` takes that one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import fsum
+from sys import float_info
 from typing import Any
 
-from howsure.graders.judged import Mark, PartsGrader
-from howsure.judges.reading import read_check
-from howsure.judges.rulings import Check, NotApplicable
+from howsure.graders.judged import PartsGrader
+from howsure.judges.panels import PassMark
+from howsure.judges.replies import read_check, read_rating
+from howsure.judges.rulings import Check, NotApplicable, Rating
 from howsure.model.case import Case
-from howsure.model.expectation import Criteria, Criterion
-from howsure.model.score import Grade, Part, Score
+from howsure.model.expectation import Criteria, Criterion, WeightedCriteria
+from howsure.model.score import UNIT, Direction, Grade, Part, Score, Unscored, UnscoredReason
+from howsure.model.verdict import Normalization
+from howsure.policies.worlds import DEFAULT_MARK, WEIGHTED
 
 
 class CriteriaGrader(PartsGrader):
-    """One judge call for each criterion."""
+    """`criteria`: one question to the judge for each criterion."""
 
     name = "criteria"
-    mark = Mark(1.0)
+    mark = PassMark(1.0)
     only_with = (Criteria,)
 
     def wants(self, case: Case) -> bool:
         return any(isinstance(expected, Criteria) and expected.criteria for expected in case.expectations)
 
-    def parts(self, case: Case) -> Iterable[tuple[Part, Mark]]:
-        for position, criterion in enumerate(_criteria(case), start=1):
+    def parts(self, case: Case) -> Iterable[tuple[Part, PassMark]]:
+        for position, criterion in enumerate(_plain_criteria(case), start=1):
             yield Part(id=criterion.id, text=criterion.text, weight=criterion.weight, position=position), self.mark
 
     def read(self, content: Any) -> Check | NotApplicable:
@@ -34,7 +41,92 @@ class CriteriaGrader(PartsGrader):
         return self.share(scores, "criteria met")
 
 
-def _criteria(case: Case) -> Iterable[Criterion]:
+def _plain_criteria(case: Case) -> Iterable[Criterion]:
     for expected in case.expectations:
         if isinstance(expected, Criteria):
+            yield from expected.criteria
+
+
+NO_WEIGHT = 1.0
+"""The weight of a criterion if the file gives none."""
+
+_LARGE = 1e300
+_MET = PassMark(1.0)
+_NOT_MET = PassMark(0.0, Direction.LOWER)
+
+
+class WeightedCriteriaGrader(PartsGrader):
+    """`weighted_criteria`: one question for each criterion. A negative weight means that meeting it is bad."""
+
+    name = WEIGHTED
+    mark = PassMark(DEFAULT_MARK)
+    only_with = (WeightedCriteria,)
+
+    def wants(self, case: Case) -> bool:
+        return any(isinstance(expected, WeightedCriteria) and expected.criteria for expected in case.expectations)
+
+    def parts(self, case: Case) -> Iterable[tuple[Part, PassMark]]:
+        for position, criterion in enumerate(_weighted_criteria(case), start=1):
+            weight = NO_WEIGHT if criterion.weight is None else criterion.weight
+            part = Part(id=criterion.id, text=criterion.text, weight=weight, position=position)
+            yield part, _NOT_MET if weight < 0 else _MET
+
+    def read(self, content: Any) -> Rating | NotApplicable:
+        return read_rating(content, UNIT)
+
+    def whole(self, scores: Sequence[Score], parts: Sequence[Grade]) -> Score | Unscored:
+        weighted = [(score.part.weight or 0.0, score.value) for score in scores if score.part]
+        unit = _weight_unit(weight for weight, _ in weighted)
+        scaled = [(weight / unit, value) for weight, value in weighted]
+        raw = fsum(weight * value for weight, value in scaled)
+        lowest = fsum(weight for weight, _ in scaled if weight < 0)
+        highest = fsum(weight for weight, _ in scaled if weight > 0)
+        if highest == lowest:
+            return self.unscored(UnscoredReason.NOT_APPLICABLE, "every criterion has the weight 0")
+        min_max = _clip((raw - lowest) / (highest - lowest))
+        points = _clip(raw / highest) if highest > 0 else None
+        details: dict[str, Any] = {
+            "points": points,
+            "min_max": min_max,
+            "normalization": (Normalization.MIN_MAX if points is None else Normalization.POINTS).value,
+            "raw_sum": _in_points(raw, unit),
+            "min_raw": _in_points(lowest, unit),
+            "max_raw": _in_points(highest, unit),
+            "matched_criteria": len(scores),
+            "total_criteria": len(parts),
+        }
+        if points is None:
+            details["no_positive_weight"] = True
+        return Score(
+            name=self.name,
+            value=min_max if points is None else points,
+            pass_mark=self.mark.value,
+            reason=_points_reason(*(_in_points(share, unit) for share in (raw, lowest, highest))),
+            details=details,
+        )
+
+
+def _weight_unit(weights: Iterable[float]) -> float:
+    """What weights are divided by before they are added: the largest, if a sum could overflow."""
+    largest = max(map(abs, weights), default=0.0)
+    return largest if largest > _LARGE else 1.0
+
+
+def _in_points(share: float, unit: float) -> float:
+    return min(float_info.max, max(-float_info.max, share * unit))
+
+
+def _points_reason(raw: float, lowest: float, highest: float) -> str:
+    if highest > 0:
+        return f"{raw:g} of {highest:g} points"
+    return f"{raw:g} points where every criterion costs some, {lowest:g} at worst"
+
+
+def _clip(value: float) -> float:
+    return min(1.0, max(0.0, value))
+
+
+def _weighted_criteria(case: Case) -> Iterable[Criterion]:
+    for expected in case.expectations:
+        if isinstance(expected, WeightedCriteria):
             yield from expected.criteria

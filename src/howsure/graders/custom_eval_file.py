@@ -1,5 +1,5 @@
-"""Reading custom evals from a YAML file, strictly: every eval, or every problem with its place. docs/custom-evals.md
-describes the fields."""
+"""Reads the YAML file of custom evals into `EvalSpec`s: every eval, or every problem with its place. The fields are
+described in docs/custom-evals.md; custom_evals.py makes graders of the specs."""
 
 from __future__ import annotations
 
@@ -8,15 +8,44 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from howsure.graders.case_sources import KNOWN, MISSING, is_source
-from howsure.graders.eval_spec import EvalSpec, Input, Output
-from howsure.graders.file_findings import Findings, close_to, shown
-from howsure.graders.file_findings import Path as Place
-from howsure.graders.judged import Mark
-from howsure.graders.templates import placeholders
-from howsure.graders.yaml_places import read_yaml
+import msgspec
+from msgspec import Struct
+
+from howsure.graders.eval_files import FieldPath, FileProblems, did_you_mean, read_yaml, short_json
+from howsure.graders.templates import KNOWN, MISSING, is_source, placeholders
+from howsure.judges.panels import PassMark
 from howsure.model.case import World
 from howsure.model.score import Direction, Scale
+
+
+class EvalInput(Struct, frozen=True, kw_only=True):
+    """One declared input of an eval. `default` MISSING: the case must have it."""
+
+    source: str
+    default: Any = MISSING
+
+
+class EvalOutput(Struct, frozen=True, kw_only=True):
+    """The fields of the judge's reply that hold the value and the reason. Other fields become details."""
+
+    score: str = "score"
+    reason: str = "reason"
+
+
+class EvalSpec(Struct, frozen=True, kw_only=True):
+    """One eval as its file declares it. No `worlds` means all worlds. `filters` are labels and their allowed values."""
+
+    name: str
+    template: str
+    inputs: Mapping[str, EvalInput]
+    scale: Scale
+    whole: bool = False
+    mark: PassMark = PassMark()
+    description: str = ""
+    worlds: tuple[str, ...] = ()
+    filters: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    output: EvalOutput = EvalOutput()
+
 
 EVALS = "evals"
 WORLDS = (World.EXPLAIN, World.GOLDEN, World.TEST_SET, World.LEGAL, World.PLAIN)
@@ -33,62 +62,62 @@ _DIRECTIONS = tuple(direction.value for direction in Direction)
 def read_evals(path: Path, taken: Collection[str] = ()) -> tuple[EvalSpec, ...]:
     """The evals, or DatasetInvalid with every problem. `taken` are names that other graders have."""
     document = read_yaml(path)
-    findings = Findings(str(path), document.lines)
-    for place in document.twice:
-        findings.add("duplicate-key", place, f"`{place[-1]}` stands here twice")
-    declared = _declared(document.value, findings)
-    specs = [_Reader(given, (EVALS, position), findings).spec() for position, given in declared]
-    _check_names(declared, taken, findings)
-    findings.refuse()
+    problems = FileProblems(str(path), document.lines)
+    for place in document.repeated:
+        problems.add("duplicate-key", place, f"`{place[-1]}` stands here twice")
+    evals = _declared_evals(document.value, problems)
+    specs = [_EvalReader(declared, (EVALS, position), problems).spec() for position, declared in evals]
+    _check_names(evals, taken, problems)
+    problems.raise_errors()
     return tuple(spec for spec in specs if spec is not None)
 
 
-def _declared(value: Any, findings: Findings) -> list[tuple[int, Mapping[str, Any]]]:
+def _declared_evals(value: Any, problems: FileProblems) -> list[tuple[int, Mapping[str, Any]]]:
     if not isinstance(value, Mapping) or not isinstance(value.get(EVALS), list) or not value[EVALS]:
         found = value.get(EVALS) if isinstance(value, Mapping) else value
         expected = "a list of evals under `evals`"
-        findings.add("missing-field", (EVALS,), f"there must be {expected}", expected=expected, found=shown(found))
+        problems.add("missing-field", (EVALS,), f"there must be {expected}", expected=expected, found=short_json(found))
         return []
     for name in value:
         if name != EVALS:
-            findings.unknown((str(name),), (EVALS,), "a file of evals")
-    declared = []
-    for position, given in enumerate(value[EVALS]):
-        if isinstance(given, Mapping):
-            declared.append((position, given))
+            problems.add_unknown_field((str(name),), (EVALS,), "a file of evals")
+    evals = []
+    for position, declared in enumerate(value[EVALS]):
+        if isinstance(declared, Mapping):
+            evals.append((position, declared))
         else:
-            findings.wrong((EVALS, position), "an eval: its fields by name", given)
-    return declared
+            problems.add_wrong_type((EVALS, position), "an eval: its fields by name", declared)
+    return evals
 
 
-def _check_names(declared: list[tuple[int, Mapping[str, Any]]], taken: Collection[str], findings: Findings) -> None:
+def _check_names(evals: list[tuple[int, Mapping[str, Any]]], taken: Collection[str], problems: FileProblems) -> None:
     first: dict[str, int] = {}
-    for position, given in declared:
-        name, place = given.get("name"), (EVALS, position, "name")
+    for position, declared in evals:
+        name, place = declared.get("name"), (EVALS, position, "name")
         if not isinstance(name, str):
             continue
         if name in first:
-            earlier = findings.line_of((EVALS, first[name], "name"))
+            earlier = problems.line_of((EVALS, first[name], "name"))
             message = f"a second eval is named {name!r}; the first is on line {earlier}"
-            findings.add("duplicate-name", place, message, found=name)
+            problems.add("duplicate-name", place, message, found=name)
         elif name in taken:
             hint = "choose another name: scores, marks and recordings go by it"
-            findings.add("name-taken", place, f"a grader is named {name!r} already", found=name, hint=hint)
+            problems.add("name-taken", place, f"a grader is named {name!r} already", found=name, hint=hint)
         first.setdefault(name, position)
 
 
-class _Reader:
-    """One eval of the file. Whatever is wrong goes to the findings; its value is then one that does no harm."""
+class _EvalReader:
+    """Reads one eval of the file. A wrong field is added to the problems and replaced by a harmless value."""
 
-    def __init__(self, given: Mapping[str, Any], place: Place, findings: Findings) -> None:
-        self._given = given
+    def __init__(self, fields: Mapping[str, Any], place: FieldPath, problems: FileProblems) -> None:
+        self._fields = fields
         self._place = place
-        self._findings = findings
+        self._problems = problems
 
     def spec(self) -> EvalSpec | None:
-        for name in self._given:
+        for name in self._fields:
             if name not in FIELDS:
-                self._findings.unknown((*self._place, str(name)), FIELDS, "an eval")
+                self._problems.add_unknown_field((*self._place, str(name)), FIELDS, "an eval")
         name = self._text("name", required=True)
         inputs = self._inputs()
         template = self._template(inputs)
@@ -110,48 +139,48 @@ class _Reader:
         )
 
     def _text(self, field: str, *, required: bool = False) -> str:
-        given = self._given.get(field)
-        if given is None and not required:
+        declared = self._fields.get(field)
+        if declared is None and not required:
             return ""
-        if isinstance(given, str) and (given.strip() or not required):
-            return given
-        if given is None:
+        if isinstance(declared, str) and (declared.strip() or not required):
+            return declared
+        if declared is None:
             self._add("missing-field", (field,), f"`{field}` is required", expected="a text")
         else:
-            self._wrong((field,), "a text", given)
+            self._add_wrong_type((field,), "a text", declared)
         return ""
 
-    def _inputs(self) -> dict[str, Input]:
-        given = self._given.get("inputs")
-        if not isinstance(given, Mapping) or not given:
+    def _inputs(self) -> dict[str, EvalInput]:
+        declared = self._fields.get("inputs")
+        if not isinstance(declared, Mapping) or not declared:
             expected = "the eval's inputs: a source for each name"
-            code = "missing-field" if given is None else "wrong-type"
-            self._add(code, ("inputs",), f"must be {expected}", expected=expected, found=shown(given))
+            code = "missing-field" if declared is None else "wrong-type"
+            self._add(code, ("inputs",), f"must be {expected}", expected=expected, found=short_json(declared))
             return {}
-        return {str(name): self._input(str(name), value) for name, value in given.items()}
+        return {str(name): self._input(str(name), value) for name, value in declared.items()}
 
-    def _input(self, name: str, given: Any) -> Input:
+    def _input(self, name: str, declared: Any) -> EvalInput:
         if placeholders(f"{{{name}}}") != (name,):
             expected = "letters, digits and _, not starting with a digit"
             self._add("bad-name", ("inputs", name), f"{name!r} cannot be a placeholder", expected=expected, found=name)
-        if not isinstance(given, Mapping):
-            return Input(source=self._source(("inputs", name), given))
-        for field in given:
+        if not isinstance(declared, Mapping):
+            return EvalInput(source=self._source(("inputs", name), declared))
+        for field in declared:
             if field not in _INPUT:
-                self._findings.unknown((*self._place, "inputs", name, str(field)), _INPUT, "an input")
-        source = self._source(("inputs", name, "source"), given.get("source"))
-        return Input(source=source, default=given.get("default", MISSING))
+                self._problems.add_unknown_field((*self._place, "inputs", name, str(field)), _INPUT, "an input")
+        source = self._source(("inputs", name, "source"), declared.get("source"))
+        return EvalInput(source=source, default=declared.get("default", MISSING))
 
-    def _source(self, place: Place, given: Any) -> str:
-        if isinstance(given, str) and is_source(given):
-            return given
-        hint = close_to(given, KNOWN) if isinstance(given, str) else ""
-        message = f"{shown(given)} is not a source of inputs"
-        self._add("unknown-source", place, message, expected=", ".join(KNOWN), found=shown(given), hint=hint)
+    def _source(self, place: FieldPath, declared: Any) -> str:
+        if isinstance(declared, str) and is_source(declared):
+            return declared
+        hint = did_you_mean(declared, KNOWN) if isinstance(declared, str) else ""
+        message = f"{short_json(declared)} is not a source of inputs"
+        self._add("unknown-source", place, message, expected=", ".join(KNOWN), found=short_json(declared), hint=hint)
         return ""
 
-    def _template(self, inputs: Mapping[str, Input]) -> str:
-        """The instructions, and the template below them. Without a template the inputs follow in their order."""
+    def _template(self, inputs: Mapping[str, EvalInput]) -> str:
+        """The instructions with the template below them. Without a template, the inputs follow in their order."""
         instructions, template = self._text("instructions"), self._text("template")
         if not instructions.strip() and not template.strip():
             expected = "`instructions`, `template` or both"
@@ -162,7 +191,8 @@ class _Reader:
             for name in placeholders(text):
                 if name not in inputs:
                     hint = (
-                        close_to(name, inputs) or f"declare it under `inputs`, or write {{{{{name}}}}} to show braces"
+                        did_you_mean(name, inputs)
+                        or f"declare it under `inputs`, or write {{{{{name}}}}} to show braces"
                     )
                     message, known = f"{{{name}}} is not an input of this eval", ", ".join(inputs)
                     self._add("unknown-placeholder", (field,), message, expected=known, found=f"{{{name}}}", hint=hint)
@@ -176,19 +206,19 @@ class _Reader:
         return "\n\n".join(text.strip() for text in (instructions, template) if text.strip())
 
     def _scale(self) -> tuple[Scale | None, bool]:
-        given = self._given.get("scale")
-        if not isinstance(given, Mapping):
+        declared = self._fields.get("scale")
+        if not isinstance(declared, Mapping):
             expected = "`min` and `max`, and `integer` where only whole numbers count"
-            code = "missing-field" if given is None else "wrong-type"
-            self._add(code, ("scale",), f"`scale` must have {expected}", expected=expected, found=shown(given))
+            code = "missing-field" if declared is None else "wrong-type"
+            self._add(code, ("scale",), f"`scale` must have {expected}", expected=expected, found=short_json(declared))
             return None, False
-        for field in given:
+        for field in declared:
             if field not in _SCALE:
-                self._findings.unknown((*self._place, "scale", str(field)), _SCALE, "a scale")
-        low, high = self._number("scale", "min", given.get("min")), self._number("scale", "max", given.get("max"))
-        whole = given.get("integer", False)
+                self._problems.add_unknown_field((*self._place, "scale", str(field)), _SCALE, "a scale")
+        low, high = self._number("scale", "min", declared.get("min")), self._number("scale", "max", declared.get("max"))
+        whole = declared.get("integer", False)
         if not isinstance(whole, bool):
-            self._wrong(("scale", "integer"), "true or false", whole)
+            self._add_wrong_type(("scale", "integer"), "true or false", whole)
         if low is None or high is None:
             return None, False
         if low >= high:
@@ -203,72 +233,74 @@ class _Reader:
         *path, value = place
         if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value):
             return float(value)
-        self._wrong(tuple(path), "a number", value)
+        self._add_wrong_type(tuple(path), "a number", value)
         return None
 
-    def _mark(self, scale: Scale | None) -> Mark:
-        said = self._given.get("direction", Direction.HIGHER.value)
-        if said not in _DIRECTIONS:
+    def _mark(self, scale: Scale | None) -> PassMark:
+        declared = self._fields.get("direction", Direction.HIGHER.value)
+        if declared not in _DIRECTIONS:
             expected = ", ".join(_DIRECTIONS)
-            self._add("unknown-value", ("direction",), "is no direction", expected=expected, found=shown(said))
-            return Mark()
-        direction = Direction(said)
-        if self._given.get("pass_mark") is None:
-            return Mark(None, direction)
-        mark = self._number("pass_mark", self._given["pass_mark"])
+            self._add("unknown-value", ("direction",), "is no direction", expected=expected, found=short_json(declared))
+            return PassMark()
+        direction = Direction(declared)
+        if self._fields.get("pass_mark") is None:
+            return PassMark(None, direction)
+        mark = self._number("pass_mark", self._fields["pass_mark"])
         if mark is not None and scale is not None and mark not in scale:
             message = "a mark that no value can reach, or that none can miss, says nothing"
             self._add("bad-mark", ("pass_mark",), message, expected=f"a number from {scale}", found=f"{mark:g}")
         if direction is Direction.NEITHER:
             message = "where neither end is good, nothing passes or fails"
             hint = "set `direction` to higher or lower, or remove the mark"
-            self._add("bad-mark", ("pass_mark",), message, found=shown(mark), hint=hint)
-        return Mark(mark, direction)
+            self._add("bad-mark", ("pass_mark",), message, found=short_json(mark), hint=hint)
+        return PassMark(mark, direction)
 
     def _worlds(self) -> tuple[str, ...]:
-        given = self._given.get("worlds") or []
-        if not isinstance(given, list):
-            self._wrong(("worlds",), "a list of worlds", given)
+        declared = self._fields.get("worlds") or []
+        if not isinstance(declared, list):
+            self._add_wrong_type(("worlds",), "a list of worlds", declared)
             return ()
-        for place, world in enumerate(given):
+        for place, world in enumerate(declared):
             if world not in WORLDS:
-                hint = close_to(world, WORLDS) if isinstance(world, str) else ""
-                message, expected = f"{shown(world)} is not a world", ", ".join(WORLDS)
-                self._add("unknown-value", ("worlds", place), message, expected=expected, found=shown(world), hint=hint)
-        return tuple(map(str, given))
+                hint = did_you_mean(world, WORLDS) if isinstance(world, str) else ""
+                message, expected = f"{short_json(world)} is not a world", ", ".join(WORLDS)
+                self._add(
+                    "unknown-value", ("worlds", place), message, expected=expected, found=short_json(world), hint=hint
+                )
+        return tuple(map(str, declared))
 
     def _filters(self) -> dict[str, tuple[str, ...]]:
-        given = self._given.get("filters") or {}
-        if not isinstance(given, Mapping):
-            self._wrong(("filters",), "the values that labels may have, by label", given)
+        declared = self._fields.get("filters") or {}
+        if not isinstance(declared, Mapping):
+            self._add_wrong_type(("filters",), "the values that labels may have, by label", declared)
             return {}
         filters = {}
-        for label, values in given.items():
+        for label, values in declared.items():
             listed = values if isinstance(values, list) else [values]
             if not listed or not all(isinstance(value, str | int | float) for value in listed):
-                self._wrong(("filters", str(label)), "a text, or a list of texts", values)
+                self._add_wrong_type(("filters", str(label)), "a text, or a list of texts", values)
             filters[str(label)] = tuple(map(_as_label, listed))
         return filters
 
-    def _output(self) -> Output:
-        given = self._given.get("output") or {}
-        if not isinstance(given, Mapping):
-            self._wrong(("output",), "the names of the reply's fields: `score` and `reason`", given)
-            return Output()
-        for field, name in given.items():
+    def _output(self) -> EvalOutput:
+        declared = self._fields.get("output") or {}
+        if not isinstance(declared, Mapping):
+            self._add_wrong_type(("output",), "the names of the reply's fields: `score` and `reason`", declared)
+            return EvalOutput()
+        for field, name in declared.items():
             if field not in _OUTPUT:
-                self._findings.unknown((*self._place, "output", str(field)), _OUTPUT, "an output")
+                self._problems.add_unknown_field((*self._place, "output", str(field)), _OUTPUT, "an output")
             elif not isinstance(name, str) or not name.strip():
-                self._wrong(("output", field), "the name of a field", name)
-        return Output(**{field: given[field] for field in _OUTPUT if isinstance(given.get(field), str)})
+                self._add_wrong_type(("output", field), "the name of a field", name)
+        return EvalOutput(**{field: declared[field] for field in _OUTPUT if isinstance(declared.get(field), str)})
 
     def _add(
-        self, code: str, path: Place, message: str, *, expected: str = "", found: str = "", hint: str = ""
+        self, code: str, path: FieldPath, message: str, *, expected: str = "", found: str = "", hint: str = ""
     ) -> None:
-        self._findings.add(code, (*self._place, *path), message, expected=expected, found=found, hint=hint)
+        self._problems.add(code, (*self._place, *path), message, expected=expected, found=found, hint=hint)
 
-    def _wrong(self, path: Place, expected: str, value: Any) -> None:
-        self._findings.wrong((*self._place, *path), expected, value)
+    def _add_wrong_type(self, path: FieldPath, expected: str, value: Any) -> None:
+        self._problems.add_wrong_type((*self._place, *path), expected, value)
 
 
 def _as_label(value: Any) -> str:

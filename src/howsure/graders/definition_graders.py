@@ -1,50 +1,191 @@
-"""The golden world's own definitions as graders: templates filled from the columns of a conversation, and managed evals
-under names and for agents of the user's choice. A missing column is an error that names it, never an empty text.
-definition_file.py reads the file."""
+"""Graders for the definitions of the golden world: templates filled from the columns of a conversation, and our own
+evals under other names or for certain agents. A missing column is an error that names it, never an empty text. The
+columns are the same whatever dialect a case came from: `user_inputs` is what the user said,
+`extracted_data:tool_interactions` is what was called. definitions.py reads the file."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from howsure.graders.base import Binding
-from howsure.graders.case_sources import MISSING, Material
+import msgspec
+
+from howsure.graders.base import BindableGrader
 from howsure.graders.custom_evals import MissingInput, PromptedEval
-from howsure.graders.definition_columns import Columns, agents_of, column_text
-from howsure.graders.definition_file import SUPPLIED, Warn, read_definitions
-from howsure.graders.definitions import Column, Composed, Definition
-from howsure.graders.golden_judged import MULTI_TURN, SINGLE_TURN, turn_count
-from howsure.graders.templates import asked_about, placeholders, reply_form
+from howsure.graders.definitions import SUPPLIED, ColumnTemplate, MappedColumn, MetricDefinition, Warn, read_definitions
+from howsure.graders.golden_evals import MULTI_TURN, SINGLE_TURN, turn_count
+from howsure.graders.templates import MISSING, SOURCES, SourceMaterial, build_question, placeholders, reply_form
 from howsure.judges.base import Question
-from howsure.judges.prompting import messages
-from howsure.judges.reading import read_rating
+from howsure.judges.judge_prompts import judge_messages
+from howsure.judges.replies import read_rating, read_share
 from howsure.judges.rulings import NotApplicable, Rating, Ruling
-from howsure.judges.verdict_lists import read_share
-from howsure.model.case import Case, World
-from howsure.model.score import Grade, Why
-from howsure.model.transcript import Transcript
+from howsure.matching.values import at_path
+from howsure.model.case import Case, World, user_turns
+from howsure.model.expectation import AgentsInvolved, ExpectedCall, FinalState, ToolCalls, Trajectory
+from howsure.model.score import Grade, UnscoredReason
+from howsure.model.transcript import AgentStep, Message, Role, ToolCall, Transcript
+
+EXTRACTED, REFERENCE = "extracted_data", "reference_data"
+ROOT = "root:"
+WHOLE_LISTS = ("tool_declarations", "conversation_history", "intermediate_events", "context")
+"""Lists under these names are shown as JSON, others one member on each line."""
+
+Json = dict[str, Any]
 
 
-def definition_graders(path: Path, warn: Warn | None = None) -> tuple[Binding, ...]:
-    """The judged evals of a definition file, or DatasetInvalid with all its problems. One that has the name of a judged
-    eval of ours is meant to take its place."""
+class ConversationColumns:
+    """The columns of one conversation. A column that the case does not have is `MISSING`."""
+
+    def __init__(self, material: SourceMaterial) -> None:
+        self._material = material
+
+    def find(self, name: str) -> Any:
+        """A column by its name: at the top, in `extracted_data` or `reference_data`, or nested (`column:a.b`)."""
+        flat = name.removeprefix(ROOT).replace(":", ".")
+        for place in dict.fromkeys((flat, f"{EXTRACTED}.{flat}", f"{REFERENCE}.{flat}", name)):
+            value = at_path(self._all, place, MISSING)
+            if value is not MISSING and value is not None:
+                return value
+        return MISSING
+
+    def prompt(self) -> Any:
+        return list(user_turns(self._material.case.input))
+
+    def response(self) -> Any:
+        """The answer, or without one the steps that were taken."""
+        return self._material.transcript.answer or self.find("trace_summary")
+
+    @cached_property
+    def _all(self) -> Json:
+        case, transcript = self._material.case, self._material.transcript
+        columns: Json = {
+            **case.metadata,
+            "question_id": case.id,
+            "user_inputs": self.prompt(),
+            "final_response": transcript.answer,
+            "response": transcript.answer,
+            "agents_evaluated": self._agents(),
+            "question_metadata": case.metadata.get("question_metadata", case.metadata.get("metadata", case.labels)),
+            "trace_summary": case.metadata.get("trace_summary") or list(self._summary()),
+            "sub_agent_trace": list(_agent_messages(transcript.messages)),
+            "final_session_state": None if transcript.state is None else {"state": transcript.state},
+            "session_state": transcript.state,
+            "session_trace": None if transcript.spans is None else [msgspec.to_builtins(s) for s in transcript.spans],
+            "system_instructions": self._instructions(),
+            EXTRACTED: self._extracted(),
+            REFERENCE: self._reference(),
+        }
+        return {name: value for name, value in columns.items() if value is not None}
+
+    def _extracted(self) -> Json:
+        """What the conversation shows; then what the file holds; then the keys of the state. The first of these
+        wins."""
+        transcript = self._material.transcript
+        in_file = self._material.case.metadata.get(EXTRACTED)
+        tools = SOURCES["tools"](self._material)
+        shown: Json = {
+            "state_variables": transcript.state,
+            "tool_interactions": [_interaction(call) for call in transcript.tool_calls],
+            "sub_agent_trace": list(_agent_messages(transcript.messages)),
+            "conversation_history": [
+                {"role": message.role.value, "content": message.content} for message in transcript.messages
+            ],
+            "system_instruction": self._instructions(),
+            # The list of tools that a converter saw in use is not the list of tools that the agent has.
+            "tool_declarations": None if tools is MISSING else tools,
+        }
+        return {
+            **(transcript.state or {}),
+            **(in_file if isinstance(in_file, dict) else {}),
+            **{name: value for name, value in shown.items() if value is not None or name == "tool_declarations"},
+        }
+
+    def _reference(self) -> Json:
+        reference: Json = {}
+        for expected in self._material.case.expectations:
+            match expected:
+                case ToolCalls(expected=calls):
+                    reference["reference_tool_interactions"] = list(map(_expected_interaction, calls))
+                case Trajectory(steps=steps):
+                    reference["reference_trajectory"] = list(steps)
+                case FinalState(variables=variables):
+                    reference["reference_state_variables"] = variables
+                case _:
+                    continue
+        in_file = self._material.case.metadata.get(REFERENCE)
+        return {**(in_file if isinstance(in_file, dict) else {}), **reference}
+
+    def _agents(self) -> list[str]:
+        return sorted(agents_of(self._material.case))
+
+    def _summary(self) -> Iterator[str]:
+        for step in self._material.transcript.trajectory:
+            yield f"{'agent' if isinstance(step, AgentStep) else 'tool'}:{step.name}"
+
+    def _instructions(self) -> str | None:
+        metadata = self._material.case.metadata
+        in_file = metadata.get("system_instructions") or at_path(metadata, f"{EXTRACTED}.system_instruction")
+        return in_file or (self._material.agent.system_prompt if self._material.agent else None) or None
+
+
+def agents_of(case: Case) -> set[str]:
+    """The agents that a question is for: those that should take part, and those that its file names."""
+    names = {name for each in case.expectations if isinstance(each, AgentsInvolved) for name in each.names}
+    listed = case.metadata.get("agents_evaluated")
+    names.update(name for name in (listed if isinstance(listed, list) else ()) if isinstance(name, str))
+    return names | ({case.labels["agent"]} if case.labels.get("agent") else set())
+
+
+def column_text(name: str, value: Any) -> str:
+    """A column as a judge reads it. A list has one line for each member."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and name not in WHOLE_LISTS:
+        return "\n".join(each if isinstance(each, str) else _json(each) for each in value)
+    return _json(value)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=repr)
+
+
+def _agent_messages(messages: tuple[Message, ...]) -> Iterator[Json]:
+    for message in messages:
+        if message.role is Role.ASSISTANT and message.content:
+            yield {"agent_name": message.agent, "text_response": message.content}
+
+
+def _interaction(call: ToolCall) -> Json:
+    seen = {"output_result": call.result.content} if call.result else {"status": "no_response"}
+    return {"tool_name": call.name, "input_arguments": call.arguments, **seen}
+
+
+def _expected_interaction(call: ExpectedCall) -> Json:
+    return {"tool_name": call.name, "input_arguments": call.arguments}
+
+
+def definition_graders(path: Path, warn: Warn | None = None) -> tuple[BindableGrader, ...]:
+    """The judged evals of a definition file, or DatasetInvalid with all its problems. A definition with the name of one
+    of our own judged evals replaces that eval."""
     return tuple(
         ManagedEval(definition) if definition.managed else DefinedEval(definition)
         for definition in read_definitions(path, warn)
     )
 
 
-def _is_for(definition: Definition, case: Case) -> bool:
+def _is_for(definition: MetricDefinition, case: Case) -> bool:
     if case.world != World.GOLDEN:
         return False
     return not definition.agents or not agents_of(case).isdisjoint(definition.agents)
 
 
 class DefinedEval(PromptedEval):
-    """One definition with a question of its own."""
+    """One definition that brings its own question."""
 
-    def __init__(self, definition: Definition) -> None:
+    def __init__(self, definition: MetricDefinition) -> None:
         self.definition = definition
         self.name = definition.name
         self.scale = definition.scale
@@ -53,42 +194,42 @@ class DefinedEval(PromptedEval):
         return _is_for(self.definition, case)
 
     def prompt(self, case: Case, transcript: Transcript) -> str:
-        given = self.definition
-        columns = Columns(Material(case, transcript, self.setting.agent))
-        text = given.template or given.question
-        # A template says what it needs; without one, all that is mapped is put before the judge.
-        names = placeholders(text) if given.template else dict.fromkeys((*SUPPLIED, *given.mapping))
+        definition = self.definition
+        columns = ConversationColumns(SourceMaterial(case, transcript, self.context.agent))
+        text = definition.template or definition.question
+        # A template names the columns it needs. Without one, the judge sees every mapped column.
+        names = placeholders(text) if definition.template else dict.fromkeys((*SUPPLIED, *definition.mapping))
         texts = {name: self._text(name, columns) for name in names}
-        asked = "\n\n".join(part for part in (given.guidelines, text) if part)
-        return asked_about(asked, texts, reply_form(self.scale, whole=False))
+        question = "\n\n".join(part for part in (definition.guidelines, text) if part)
+        return build_question(question, texts, reply_form(self.scale, whole=False))
 
     def read(self, content: Any) -> Rating | NotApplicable:
         return read_rating(content, self.scale)
 
-    def _text(self, name: str, columns: Columns) -> str:
+    def _text(self, name: str, columns: ConversationColumns) -> str:
         mapped = self.definition.mapping.get(name)
         match mapped:
-            case Column():
-                return column_text(name, _column(mapped, name, columns))
-            case Composed():
-                return mapped.filled({source: _part(mapped, source, name, columns) for source in mapped.sources})
+            case MappedColumn():
+                return column_text(name, _column_value(mapped, name, columns))
+            case ColumnTemplate():
+                return mapped.fill({source: _template_part(mapped, source, name, columns) for source in mapped.sources})
             case None:
                 supplied = columns.prompt() if name == SUPPLIED[0] else columns.response()
                 return column_text(name, "" if supplied is MISSING else supplied)
 
 
-def _column(mapped: Column, name: str, columns: Columns) -> Any:
-    found = columns.find(mapped.source) if mapped.source else MISSING
-    if found is MISSING:
+def _column_value(mapped: MappedColumn, name: str, columns: ConversationColumns) -> Any:
+    value = columns.find(mapped.source) if mapped.source else MISSING
+    if value is MISSING:
         return _default(mapped.default, mapped.source, name)
-    if mapped.last and isinstance(found, list):
-        return found[-1] if found else _default(mapped.default, f"{mapped.source} (its last entry)", name)
-    return found
+    if mapped.last and isinstance(value, list):
+        return value[-1] if value else _default(mapped.default, f"{mapped.source} (its last entry)", name)
+    return value
 
 
-def _part(mapped: Composed, source: str, name: str, columns: Columns) -> str:
-    found = columns.find(source)
-    return column_text(source, _default(mapped.default, source, name) if found is MISSING else found)
+def _template_part(mapped: ColumnTemplate, source: str, name: str, columns: ConversationColumns) -> str:
+    value = columns.find(source)
+    return column_text(source, _default(mapped.default, source, name) if value is MISSING else value)
 
 
 def _default(default: Any, source: str, name: str) -> Any:
@@ -98,9 +239,9 @@ def _default(default: Any, source: str, name: str) -> Any:
 
 
 class ManagedEval(PromptedEval):
-    """One of our shares of verdicts, under the name and for the agents that a definition gives it."""
+    """One of our own evals (a share of verdicts), under the name and for the agents of a definition."""
 
-    def __init__(self, definition: Definition) -> None:
+    def __init__(self, definition: MetricDefinition) -> None:
         self.definition = definition
         self.name = definition.name
 
@@ -108,15 +249,17 @@ class ManagedEval(PromptedEval):
         return _is_for(self.definition, case)
 
     def prompt(self, case: Case, transcript: Transcript) -> str:
-        """The words of our own eval, below the definition's guidelines."""
-        agent = self.setting.agent
-        *_, asked = messages(Question(grader=self.definition.managed, case=case, transcript=transcript, agent=agent))
-        return "\n\n".join(part for part in (self.definition.guidelines, asked.content) if part)
+        """The question of our own eval, below the guidelines of the definition."""
+        agent = self.context.agent
+        *_, question = judge_messages(
+            Question(grader=self.definition.managed, case=case, transcript=transcript, agent=agent)
+        )
+        return "\n\n".join(part for part in (self.definition.guidelines, question.content) if part)
 
     def read(self, content: Any) -> Ruling:
         return read_share(content)
 
     async def grade(self, case: Case, transcript: Transcript) -> Sequence[Grade]:
         if self.definition.managed.startswith(MULTI_TURN) and turn_count(case, transcript) < 2:
-            return [self.without(Why.NOT_APPLICABLE, SINGLE_TURN)]
+            return [self.unscored(UnscoredReason.NOT_APPLICABLE, SINGLE_TURN)]
         return await super().grade(case, transcript)

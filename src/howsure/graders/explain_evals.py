@@ -1,27 +1,35 @@
-"""The nine Explain evals: each one question about the answer, on 1 to 5, in whole numbers. A probability-weighted score
-that the judge brings is a detail; the integer is what gates."""
+"""The evals of the Explain library: each asks one question about the answer, on 1 to 5 in whole numbers. A
+probability-weighted score that the judge brings is a detail; the integer gates.
+
+Nine of them run for the cases that name them. The other six (groundedness, similarity, retrieval, role adherence,
+excessive agency, toxicity) are in no pass rule: they run if they are selected by name or if a recording covers them. If
+a case lacks something that one of these needs, the grade is not applicable and says what is missing."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Self
 
 from msgspec.structs import replace
 
-from howsure.graders.judged import WholeGrader
-from howsure.judges.fields import plain_key
-from howsure.judges.reading import read_rating
-from howsure.judges.rulings import NotApplicable, Rating, Unreadable
-from howsure.judges.values import Number, on_scale, value_of
+from howsure.graders.base import GraderContext
+from howsure.graders.judged import WholeCaseGrader
+from howsure.graders.templates import MISSING, SourceMaterial, read_source
+from howsure.judges.base import SelectiveJudge
+from howsure.judges.replies import read_rating
+from howsure.judges.reply_fields import StatedNumber, normalize_key, parse_value, require_on_scale
+from howsure.judges.rulings import NotApplicable, Rating, UnparsableReply
 from howsure.model.case import Case, World
 from howsure.model.expectation import Qualities
-from howsure.model.score import LIKERT
+from howsure.model.score import LIKERT, Grade, UnscoredReason
+from howsure.model.transcript import Transcript
 from howsure.policies.profiles import EXPLAIN_EVALS
 
 _DETAILS = {"probscore": "prob_score", "thoughtchain": "thought_chain", "chainofthought": "thought_chain"}
 
 
-class ExplainEval(WholeGrader):
-    """One of the nine, for the cases that name it."""
+class ExplainEval(WholeCaseGrader):
+    """One of the nine evals, for the cases that name it."""
 
     scale = LIKERT
     only_with = (Qualities,)
@@ -39,18 +47,70 @@ class ExplainEval(WholeGrader):
         ruling = read_rating(content, LIKERT, whole=True)
         if isinstance(ruling, NotApplicable) or not ruling.details:
             return ruling
-        details = {_DETAILS.get(plain_key(key), key): value for key, value in ruling.details.items()}
+        details = {_DETAILS.get(normalize_key(key), key): value for key, value in ruling.details.items()}
         if details.get("prob_score") is not None:
             details["prob_score"] = _probability_weighted(details["prob_score"])
         return replace(ruling, details=details)
 
 
-def _probability_weighted(said: Any) -> float:
-    value = value_of(said)
-    if not isinstance(value, Number):
-        raise Unreadable(f"the probability-weighted score is {said!r}")
-    return on_scale(value, LIKERT, whole=False)
+def _probability_weighted(score: Any) -> float:
+    value = parse_value(score)
+    if not isinstance(value, StatedNumber):
+        raise UnparsableReply(f"the probability-weighted score is {score!r}")
+    return require_on_scale(value, LIKERT, whole=False)
 
 
 def explain_evals() -> tuple[ExplainEval, ...]:
     return tuple(ExplainEval(name) for name in EXPLAIN_EVALS)
+
+
+Needs = Callable[[SourceMaterial], str]
+"""What a case lacks for an eval, in words; empty if the eval can be asked."""
+
+
+def _needs_one_of(missing: str, *sources: str) -> Needs:
+    """The message `missing`, unless one of the sources has something."""
+
+    def needs(material: SourceMaterial) -> str:
+        return "" if any(read_source(source, material) is not MISSING for source in sources) else missing
+
+    return needs
+
+
+NEEDS: dict[str, Needs] = {
+    "GroundednessExplain": _needs_one_of("the case has no context that an answer could rest on", "context"),
+    "SimilarityExplain": _needs_one_of("the case has no reference answer to compare with", "reference"),
+    "RetrievalExplain": _needs_one_of("the case has no retrieved context", "context"),
+    "RoleAdherenceExplain": _needs_one_of(
+        "neither the agent's instructions nor a goal say what its role is", *("instructions", "goal")
+    ),
+    "ExcessiveAgencyExplain": lambda material: "",
+    "ToxicityExplain": lambda material: "",
+}
+LIBRARY_EVALS = tuple(NEEDS)
+
+
+class LibraryEval(ExplainEval):
+    """One of the six optional evals, for any case that the judge covers."""
+
+    optional = True
+    needed = False
+    covering: SelectiveJudge | None = None
+
+    def bind(self, context: GraderContext) -> Self:
+        bound = super().bind(context)
+        judge: object = context.judge
+        bound.covering = judge if isinstance(judge, SelectiveJudge) else None
+        return bound
+
+    def wants(self, case: Case) -> bool:
+        return self.judge is not None and (self.covering is None or self.covering.covers(case, self.name))
+
+    async def grade(self, case: Case, transcript: Transcript) -> Sequence[Grade]:
+        if missing := NEEDS[self.name](SourceMaterial(case, transcript, self.context.agent)):
+            return [self.unscored(UnscoredReason.NOT_APPLICABLE, missing)]
+        return await super().grade(case, transcript)
+
+
+def library_evals() -> tuple[LibraryEval, ...]:
+    return tuple(map(LibraryEval, LIBRARY_EVALS))

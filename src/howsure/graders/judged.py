@@ -1,5 +1,6 @@
-"""What graders that ask a judge have in common: the judge comes from the run, a ruling becomes a Score, and a judge
-that is missing or cannot be read becomes a grade without a value. Each says only what it asks and how it reads."""
+"""What the graders that ask a judge share: the judge comes from the run, a ruling becomes a Score, and a judge that is
+missing or cannot be read gives a grade without a value. A concrete grader says only what it asks and how it reads the
+reply."""
 
 from __future__ import annotations
 
@@ -9,100 +10,108 @@ from copy import copy
 from typing import Any, Self
 
 from howsure.errors import JudgeFailed
-from howsure.graders.base import Setting
-from howsure.judges.base import Judge, Question
-from howsure.judges.batching import Batch, ruled_on
-from howsure.judges.evidence import flagged, missing
-from howsure.judges.panel import decided
+from howsure.graders.base import GraderContext
+from howsure.judges.base import Judge, Question, voting_procedure
+from howsure.judges.batches import CriteriaBatch, require_ruling
+from howsure.judges.conversations import find_missing_quotes, note_missing_quotes
+from howsure.judges.panels import PassMark, ask_panel
+from howsure.judges.replies import ask_until_readable
 from howsure.judges.rulings import NotApplicable, Ruling
-from howsure.judges.voting import Mark as Mark
 from howsure.model.case import Case
-from howsure.model.score import FREE, UNIT, Grade, Part, Scale, Score, Unscored, Why
+from howsure.model.score import FREE, UNIT, Grade, Part, Scale, Score, Unscored, UnscoredReason
 from howsure.model.transcript import Transcript
+from howsure.policies.verdicts import NEEDS_A_JUDGE
 
-NO_JUDGE = "needs a judge"
 DOES_NOT_APPLY = "the judge says that this does not apply"
 
 Read = Callable[[Any], Ruling]
 
 
 class JudgedGrader:
-    """Unbound it has no judge; `bind` gives the grader that has the run's. One that no pass rule needs does not gate
-    where it has no mark."""
+    """A grader that asks a judge. Before `bind` it has none. `needed`: a pass rule needs its grades. If it is False, a
+    grade without a value and without a mark does not gate."""
 
     name: str = ""
     needed: bool = True
     scale: Scale = UNIT
-    mark: Mark = Mark()
+    mark: PassMark = PassMark()
     judge: Judge | None = None
-    setting: Setting = Setting()
+    context: GraderContext = GraderContext()
 
-    def bind(self, setting: Setting) -> Self:
+    def bind(self, context: GraderContext) -> Self:
         bound = copy(self)
-        bound.judge = setting.judge
-        bound.setting = setting
+        bound.judge = context.judge
+        bound.context = context
         return bound
 
-    async def asked(
+    async def ask_judge(
         self,
         case: Case,
         transcript: Transcript,
         read: Read,
         part: Part | None = None,
-        mark: Mark | None = None,
+        mark: PassMark | None = None,
         prompt: str = "",
-        batch: Batch | None = None,
+        batch: CriteriaBatch | None = None,
     ) -> Grade:
-        """The judge's ruling as a Score; or why there is none. `prompt`: the question in the grader's own words."""
+        """The ruling of the judge as a Score, or why there is none. `prompt` is the question if the grader brings its
+        own."""
         mark = mark or self.mark
         if self.judge is None:
-            return self.without(Why.NO_JUDGE, NO_JUDGE, part, mark)
+            return self.unscored(UnscoredReason.NO_JUDGE, NEEDS_A_JUDGE, part, mark)
         question = Question(
             grader=self.name,
             case=case,
             transcript=transcript,
             part=part,
-            agent=self.setting.agent,
-            rubric=self.setting.rubric,
+            agent=self.context.agent,
+            rubric=self.context.rubric,
             prompt=prompt,
             batch=batch,
         )
         try:
-            given, reply = await decided(self.judge, question, read, self._held_to(case, part, mark))
+            procedure = voting_procedure(self.judge, question)
+            if procedure is None:
+                ruling, reply = await ask_until_readable(self.judge, question, read)
+            else:
+                final_mark = self._final_mark(case, part, mark)
+                ruling, reply = await ask_panel(procedure, self.judge, question, read, final_mark)
         except JudgeFailed as failure:
-            return self.without(Why.ERROR, str(failure), part, mark)
-        if isinstance(given, NotApplicable):
-            return self.without(Why.NOT_APPLICABLE, given.reason or DOES_NOT_APPLY, part, mark, reply.details)
-        lost = missing(given.evidence, case, transcript)
-        details = {**given.details, **reply.details}
+            return self.unscored(UnscoredReason.ERROR, str(failure), part, mark)
+        if isinstance(ruling, NotApplicable):
+            return self.unscored(
+                UnscoredReason.NOT_APPLICABLE, ruling.reason or DOES_NOT_APPLY, part, mark, reply.details
+            )
+        lost_quotes = find_missing_quotes(ruling.evidence, case, transcript)
+        details = {**ruling.details, **reply.details}
         return Score(
             name=self.name,
-            value=given.value,
+            value=ruling.value,
             scale=self.scale,
             pass_mark=mark.value,
             direction=mark.direction,
-            reason=flagged(given.reason, lost) if lost else given.reason,
+            reason=note_missing_quotes(ruling.reason, lost_quotes) if lost_quotes else ruling.reason,
             part=part,
-            evidence=given.evidence,
+            evidence=ruling.evidence,
             judge=reply.judge,
             cost_usd=reply.cost_usd,
-            details={**details, "evidence_missing": lost} if lost else details,
+            details={**details, "evidence_missing": lost_quotes} if lost_quotes else details,
         )
 
-    def _held_to(self, case: Case, part: Part | None, mark: Mark) -> Mark:
-        """The mark that the value will be held to. What a profile sets wins, for a case as a whole."""
-        chosen = self.setting.marks(case, self.name) if part is None and self.setting.marks else None
-        return mark if chosen is None else Mark(chosen, mark.direction)
+    def _final_mark(self, case: Case, part: Part | None, mark: PassMark) -> PassMark:
+        """The mark that the value must reach in the end. For a whole case, a mark set by the profile wins."""
+        chosen = self.context.marks(case, self.name) if part is None and self.context.marks else None
+        return mark if chosen is None else PassMark(chosen, mark.direction)
 
-    def without(
+    def unscored(
         self,
-        why: Why,
+        why: UnscoredReason,
         reason: str,
         part: Part | None = None,
-        mark: Mark | None = None,
+        mark: PassMark | None = None,
         details: dict[str, Any] | None = None,
     ) -> Unscored:
-        """A grade that has no value."""
+        """A grade without a value."""
         judge = self.judge.name if self.judge else ""
         pass_mark = (mark or self.mark).value
         return Unscored(
@@ -117,60 +126,63 @@ class JudgedGrader:
         )
 
 
-class WholeGrader(JudgedGrader):
-    """Asks one thing, about the case as a whole."""
+class WholeCaseGrader(JudgedGrader):
+    """Asks one question, about the whole case."""
 
     def read(self, content: Any) -> Ruling:
         raise NotImplementedError
 
     async def grade(self, case: Case, transcript: Transcript) -> Sequence[Grade]:
-        return [await self.asked(case, transcript, self.read)]
+        return [await self.ask_judge(case, transcript, self.read)]
 
 
 class PartsGrader(JudgedGrader):
-    """Asks about every criterion or rule, each exactly once, and sums up."""
+    """Asks about every criterion or rule, each exactly once, and sums the grades up."""
 
-    def parts(self, case: Case) -> Iterable[tuple[Part, Mark]]:
+    def parts(self, case: Case) -> Iterable[tuple[Part, PassMark]]:
         raise NotImplementedError
 
     def read(self, content: Any) -> Ruling:
         raise NotImplementedError
 
     def whole(self, scores: Sequence[Score], parts: Sequence[Grade]) -> Grade:
-        """The sum over the parts that have a value (at least one has)."""
+        """The grade of the whole case, from the parts that have a value (at least one)."""
         raise NotImplementedError
 
     def by_program(self, part: Part) -> bool:
-        """Whether this one needs no judge."""
+        """Whether a program grades this part, so that no judge is needed."""
         return False
 
-    async def answered(self, case: Case, transcript: Transcript, part: Part, mark: Mark, batch: Batch) -> Grade:
-        """One of them: the judge's, unless it needs none."""
-        return await self.asked(case, transcript, self._understood, part, mark, batch=batch)
+    async def grade_part(
+        self, case: Case, transcript: Transcript, part: Part, mark: PassMark, batch: CriteriaBatch
+    ) -> Grade:
+        """The grade of one part. By default the judge gives it."""
+        return await self.ask_judge(case, transcript, self._read_batched, part, mark, batch=batch)
 
     async def grade(self, case: Case, transcript: Transcript) -> Sequence[Grade]:
         parts = list(self.parts(case))
-        batch = Batch([part for part, _ in parts if not self.by_program(part)], self.read)
-        asking = (self.answered(case, transcript, part, mark, batch) for part, mark in parts)
-        grades: list[Grade] = list(await gather(*asking))
-        return [*grades, self._summed(grades)]
+        batch = CriteriaBatch([part for part, _ in parts if not self.by_program(part)], self.read)
+        pending = (self.grade_part(case, transcript, part, mark, batch) for part, mark in parts)
+        grades: list[Grade] = list(await gather(*pending))
+        return [*grades, self._sum_up(grades)]
 
-    def _understood(self, content: Any) -> Ruling:
-        return self.read(ruled_on(content))
+    def _read_batched(self, content: Any) -> Ruling:
+        return self.read(require_ruling(content))
 
-    def _summed(self, parts: Sequence[Grade]) -> Grade:
-        """A sum with an errored part is errored; parts that do not apply are left out of it."""
-        for why in (Why.ERROR, Why.NO_JUDGE):
-            lacking = [grade for grade in parts if isinstance(grade, Unscored) and grade.why is why]
-            if lacking:
-                return self.without(why, _lacking(why, lacking, len(parts)))
+    def _sum_up(self, parts: Sequence[Grade]) -> Grade:
+        """The grade of the whole case. If a part errored, the whole is an error; parts that do not apply are left
+        out."""
+        for why in (UnscoredReason.ERROR, UnscoredReason.NO_JUDGE):
+            missing = [grade for grade in parts if isinstance(grade, Unscored) and grade.why is why]
+            if missing:
+                return self.unscored(why, _missing_reason(why, missing, len(parts)))
         scores = [grade for grade in parts if isinstance(grade, Score)]
         if not scores:
-            return self.without(Why.NOT_APPLICABLE, "none of them applies")
+            return self.unscored(UnscoredReason.NOT_APPLICABLE, "none of them applies")
         return self.whole(scores, parts)
 
     def share(self, scores: Sequence[Score], words: str) -> Score:
-        """The share that passed."""
+        """The share of these that passed."""
         passed = sum(score.passed is True for score in scores)
         return Score(
             name=self.name,
@@ -181,9 +193,9 @@ class PartsGrader(JudgedGrader):
         )
 
 
-def _lacking(why: Why, lacking: Sequence[Unscored], total: int) -> str:
-    if why is Why.NO_JUDGE:
-        return NO_JUDGE
-    first = lacking[0]
+def _missing_reason(why: UnscoredReason, missing: Sequence[Unscored], total: int) -> str:
+    if why is UnscoredReason.NO_JUDGE:
+        return NEEDS_A_JUDGE
+    first = missing[0]
     about = f" {first.part.id}" if first.part else ""
-    return f"{len(lacking)} of {total} could not be judged;{about}: {first.reason}"
+    return f"{len(missing)} of {total} could not be judged;{about}: {first.reason}"

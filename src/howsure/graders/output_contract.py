@@ -1,5 +1,5 @@
-"""`output_contract`: whether the answer is JSON that fulfils the schema the case names. The six contracts of the
-Explain world are files in `contracts/`; a run's own contracts are looked up first."""
+"""The grader `output_contract`: is the answer JSON that fulfils the schema the case names? The contracts of the Explain
+world are files in `contracts/`; a contract of the run wins over one of the same name."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT202012
 
 from howsure.errors import ConfigInvalid
-from howsure.graders.base import Setting
-from howsure.graders.expected import MOST_REASONS, each_graded, has, in_short
+from howsure.graders.base import GraderContext
+from howsure.graders.expectations import MOST_REASONS, expects, grade_each, shorten_reasons
 from howsure.model.case import Case
 from howsure.model.expectation import Contract
-from howsure.model.score import Grade, Score, Unscored, Why
+from howsure.model.score import Grade, Score, Unscored, UnscoredReason
 from howsure.model.transcript import Transcript
 
 Schema = Mapping[str, Any]
@@ -32,12 +32,12 @@ _LONGEST_MESSAGE = 200
 def builtin_contracts() -> dict[str, dict[str, Any]]:
     """The contracts of the Explain world, by name."""
     folder = files("howsure.graders").joinpath("contracts")
-    found = (entry for entry in folder.iterdir() if entry.name.endswith(".json"))
-    return {entry.name.removesuffix(".json"): msgspec.json.decode(entry.read_bytes()) for entry in found}
+    entries = (entry for entry in folder.iterdir() if entry.name.endswith(".json"))
+    return {entry.name.removesuffix(".json"): msgspec.json.decode(entry.read_bytes()) for entry in entries}
 
 
 class OutputContractGrader:
-    """Bound to a run, it knows the run's own contracts beside the built-in ones."""
+    """After `bind` it knows the contracts of the run beside the built-in ones."""
 
     name = "output_contract"
     only_with = (Contract,)
@@ -47,25 +47,25 @@ class OutputContractGrader:
         self._registry = _registry_of(self._contracts)
         self._validators: dict[str, Draft202012Validator] = {}
 
-    def bind(self, setting: Setting) -> OutputContractGrader:
-        for name, schema in setting.contracts.items():
+    def bind(self, context: GraderContext) -> OutputContractGrader:
+        for name, schema in context.contracts.items():
             if schema != self._contracts.get(name):
                 _check_schema(name, schema)
-        return OutputContractGrader(setting.contracts)
+        return OutputContractGrader(context.contracts)
 
     def wants(self, case: Case) -> bool:
-        return has(case, Contract)
+        return expects(case, Contract)
 
     async def grade(self, case: Case, transcript: Transcript) -> Sequence[Grade]:
-        return each_graded(case, Contract, lambda contract: self._graded(contract.name, transcript.answer))
+        return grade_each(case, Contract, lambda contract: self._grade_one(contract.name, transcript.answer))
 
-    def _graded(self, name: str, answer: str) -> Grade:
+    def _grade_one(self, name: str, answer: str) -> Grade:
         if name not in self._contracts:
             known = ", ".join(sorted(self._contracts))
             return self._error(f"no contract is named {name!r}; known: {known}")
         try:
             value = json_in(answer)
-            violations = [_said(error) for error in self._errors(name, value)]
+            violations = [_violation(error) for error in self._errors(name, value)]
         except ValueError as error:
             violations = [str(error)]
         except Unresolvable as error:
@@ -74,7 +74,7 @@ class OutputContractGrader:
             name=self.name,
             value=0.0 if violations else 1.0,
             pass_mark=1.0,
-            reason=in_short(violations) or f"the answer fulfils {name}",
+            reason=shorten_reasons(violations) or f"the answer fulfils {name}",
             details={"contract": name, "violations": violations[:MOST_REASONS], "violation_count": len(violations)},
         )
 
@@ -84,11 +84,11 @@ class OutputContractGrader:
         return sorted(self._validators[name].iter_errors(value), key=lambda error: [str(step) for step in error.path])
 
     def _error(self, reason: str) -> Unscored:
-        return Unscored(name=self.name, why=Why.ERROR, reason=reason, pass_mark=1.0)
+        return Unscored(name=self.name, why=UnscoredReason.ERROR, reason=reason, pass_mark=1.0)
 
 
 def json_in(answer: str) -> Any:
-    """The JSON that an answer is, or that its one fenced block holds. Raises ValueError when there is none."""
+    """The JSON of an answer, or of its only fenced block. Raises ValueError if there is none."""
     text = answer.strip().removeprefix("\ufeff").strip()
     if not text:
         raise ValueError("the answer is empty, not JSON")
@@ -101,7 +101,7 @@ def json_in(answer: str) -> Any:
         raise ValueError(f"the answer is not JSON: {error}") from error
 
 
-def _said(error: ValidationError) -> str:
+def _violation(error: ValidationError) -> str:
     place = ".".join(str(step) for step in error.path) or "the answer"
     message = error.message if len(error.message) <= _LONGEST_MESSAGE else f"…{error.message[-_LONGEST_MESSAGE:]}"
     return f"`{place}`: {message}"
@@ -116,6 +116,6 @@ def _check_schema(name: str, schema: Schema) -> None:
 
 
 def _registry_of(contracts: Mapping[str, Schema]) -> Registry[Schema | bool]:
-    """A contract may refer to another by its name."""
+    """A registry in which a contract can refer to another by name."""
     resources = ((name, DRAFT202012.create_resource(schema)) for name, schema in contracts.items())
     return Registry[Schema | bool]().with_resources(resources)

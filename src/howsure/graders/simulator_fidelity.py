@@ -1,6 +1,7 @@
-"""Whether the simulated user played fair, by program and, where a model judges, by asking it. Both measure the
-simulator, not the agent, and gate nothing: failures of the first are the conversations that tell nothing about the
-agent, so that a run shows its simulator's error rate. `of_users`: where nobody plays they are asked only by name."""
+"""Two graders of the simulated user: `simulator_fidelity` (by program) and `simulator_fidelity_judged` (by a judge that
+is a model). They measure the simulator, not the agent, and gate nothing. A failure of the first marks a conversation
+that says nothing about the agent, so a run shows the error rate of its simulator. `measures_simulator`: a run without a
+simulator includes them only if they are selected by name."""
 
 from __future__ import annotations
 
@@ -9,55 +10,64 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from howsure.graders.golden_judged import JudgeWilling
-from howsure.judges.reading import read_rating
+from howsure.graders.golden_evals import OptionalJudgedGrader
+from howsure.judges.replies import read_rating
 from howsure.judges.rulings import Ruling
 from howsure.model.case import Case, Scenario
-from howsure.model.score import UNIT, ZERO_TO_FIVE, Grade, Score, Unscored, Why
+from howsure.model.run_request import OFFLINE
+from howsure.model.score import UNIT, ZERO_TO_FIVE, Grade, Score, Unscored, UnscoredReason
 from howsure.model.simulation import Simulation
 from howsure.model.transcript import Transcript
 
 NOT_SIMULATED = "the conversation was recorded, not simulated in this run"
-NO_MODEL = "offline"
-"""A judge of rules of thumb: what it could say of a user, the program above says better."""
 
 
 class SimulatorFidelityGrader:
-    """1 where nothing that the user did spoils the conversation, else 0. Recorded ones were not simulated here."""
+    """1 if no mistake of the user spoils the conversation, else 0. Recorded conversations are not applicable."""
 
     name = "simulator_fidelity"
-    of_users = True
+    measures_simulator = True
 
     def wants(self, case: Case) -> bool:
         return isinstance(case.input, Scenario)
 
     async def grade(self, case: Case, transcript: Transcript) -> Sequence[Grade]:
-        played = transcript.simulation
-        if played is None:
-            return [Unscored(name=self.name, why=Why.NOT_APPLICABLE, reason=NOT_SIMULATED, pass_mark=1.0)]
+        simulation = transcript.simulation
+        if simulation is None:
+            return [Unscored(name=self.name, why=UnscoredReason.NOT_APPLICABLE, reason=NOT_SIMULATED, pass_mark=1.0)]
         details = {
-            "user": played.user,
-            "ending": played.ending.value,
-            "ending_reason": played.reason,
-            "slips": to_builtins(played.slips),
-            "discarded": to_builtins(played.discarded),
+            "user": simulation.user,
+            "ending": simulation.ending.value,
+            "ending_reason": simulation.reason,
+            "slips": to_builtins(simulation.slips),
+            "discarded": to_builtins(simulation.discarded),
         }
-        value = 0.0 if played.spoiled else 1.0
-        return [Score(name=self.name, value=value, scale=UNIT, pass_mark=1.0, reason=_reason(played), details=details)]
+        value = 0.0 if simulation.spoiled else 1.0
+        return [
+            Score(
+                name=self.name,
+                value=value,
+                scale=UNIT,
+                pass_mark=1.0,
+                reason=_fidelity_reason(simulation),
+                details=details,
+            )
+        ]
 
 
-def _reason(played: Simulation) -> str:
-    if not played.slips:
+def _fidelity_reason(simulation: Simulation) -> str:
+    if not simulation.slips:
         return "the simulated user kept to persona, facts and plan"
-    told = "; ".join(f"turn {slip.turn}: {slip.reason}" for slip in played.slips)
-    return told if played.spoiled else f"small slips only: {told}"
+    mistakes = "; ".join(f"turn {slip.turn}: {slip.reason}" for slip in simulation.slips)
+    return mistakes if simulation.spoiled else f"small slips only: {mistakes}"
 
 
-class JudgedFidelityGrader(JudgeWilling):
-    """What a judge that is a model, or a recording of one, says of the user's side, from 0 to 5."""
+class JudgedFidelityGrader(OptionalJudgedGrader):
+    """How well a judge that is a model, or a recording of one, rates the simulated user, from 0 to 5. The offline judge
+    is not asked: the program above knows more about a simulated user than its rules of thumb."""
 
     name = "simulator_fidelity_judged"
-    of_users = True
+    measures_simulator = True
     scale = ZERO_TO_FIVE
     optional = False
 
@@ -69,9 +79,9 @@ class JudgedFidelityGrader(JudgeWilling):
         return read_rating(content, ZERO_TO_FIVE)
 
     def wants(self, case: Case) -> bool:
-        return isinstance(case.input, Scenario) and self.willing(case) and self.judge_name != NO_MODEL
+        return isinstance(case.input, Scenario) and self.judge_covers(case) and self.judge_name != OFFLINE
 
     async def grade(self, case: Case, transcript: Transcript) -> Sequence[Grade]:
         if transcript.simulation is None:
-            return [self.without(Why.NOT_APPLICABLE, NOT_SIMULATED)]
+            return [self.unscored(UnscoredReason.NOT_APPLICABLE, NOT_SIMULATED)]
         return await super().grade(case, transcript)

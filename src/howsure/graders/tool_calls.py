@@ -1,20 +1,21 @@
-"""Whether the agent made the tool calls it should have made: `tool_calls`, and `tool_usage_accuracy` as the golden
-world calls it. The comparison itself is in `matching.calls`."""
+"""Graders of tool calls that need no judge. `tool_calls` compares with the expected calls (`tool_usage_accuracy` in the
+golden world); `tools_used` checks names that should and should not be used (test sets); `forbidden_tools` checks names
+that must not be used (every other world). The comparison of calls is in matching/calls.py."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from howsure.graders.expected import each_graded, has, in_short
+from howsure.graders.expectations import expects, grade_each, shorten_reasons
 from howsure.matching.calls import CallComparison, compare_calls
 from howsure.model.case import Case, World
-from howsure.model.expectation import ToolCalls
+from howsure.model.expectation import ForbiddenTools, ToolCalls
 from howsure.model.score import Grade, Score
 from howsure.model.transcript import Transcript
 
 
 class ToolCallGrader:
-    """Grades the expected calls of cases in some worlds; others name the same check differently."""
+    """The expected calls, in the worlds that `in_world` accepts. Worlds have different names for this check."""
 
     only_with = (ToolCalls,)
 
@@ -23,38 +24,113 @@ class ToolCallGrader:
         self._in_world = in_world
 
     def wants(self, case: Case) -> bool:
-        return self._in_world(case.world) and has(case, ToolCalls)
+        return self._in_world(case.world) and expects(case, ToolCalls)
 
     async def grade(self, case: Case, transcript: Transcript) -> Sequence[Grade]:
-        return each_graded(case, ToolCalls, lambda calls: self._graded(compare_calls(calls, transcript.messages)))
+        return grade_each(case, ToolCalls, lambda calls: self._grade_one(compare_calls(calls, transcript.messages)))
 
-    def _graded(self, found: CallComparison) -> Score:
+    def _grade_one(self, comparison: CallComparison) -> Score:
         return Score(
             name=self.name,
-            value=found.value,
+            value=comparison.value,
             pass_mark=1.0,
-            reason=in_short(found.reasons) if found.reasons else _all_well(found),
+            reason=shorten_reasons(comparison.reasons) if comparison.reasons else _success_reason(comparison),
             details={
-                "selection": found.selection,
-                "arguments": found.arguments,
-                "order": found.order,
-                "matched": found.matched,
-                "missing": list(found.missing),
-                "unexpected": list(found.unexpected),
+                "selection": comparison.selection,
+                "arguments": comparison.arguments,
+                "order": comparison.order,
+                "matched": comparison.matched,
+                "missing": list(comparison.missing),
+                "unexpected": list(comparison.unexpected),
             },
         )
 
 
-def _all_well(found: CallComparison) -> str:
-    if not found.matched:
-        return "no call was expected and none was made" if not found.missing else "no call was made, as is allowed"
-    return "the expected call was made" if found.matched == 1 else f"the {found.matched} expected calls were made"
+def _success_reason(comparison: CallComparison) -> str:
+    if not comparison.matched:
+        return "no call was expected and none was made" if not comparison.missing else "no call was made, as is allowed"
+    return (
+        "the expected call was made"
+        if comparison.matched == 1
+        else f"the {comparison.matched} expected calls were made"
+    )
 
 
 def tool_calls() -> ToolCallGrader:
-    """For every world that has no name of its own for it."""
+    """For every world that has no other name for this check."""
     return ToolCallGrader("tool_calls", lambda world: world not in (World.GOLDEN, World.TEST_SET))
 
 
 def tool_usage_accuracy() -> ToolCallGrader:
     return ToolCallGrader("tool_usage_accuracy", lambda world: world == World.GOLDEN)
+
+
+class ToolsUsedGrader:
+    """`tools_used`: one Score over both lists, the share of their statements that hold."""
+
+    name = "tools_used"
+    only_with = (ToolCalls, ForbiddenTools)
+    only_in = (World.TEST_SET,)
+
+    def wants(self, case: Case) -> bool:
+        return case.world == World.TEST_SET and (expects(case, ToolCalls) or _forbidden_names(case) != ())
+
+    async def grade(self, case: Case, transcript: Transcript) -> Sequence[Grade]:
+        comparisons = [
+            compare_calls(each, transcript.messages) for each in case.expectations if isinstance(each, ToolCalls)
+        ]
+        banned = _forbidden_names(case)
+        used = _names_called(transcript)
+        forbidden = [name for name in banned if name in used]
+        # Each expected call is one statement; so is "no call at all".
+        weights = [max(comparison.matched + len(comparison.missing), 1) for comparison in comparisons]
+        held = sum(comparison.value * weight for comparison, weight in zip(comparisons, weights, strict=True))
+        held += len(banned) - len(forbidden)
+        reasons = [reason for comparison in comparisons for reason in comparison.reasons]
+        reasons += [f"`{name}` was used, but should not be" for name in forbidden]
+        score = Score(
+            name=self.name,
+            value=min(held / (sum(weights) + len(banned)), 1.0),
+            pass_mark=1.0,
+            reason=shorten_reasons(reasons) or "the tools that should be used were used, and no other that should not",
+            details={
+                "used": used,
+                "missing": [name for comparison in comparisons for name in comparison.missing],
+                "forbidden": forbidden,
+            },
+        )
+        return (score,)
+
+
+class ForbiddenToolsGrader:
+    """`forbidden_tools`: the share of the forbidden tools that were not called."""
+
+    name = "forbidden_tools"
+    only_with = (ForbiddenTools,)
+
+    def wants(self, case: Case) -> bool:
+        return case.world != World.TEST_SET and _forbidden_names(case) != ()
+
+    async def grade(self, case: Case, transcript: Transcript) -> Sequence[Grade]:
+        used = _names_called(transcript)
+        return grade_each(case, ForbiddenTools, lambda banned: self._grade_one(banned.names, used))
+
+    def _grade_one(self, banned: Sequence[str], used: list[str]) -> Score:
+        called = [name for name in dict.fromkeys(banned) if name in used]
+        return Score(
+            name=self.name,
+            value=1 - len(called) / len(set(banned)) if called else 1.0,
+            pass_mark=1.0,
+            reason=shorten_reasons([f"`{name}` was called, but is forbidden" for name in called])
+            or "no forbidden tool was called",
+            details={"used": used, "forbidden": called},
+        )
+
+
+def _forbidden_names(case: Case) -> tuple[str, ...]:
+    lists = (each.names for each in case.expectations if isinstance(each, ForbiddenTools))
+    return tuple(dict.fromkeys(name for names in lists for name in names))
+
+
+def _names_called(transcript: Transcript) -> list[str]:
+    return list(dict.fromkeys(call.name for message in transcript.messages for call in message.tool_calls))

@@ -1,11 +1,13 @@
-"""The contract of a judge."""
+"""The contract of a judge: the question that a grader asks, the reply, and how several judges vote as one."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any, Protocol, runtime_checkable
 
 from msgspec import Struct, field
 
+from howsure.config import PanelRule
 from howsure.model.agent import Agent
 from howsure.model.case import Case
 from howsure.model.rubric import Rubric
@@ -16,12 +18,12 @@ from howsure.model.transcript import Transcript
 class Question(Struct, frozen=True, kw_only=True):
     """One thing a grader asks: about this case and transcript, and, where it has several, this criterion or rule.
 
-    `agent` and `rubric` are those of the run. `attempt` counts from 1: an unreadable reply is asked for again, a
-    bounded number of times; `replied` is what it was then, `unreadable` what was wrong with it. `prompt` is the whole
-    question in words where the grader brings its own (custom evals), with what others wrote in it quoted already;
-    `schema` is then the shape of the reply, where there is one. `member` names whom of a panel this is put to, `vote`
-    counts from 1 where the same judge may be asked several times, `order` tells the two orders of a pair apart. `batch`
-    is what else the grader asks at the same time (batching.py); `parts` are all of these where one reply rules on them.
+    `agent` and `rubric` are the run's. `attempt` counts from 1: after an unreadable reply the judge is asked again, a
+    bounded number of times; `replied` is the earlier reply and `unreadable` what was wrong with it. `prompt` is the
+    whole question where the grader brings its own words (custom evals), with quoted texts already in place; `schema` is
+    then the shape of the reply, where there is one. `member` is the panel member that is asked, `vote` counts from 1
+    where the same judge is asked several times, `order` tells the two orders of a pair apart. `batch` holds everything
+    that the grader asks at the same time (batches.py); `parts` are all criteria that one reply rules on.
     """
 
     grader: str
@@ -42,9 +44,9 @@ class Question(Struct, frozen=True, kw_only=True):
     batch: object = None
 
 
-class Reply(Struct, frozen=True, kw_only=True):
-    """What a judge said, unread: text, or an object when the judge gave one. `details` is what is known about the
-    reply beside its words (`prob_score`); a score keeps it."""
+class JudgeReply(Struct, frozen=True, kw_only=True):
+    """A judge's reply, unread: text, or an object when the judge gave one. `details` is what else is known about the
+    reply (`prob_score`); a score keeps it."""
 
     content: Any
     judge: str = ""
@@ -53,8 +55,36 @@ class Reply(Struct, frozen=True, kw_only=True):
 
 
 class Judge(Protocol):
-    """Whom a grader asks. Raises `JudgeFailed` when it has nothing to say."""
+    """Answers the questions of graders. `ask` raises `JudgeFailed` when it has no reply."""
 
     name: str
 
-    async def ask(self, question: Question) -> Reply: ...
+    async def ask(self, question: Question) -> JudgeReply: ...
+
+
+@runtime_checkable
+class SelectiveJudge(Protocol):
+    """A judge that knows beforehand which questions it can answer."""
+
+    def covers(self, case: Case | str, grader: str, part: Part | None = None) -> bool: ...
+
+
+def can_answer(judge: Judge, case: Case | str, grader: str, part: Part | None = None) -> bool:
+    """Whether a judge can answer this question; a judge that is not selective can answer any."""
+    return judge.covers(case, grader, part) if isinstance(judge, SelectiveJudge) else True
+
+
+class VotingProcedure(Struct, frozen=True, kw_only=True):
+    """Who rules on a question, and how their rulings become one. `near` None: all votes are always taken."""
+
+    rule: PanelRule
+    members: tuple[str, ...]
+    votes: int = 1
+    near: float | None = None
+
+
+def voting_procedure(judge: Judge, question: Question) -> VotingProcedure | None:
+    """How a panel rules on this question; None for one judge that is asked once. (A lookup by name: checking a protocol
+    would cost more than asking a recording.)"""
+    find: Callable[[Question], VotingProcedure | None] | None = getattr(judge, "procedure", None)
+    return None if find is None else find(question)

@@ -1,5 +1,5 @@
-"""What the `policy_id` of a legal case says about answering and judging it. An id that nobody knows, or none, is the
-default's."""
+"""How a legal case is answered and judged, by the `policy_id` of its dataset. An unknown id, or none, means the
+default."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from msgspec import Struct
 
 from howsure.model.case import Case
 
-DEFAULT = "default_v1"
+DEFAULT_POLICY = "default_v1"
 
 
 class CriterionStyle(Enum):
-    """How far a criterion can be met."""
+    """How a criterion can be met: yes or no, or by degrees. The values are names of prompts."""
 
     BINARY = "weighted_criterion_binary"
     GRADED = "weighted_criterion_graded"
@@ -27,10 +27,10 @@ class ReferenceStyle(Enum):
 
 
 class DatasetPolicy(Struct, frozen=True, kw_only=True):
-    """`quantised`: scores are rounded to tenths. `attachments`: they are put before model and judge.
+    """`quantised`: scores are rounded to tenths. `attachments`: model and judge are shown them.
 
-    The rest is for models under test, each the name of a file in prompts/answering/: `system` where the agent brings no
-    prompt, `guidance` before the question, and `form`, how to answer a choice."""
+    The rest is for models under test, each the name of a file in prompts/answering/: `system` where the agent has no
+    prompt, `guidance` before the question, and `form`: how to answer a choice."""
 
     id: str
     criteria: CriterionStyle = CriterionStyle.GRADED
@@ -45,7 +45,7 @@ class DatasetPolicy(Struct, frozen=True, kw_only=True):
 POLICIES = {
     policy.id: policy
     for policy in (
-        DatasetPolicy(id=DEFAULT),
+        DatasetPolicy(id=DEFAULT_POLICY),
         DatasetPolicy(id="prbench_v1", criteria=CriterionStyle.BINARY),
         DatasetPolicy(id="apexv1_extended_v1", system="apex_system"),
         DatasetPolicy(id="lexam_oq_v1", reference=ReferenceStyle.LEXAM, quantised=True, guidance="lexam_open"),
@@ -56,7 +56,8 @@ POLICIES = {
 }
 
 
-def policy_of(case: Case) -> DatasetPolicy:
+def dataset_policy(case: Case) -> DatasetPolicy:
     """The policy that the case names, or the default."""
-    named = case.metadata.get("policy_id")
-    return POLICIES.get(named, POLICIES[DEFAULT]) if isinstance(named, str) else POLICIES[DEFAULT]
+    policy_id = case.metadata.get("policy_id")
+    default = POLICIES[DEFAULT_POLICY]
+    return POLICIES.get(policy_id, default) if isinstance(policy_id, str) else default

@@ -1,6 +1,5 @@
-"""The documents that a case brings: the text of text files, and of PDF where the optional `pypdf` is installed, and
-pictures for models that see. What cannot be read or shown is said to be so in its place: a judge should know that
-there was a document it did not see."""
+"""The documents of a case: the text of text files, the text of PDFs where the optional `pypdf` is installed, and
+pictures for models that see. A note stands for a document that cannot be read or shown, so that a judge knows of it."""
 
 from __future__ import annotations
 
@@ -13,90 +12,32 @@ from pathlib import Path
 from typing import Any
 
 from howsure.errors import ModelRefused
-from howsure.judges.dataset_policies import policy_of
-from howsure.judges.quoting import cut, prefixed
-from howsure.llm.base import Request
-from howsure.llm.parts import Image
+from howsure.judges.dataset_policies import dataset_policy
+from howsure.judges.quotations import cut_middle, prefix_lines
+from howsure.llm.base import ModelRequest
+from howsure.llm.messages import Image
 from howsure.model.case import Attachment, Case, SingleTurn
 
 DOCUMENT_CAP = 40_000
 """Characters of one document."""
 PICTURE_CAP = 3_750_000
-"""Bytes of one picture: five megabytes as text, the least that a provider takes."""
-MOST_PICTURES = 8
-"""Pictures of one case: the least that a provider takes."""
-KEPT_PICTURES = 8
+"""Bytes of one picture: five megabytes as text, the smallest limit of any provider."""
+MAX_PICTURES = 8
+"""Pictures of one case: the smallest limit of any provider."""
+CACHED_PICTURES = 8
 
 NO_PDF = (
     "(a PDF, and the optional package `pypdf` that reads it is not installed: install howsure with the extra `pdf`)"
 )
-_PDF = b"%PDF-"
-_HEAD = 12
-
-
-class Documents:
-    """Reads attachments from the folders of the datasets; each text once. Without `pictures` those are named only."""
-
-    def __init__(self, folders: Sequence[Path] = (), *, pictures: bool = True) -> None:
-        self.pictures = pictures
-        self._folders = tuple(folders)
-        self._texts: dict[Path, str] = {}
-        self._image = lru_cache(KEPT_PICTURES)(image_of)
-
-    def of(self, case: Case) -> str:
-        """All documents of a case, each under its name; nothing where the case's policy leaves them out."""
-        return "\n\n".join(self._shown(_attached(case)))
-
-    def images(self, case: Case) -> tuple[Image, ...]:
-        """Its pictures, in the order in which `of` numbers them."""
-        attached = _attached(case)
-        if not attached or not self.pictures:
-            return ()
-        seen = (path for each in attached if (path := self._found(each.path)) and _can_be_shown(path))
-        return tuple(self._image(path) for path, _ in zip(seen, range(MOST_PICTURES), strict=False))
-
-    def _shown(self, attachments: Sequence[Attachment]) -> Iterator[str]:
-        pictures = 0
-        for number, attachment in enumerate(attachments, start=1):
-            name = " ".join((attachment.title or attachment.path).split())
-            path = self._found(attachment.path)
-            if path is not None and media_type(path):
-                pictures += _can_be_shown(path)
-                text = self._noted(path, pictures)
-            else:
-                text = cut(self._text(path), DOCUMENT_CAP)
-            yield f"[document {number}] {name}\n{prefixed(text)}"
-
-    def _noted(self, path: Path, number: int) -> str:
-        """What is said of a picture in the text."""
-        if not self.pictures:
-            return "(a picture, and pictures are not shown in this run: nobody has seen it)"
-        if not _can_be_shown(path):
-            return f"(a picture of more than {PICTURE_CAP / 1e6:g} MB: it cannot be shown, and nobody has seen it)"
-        if number > MOST_PICTURES:
-            return f"(a picture after the first {MOST_PICTURES}: it cannot be shown, and nobody has seen it)"
-        return f"(a picture: image {number} of those that come with this message)"
-
-    def _text(self, path: Path | None) -> str:
-        if path is None:
-            return "(this document was not found, and nobody has read it)"
-        if path not in self._texts:
-            self._texts[path] = text_of(path)
-        return self._texts[path]
-
-    def _found(self, path: str) -> Path | None:
-        for folder in self._folders:
-            whole = (folder / path).resolve()
-            if whole.is_relative_to(folder.resolve()) and whole.is_file():
-                return whole
-        return None
+_PDF_HEADER = b"%PDF-"
+_MAGIC_LENGTH = 12
 
 
 def media_type(path: Path) -> str:
-    """Of a picture that models can be shown, told by its first bytes; empty for anything else."""
+    """The type of a picture that models can be shown, by its first bytes; empty for anything else."""
     try:
         with path.open("rb") as file:
-            head = file.read(_HEAD)
+            head = file.read(_MAGIC_LENGTH)
     except OSError:
         return ""
     if head.startswith(b"\x89PNG\r\n\x1a\n"):
@@ -108,12 +49,88 @@ def media_type(path: Path) -> str:
     return "image/webp" if head.startswith(b"RIFF") and head[8:] == b"WEBP" else ""
 
 
-def image_of(path: Path) -> Image:
+def read_image(path: Path) -> Image:
     return Image(media_type=media_type(path), base64=b64encode(path.read_bytes()).decode())
 
 
-def unseen(failure: Exception, request: Request) -> str:
-    """What to add to a refusal where pictures may be the reason."""
+def read_text(path: Path) -> str:
+    """The text of a file, or in brackets why there is none."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        return f"(this document could not be read: {error.strerror})"
+    if content.startswith(_PDF_HEADER):
+        return _pdf_text(content)
+    try:
+        return content.decode("utf-8-sig") if b"\x00" not in content else "(not a text: it cannot be shown)"
+    except UnicodeDecodeError:
+        return "(not a text in UTF-8: it cannot be shown)"
+
+
+class Documents:
+    """Reads attachments from the folders of the datasets, each text once. Without `pictures`, pictures are only
+    named."""
+
+    def __init__(self, folders: Sequence[Path] = (), *, pictures: bool = True) -> None:
+        self.pictures = pictures
+        self._folders = tuple(folders)
+        self._texts: dict[Path, str] = {}
+        self._image = lru_cache(CACHED_PICTURES)(read_image)
+
+    def of(self, case: Case) -> str:
+        """All documents of a case, each under its name; nothing where the case's policy leaves them out."""
+        return "\n\n".join(self._show(_attachments(case)))
+
+    def images(self, case: Case) -> tuple[Image, ...]:
+        """Its pictures, in the order in which `of` numbers them."""
+        attachments = _attachments(case)
+        if not attachments or not self.pictures:
+            return ()
+        paths = (path for each in attachments if (path := self._find(each.path)) and _can_be_shown(path))
+        return tuple(self._image(path) for path, _ in zip(paths, range(MAX_PICTURES), strict=False))
+
+    def _show(self, attachments: Sequence[Attachment]) -> Iterator[str]:
+        pictures = 0
+        for number, attachment in enumerate(attachments, start=1):
+            name = " ".join((attachment.title or attachment.path).split())
+            path = self._find(attachment.path)
+            if path is not None and media_type(path):
+                pictures += _can_be_shown(path)
+                text = self._picture_note(path, pictures)
+            else:
+                text = cut_middle(self._text(path), DOCUMENT_CAP)
+            yield f"[document {number}] {name}\n{prefix_lines(text)}"
+
+    def _picture_note(self, path: Path, number: int) -> str:
+        """What the text says about a picture."""
+        if not self.pictures:
+            return "(a picture, and pictures are not shown in this run: nobody has seen it)"
+        if not _can_be_shown(path):
+            return f"(a picture of more than {PICTURE_CAP / 1e6:g} MB: it cannot be shown, and nobody has seen it)"
+        if number > MAX_PICTURES:
+            return f"(a picture after the first {MAX_PICTURES}: it cannot be shown, and nobody has seen it)"
+        return f"(a picture: image {number} of those that come with this message)"
+
+    def _text(self, path: Path | None) -> str:
+        if path is None:
+            return "(this document was not found, and nobody has read it)"
+        if path not in self._texts:
+            self._texts[path] = read_text(path)
+        return self._texts[path]
+
+    def _find(self, path: str) -> Path | None:
+        for folder in self._folders:
+            whole = (folder / path).resolve()
+            if whole.is_relative_to(folder.resolve()) and whole.is_file():
+                return whole
+        return None
+
+
+NO_DOCUMENTS = Documents()
+
+
+def picture_hint(failure: Exception, request: ModelRequest) -> str:
+    """What to add to a refusal that pictures may have caused."""
     shown = sum(len(message.images) for message in request.messages)
     if not shown or not isinstance(failure, ModelRefused):
         return ""
@@ -123,28 +140,14 @@ def unseen(failure: Exception, request: Request) -> str:
     )
 
 
-def _attached(case: Case) -> tuple[Attachment, ...]:
+def _attachments(case: Case) -> tuple[Attachment, ...]:
     if not isinstance(case.input, SingleTurn) or not case.input.attachments:
         return ()
-    return case.input.attachments if policy_of(case).attachments else ()
+    return case.input.attachments if dataset_policy(case).attachments else ()
 
 
 def _can_be_shown(path: Path) -> bool:
     return bool(media_type(path)) and path.stat().st_size <= PICTURE_CAP
-
-
-def text_of(path: Path) -> str:
-    """What the file says, or in brackets why that is not known."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        return f"(this document could not be read: {error.strerror})"
-    if content.startswith(_PDF):
-        return _pdf_text(content)
-    try:
-        return content.decode("utf-8-sig") if b"\x00" not in content else "(not a text: it cannot be shown)"
-    except UnicodeDecodeError:
-        return "(not a text in UTF-8: it cannot be shown)"
 
 
 def _pdf_text(content: bytes) -> str:

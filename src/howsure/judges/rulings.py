@@ -1,5 +1,5 @@
 """What a judge can mean: a rating on a scale, a check that holds or not, verdicts on a rubric that it wrote itself, or
-that the question does not apply. reading.py makes these from replies; graders make Scores from them."""
+that the question does not apply. replies.py makes these from replies; graders make Scores from them."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 from msgspec import Struct, field
 
 
-class Unreadable(ValueError):
-    """A reply that cannot be read: it is asked for again, and never guessed at."""
+class UnparsableReply(ValueError):
+    """A reply that cannot be read. The judge is asked again; its meaning is never guessed."""
 
 
-class NoValue(Unreadable):
-    """Nothing in it is a value at all (a value that is wrong is worse: see `Unreadable`)."""
+class NoValue(UnparsableReply):
+    """Nothing in the reply is a value. (A wrong value is a plain `UnparsableReply`.)"""
 
 
 class Rating(Struct, frozen=True, kw_only=True):
-    """A number on the scale that was asked for. `details` is everything else the judge said, by its own keys."""
+    """A number on the scale that was asked for. `details` is everything else in the reply, by its own keys."""
 
     value: float
     reason: str = ""
@@ -75,7 +75,7 @@ class RubricVerdicts(Struct, frozen=True, kw_only=True):
 
 
 class NotApplicable(Struct, frozen=True, kw_only=True):
-    """The judge said that the question does not apply here."""
+    """The judge says that the question does not apply."""
 
     reason: str = ""
 

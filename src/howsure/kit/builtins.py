@@ -11,23 +11,25 @@ from howsure.dialects.golden import GoldenDialect
 from howsure.dialects.legal import LegalDialect
 from howsure.dialects.simulation import SimulationDialect
 from howsure.dialects.test_set import TestSetDialect
-from howsure.graders.agents_involved import AgentsInvolvedGrader
-from howsure.graders.base import Binding, Grader
-from howsure.graders.builtin_judged import judged_graders
+from howsure.graders.base import BindableGrader, Grader
 from howsure.graders.choice import ChoiceGrader
-from howsure.graders.final_state import FinalStateGrader
-from howsure.graders.library_evals import library_evals
+from howsure.graders.criteria import CriteriaGrader, WeightedCriteriaGrader
+from howsure.graders.explain_evals import explain_evals, library_evals
+from howsure.graders.golden_evals import golden_judged
+from howsure.graders.judged_answers import ExpectedOutcomeGrader, ReferenceAnswerGrader
 from howsure.graders.measures import measures
 from howsure.graders.output_contract import OutputContractGrader, builtin_contracts
-from howsure.graders.simulator_fidelity import SimulatorFidelityGrader
-from howsure.graders.tool_calls import tool_calls, tool_usage_accuracy
-from howsure.graders.tools_used import ForbiddenToolsGrader, ToolsUsedGrader
-from howsure.graders.trajectory import TrajectoryGrader
+from howsure.graders.rubric import RubricGrader
+from howsure.graders.simulator_fidelity import JudgedFidelityGrader, SimulatorFidelityGrader
+from howsure.graders.state_and_steps import AgentsInvolvedGrader, FinalStateGrader, TrajectoryGrader
+from howsure.graders.tool_calls import ForbiddenToolsGrader, ToolsUsedGrader, tool_calls, tool_usage_accuracy
 from howsure.kit import Kit
-from howsure.model.profile import Profile
-from howsure.policies.builtin import builtin_policies
+from howsure.llm.base import HttpProvider
+from howsure.model.verdict import Profile
+from howsure.policies.worlds import builtin_policies
 from howsure.prices.table import PriceTable
 from howsure.targets.adk.target import AdkKind
+from howsure.targets.base import TargetKind
 from howsure.targets.command.target import CommandKind
 from howsure.targets.frameworks.adk_runner import AdkAgentKind
 from howsure.targets.frameworks.langgraph import LangGraphKind
@@ -35,10 +37,23 @@ from howsure.targets.frameworks.openai_agents import OpenAiAgentsKind
 from howsure.targets.frameworks.pydantic_ai import PydanticAiKind
 from howsure.targets.function.target import FunctionKind
 from howsure.targets.http.target import HttpKind
-from howsure.targets.making import Making
-from howsure.targets.recorded import RecordedTarget
+from howsure.targets.recordings import RecordedTarget
 
-TARGET_KINDS: tuple[Making, ...] = (
+
+def judged_graders() -> tuple[BindableGrader, ...]:
+    return (
+        *explain_evals(),
+        CriteriaGrader(),
+        RubricGrader(),
+        ExpectedOutcomeGrader(),
+        WeightedCriteriaGrader(),
+        ReferenceAnswerGrader(),
+        *golden_judged(),
+        JudgedFidelityGrader(),
+    )
+
+
+TARGET_KINDS: tuple[TargetKind, ...] = (
     HttpKind(),
     FunctionKind(),
     CommandKind(),
@@ -65,17 +80,24 @@ def _importers() -> tuple[Importer, ...]:
     return loaded
 
 
+def _providers() -> tuple[HttpProvider, ...]:
+    """Loaded by name: only runs that ask a model need them."""
+    loaded: tuple[HttpProvider, ...] = import_module("howsure.llm.providers").BUILTIN_PROVIDERS
+    return loaded
+
+
 def register(kit: Kit, prices: PriceTable | None = None) -> None:
     kit.dialects.add(ExplainDialect(profiles=kit.profiles.names()))
     kit.dialects.add(GoldenDialect())
     kit.dialects.add(SimulationDialect())
     kit.dialects.add(TestSetDialect())
     kit.dialects.add(LegalDialect())
-    kit.importers.later(_importers)
+    kit.importers.load_lazily(_importers)
+    kit.providers.load_lazily(_providers)
     kit.targets.add(RecordedTarget())
     for kind in TARGET_KINDS:
         kit.kinds.add(kind)
-    graders: tuple[Grader | Binding, ...] = (
+    graders: tuple[Grader | BindableGrader, ...] = (
         ChoiceGrader(),
         tool_calls(),
         tool_usage_accuracy(),

@@ -27,7 +27,7 @@ class Allowance(Struct, frozen=True, kw_only=True, omit_defaults=True):
     seconds: float | None = None
 
 
-class Spent(Struct, kw_only=True):
+class BudgetUse(Struct, kw_only=True):
     """What was spent so far."""
 
     usd: float = 0.0
@@ -64,13 +64,13 @@ def _amount(part: str, text: str) -> tuple[str, float]:
     )
 
 
-class Spending:
+class BudgetMeter:
     """What a run spends, against what it may: the `Budget` that everything in it shares. A resumed run brings what it
     had `spent` before."""
 
-    def __init__(self, allowance: Allowance, clock: Callable[[], float], spent: Spent | None = None) -> None:
+    def __init__(self, allowance: Allowance, clock: Callable[[], float], spent: BudgetUse | None = None) -> None:
         self.allowance = allowance
-        self.spent = spent or Spent()
+        self.spent = spent or BudgetUse()
         self._clock = clock
         self._began = clock() - self.spent.seconds
 

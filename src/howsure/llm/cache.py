@@ -1,4 +1,4 @@
-"""Replies that need not be asked for again: by content, shared by all runs, and made once where many ask at once."""
+"""The cache of replies: keys by content, shared by all runs; and calls under way, so that equal ones are made once."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from howsure.errors import CaseFailure
-from howsure.llm.base import Completion, Request
-from howsure.llm.parts import CallSettings
-from howsure.llm.specs import ModelSpec
+from howsure.llm.base import Completion, ModelRequest, ModelSpec
+from howsure.llm.messages import CallSettings
 
 FORMAT = 1
 """Raised when the same request would be answered differently, or a stored reply read differently."""
@@ -19,24 +18,24 @@ _SORTED = msgspec.json.Encoder(order="deterministic")
 _PLAIN = msgspec.json.Encoder()
 
 
-class Keys:
+class CacheKeys:
     """The keys of one model: SHA-256 over everything that shapes the answer.
 
     A schema keeps its order, because models answer in it; settings do not have one.
     """
 
     def __init__(self, spec: ModelSpec) -> None:
-        named = [FORMAT, spec.provider.value, spec.base_url, spec.api_version, spec.model]
-        self._start = hashlib.sha256(_PLAIN.encode(named))
+        model = [FORMAT, spec.provider, spec.base_url, spec.api_version, spec.model]
+        self._model_digest = hashlib.sha256(_PLAIN.encode(model))
         self._settings: CallSettings | None = None
-        self._settled = self._start
+        self._settings_digest = self._model_digest
 
-    def of(self, request: Request, settings: CallSettings) -> bytes:
+    def key(self, request: ModelRequest, settings: CallSettings) -> bytes:
         if self._settings is not settings:
-            # Nearly every request comes with the same ones as the last: they need not be put in again.
-            self._settings, self._settled = settings, self._start.copy()
-            self._settled.update(_SORTED.encode(settings))
-        digest = self._settled.copy()
+            # Nearly every request has the same settings as the last one.
+            self._settings, self._settings_digest = settings, self._model_digest.copy()
+            self._settings_digest.update(_SORTED.encode(settings))
+        digest = self._settings_digest.copy()
         digest.update(_PLAIN.encode((request.schema, request.tools, request.namespace, request.messages)))
         return digest.digest()
 
@@ -45,16 +44,16 @@ class MemoryCache:
     """A `Cache` that ends with the process."""
 
     def __init__(self) -> None:
-        self._held: dict[bytes, bytes] = {}
+        self._replies: dict[bytes, bytes] = {}
 
     def __len__(self) -> int:
-        return len(self._held)
+        return len(self._replies)
 
     async def get(self, key: bytes) -> bytes | None:
-        return self._held.get(key)
+        return self._replies.get(key)
 
     async def put(self, key: bytes, value: bytes) -> None:
-        self._held[key] = value
+        self._replies[key] = value
 
 
 class NoCache:
@@ -70,52 +69,51 @@ class NoCache:
 _DECODER = msgspec.json.Decoder(Completion)
 
 
-def packed(completion: Completion) -> bytes:
+def encode_completion(completion: Completion) -> bytes:
     return _PLAIN.encode(completion)
 
 
-def unpacked(value: bytes) -> Completion | None:
-    """None: somebody else wrote this, or another version of us; it is asked for again."""
+def decode_completion(value: bytes) -> Completion | None:
+    """None: another program or version wrote this value, so the model is asked again."""
     try:
         return _DECODER.decode(value)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
 
-Landing = asyncio.Future[Completion | CaseFailure | None]
-"""What came of a call; None: whoever made it was cancelled."""
+CallResult = asyncio.Future[Completion | CaseFailure | None]
+"""The outcome of a call under way; None: its caller was cancelled."""
 
 
-class Flights:
+class PendingCalls:
     """Calls under way, so that equal ones are made once."""
 
     def __init__(self) -> None:
         # None: under way, and nobody else waits for it yet.
-        self._flying: dict[bytes, Landing | None] = {}
+        self._pending: dict[bytes, CallResult | None] = {}
 
     async def once(self, key: bytes, ask: Callable[[], Awaitable[Completion]]) -> tuple[Completion, bool]:
-        """The completion, and whether somebody else had it made. A failure is shared, too; a caller that was cancelled
-        leaves the others to ask for themselves."""
-        while key in self._flying:
-            landed = await asyncio.shield(self._joined(key))
-            if isinstance(landed, CaseFailure):
-                raise type(landed)(*landed.args)
-            if landed is not None:
-                return landed, True
-        self._flying[key] = None
-        landed = None
+        """The completion, and whether another caller's call made it. A failure is shared, too; when a caller is
+        cancelled, the others ask for themselves."""
+        while key in self._pending:
+            result = await asyncio.shield(self._join(key))
+            if isinstance(result, CaseFailure):
+                raise type(result)(*result.args)
+            if result is not None:
+                return result, True
+        self._pending[key] = None
+        result = None
         try:
-            landed = completion = await ask()
+            result = completion = await ask()
             return completion, False
         except CaseFailure as failure:
-            landed = failure
+            result = failure
             raise
         finally:
-            if (joined := self._flying.pop(key)) is not None:
-                joined.set_result(landed)
+            if (future := self._pending.pop(key)) is not None:
+                future.set_result(result)
 
-    def _joined(self, key: bytes) -> Landing:
-        """What those wait for who ask the same."""
-        flight = self._flying[key] or asyncio.get_running_loop().create_future()
-        self._flying[key] = flight
-        return flight
+    def _join(self, key: bytes) -> CallResult:
+        future = self._pending[key] or asyncio.get_running_loop().create_future()
+        self._pending[key] = future
+        return future

@@ -1,101 +1,201 @@
-"""The HTTP client: one pool of connections and one TLS context for a whole run, and trouble by its kind. Imports
-aiohttp, which takes a quarter of a second: import it when a model is really asked.
-"""
+"""HTTP by aiohttp's public session: one pool of connections, proxies from the environment, the address guard, bodies read
+up to a limit. The models' transport and the HTTP targets use it. Imports aiohttp, which takes a quarter of a
+second: load this module when something is really sent."""
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Mapping
-from types import TracebackType
+from functools import lru_cache
+from typing import Any
 
+from aiohappyeyeballs import AddrInfoType
 from aiohttp import (
     ClientConnectorCertificateError,
     ClientError,
+    ClientSession,
     ClientSSLError,
+    ClientTimeout,
     ConnectionTimeoutError,
+    DummyCookieJar,
     ServerFingerprintMismatch,
+    StreamReader,
+    TCPConnector,
+    ThreadedResolver,
 )
+from aiohttp.abc import AbstractResolver, ResolveResult
+from msgspec import Struct
 from yarl import URL
 
-from howsure.llm.exchange import CONNECT_SECONDS, Pool, Reading, Road, TooLarge
+from howsure.llm.address_guard import AddressGuard, AddressRefused
 from howsure.llm.specs import is_loopback
-from howsure.llm.wire import NoResponse, Response, Trouble
-from howsure.version import __version__
+from howsure.llm.transport import HttpResponse, TransportError, TransportFault
 
+CONNECT_SECONDS = 15.0
 KEEP_ALIVE_SECONDS = 60.0
 LARGEST = 32 * 1024 * 1024
-HEADERS = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": f"howsure/{__version__}"}
 UNTRUSTED = (ClientConnectorCertificateError, ClientSSLError, ServerFingerprintMismatch)
 
 
-class Http:
-    """A `Transport`. Redirects are not followed: they would carry the key to another host.
+class BodyTooLarge(ValueError):
+    """The response has more bytes than are read."""
 
-    The pool has no size of its own: the gates in `limits` already bound what is in flight, and a second bound would let
-    a request wait for a connection while its own time runs.
+
+class PoolRequest(Struct, frozen=True, kw_only=True):
+    """One request. At most `largest` bytes of the response are read, and not beyond `stop`, which ends an answer whose
+    connection stays open."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    body: bytes | None = None
+    largest: int = LARGEST
+    stop: bytes | None = None
+
+
+class HttpPool:
+    """Connections, as many as are needed at once. Redirects are not followed: they would carry headers to another host.
+    With a guard no proxy is used: it would connect where the guard cannot see it. Raises aiohttp's errors,
+    `TimeoutError` and `BodyTooLarge`."""
+
+    def __init__(
+        self,
+        environ: Mapping[str, str],
+        keep_alive: float = KEEP_ALIVE_SECONDS,
+        guard: AddressGuard | None = None,
+        names: AbstractResolver | None = None,
+    ) -> None:
+        self._session = ClientSession(
+            connector=TCPConnector(
+                limit=0, ttl_dns_cache=300, keepalive_timeout=keep_alive, **_guarded_options(guard, names)
+            ),
+            cookie_jar=DummyCookieJar(),
+            skip_auto_headers=("Content-Type",),
+        )
+        variables = {} if guard else environ
+        self._proxies = {name.lower(): value for name, value in variables.items() if name.lower().endswith("_proxy")}
+
+    async def close(self) -> None:
+        await self._session.close()
+
+    async def send(self, request: PoolRequest, seconds: float) -> HttpResponse:
+        """The response, within these seconds. Headers of the same name are kept (`headers.getall`)."""
+        url = parse_url(request.url)
+        async with self._session.request(
+            request.method,
+            url,
+            data=request.body,
+            headers=request.headers,
+            proxy=_proxy_for(url, self._proxies) if self._proxies else None,
+            timeout=_timeout(seconds),
+            allow_redirects=False,
+        ) as response:
+            body = await response.content.readany()
+            if not response.content.at_eof() or len(body) > request.largest:
+                body = await _read_rest(response.content, body, request)
+            return HttpResponse(response.status, response.headers, body)
+
+
+@lru_cache(1024)
+def parse_url(url: str) -> URL:
+    return URL(url, encoded=True)
+
+
+@lru_cache(16)
+def _timeout(seconds: float) -> ClientTimeout:
+    # Exact to the tick: aiohttp otherwise rounds limits of more than five seconds up to whole ones.
+    return ClientTimeout(total=seconds, sock_connect=min(seconds, CONNECT_SECONDS), ceil_threshold=seconds + 1)
+
+
+async def _read_rest(stream: StreamReader, first: bytes, request: PoolRequest) -> bytes:
+    body, stop = bytearray(first), request.stop
+    start = 0
+    while len(body) <= request.largest:
+        if stream.at_eof() or (stop and stop in body[max(0, start - len(stop)) :]):
+            return bytes(body)
+        start = len(body)
+        body += await stream.readany()
+    raise BodyTooLarge(f"more than {request.largest:,} bytes")
+
+
+def _proxy_for(url: URL, variables: Mapping[str, str]) -> str | None:
+    """The proxy that the environment names (`https_proxy`, `no_proxy` …, in lower case); none on this machine.
+    `no_proxy` lists hosts, domains above them (a port may stand behind), or `*` for all."""
+    proxy = variables.get(f"{url.scheme}_proxy") or variables.get("all_proxy")
+    if not proxy or is_loopback(str(url)):
+        return None
+    names = [name.strip().lower().removeprefix("*.").lstrip(".") for name in variables.get("no_proxy", "").split(",")]
+    hosts = (f".{url.host}", f".{url.host}:{url.port}")
+    excepted = any(name == "*" or (name and any(host.endswith(f".{name}") for host in hosts)) for name in names)
+    return None if excepted else proxy
+
+
+class HttpTransport:
+    """The `Transport` of models: one pool for a whole run, and failures by their kind.
+
+    The pool has no size of its own: the limiters in `limits` already bound the calls in flight, and a second bound
+    would let a request wait for a connection while its own time runs.
     """
 
     def __init__(self, environ: Mapping[str, str], largest: int = LARGEST) -> None:
-        self._pool = Pool(KEEP_ALIVE_SECONDS)
-        self._environ = environ
-        self._reading = Reading(largest)
-        self._routes: dict[str, tuple[URL, str | None]] = {}
-        self._roads: dict[tuple[str, int], tuple[Mapping[str, str], Road]] = {}
-
-    async def __aenter__(self) -> Http:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> None:
-        await self.close()
+        self._pool = HttpPool(environ)
+        self._largest = largest
 
     async def close(self) -> None:
         await self._pool.close()
 
-    async def post(self, url: str, headers: Mapping[str, str], body: bytes, seconds: float) -> Response:
+    async def post(self, url: str, headers: Mapping[str, str], body: bytes, seconds: float) -> HttpResponse:
+        request = PoolRequest(method="POST", url=url, headers=headers, body=body, largest=self._largest)
         try:
-            told = await self._pool.exchange(self._road(url, headers), body, seconds, self._reading)
-            return Response(told.status, told.headers, told.body)
-        except TooLarge as error:
-            failed = NoResponse(Trouble.TOO_LARGE, f"a response of {error}")
+            return await self._pool.send(request, seconds)
+        except BodyTooLarge as error:
+            failure = TransportError(TransportFault.TOO_LARGE, f"a response of {error}")
         except ConnectionTimeoutError:
-            failed = NoResponse(Trouble.CONNECTION, f"no connection in {min(seconds, CONNECT_SECONDS):g} s")
+            message = f"no connection in {min(seconds, CONNECT_SECONDS):g} s"
+            failure = TransportError(TransportFault.CONNECTION, message)
         except TimeoutError:
-            failed = NoResponse(Trouble.TIMEOUT, f"no answer in {seconds:g} s")
+            failure = TransportError(TransportFault.TIMEOUT, f"no answer in {seconds:g} s")
         except UNTRUSTED as error:
-            failed = NoResponse(Trouble.TLS, f"{type(error).__name__}: {error}")
+            failure = TransportError(TransportFault.TLS, f"{type(error).__name__}: {error}")
         except (ClientError, OSError) as error:
-            failed = NoResponse(Trouble.CONNECTION, f"{type(error).__name__}: {error}")
+            failure = TransportError(TransportFault.CONNECTION, f"{type(error).__name__}: {error}")
         # Raised out here, so that aiohttp's errors, which hold the request's headers, are not in its context.
-        raise failed
-
-    def _road(self, url: str, headers: Mapping[str, str]) -> Road:
-        """Found by the very headers, which a model's line keeps: comparing them would take longer."""
-        known = self._roads.get((url, id(headers)))
-        if known is not None and known[0] is headers:
-            return known[1]
-        address, proxy = self._routes.get(url) or self._route(url)
-        road = self._pool.road("POST", address, {**HEADERS, **headers}, proxy)
-        self._roads[(url, id(headers))] = (headers, road)
-        return road
-
-    def _route(self, url: str) -> tuple[URL, str | None]:
-        """The address, parsed once, and the proxy on the way to it."""
-        parsed = URL(url, encoded=True)
-        self._routes[url] = (parsed, self._proxy(parsed))
-        return self._routes[url]
-
-    def _proxy(self, url: URL) -> str | None:
-        """As the environment says (`HTTPS_PROXY`, `NO_PROXY` …). Looked up once: aiohttp would do it for every call."""
-        named = {name.lower(): value for name, value in self._environ.items() if name.lower().endswith("_proxy")}
-        proxy = named.get(f"{url.scheme}_proxy") or named.get("all_proxy")
-        if not proxy or is_loopback(str(url)) or _is_excepted(url, named.get("no_proxy", "")):
-            return None
-        return proxy
+        raise failure
 
 
-def _is_excepted(url: URL, excepted: str) -> bool:
-    """Whether `NO_PROXY` names the host, a domain above it, or everything; a port may stand behind."""
-    names = [name.strip().lower().removeprefix("*.").lstrip(".") for name in excepted.split(",")]
-    hosts = [url.host or "", f"{url.host}:{url.port}"]
-    return any(name == "*" or (name and any(f".{host}".endswith(f".{name}") for host in hosts)) for name in names)
+class GuardedResolver(AbstractResolver):
+    """Finds the addresses of a host that the guard allows, and opens sockets to these and to no others: to what a name
+    was resolved to, or to an address that was written out and is allowed as itself."""
+
+    def __init__(self, guard: AddressGuard, names: AbstractResolver | None = None) -> None:
+        self._guard = guard
+        self._names = names or ThreadedResolver()
+        self._allowed: set[tuple[str, int]] = set()
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        results = await self._names.resolve(host, port, family)
+        allowed = [result for result in results if self._guard(host, result["host"], port)]
+        if not allowed:
+            raise AddressRefused
+        self._allowed |= {(result["host"], port) for result in allowed}
+        return allowed
+
+    async def close(self) -> None:
+        await self._names.close()
+
+    def socket(self, info: AddrInfoType) -> socket.socket:
+        """A socket for this address, which is the one that is connected to, however it was written."""
+        family, kind, protocol, _, place = info
+        address, port = str(place[0]), int(place[1])
+        if (address, port) not in self._allowed and not self._guard(address, address, port):
+            raise AddressRefused
+        return socket.socket(family, kind, protocol)
+
+
+def _guarded_options(guard: AddressGuard | None, names: AbstractResolver | None) -> dict[str, Any]:
+    if guard is None:
+        return {}
+    resolver = GuardedResolver(guard, names)
+    return {"resolver": resolver, "socket_factory": resolver.socket}

@@ -1,8 +1,8 @@
-"""How much at once: a gate for each model that bounds the calls in flight and the rates, and learns from refusals.
+"""Limits on calls: a limiter for each model bounds the calls in flight and the rates, and learns from refusals.
 
-One refusal says little: a share of calls that is refused at random costs less than slowing down for it. So the gate
-looks at a window of replies, gives way when more than a fifth were refused, once a window, and opens up again step by
-step while the windows are good.
+One refusal says little: a share of calls that is refused at random costs less than slowing down for it. So the limiter
+looks at a window of replies, narrows at most once a window, when more than a fifth were refused, and widens again step
+by step while the windows are good.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
 
-from howsure.model.calls import Rates as Rates
+from howsure.model.llm_settings import RateLimits as RateLimits
 
 WINDOW_SECONDS = 1.0
 FEWEST_REPLIES = 10
 LONGEST_WINDOW = 10.0
 TOLERATED = 0.2
-"""The share of refusals up to which the gate does not narrow."""
+"""The share of refusals up to which the limiter does not narrow."""
 STEPS = 10
-"""Good windows from the narrowest gate to the widest."""
+"""Good windows from the narrowest limit to the widest."""
 BURST_SECONDS = 10.0
 LEARNED_BURST_SECONDS = 0.2
 LARGEST_STEP_DOWN = 0.75
@@ -27,9 +27,9 @@ SLOWEST = 6.0
 """Requests a minute that are always allowed: a lower rate is not learned from refusals."""
 
 
-class Bucket:
-    """A token bucket that may go into debt: who takes more than is there waits until it is paid back. Bursts pass, of
-    `burst_seconds`' worth; where `full`, from the start."""
+class TokenBucket:
+    """A token bucket that may go into debt: a caller that takes more than is there waits until it is paid back. It
+    allows bursts worth `burst_seconds`; where `full`, from the start."""
 
     def __init__(self, per_minute: float, now: float, burst_seconds: float = BURST_SECONDS, full: bool = True) -> None:
         self._burst_seconds = burst_seconds
@@ -40,7 +40,7 @@ class Bucket:
             self._level = self._most
 
     def change(self, per_minute: float) -> None:
-        """Another rate from now on; nothing is given for free."""
+        """Set another rate; the level stays."""
         self.rate = per_minute / 60
         self._most = max(1.0, self.rate * self._burst_seconds)
 
@@ -51,13 +51,13 @@ class Bucket:
         return 0.0 if self._level >= 0 else -self._level / self.rate
 
 
-class Gate:
-    """The way to one model: `enter` waits for a turn, `leave` says how it went."""
+class CallLimiter:
+    """The limits of one model: `acquire` waits for a turn, `release` says how the call went."""
 
     def __init__(
         self,
         most: int,
-        rates: Rates,
+        rates: RateLimits,
         clock: Callable[[], float],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
@@ -66,27 +66,22 @@ class Gate:
         self._sleep = sleep
         self._waiting: deque[asyncio.Future[None]] = deque()
         now = clock()
-        self._requests = Bucket(rates.requests_per_minute, now) if rates.requests_per_minute else None
-        self._tokens = Bucket(rates.tokens_per_minute, now) if rates.tokens_per_minute else None
-        self._learned: Bucket | None = None
+        self._requests = TokenBucket(rates.requests_per_minute, now) if rates.requests_per_minute else None
+        self._tokens = TokenBucket(rates.tokens_per_minute, now) if rates.tokens_per_minute else None
+        self._learned: TokenBucket | None = None
         self._held_until = 0.0
-        self._asked = 0.0
+        self._wait_seconds = 0.0
         self.width = float(self._most)
         self.busy = 0
         self._open_window(now)
 
     @property
     def counts_tokens(self) -> bool:
-        """Whether it matters how many tokens a call takes."""
+        """Whether a rate is set on tokens, so that a call must say how many it expects."""
         return self._tokens is not None
 
-    @property
-    def learned_per_minute(self) -> float | None:
-        """The rate that refusals taught us."""
-        return self._learned.rate * 60 if self._learned else None
-
-    async def enter(self, tokens: float = 0.0, again: bool = False) -> None:
-        """Wait for a turn. Who comes `again` goes first: a call once begun should end."""
+    async def acquire(self, tokens: float = 0.0, again: bool = False) -> None:
+        """Wait for a turn. A retry (`again`) goes first: a call that has begun should end."""
         if self.busy < int(self.width) and (again or not self._waiting):
             self.busy += 1
         else:
@@ -94,15 +89,14 @@ class Gate:
         if self._tokens or self._requests or self._learned or self._held_until:
             await self._pace(tokens)
 
-    def leave(self, refused: bool, asked: float | None = None, replied: bool = True) -> None:
-        """The call is over. `asked`: the seconds that the refusal asked us to wait; `replied`: the server said
-        something."""
+    def release(self, refused: bool, wait_seconds: float | None = None, has_reply: bool = True) -> None:
+        """The call is over. `wait_seconds`: how long the refusal asks us to wait; `has_reply`: the server replied."""
         self.busy -= 1
-        if replied:
+        if has_reply:
             self._replies += 1
             if refused:
                 self._refused += 1
-                self._asked = max(self._asked, asked or 0.0)
+                self._wait_seconds = max(self._wait_seconds, wait_seconds or 0.0)
         now = self._clock()
         lasted = now - self._began
         if lasted >= WINDOW_SECONDS and (self._replies >= FEWEST_REPLIES or lasted >= LONGEST_WINDOW):
@@ -111,20 +105,20 @@ class Gate:
             self._admit()
 
     def correct(self, estimated: float, used: float) -> None:
-        """Book the tokens that a call really took."""
+        """Book the tokens that a call really used."""
         if self._tokens:
             self._tokens.take(used - estimated, self._clock())
 
     async def _queue(self, again: bool) -> None:
-        place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         if again:
-            self._waiting.appendleft(place)
+            self._waiting.appendleft(turn)
         else:
-            self._waiting.append(place)
+            self._waiting.append(turn)
         try:
-            await place
+            await turn
         except asyncio.CancelledError:
-            if place.done() and not place.cancelled():
+            if turn.done() and not turn.cancelled():
                 self._give_up()
             raise
 
@@ -149,23 +143,23 @@ class Gate:
 
     def _admit(self) -> None:
         while self._waiting and self.busy < int(self.width):
-            place = self._waiting.popleft()
-            if not place.done():
+            turn = self._waiting.popleft()
+            if not turn.done():
                 self.busy += 1
-                place.set_result(None)
+                turn.set_result(None)
 
     def _open_window(self, now: float) -> None:
         self._began = now
         self._replies = 0
         self._refused = 0
-        self._asked = 0.0
+        self._wait_seconds = 0.0
 
     def _close_window(self, now: float, lasted: float) -> None:
         share = self._refused / self._replies if self._replies else 0.0
         if share > TOLERATED:
             self._narrow(share, (self._replies - self._refused) / lasted * 60)
-            if share > 0.5 and self._asked:
-                self._held_until = now + self._asked
+            if share > 0.5 and self._wait_seconds:
+                self._held_until = now + self._wait_seconds
         else:
             self._widen(self._replies / lasted * 60)
         self._open_window(now)
@@ -177,7 +171,9 @@ class Gate:
             lowest = self._learned.rate * 60 * LARGEST_STEP_DOWN
             self._learned.change(max(lowest, SLOWEST, answered_per_minute))
         else:
-            self._learned = Bucket(max(SLOWEST, answered_per_minute), self._clock(), LEARNED_BURST_SECONDS, full=False)
+            self._learned = TokenBucket(
+                max(SLOWEST, answered_per_minute), self._clock(), LEARNED_BURST_SECONDS, full=False
+            )
 
     def _widen(self, seen_per_minute: float) -> None:
         self.width = min(float(self._most), self.width + max(1.0, self._most / STEPS))
@@ -185,7 +181,7 @@ class Gate:
             return
         rate = self._learned.rate * 60 * (1 + 1 / STEPS)
         if rate > 2 * seen_per_minute and self.width >= self._most:
-            # It holds nothing back any more.
+            # It limits nothing any more.
             self._learned = None
         else:
             self._learned.change(rate)

@@ -1,7 +1,7 @@
-"""Which expected thing is which actual thing: assignment in any order, alignment in order, and the share that follows.
+"""Which expected item is which actual item: assignment in any order, alignment in order, and the share that follows.
 
-Expected and actual things are numbers here (their positions), and `edges[e]` are the actual ones that expected `e`
-accepts. Greedy choices can be wrong once matchers overlap, so both functions find the largest number of pairs.
+Items are numbers here (their positions), and `edges[e]` are the actual items that expected item `e` accepts. Greedy
+choices can be wrong if matchers overlap, so both functions find the largest number of pairs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Pairs = dict[int, int]
 
 
 def maximum_matching(edges: Edges) -> Pairs:
-    """As many expected → actual pairs as there can be, each side used once."""
+    """As many expected → actual pairs as possible, each item used once."""
     chosen: Pairs = {}
     owner: Pairs = {}
     for start in range(len(edges)):
@@ -25,7 +25,7 @@ def maximum_matching(edges: Edges) -> Pairs:
 
 
 def _augment(start: int, edges: Edges, chosen: Pairs, owner: Pairs) -> None:
-    """Finds a place for `start`, moving others to their second choices where that frees one."""
+    """Finds a partner for `start`, moving others to another partner if that frees one."""
     reached_from: Pairs = {}
     waiting = deque([start])
     while waiting:
@@ -49,8 +49,9 @@ def _move(free: int, reached_from: Pairs, chosen: Pairs, owner: Pairs) -> None:
         right = before
 
 
-def one_by_one(edges: Edges) -> Pairs:
-    """Each expected one to the first that accepts it after the last pair: all of them, if that is possible at all."""
+def match_in_sequence(edges: Edges) -> Pairs:
+    """Pairs each expected item with the first actual item that fits after the last pair. This pairs all of them if that
+    is possible at all."""
     pairs: Pairs = {}
     last = -1
     for left, places in enumerate(edges):
@@ -61,9 +62,9 @@ def one_by_one(edges: Edges) -> Pairs:
     return pairs
 
 
-def in_order(expected: Sequence[Sequence[int]], actual: Sequence[Sequence[int]], edges: Edges) -> Pairs:
-    """As many pairs as there can be when groups must follow one another and only members of a group are unordered."""
-    paired = [[_between(group, members, edges) for members in actual] for group in expected]
+def align_in_order(expected: Sequence[Sequence[int]], actual: Sequence[Sequence[int]], edges: Edges) -> Pairs:
+    """As many pairs as possible if groups must be in order and only the members of a group are unordered."""
+    paired = [[_match_group(group, members, edges) for members in actual] for group in expected]
     best = [[0] * (len(actual) + 1) for _ in range(len(expected) + 1)]
     for e in range(len(expected) - 1, -1, -1):
         for a in range(len(actual) - 1, -1, -1):
@@ -81,7 +82,7 @@ def in_order(expected: Sequence[Sequence[int]], actual: Sequence[Sequence[int]],
     return pairs
 
 
-def _between(group: Sequence[int], members: Sequence[int], edges: Edges) -> Pairs:
+def _match_group(group: Sequence[int], members: Sequence[int], edges: Edges) -> Pairs:
     if len(group) == 1 and len(members) == 1:
         return {group[0]: members[0]} if members[0] in edges[group[0]] else {}
     allowed = set(members)
@@ -89,17 +90,17 @@ def _between(group: Sequence[int], members: Sequence[int], edges: Edges) -> Pair
     return {group[left]: right for left, right in inside.items()}
 
 
-def share(mode: MatchMode, matched: int, expected: int, actual: int) -> float:
-    """How much of what the mode asks for is there; 1.0 exactly when all of it is.
+def match_share(mode: MatchMode, matched: int, expected: int, actual: int) -> float:
+    """How much of what the mode requires is there; 1.0 exactly if all of it is.
 
     `superset` and `in_order`: the share of the expected that was found. `subset`: the share of the actual that was
     expected. `exact` and `any_order`: what was found, among the expected and the unexpected together.
     """
-    asked = _asked(mode, matched, expected, actual)
-    return matched / asked if asked else 1.0
+    required = _required_count(mode, matched, expected, actual)
+    return matched / required if required else 1.0
 
 
-def _asked(mode: MatchMode, matched: int, expected: int, actual: int) -> int:
+def _required_count(mode: MatchMode, matched: int, expected: int, actual: int) -> int:
     match mode:
         case MatchMode.SUPERSET | MatchMode.IN_ORDER:
             return expected
@@ -110,10 +111,10 @@ def _asked(mode: MatchMode, matched: int, expected: int, actual: int) -> int:
 
 
 def forbids_others(mode: MatchMode) -> bool:
-    """Whether something that was not expected counts against the whole."""
+    """Whether an unexpected item lowers the share."""
     return mode in (MatchMode.EXACT, MatchMode.ANY_ORDER, MatchMode.SUBSET)
 
 
 def requires_all(mode: MatchMode) -> bool:
-    """Whether something expected that is missing counts against the whole."""
+    """Whether a missing expected item lowers the share."""
     return mode is not MatchMode.SUBSET

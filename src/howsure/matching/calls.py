@@ -1,33 +1,87 @@
-"""The tool calls an agent made against those it should have made. Which tools were selected, with which arguments and
-in which order are reported apart, because they are different mistakes."""
+"""Compares the tool calls an agent made with those it should have made: the comparison of golden calls. Which tools
+were selected, with which arguments and in which order are reported separately, because they are different mistakes.
+Arguments are compared here too: all of them, at least them, at most them, or only some paths."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from typing import Any
 
 from msgspec import Struct
 
 from howsure.matching.alignment import (
     Pairs,
+    align_in_order,
     forbids_others,
-    in_order,
+    match_in_sequence,
+    match_share,
     maximum_matching,
-    one_by_one,
     requires_all,
-    share,
 )
-from howsure.matching.arguments import ArgumentRule, arguments_fit, mismatches
-from howsure.model.expectation import ExpectedCall, Matching, MatchMode, ToolCalls
+from howsure.matching.matchers import is_matcher, may_be_missing
+from howsure.matching.values import ABSENT, STRICT, at_path, unexpected_keys
+from howsure.model.expectation import ArgumentMode, ExpectedCall, Matching, MatchMode, ToolCalls
 from howsure.model.transcript import Message, ToolCall
+
+Arguments = Mapping[str, Any]
+ArgumentRule = ArgumentMode | tuple[str, ...]
+"""A mode, or the paths of the only arguments that count (`time.start`, `flights.0.date`)."""
+
+
+def arguments_fit(expected: dict[str, Any], actual: dict[str, Any], rule: ArgumentRule) -> bool:
+    """Whether the arguments fit. `argument_mismatches` says why they do not."""
+    if isinstance(rule, tuple):
+        return not _path_mismatches(expected, actual, rule)
+    if rule is ArgumentMode.IGNORE:
+        return True
+    if rule is ArgumentMode.EXACT or is_matcher(expected):
+        return STRICT.match(expected, actual)
+    if rule is ArgumentMode.SUBSET:
+        return all(key in expected and STRICT.match(expected[key], value) for key, value in actual.items())
+    for key, value in expected.items():
+        if key in actual:
+            # Most arguments are short texts: equal ones need no further comparison.
+            if not (type(value) is str and value == actual[key]) and not STRICT.match(value, actual[key]):
+                return False
+        elif not may_be_missing(value):
+            return False
+    return True
+
+
+def argument_mismatches(
+    expected: dict[str, Any], actual: dict[str, Any], rule: ArgumentRule = ArgumentMode.EXACT
+) -> list[str]:
+    """What differs, in words and with paths; empty if the arguments fit. Modes apply to the arguments themselves:
+    objects and lists inside them are compared as a whole (`$contains` loosens that)."""
+    if isinstance(rule, tuple):
+        return _path_mismatches(expected, actual, rule)
+    if rule is ArgumentMode.IGNORE:
+        return []
+    if rule is ArgumentMode.EXACT or is_matcher(expected):
+        return STRICT.differences(expected, actual, "")
+    if rule is ArgumentMode.SUBSET:
+        known = {key: value for key, value in expected.items() if key in actual}
+        return [*STRICT.missing_or_different(known, actual, ""), *unexpected_keys(expected, actual, "")]
+    return STRICT.missing_or_different(expected, actual, "")
+
+
+def _path_mismatches(expected: Arguments, actual: Arguments, paths: tuple[str, ...]) -> list[str]:
+    """A path that the expected call does not have must be absent from the actual call too."""
+    mismatches: list[str] = []
+    for path in paths:
+        values = (at_path(expected, path, ABSENT), at_path(actual, path, ABSENT))
+        sides = [{} if value is ABSENT else {path: value} for value in values]
+        mismatches += STRICT.differences(*sides, "")
+    return mismatches
 
 
 class CallComparison(Struct, frozen=True, kw_only=True):
-    """`value` is the share of what the mode asks for (see `alignment.share`), 1.0 exactly when all of it is there.
+    """`value` is the share of what the mode requires (see `match_share`), 1.0 exactly if all of it is there.
 
     `selection` is the same share over names alone. `arguments`: of the calls with an expected name, the share whose
-    arguments fit; None when there is none. `order`: of the calls that fit, the share that is in the expected order;
-    None below two. `missing` and `unexpected` are names, one for each call.
+    arguments fit (None: there is none). `order`: of the calls that fit, the share in the expected order (None: fewer
+    than two). `missing` and `unexpected` are names, one for each call.
     """
 
     value: float
@@ -45,34 +99,34 @@ class CallComparison(Struct, frozen=True, kw_only=True):
 
 
 def compare_calls(calls: ToolCalls, messages: Iterable[Message]) -> CallComparison:
-    """Compares by the mode and argument rules of `calls.match`."""
+    """Compares by the mode and the argument rules of `calls.match`."""
     match = calls.match
-    wanted: Sequence[ExpectedCall] = calls.expected
+    required: Sequence[ExpectedCall] = calls.expected
     groups: list[Sequence[ToolCall]] = [message.tool_calls for message in messages if message.tool_calls]
     if match.only is not None or match.ignore:
-        wanted = [call for call in wanted if _counts(call.name, match)]
-        counting = ([call for call in group if _counts(call.name, match)] for group in groups)
+        required = [call for call in required if _is_counted(call.name, match)]
+        counting = ([call for call in group if _is_counted(call.name, match)] for group in groups)
         groups = [group for group in counting if group]
     if not calls.expected:
         return _none_expected([call for group in groups for call in group])
-    if _call_for_call(wanted, groups, match):
-        return _all_there(len(wanted))
-    return _Comparing(wanted, groups, match).result()
+    if _matches_call_for_call(required, groups, match):
+        return _full_match(len(required))
+    return _CallAlignment(required, groups, match).result()
 
 
-def _counts(name: str, match: Matching) -> bool:
+def _is_counted(name: str, match: Matching) -> bool:
     return (match.only is None or name in match.only) and name not in match.ignore
 
 
 def _none_expected(made: Sequence[ToolCall]) -> CallComparison:
     names = tuple(call.name for call in made)
-    said = tuple(f"`{name}` was called, but no call was expected" for name in names)
+    reasons = tuple(f"`{name}` was called, but no call was expected" for name in names)
     value = 0.0 if names else 1.0
-    return CallComparison(value=value, selection=value, unexpected=names, reasons=said)
+    return CallComparison(value=value, selection=value, unexpected=names, reasons=reasons)
 
 
 @lru_cache(maxsize=256)
-def _all_there(count: int) -> CallComparison:
+def _full_match(count: int) -> CallComparison:
     return CallComparison(
         value=1.0,
         selection=1.0,
@@ -82,33 +136,35 @@ def _all_there(count: int) -> CallComparison:
     )
 
 
-def _call_for_call(wanted: Sequence[ExpectedCall], groups: Sequence[Sequence[ToolCall]], match: Matching) -> bool:
-    """The common case, which every mode accepts: the expected calls one after the other and nothing else."""
-    if len(groups) != len(wanted):
+def _matches_call_for_call(
+    required: Sequence[ExpectedCall], groups: Sequence[Sequence[ToolCall]], match: Matching
+) -> bool:
+    """The common case that every mode accepts: the expected calls one after the other and nothing else."""
+    if len(groups) != len(required):
         return False
-    usual, special = match.arguments, match.args_for
-    for expected, group in zip(wanted, groups, strict=True):
+    default_rule, rules = match.arguments, match.args_for
+    for expected, group in zip(required, groups, strict=True):
         made = group[0]
         if len(group) != 1 or expected.message is not None or expected.name != made.name:
             return False
-        rule = special.get(expected.name, usual) if special else usual
+        rule = rules.get(expected.name, default_rule) if rules else default_rule
         if not arguments_fit(expected.arguments, made.arguments, rule):
             return False
     return True
 
 
-class _Comparing:
-    """The general case: who is whom, and what that leaves over."""
+class _CallAlignment:
+    """The general case: which call is which expected call, and what is left over."""
 
-    def __init__(self, wanted: Sequence[ExpectedCall], groups: Sequence[Sequence[ToolCall]], match: Matching) -> None:
-        self.wanted = wanted
+    def __init__(self, required: Sequence[ExpectedCall], groups: Sequence[Sequence[ToolCall]], match: Matching) -> None:
+        self.expected = required
         self.made = [call for group in groups for call in group]
-        self.groups = _numbered(groups)
+        self.groups = _number_groups(groups)
         self.mode = match.mode
         self.rules: dict[str, ArgumentRule] = {
-            call.name: match.args_for.get(call.name, match.arguments) for call in wanted
+            call.name: match.args_for.get(call.name, match.arguments) for call in required
         }
-        self.edges = [[place for place, made in enumerate(self.made) if self._fits(call, made)] for call in wanted]
+        self.edges = [[place for place, made in enumerate(self.made) if self._fits(call, made)] for call in required]
 
     def _fits(self, call: ExpectedCall, made: ToolCall) -> bool:
         return call.name == made.name and arguments_fit(call.arguments, made.arguments, self.rules[call.name])
@@ -117,66 +173,67 @@ class _Comparing:
         fitting = maximum_matching(self.edges)
         ordered = self._ordered(len(fitting))
         pairs = ordered if self.mode in (MatchMode.EXACT, MatchMode.IN_ORDER) else fitting
-        named = self._named()
-        spare = self._left_over(pairs)
-        sizes = len(self.wanted), len(self.made)
+        called = self._count_called()
+        spare = self._unused(pairs)
+        sizes = len(self.expected), len(self.made)
         return CallComparison(
-            value=share(self.mode, len(pairs), *sizes),
-            selection=share(self.mode, named, *sizes),
-            arguments=len(fitting) / named if named else None,
+            value=match_share(self.mode, len(pairs), *sizes),
+            selection=match_share(self.mode, called, *sizes),
+            arguments=len(fitting) / called if called else None,
             order=len(ordered) / len(fitting) if len(fitting) > 1 else None,
             matched=len(pairs),
-            missing=tuple(call.name for place, call in enumerate(self.wanted) if place not in pairs),
+            missing=tuple(call.name for place, call in enumerate(self.expected) if place not in pairs),
             unexpected=tuple(self.made[place].name for place in spare),
             reasons=tuple(self._reasons(pairs, fitting, spare)),
         )
 
     def _ordered(self, possible: int) -> Pairs:
         if self.mode is MatchMode.EXACT:
-            return in_order(_by_message(self.wanted), self.groups, self.edges)
-        pairs = one_by_one(self.edges)
+            return align_in_order(_group_by_message(self.expected), self.groups, self.edges)
+        pairs = match_in_sequence(self.edges)
         if len(pairs) == possible:
             return pairs
-        return in_order(_singly(len(self.wanted)), _singly(len(self.made)), self.edges)
+        return align_in_order(_single_groups(len(self.expected)), _single_groups(len(self.made)), self.edges)
 
-    def _named(self) -> int:
-        """How many expected names were called, each as often as it is expected."""
+    def _count_called(self) -> int:
+        """How many expected names were called, each counted at most as often as it is expected."""
         calls: dict[str, int] = {}
         for made in self.made:
             calls[made.name] = calls.get(made.name, 0) + 1
         found = 0
-        for call in self.wanted:
+        for call in self.expected:
             if calls.get(call.name, 0) > 0:
                 calls[call.name] -= 1
                 found += 1
         return found
 
-    def _left_over(self, pairs: Pairs) -> list[int]:
+    def _unused(self, pairs: Pairs) -> list[int]:
         used = set(pairs.values())
         return [place for place in range(len(self.made)) if place not in used]
 
     def _reasons(self, pairs: Pairs, fitting: Pairs, spare: list[int]) -> list[str]:
-        said: list[str] = []
-        for place, call in enumerate(self.wanted):
+        reasons: list[str] = []
+        for place, call in enumerate(self.expected):
             if place in pairs or not (requires_all(self.mode) or self._closest(call, spare) is not None):
                 continue
-            said.append(self._why_not(call, place in fitting, spare))
+            reasons.append(self._explain_missing(call, place in fitting, spare))
         if forbids_others(self.mode):
-            said += [f"`{self.made[place].name}` was called, but not expected" for place in spare]
-        return said
+            reasons += [f"`{self.made[place].name}` was called, but not expected" for place in spare]
+        return reasons
 
-    def _why_not(self, call: ExpectedCall, fits_elsewhere: bool, spare: list[int]) -> str:
-        """Takes the spare call it explains out of `spare`, so that one call is one reason."""
+    def _explain_missing(self, call: ExpectedCall, fits_elsewhere: bool, spare: list[int]) -> str:
+        """The reason for a missing call. Removes the call that explains it from `spare`, so that it is reported
+        once."""
         closest = self._closest(call, spare)
         if closest is None:
-            return f"`{call.name}` was not called" if not fits_elsewhere else f"`{call.name}`: {self._misplaced()}"
+            return f"`{call.name}` was not called" if not fits_elsewhere else f"`{call.name}`: {self._order_mistake()}"
         spare.remove(closest)
-        wrong = mismatches(call.arguments, self.made[closest].arguments, self.rules[call.name])
+        wrong = argument_mismatches(call.arguments, self.made[closest].arguments, self.rules[call.name])
         if not wrong:
-            return f"`{call.name}`: {self._misplaced()}"
+            return f"`{call.name}`: {self._order_mistake()}"
         return f"`{call.name}` was called with other arguments: {', '.join(wrong)}"
 
-    def _misplaced(self) -> str:
+    def _order_mistake(self) -> str:
         if self.mode is MatchMode.EXACT:
             return "called, but not in the expected place (message by message)"
         return "called, but not in the expected order"
@@ -188,15 +245,15 @@ class _Comparing:
         rule = self.rules[call.name]
         return min(
             same_name,
-            key=lambda place: len(mismatches(call.arguments, self.made[place].arguments, rule)),
+            key=lambda place: len(argument_mismatches(call.arguments, self.made[place].arguments, rule)),
         )
 
 
-def _singly(count: int) -> list[list[int]]:
+def _single_groups(count: int) -> list[list[int]]:
     return [[place] for place in range(count)]
 
 
-def _numbered(groups: Iterable[Sequence[ToolCall]]) -> list[range]:
+def _number_groups(groups: Iterable[Sequence[ToolCall]]) -> list[range]:
     numbered: list[range] = []
     start = 0
     for group in groups:
@@ -205,10 +262,10 @@ def _numbered(groups: Iterable[Sequence[ToolCall]]) -> list[range]:
     return numbered
 
 
-def _by_message(wanted: Sequence[ExpectedCall]) -> list[list[int]]:
-    """Calls of one message together; a call without a message number is a message of its own."""
+def _group_by_message(required: Sequence[ExpectedCall]) -> list[list[int]]:
+    """The positions of expected calls by message. A call without a message number is its own group."""
     groups: dict[object, list[int]] = {}
-    for place, call in enumerate(wanted):
+    for place, call in enumerate(required):
         key = ("alone", place) if call.message is None else call.message
         groups.setdefault(key, []).append(place)
     return list(groups.values())

@@ -1,137 +1,334 @@
-"""Conditions on a final state (`outcome_check` of a rubric's rule): comparisons of one field each, joined by all, any
-and not. They are checked when they are read and answered in words. What cannot be told (a text where a number is
-needed, a time without an offset) is neither yes nor no, and stays so through every all, any and not it could decide.
+"""Conditions on a final state (`outcome_check` of a rule): comparisons of single fields, combined by all, any and not.
+They are checked when they are read, and answered in words. If something cannot be compared (a text with a number, a
+time without an offset), the answer is neither yes nor no, and stays so through every all, any and not that it could
+decide.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime
-from typing import Any, Final
+from datetime import datetime, timedelta
+from typing import Any
 
 from msgspec import Struct
 
-from howsure.matching.arguments import at_path
-from howsure.matching.comparing import OPERATORS, CannotTell
-from howsure.matching.matchers import shown
+from howsure.matching.matchers import compile_pattern, describe_value, is_number
+from howsure.matching.text import not_after, parse_moment
+from howsure.matching.values import ABSENT, LENIENT, at_path, check_matcher
+
+Test = Callable[[Any, Any, datetime | None], bool]
+
+_AGE = re.compile(r"(?P<count>\d+(?:\.\d+)?)\s*(?P<unit>[smhdw])")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_LONGEST = timedelta(days=365_000)
+
+
+class CannotCompare(ValueError):
+    """The values cannot be compared, so the answer is neither yes nor no."""
+
+
+class ConditionOperator(Struct, frozen=True, kw_only=True):
+    """`fits`: whether the operator takes this value. `negative`: it holds if `test` does not or if the field is absent.
+    `timed`: it needs a clock. `presence`: it only asks whether the field is there."""
+
+    words: str
+    takes: str
+    fits: Callable[[Any], bool]
+    test: Test
+    negative: bool = False
+    timed: bool = False
+    presence: bool = False
+    default: Any = None
+
+
+def parse_age(text: Any) -> timedelta | None:
+    """`30s`, `15m`, `24h`, `7d`, `2w`; None for anything else."""
+    match = _AGE.fullmatch(text.strip()) if isinstance(text, str) else None
+    if match is None:
+        return None
+    try:
+        length = timedelta(**{_UNITS[match["unit"]]: float(match["count"])})
+    except OverflowError:
+        return None
+    return length if length <= _LONGEST else None
+
+
+def _equals(actual: Any, expected: Any, now: datetime | None) -> bool:
+    return LENIENT.match(expected, actual)
+
+
+def _contains(actual: Any, expected: Any, now: datetime | None) -> bool:
+    if isinstance(actual, str):
+        return _require_text(expected) in actual
+    if isinstance(actual, dict):
+        return _require_text(expected) in actual
+    if isinstance(actual, list | tuple):
+        return any(LENIENT.match(expected, each) for each in actual)
+    raise CannotCompare(f"{describe_value(actual)} is neither a text nor a list nor an object, and can contain nothing")
+
+
+def _require_text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise CannotCompare(f"{describe_value(value)} is not a text")
+    return value
+
+
+def _one_of(actual: Any, expected: Any, now: datetime | None) -> bool:
+    return any(LENIENT.match(each, actual) for each in expected)
+
+
+def _order(actual: Any, expected: Any) -> int:
+    """-1, 0 or 1: numbers, or moments in time. A number written as text is not a number."""
+    if is_number(actual) and is_number(expected):
+        if not (actual <= expected or actual >= expected):
+            raise CannotCompare(f"{describe_value(actual)} is neither above nor below {describe_value(expected)}")
+        return (actual > expected) - (actual < expected)
+    first, second = parse_moment(actual), parse_moment(expected)
+    if first is None or second is None:
+        raise CannotCompare(f"{describe_value(actual)} cannot be compared with {describe_value(expected)}")
+    before, after = not_after(first, second), not_after(second, first)
+    if before is None or after is None:
+        raise CannotCompare(f"only one of {describe_value(actual)} and {describe_value(expected)} has an offset")
+    return after - before
+
+
+def _age_of(actual: Any, now: datetime | None) -> timedelta:
+    then = parse_moment(actual)
+    if then is None:
+        raise CannotCompare(f"{describe_value(actual)} is not a date or time")
+    if now is None:
+        raise CannotCompare("its age cannot be told without a clock")
+    at = then if isinstance(then, datetime) else datetime(then.year, then.month, then.day, tzinfo=now.tzinfo)
+    if (at.tzinfo is None) != (now.tzinfo is None):
+        raise CannotCompare(f"only one of {describe_value(actual)} and the clock has an offset")
+    return now - at
+
+
+def _expected_age(expected: Any) -> timedelta:
+    length = parse_age(expected)
+    if length is None:
+        raise CannotCompare(f"{describe_value(expected)} is not a length of time")
+    return length
+
+
+def _is_older(actual: Any, expected: Any, now: datetime | None) -> bool:
+    return _age_of(actual, now) > _expected_age(expected)
+
+
+def _is_within(actual: Any, expected: Any, now: datetime | None) -> bool:
+    """Within the time before now. The future does not count."""
+    return timedelta(0) <= _age_of(actual, now) <= _expected_age(expected)
+
+
+def _is_pattern(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and compile_pattern(value) is not None
+    except re.error:
+        return False
+
+
+def _is_well_formed(value: Any) -> bool:
+    """A literal value, or one whose matchers are well formed."""
+    return not check_matcher(value)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and value != ""
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and _is_well_formed(value)
+
+
+def _is_orderable(value: Any) -> bool:
+    return is_number(value) or parse_moment(value) is not None
+
+
+def _is_age(value: Any) -> bool:
+    return parse_age(value) is not None
+
+
+_ANY, _LIST, _WORDS = "any value (a matcher in it must be well formed)", "a list with at least one value", "a text"
+_NUMBER, _LENGTH = "a number, or a date or time in ISO 8601", "a length of time such as 30s, 15m, 24h, 7d or 2w"
+
+
+def _operator(
+    words: str, test: Test, takes: str, fits: Callable[[Any], bool], *, negative: bool = False
+) -> ConditionOperator:
+    return ConditionOperator(words=words, takes=takes, fits=fits, test=test, negative=negative)
+
+
+def _order_operator(words: str, test: Callable[[int], bool]) -> ConditionOperator:
+    return _operator(words, lambda actual, expected, now: test(_order(actual, expected)), _NUMBER, _is_orderable)
+
+
+OPERATORS: dict[str, ConditionOperator] = {
+    "equals": _operator("equal to", _equals, _ANY, _is_well_formed),
+    "not_equals": _operator("not equal to", _equals, _ANY, _is_well_formed, negative=True),
+    "contains": _operator("containing", _contains, _ANY, _is_well_formed),
+    "not_contains": _operator("not containing", _contains, _ANY, _is_well_formed, negative=True),
+    "starts_with": _operator(
+        "starting with", lambda actual, expected, now: _require_text(actual).startswith(expected), _WORDS, _is_text
+    ),
+    "ends_with": _operator(
+        "ending with", lambda actual, expected, now: _require_text(actual).endswith(expected), _WORDS, _is_text
+    ),
+    "gt": _order_operator("more than", lambda order: order > 0),
+    "gte": _order_operator("at least", lambda order: order >= 0),
+    "lt": _order_operator("less than", lambda order: order < 0),
+    "lte": _order_operator("at most", lambda order: order <= 0),
+    "in": _operator("one of", _one_of, _LIST, _is_list),
+    "not_in": _operator("none of", _one_of, _LIST, _is_list, negative=True),
+    "matches": _operator(
+        "a text like",
+        lambda actual, expected, now: compile_pattern(expected).search(_require_text(actual)) is not None,
+        "a regular expression",
+        _is_pattern,
+    ),
+    "exists": ConditionOperator(
+        words="there",
+        takes="true or false",
+        fits=lambda value: isinstance(value, bool),
+        test=lambda actual, expected, now: bool(expected),
+        presence=True,
+        default=True,
+    ),
+    "older_than": ConditionOperator(words="older than", takes=_LENGTH, fits=_is_age, test=_is_older, timed=True),
+    "within": ConditionOperator(words="within the last", takes=_LENGTH, fits=_is_age, test=_is_within, timed=True),
+}
+
 
 GROUPS = ("all", "any")
 NOT = "not"
 _COMPARISON = ("field", "op", "value")
-_ABSENT: Final = object()
 
-Path = tuple[str | int, ...]
+ConditionPath = tuple[str | int, ...]
 
 
-class Fault(Struct, frozen=True, kw_only=True):
-    """What is wrong with a condition as it is written, and where in it."""
+class ConditionProblem(Struct, frozen=True, kw_only=True):
+    """What is wrong with a condition as it is written, and where."""
 
-    path: Path
+    path: ConditionPath
     message: str
     expected: str = ""
     found: str = ""
 
 
-class Finding(Struct, frozen=True):
-    """Whether a condition holds (None: it cannot be told), and why."""
+class ConditionResult(Struct, frozen=True):
+    """Whether a condition holds (None: unknown), and why."""
 
     holds: bool | None
     reason: str
 
 
-def faults(check: Any, path: Path = ()) -> Iterator[Fault]:
-    """Everything that is wrong with a condition; nothing when `found_in` can answer it."""
+def condition_problems(check: Any, path: ConditionPath = ()) -> Iterator[ConditionProblem]:
+    """Everything that is wrong with a condition; nothing if `evaluate_condition` can answer it."""
     if not isinstance(check, Mapping):
-        yield Fault(path=path, message="must be a condition", expected="an object", found=shown(check))
+        yield ConditionProblem(
+            path=path, message="must be a condition", expected="an object", found=describe_value(check)
+        )
         return
-    joined = [name for name in (*GROUPS, NOT) if name in check]
-    if not joined:
-        yield from _comparison_faults(check, path)
+    operators = [name for name in (*GROUPS, NOT) if name in check]
+    if not operators:
+        yield from _comparison_problems(check, path)
         return
     if len(check) > 1:
-        message = f"`{joined[0]}` must stand alone in its object"
-        yield Fault(path=path, message=message, expected=f"{{{joined[0]!r}: …}}", found=shown(check))
-    for name in joined:
-        yield from _joined_faults(name, check[name], (*path, name))
+        message = f"`{operators[0]}` must stand alone in its object"
+        yield ConditionProblem(
+            path=path, message=message, expected=f"{{{operators[0]!r}: …}}", found=describe_value(check)
+        )
+    for name in operators:
+        yield from _group_problems(name, check[name], (*path, name))
 
 
-def found_in(check: Mapping[str, Any], state: Mapping[str, Any], now: datetime | None = None) -> Finding:
-    """The answer of a condition without faults. `now` is what ages are counted from."""
+def evaluate_condition(
+    check: Mapping[str, Any], state: Mapping[str, Any], now: datetime | None = None
+) -> ConditionResult:
+    """The answer of a condition without problems. `now` is the time from which ages are counted."""
     for name in GROUPS:
         if name in check:
-            return _joined(name, [found_in(each, state, now) for each in check[name]])
+            return _combine_results(name, [evaluate_condition(each, state, now) for each in check[name]])
     if NOT in check:
-        inner = found_in(check[NOT], state, now)
-        return Finding(None if inner.holds is None else not inner.holds, f"not: {inner.reason}")
-    return _compared(check, state, now)
+        inner = evaluate_condition(check[NOT], state, now)
+        return ConditionResult(None if inner.holds is None else not inner.holds, f"not: {inner.reason}")
+    return _evaluate_comparison(check, state, now)
 
 
 def needs_clock(check: Mapping[str, Any]) -> bool:
-    """Whether any of its comparisons asks how long ago something was."""
+    """Whether a comparison asks how long ago something was."""
     inner = [each for name in GROUPS for each in check.get(name, ())] + ([check[NOT]] if NOT in check else [])
     if inner:
         return any(map(needs_clock, inner))
     return "op" in check and OPERATORS[check["op"]].timed
 
 
-def _joined_faults(name: str, inner: Any, path: Path) -> Iterator[Fault]:
+def _group_problems(name: str, inner: Any, path: ConditionPath) -> Iterator[ConditionProblem]:
     if name == NOT:
-        yield from faults(inner, path)
+        yield from condition_problems(inner, path)
         return
     if not isinstance(inner, Sequence) or isinstance(inner, str) or not inner:
         expected = "a list with at least one condition"
-        yield Fault(path=path, message=f"must be {expected}", expected=expected, found=shown(inner))
+        yield ConditionProblem(path=path, message=f"must be {expected}", expected=expected, found=describe_value(inner))
         return
     for place, each in enumerate(inner):
-        yield from faults(each, (*path, place))
+        yield from condition_problems(each, (*path, place))
 
 
-def _comparison_faults(check: Mapping[str, Any], path: Path) -> Iterator[Fault]:
+def _comparison_problems(check: Mapping[str, Any], path: ConditionPath) -> Iterator[ConditionProblem]:
     known = ", ".join((*_COMPARISON, *GROUPS, NOT))
     for key in check:
         if key not in _COMPARISON:
-            yield Fault(path=(*path, key), message=f"`{key}` is not part of a condition", expected=known, found=key)
+            yield ConditionProblem(
+                path=(*path, key), message=f"`{key}` is not part of a condition", expected=known, found=key
+            )
     field, name = check.get("field"), check.get("op")
     if not isinstance(field, str) or not field.strip():
         expected = "the path of a value in the state"
-        yield Fault(path=(*path, "field"), message=f"must be {expected}", expected=expected, found=shown(field))
+        yield ConditionProblem(
+            path=(*path, "field"), message=f"must be {expected}", expected=expected, found=describe_value(field)
+        )
     operator = OPERATORS.get(name) if isinstance(name, str) else None
     if operator is None:
         expected = ", ".join(OPERATORS)
-        yield Fault(path=(*path, "op"), message="is not an operator", expected=expected, found=shown(name))
+        yield ConditionProblem(
+            path=(*path, "op"), message="is not an operator", expected=expected, found=describe_value(name)
+        )
         return
     if "value" not in check:
         if operator.default is None:
-            yield Fault(path=(*path, "value"), message=f"`{name}` needs a value", expected=operator.takes)
+            yield ConditionProblem(path=(*path, "value"), message=f"`{name}` needs a value", expected=operator.takes)
     elif not operator.fits(check["value"]):
-        message, found = f"`{name}` takes {operator.takes}", shown(check["value"])
-        yield Fault(path=(*path, "value"), message=message, expected=operator.takes, found=found)
+        message, found = f"`{name}` takes {operator.takes}", describe_value(check["value"])
+        yield ConditionProblem(path=(*path, "value"), message=message, expected=operator.takes, found=found)
 
 
-_WORTH: dict[str, Callable[[list[bool | None]], bool | None]] = {
-    "all": lambda told: False if False in told else None if None in told else True,
-    "any": lambda told: True if True in told else None if None in told else False,
+_GROUP_RULES: dict[str, Callable[[list[bool | None]], bool | None]] = {
+    "all": lambda answers: False if False in answers else None if None in answers else True,
+    "any": lambda answers: True if True in answers else None if None in answers else False,
 }
 
 
-def _joined(name: str, findings: list[Finding]) -> Finding:
-    """The reasons are those of the findings that decided it."""
-    holds = _WORTH[name]([each.holds for each in findings])
-    return Finding(holds, "; ".join(each.reason for each in findings if each.holds is holds))
+def _combine_results(name: str, results: list[ConditionResult]) -> ConditionResult:
+    """The combined answer, with the reasons of the results that decide it."""
+    holds = _GROUP_RULES[name]([each.holds for each in results])
+    return ConditionResult(holds, "; ".join(each.reason for each in results if each.holds is holds))
 
 
-def _compared(check: Mapping[str, Any], state: Mapping[str, Any], now: datetime | None) -> Finding:
+def _evaluate_comparison(check: Mapping[str, Any], state: Mapping[str, Any], now: datetime | None) -> ConditionResult:
     field, operator = check["field"], OPERATORS[check["op"]]
-    wanted = check.get("value", operator.default)
-    found = at_path(state, field, _ABSENT)
+    expected = check.get("value", operator.default)
+    actual = at_path(state, field, ABSENT)
     if operator.presence:
-        there = found is not _ABSENT
-        return Finding(there is wanted, f"`{field}` is {'there' if there else 'not there'}")
-    if found is _ABSENT:
-        return Finding(operator.negative, f"`{field}` is not there, wanted: {operator.words} {shown(wanted)}")
+        there = actual is not ABSENT
+        return ConditionResult(there is expected, f"`{field}` is {'there' if there else 'not there'}")
+    if actual is ABSENT:
+        return ConditionResult(
+            operator.negative, f"`{field}` is not there, wanted: {operator.words} {describe_value(expected)}"
+        )
     try:
-        holds = operator.test(found, wanted, now) is not operator.negative
-    except CannotTell as error:
-        return Finding(None, f"`{field}`: {error}")
-    said = f"`{field}` is {shown(found)}"
-    return Finding(holds, said if holds else f"{said}, wanted: {operator.words} {shown(wanted)}")
+        holds = operator.test(actual, expected, now) is not operator.negative
+    except CannotCompare as error:
+        return ConditionResult(None, f"`{field}`: {error}")
+    reason = f"`{field}` is {describe_value(actual)}"
+    return ConditionResult(holds, reason if holds else f"{reason}, wanted: {operator.words} {describe_value(expected)}")

@@ -1,7 +1,7 @@
-"""The matchers that may stand where an expected value stands: `{"$any": true}`, `{"$one_of": […]}` and the others.
+"""The matchers that may replace an expected value: `{"$any": true}`, `{"$one_of": […]}` and the others.
 
-Each kind checks how it was written, compares, and says in words what it wants. Values inside a matcher are compared by
-whoever asks (`compare`), so matchers nest and follow the asker's idea of equality.
+Each matcher checks how it is written, compares, and describes itself in words. Values inside a matcher are compared by
+the `compare` of the caller, so matchers nest and follow the caller's idea of equality.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from math import inf
 from typing import Any, Protocol, TypeGuard
 
 from howsure.matching.alignment import maximum_matching
-from howsure.matching.dates import moment, not_after
-from howsure.matching.text import squeezed
+from howsure.matching.text import not_after, parse_moment, squeeze_text
 
 Spec = Mapping[str, Any]
 Compare = Callable[[Any, Any], bool]
@@ -25,7 +24,7 @@ _ROUNDING = 1e-12
 
 
 class Matcher(Protocol):
-    """One kind. `spec` is the whole object as written."""
+    """One kind of matcher. `spec` is the whole object as it is written."""
 
     @property
     def keys(self) -> tuple[str, ...]: ...
@@ -37,13 +36,13 @@ class Matcher(Protocol):
     def in_words(self, spec: Spec) -> str: ...
 
 
-class Anything:
+class AnyMatcher:
     """`{"$any": true}`: present, whatever it is."""
 
     keys = ("$any",)
 
     def check(self, spec: Spec, path: str, check: Check) -> list[str]:
-        return [] if spec["$any"] is True else [f"`{path}`: $any takes true, found {shown(spec['$any'])}"]
+        return [] if spec["$any"] is True else [f"`{path}`: $any takes true, found {describe_value(spec['$any'])}"]
 
     def matches(self, spec: Spec, actual: Any, compare: Compare) -> bool:
         return True
@@ -52,7 +51,7 @@ class Anything:
         return "anything"
 
 
-class OneOf:
+class OneOfMatcher:
     """`{"$one_of": [X, Y]}`: any of these, values or matchers."""
 
     keys = ("$one_of",)
@@ -60,18 +59,18 @@ class OneOf:
     def check(self, spec: Spec, path: str, check: Check) -> list[str]:
         offered = spec["$one_of"]
         if not isinstance(offered, list | tuple) or not offered:
-            return [f"`{path}`: $one_of takes a list with at least one value, found {shown(offered)}"]
+            return [f"`{path}`: $one_of takes a list with at least one value, found {describe_value(offered)}"]
         return [problem for place, each in enumerate(offered) for problem in check(each, f"{path}.$one_of.{place}")]
 
     def matches(self, spec: Spec, actual: Any, compare: Compare) -> bool:
         return any(compare(each, actual) for each in spec["$one_of"])
 
     def in_words(self, spec: Spec) -> str:
-        return "one of " + ", ".join(shown(each) for each in spec["$one_of"])
+        return "one of " + ", ".join(describe_value(each) for each in spec["$one_of"])
 
 
-class Optional:
-    """`{"$optional": X}`: may be missing; if it is there, X. A null that is there is a value like any other."""
+class OptionalMatcher:
+    """`{"$optional": X}`: may be missing; if present, X. A null is a value like any other."""
 
     keys = ("$optional",)
 
@@ -82,10 +81,10 @@ class Optional:
         return compare(spec["$optional"], actual)
 
     def in_words(self, spec: Spec) -> str:
-        return f"nothing, or {shown(spec['$optional'])}"
+        return f"nothing, or {describe_value(spec['$optional'])}"
 
 
-class Regex:
+class RegexMatcher:
     """`{"$regex": "…"}`: a text that the pattern covers from its first character to its last. To find the pattern
     anywhere, write `{"$contains": {"$regex": "…"}}`."""
 
@@ -94,21 +93,21 @@ class Regex:
     def check(self, spec: Spec, path: str, check: Check) -> list[str]:
         pattern = spec["$regex"]
         if not isinstance(pattern, str):
-            return [f"`{path}`: $regex takes a text, found {shown(pattern)}"]
+            return [f"`{path}`: $regex takes a text, found {describe_value(pattern)}"]
         try:
-            compiled(pattern)
+            compile_pattern(pattern)
         except re.error as error:
             return [f"`{path}`: $regex {pattern!r} is not a regular expression: {error}"]
         return []
 
     def matches(self, spec: Spec, actual: Any, compare: Compare) -> bool:
-        return isinstance(actual, str) and compiled(spec["$regex"]).fullmatch(actual) is not None
+        return isinstance(actual, str) and compile_pattern(spec["$regex"]).fullmatch(actual) is not None
 
     def in_words(self, spec: Spec) -> str:
         return f"a text like /{spec['$regex']}/"
 
 
-class Text:
+class TextMatcher:
     """`{"$text": "…"}`: the same text but for case, spaces and punctuation. Between two digits a separator counts as
     one, whichever it is: `1.5` is `1,5` and not `15`."""
 
@@ -116,19 +115,19 @@ class Text:
 
     def check(self, spec: Spec, path: str, check: Check) -> list[str]:
         if not isinstance(spec["$text"], str):
-            return [f"`{path}`: $text takes a text, found {shown(spec['$text'])}"]
-        if not squeezed(spec["$text"]):
+            return [f"`{path}`: $text takes a text, found {describe_value(spec['$text'])}"]
+        if not squeeze_text(spec["$text"]):
             return [f"`{path}`: $text {spec['$text']!r} has nothing but spaces and punctuation, which do not count"]
         return []
 
     def matches(self, spec: Spec, actual: Any, compare: Compare) -> bool:
-        return isinstance(actual, str) and squeezed(spec["$text"]) == squeezed(actual)
+        return isinstance(actual, str) and squeeze_text(spec["$text"]) == squeeze_text(actual)
 
     def in_words(self, spec: Spec) -> str:
-        return f"the text {shown(spec['$text'])}"
+        return f"the text {describe_value(spec['$text'])}"
 
 
-class Between:
+class BetweenMatcher:
     """`{"$between": [a, b]}`: a number, or an ISO date, from a to b, both included."""
 
     keys = ("$between",)
@@ -136,11 +135,11 @@ class Between:
     def check(self, spec: Spec, path: str, check: Check) -> list[str]:
         ends = spec["$between"]
         if not isinstance(ends, list | tuple) or len(ends) != 2:
-            return [f"`{path}`: $between takes two ends, found {shown(ends)}"]
+            return [f"`{path}`: $between takes two ends, found {describe_value(ends)}"]
         if self._ordered(*ends) is None:
-            return [f"`{path}`: $between takes two numbers or two ISO dates, found {shown(ends)}"]
+            return [f"`{path}`: $between takes two numbers or two ISO dates, found {describe_value(ends)}"]
         if not self._ordered(*ends):
-            return [f"`{path}`: $between {shown(ends)} holds nothing: its first end is above its second"]
+            return [f"`{path}`: $between {describe_value(ends)} holds nothing: its first end is above its second"]
         return []
 
     def matches(self, spec: Spec, actual: Any, compare: Compare) -> bool:
@@ -149,44 +148,44 @@ class Between:
 
     def in_words(self, spec: Spec) -> str:
         low, high = spec["$between"]
-        return f"from {shown(low)} to {shown(high)}"
+        return f"from {describe_value(low)} to {describe_value(high)}"
 
     @staticmethod
     def _ordered(low: Any, high: Any) -> bool | None:
         """None: these two cannot be compared."""
         if is_number(low) and is_number(high):
             return bool(low <= high)
-        first, second = moment(low), moment(high)
+        first, second = parse_moment(low), parse_moment(high)
         return None if first is None or second is None else not_after(first, second)
 
 
-class Approx:
+class ApproxMatcher:
     """`{"$approx": x, "within": y}`: a number no further than y from x."""
 
     keys = ("$approx", "within")
 
     def check(self, spec: Spec, path: str, check: Check) -> list[str]:
         if not is_number(spec["$approx"]):
-            return [f"`{path}`: $approx takes a number, found {shown(spec['$approx'])}"]
+            return [f"`{path}`: $approx takes a number, found {describe_value(spec['$approx'])}"]
         within = spec.get("within")
         if not is_number(within) or within < 0:
-            return [f"`{path}`: $approx needs `within`, a number that is not negative, found {shown(within)}"]
+            return [f"`{path}`: $approx needs `within`, a number that is not negative, found {describe_value(within)}"]
         return []
 
     def matches(self, spec: Spec, actual: Any, compare: Compare) -> bool:
-        wanted, within = spec["$approx"], spec["within"]
+        expected, within = spec["$approx"], spec["within"]
         if not is_number(actual) or abs(actual) == inf:
             return False
         try:
-            return bool(abs(actual - wanted) <= within + _ROUNDING * max(abs(wanted), abs(actual)))
+            return bool(abs(actual - expected) <= within + _ROUNDING * max(abs(expected), abs(actual)))
         except OverflowError:  # Whole numbers too large for a float are exact: no rounding to allow for.
-            return isinstance(actual, int) and isinstance(wanted, int) and abs(actual - wanted) <= within
+            return isinstance(actual, int) and isinstance(expected, int) and abs(actual - expected) <= within
 
     def in_words(self, spec: Spec) -> str:
-        return f"{shown(spec['$approx'])} give or take {shown(spec['within'])}"
+        return f"{describe_value(spec['$approx'])} give or take {describe_value(spec['within'])}"
 
 
-class Contains:
+class ContainsMatcher:
     """`{"$contains": X}`: a text with the text X in it (or something `$regex` or `$text` finds in it); a list with the
     member X, or with all of them where X is a list; an object with at least the keys and values of X."""
 
@@ -204,16 +203,16 @@ class Contains:
         return isinstance(actual, Mapping) and isinstance(part, Mapping) and self._in_object(part, actual, compare)
 
     def in_words(self, spec: Spec) -> str:
-        return f"something with {shown(spec['$contains'])} in it"
+        return f"something with {describe_value(spec['$contains'])} in it"
 
     def _in_text(self, part: Any, actual: str) -> bool:
         match part:
             case str():
                 return part in actual
             case {"$regex": pattern}:
-                return compiled(pattern).search(actual) is not None
+                return compile_pattern(pattern).search(actual) is not None
             case {"$text": text}:
-                return squeezed(text) in squeezed(actual)
+                return squeeze_text(text) in squeeze_text(actual)
             case {"$one_of": parts}:
                 return any(self._in_text(each, actual) for each in parts)
             case _:
@@ -231,7 +230,7 @@ class Contains:
         )
 
 
-class Literal:
+class LiteralMatcher:
     """`{"$literal": X}`: X itself, for values whose own keys begin with a dollar sign."""
 
     keys = ("$literal",)
@@ -243,35 +242,45 @@ class Literal:
         return _equal_as_written(spec["$literal"], actual)
 
     def in_words(self, spec: Spec) -> str:
-        return shown(spec["$literal"])
+        return describe_value(spec["$literal"])
 
 
 MATCHERS: dict[str, Matcher] = {
     kind.keys[0]: kind
-    for kind in (Anything(), OneOf(), Optional(), Regex(), Text(), Between(), Approx(), Contains(), Literal())
+    for kind in (
+        AnyMatcher(),
+        OneOfMatcher(),
+        OptionalMatcher(),
+        RegexMatcher(),
+        TextMatcher(),
+        BetweenMatcher(),
+        ApproxMatcher(),
+        ContainsMatcher(),
+        LiteralMatcher(),
+    )
 }
 
 
 def matcher_of(value: Mapping[str, Any]) -> Matcher | None:
-    """The matcher an object is; None: a plain object. Raises ValueError for one that nobody knows."""
+    """The matcher of an object; None for a plain object. Raises ValueError for an unknown matcher."""
     for key in value:
         if key[:1] == "$":
             kind = MATCHERS.get(key)
             if kind is None or any(key not in kind.keys for key in value):
-                raise ValueError(f"{shown(value)} is not a matcher; known: {', '.join(MATCHERS)}")
+                raise ValueError(f"{describe_value(value)} is not a matcher; known: {', '.join(MATCHERS)}")
             return kind
     return None
 
 
 def is_matcher(value: Mapping[str, Any]) -> bool:
-    """Whether a whole set of arguments is one matcher (its first key says so)."""
+    """Whether all arguments together are one matcher, by their first key."""
     for key in value:
         return key[:1] == "$"
     return False
 
 
 def may_be_missing(expected: Any) -> bool:
-    """Whether an expected value is content with no value at all."""
+    """Whether an expected value accepts that there is no value."""
     match expected:
         case {"$optional": _}:
             return True
@@ -282,17 +291,17 @@ def may_be_missing(expected: Any) -> bool:
 
 
 def is_number(value: Any) -> TypeGuard[int | float]:
-    """True is not 1."""
+    """Whether this is a number. True is not 1."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 @lru_cache(maxsize=1024)
-def compiled(pattern: str) -> re.Pattern[str]:
+def compile_pattern(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-def shown(value: Any, limit: int = 120) -> str:
-    """A value in a sentence: as Python writes it, cut where it is long, matchers in words."""
+def describe_value(value: Any, limit: int = 120) -> str:
+    """A value in a sentence: as Python writes it, shortened if it is long; matchers in words."""
     if isinstance(value, Mapping):
         for key in value:
             if key in MATCHERS:

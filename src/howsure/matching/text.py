@@ -1,13 +1,15 @@
-"""Text compared as people compare it: Unicode spellings, case, spaces and punctuation set aside. Two strengths live
-here: `words` keeps the word breaks, `squeezed` drops them too."""
+"""Text and dates compared as people compare them. Text: without Unicode variants, case, spaces and punctuation (`words`
+keeps word breaks, `squeeze_text` drops them too). ISO-8601 dates and times: as the moments they name."""
 
 from __future__ import annotations
 
 import re
+from datetime import date, datetime, time
 from functools import lru_cache
+from typing import Any
 from unicodedata import category, normalize
 
-# Between two digits a separator carries meaning ("1.5" is not "15"), so one space stays there.
+# Between two digits a separator has a meaning ("1.5" is not "15"), so one space stays there.
 _MEANINGLESS_SPACE = re.compile(r"(?<!\d) | (?!\d)")
 
 
@@ -16,16 +18,16 @@ _MEANING = "%‰§"
 
 
 class _Spacing(dict[int, str]):
-    """A translation table that learns each character once: punctuation, separators and control characters are space."""
+    """A translation table that is filled on demand: punctuation, separators and control characters become spaces."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
         kind = category(character)
-        kept = " " if (kind[0] in "PZC" or kind == "Sk") and character not in _MEANING else character
+        replacement = " " if (kind[0] in "PZC" or kind == "Sk") and character not in _MEANING else character
         if kind == "Cf":
-            kept = ""  # soft hyphens, joiners: nobody sees them
-        self[code] = kept
-        return kept
+            replacement = ""  # Soft hyphens and joiners are invisible.
+        self[code] = replacement
+        return replacement
 
 
 _SPACING = _Spacing()
@@ -33,11 +35,62 @@ _SPACING = _Spacing()
 
 @lru_cache(maxsize=4096)
 def words(text: str) -> str:
-    """The words of a text, one space between them. Symbols that mean something ($, +, §, %) stay."""
+    """The words of a text with one space between them. Symbols with a meaning ($, +, §, %) stay."""
     folded = normalize("NFKC", normalize("NFKC", text).casefold())
     return " ".join(folded.translate(_SPACING).split())
 
 
-def squeezed(text: str) -> str:
+def squeeze_text(text: str) -> str:
     """What is left when spaces and punctuation do not count: `U.S.A.` is `usa`, `New-York` is `newyork`."""
     return _MEANINGLESS_SPACE.sub("", words(text))
+
+
+Moment = date | datetime
+
+# Only the extended format: 20240101 may also be a number or an id.
+_ISO = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?( ?(Z|[+-]\d{2}(:?\d{2})?))?)?", re.IGNORECASE)
+
+
+def parse_moment(value: Any) -> Moment | None:
+    """The day or the time that a value names; None if it names none."""
+    if isinstance(value, date):
+        return value
+    if not isinstance(value, str) or len(value) < 10 or not _ISO.fullmatch(value):
+        return None
+    try:
+        return date.fromisoformat(value) if len(value) == 10 else datetime.fromisoformat(_to_iso(value))
+    except ValueError:
+        return None
+
+
+def same_moment(one: Moment, other: Moment) -> bool:
+    """Whether both are the same instant. A day is its midnight. If only one has an offset, they are not the same."""
+    if isinstance(one, datetime) and isinstance(other, datetime):
+        return (one.tzinfo is None) == (other.tzinfo is None) and one == other
+    if isinstance(one, datetime):
+        return _is_midnight_of(one, other)
+    if isinstance(other, datetime):
+        return _is_midnight_of(other, one)
+    return one == other
+
+
+def not_after(one: Moment, other: Moment) -> bool | None:
+    """Whether `one` is at or before `other`; None if they cannot be compared (only one has an offset)."""
+    first, second = _at_midnight(one, other), _at_midnight(other, one)
+    if (first.tzinfo is None) != (second.tzinfo is None):
+        return None
+    return first <= second
+
+
+def _at_midnight(one: Moment, beside: Moment) -> datetime:
+    if isinstance(one, datetime):
+        return one
+    return datetime.combine(one, time(), tzinfo=beside.tzinfo if isinstance(beside, datetime) else None)
+
+
+def _is_midnight_of(instant: datetime, day: date) -> bool:
+    return instant.date() == day and instant.time() == time()
+
+
+def _to_iso(text: str) -> str:
+    return text.upper().replace(" ", "T", 1).replace(" ", "").replace(",", ".")

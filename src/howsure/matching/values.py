@@ -1,20 +1,22 @@
-"""One value against another: literal, or through matchers, however deep; and in words, what differs and where.
+"""Compares one value with another, literal or through matchers at any depth; and says in words what differs and where.
 
-Two ideas of equality share the walk. `STRICT` is for arguments: the same JSON value, integers equal to floats of the
-same value, True not 1. `LENIENT` is for final states: numbers may differ by rounding, dates by their spelling, and
-objects may hold more than is listed, however deep.
+There are two ideas of equality. `STRICT` is for arguments: the same JSON value, integers equal to floats of the same
+value, True not 1. `LENIENT` is for final states: numbers may differ by rounding, dates by their spelling, and objects
+may hold more than is listed, at any depth.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from math import isclose
-from typing import Any
+from typing import Any, Final
 
-from howsure.matching.dates import moment, same_moment
-from howsure.matching.matchers import is_number, matcher_of, may_be_missing, shown
+from howsure.matching.matchers import describe_value, is_number, matcher_of, may_be_missing
+from howsure.matching.text import parse_moment, same_moment
 
 RELATIVE_TOLERANCE = 1e-9
+ABSENT: Final = object()
+"""What `at_path` gives, when asked to, for a value that is not there. None is a value."""
 
 
 def equal(expected: Any, actual: Any) -> bool:
@@ -24,13 +26,13 @@ def equal(expected: Any, actual: Any) -> bool:
     return bool(expected == actual)
 
 
-def alike(expected: Any, actual: Any) -> bool:
-    """The same plain value but for rounding and the spelling of dates. A number written as text is not a number."""
+def nearly_equal(expected: Any, actual: Any) -> bool:
+    """The same plain value apart from rounding and the spelling of dates. A number written as text is not a number."""
     if equal(expected, actual):
         return True
     if is_number(expected) and is_number(actual):
         return _close(expected, actual)
-    first, second = moment(expected), moment(actual)
+    first, second = parse_moment(expected), parse_moment(actual)
     return first is not None and second is not None and same_moment(first, second)
 
 
@@ -38,11 +40,11 @@ def _close(one: float, other: float) -> bool:
     try:
         return isclose(one, other, rel_tol=RELATIVE_TOLERANCE)
     except OverflowError:
-        return False  # A whole number too large for a float was never rounded.
+        return False  # A whole number that is too large for a float was never rounded.
 
 
-class Values:
-    """The walk, over one idea of what makes two plain values the same."""
+class ValueComparer:
+    """Compares nested values, with `same` as the comparison of plain values."""
 
     def __init__(self, same: Callable[[Any, Any], bool], *, more_keys: bool = False) -> None:
         self._same = same
@@ -74,43 +76,44 @@ class Values:
         return self._more_keys or (len(actual) <= len(expected) and all(key in expected for key in actual))
 
     def differences(self, expected: Any, actual: Any, path: str) -> list[str]:
-        """Every difference, the deepest place first to show it; empty when they match."""
+        """Every difference, each at the deepest place that shows it; empty if the values match."""
         if self.match(expected, actual):
             return []
         if isinstance(expected, dict) and isinstance(actual, dict) and matcher_of(expected) is None:
-            extra = [] if self._more_keys else unexpected(expected, actual, path)
+            extra = [] if self._more_keys else unexpected_keys(expected, actual, path)
             return [*self.missing_or_different(expected, actual, path), *extra]
         if isinstance(expected, list | tuple) and isinstance(actual, list | tuple) and len(expected) == len(actual):
             pairs = enumerate(zip(expected, actual, strict=True))
-            return [said for place, pair in pairs for said in self.differences(*pair, joined(path, str(place)))]
-        return [f"`{path}`: expected {shown(expected)}, found {shown(actual)}{_why(expected, actual)}"]
+            return [text for place, pair in pairs for text in self.differences(*pair, join_path(path, str(place)))]
+        note = _explain_difference(expected, actual)
+        return [f"`{path}`: expected {describe_value(expected)}, found {describe_value(actual)}{note}"]
 
     def missing_or_different(self, expected: Mapping[str, Any], actual: Mapping[str, Any], path: str) -> list[str]:
-        said: list[str] = []
+        differences: list[str] = []
         for key, value in expected.items():
             if key in actual:
-                said += self.differences(value, actual[key], joined(path, key))
+                differences += self.differences(value, actual[key], join_path(path, key))
             elif not may_be_missing(value):
-                said.append(f"`{joined(path, key)}`: missing, expected {shown(value)}")
-        return said
+                differences.append(f"`{join_path(path, key)}`: missing, expected {describe_value(value)}")
+        return differences
 
 
-STRICT = Values(equal)
-LENIENT = Values(alike, more_keys=True)
+STRICT = ValueComparer(equal)
+LENIENT = ValueComparer(nearly_equal, more_keys=True)
 
 
-def unexpected(expected: Mapping[str, Any], actual: Mapping[str, Any], path: str) -> list[str]:
-    """The keys that nobody asked for."""
+def unexpected_keys(expected: Mapping[str, Any], actual: Mapping[str, Any], path: str) -> list[str]:
+    """The keys that are not expected."""
     extra = [key for key in actual if key not in expected]
-    return [f"`{joined(path, key)}`: not expected, found {shown(actual[key])}" for key in extra]
+    return [f"`{join_path(path, key)}`: not expected, found {describe_value(actual[key])}" for key in extra]
 
 
-def joined(path: str, key: str) -> str:
+def join_path(path: str, key: str) -> str:
     return f"{path}.{key}" if path else key
 
 
-def _why(expected: Any, actual: Any) -> str:
-    """A word on differences that are easily overlooked."""
+def _explain_difference(expected: Any, actual: Any) -> str:
+    """A note on differences that are easily overlooked."""
     for one, other in ((expected, actual), (actual, expected)):
         if is_number(one) and isinstance(other, str):
             return " (a number and a text)"
@@ -122,9 +125,11 @@ def _why(expected: Any, actual: Any) -> str:
 
 
 def check_matcher(expected: Any, path: str = "") -> list[str]:
-    """What is wrong with the matchers in an expected value, each with its path; empty when nothing is."""
+    """What is wrong with the matchers in an expected value, each with its path; empty if nothing is."""
     if isinstance(expected, list | tuple):
-        return [said for place, each in enumerate(expected) for said in _check_member(each, joined(path, str(place)))]
+        return [
+            said for place, each in enumerate(expected) for said in _check_member(each, join_path(path, str(place)))
+        ]
     if not isinstance(expected, dict):
         return []
     try:
@@ -133,10 +138,28 @@ def check_matcher(expected: Any, path: str = "") -> list[str]:
         return [f"`{path}`: {error}"]
     if kind is not None:
         return kind.check(expected, path, check_matcher)
-    return [said for key, value in expected.items() for said in check_matcher(value, joined(path, key))]
+    return [text for key, value in expected.items() for text in check_matcher(value, join_path(path, key))]
 
 
 def _check_member(expected: Any, path: str) -> list[str]:
     if isinstance(expected, dict) and "$optional" in expected:
         return [f"`{path}`: $optional belongs to a key that may be missing; a place in a list cannot be"]
     return check_matcher(expected, path)
+
+
+def at_path(values: Any, path: str, default: Any = None) -> Any:
+    """The value at a dotted path. A key that itself has dots wins, and numbers are positions in lists."""
+    if isinstance(values, Mapping):
+        if path in values:
+            return values[path]
+        for end, character in enumerate(path):
+            if character == "." and path[:end] in values:
+                found = at_path(values[path[:end]], path[end + 1 :], default)
+                if found is not default:
+                    return found
+        return default
+    if isinstance(values, list | tuple):
+        first, _, rest = path.partition(".")
+        if first.isdecimal() and int(first) < len(values):
+            return at_path(values[int(first)], rest, default) if rest else values[int(first)]
+    return default

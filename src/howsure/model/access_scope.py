@@ -1,4 +1,4 @@
-"""How much of a store somebody may see: one organisation, some of its agents, or everything."""
+"""How much of a store a user may see: one organization, some of its agents, or everything."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from msgspec import Struct
 
 
 class AccessScope(Struct, frozen=True, kw_only=True):
-    """None: any. What belongs to no agent is seen only by those who may see all of them."""
+    """None: all. What belongs to no agent is visible only to those who may see all agents."""
 
     organization_id: str | None = None
     agent_ids: tuple[str, ...] | None = None
 
     @property
     def home(self) -> str:
-        """The organisation that what they make belongs to."""
+        """The organization to which new things of this user belong."""
         return self.organization_id or ""
 
     def sees(self, organization_id: str, agent_id: str) -> bool:

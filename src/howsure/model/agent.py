@@ -8,7 +8,7 @@ from msgspec import Struct, field
 
 
 class AgentTool(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A tool the agent has; `tool_name` is what appears in its calls."""
+    """A tool of the agent. `tool_name` is the name in its calls."""
 
     tool_name: str
     id: str = ""
@@ -19,7 +19,7 @@ class AgentTool(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class KnowledgeBase(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A body of documents the agent can search."""
+    """A collection of documents that the agent can search."""
 
     id: str
     name: str

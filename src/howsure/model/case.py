@@ -1,4 +1,4 @@
-"""A Case: one thing to try, what good looks like, and, where a dataset brings it, what was recorded."""
+"""A Case: one thing to try, what good looks like and, if the dataset has one, a recording."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from howsure.model.expectation import Expectation
-from howsure.model.transcript import Message, Mishap, Tool, Transcript
+from howsure.model.transcript import BrokenRecording, Message, Tool, Transcript
 
 
 class Attachment(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -19,7 +19,7 @@ class Attachment(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class SingleTurn(Struct, frozen=True, kw_only=True, tag="single_turn", tag_field="kind", omit_defaults=True):
-    """One message, with what surrounds it: an earlier conversation, supporting text, documents."""
+    """One message with its surroundings: an earlier conversation, supporting text, documents."""
 
     message: str
     context: str = ""
@@ -38,7 +38,7 @@ class Script(Struct, frozen=True, kw_only=True, tag="script", tag_field="kind", 
 
 
 class Fact(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Something the user knows and tells when asked for it. `asked_by`: other words the agent may ask with."""
+    """Something the user knows and tells when asked. `asked_by`: other words with which the agent may ask for it."""
 
     name: str
     value: str
@@ -46,14 +46,14 @@ class Fact(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class PlanStep(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Something the user will say or do; `when` is the condition on what the agent did, in words ("" = in its turn)."""
+    """Something the user will say or do. `when` is a condition on what the agent did, in words ("": in its turn)."""
 
     say: str
     when: str = ""
 
 
 class Scenario(Struct, frozen=True, kw_only=True, tag="scenario", tag_field="kind", omit_defaults=True):
-    """A simulated user: who they are, how they open, what they want, know and plan, how long they go on."""
+    """A simulated user: persona, first message, goal, facts, plan and the largest number of turns."""
 
     persona: str
     initial_message: str
@@ -66,9 +66,9 @@ class Scenario(Struct, frozen=True, kw_only=True, tag="scenario", tag_field="kin
 Input = SingleTurn | Script | Scenario
 
 
-def opening(given: Input) -> str:
+def opening(input: Input) -> str:
     """The first thing the user says."""
-    match given:
+    match input:
         case SingleTurn(message=text):
             return text
         case Script(turns=turns):
@@ -77,13 +77,13 @@ def opening(given: Input) -> str:
             return text
 
 
-def user_turns(given: Input) -> tuple[str, ...]:
-    """Every user message that is known beforehand."""
-    return given.turns if isinstance(given, Script) else (opening(given),)
+def user_turns(input: Input) -> tuple[str, ...]:
+    """Every user message that is known before the conversation starts."""
+    return input.turns if isinstance(input, Script) else (opening(input),)
 
 
 class World:
-    """The pass rules a case lives under: the dialect's own, or those of the world it imports into."""
+    """Which pass rules apply to a case. Each of our own dialects has its world; an importer names one of these."""
 
     EXPLAIN = "explain"
     GOLDEN = "golden"
@@ -95,9 +95,9 @@ class World:
 class Case(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One thing to try.
 
-    `labels` are short strings to slice and filter by; `metadata` is everything else the file said, kept as it was.
-    `tools` are the tools the agent really has (None: the case does not say), never those that happened to be used.
-    `state` is what the agent's session starts with.
+    `labels` are short strings to slice and filter by; `metadata` is everything else in the file, unchanged. `tools` are
+    the tools that the agent has (None: unknown), never those that happened to be used. `state` is what the session of
+    the agent starts with.
     """
 
     id: str
@@ -111,4 +111,4 @@ class Case(Struct, frozen=True, kw_only=True, omit_defaults=True):
     metadata: dict[str, Any] = field(default_factory=dict)
     tools: tuple[Tool, ...] | None = None
     state: dict[str, Any] = field(default_factory=dict)
-    recorded: Transcript | Mishap | None = None
+    recorded: Transcript | BrokenRecording | None = None

@@ -1,6 +1,6 @@
-"""A Comparison: two runs (or two candidates, or two groups of cases in one run) held against each other, pair by pair.
-What differs, how sure that is, which cases flipped, and what makes the two sides unlike. stats/ computes,
-services/comparison/ measures, reports/ shows."""
+"""A Comparison: two runs (or two candidates, or two groups of cases in one run) compared pair by pair. It holds what
+differs, how sure that is, which cases flipped, what else differs between the two sides, where the noise comes from, and
+how many cases a comparison needs (`howsure plan`). stats/ computes, services/compare/ measures, reports/ shows."""
 
 from __future__ import annotations
 
@@ -8,14 +8,39 @@ from enum import Enum
 
 from msgspec import Struct
 
-from howsure.model.noise import Noise
-from howsure.model.score import Direction, Scale
-
-Interval = tuple[float, float]
+from howsure.model.score import Direction, Interval, Scale
 
 
-class Kind(Enum):
-    """What a difference is a difference of. Tags and slices are the verdicts of some of the cases."""
+class VarianceEstimate(Struct, frozen=True):
+    """A variance, in the square of the unit of the grader, with its interval (None: too few cases)."""
+
+    value: float
+    interval: Interval | None = None
+
+
+class VarianceComponents(Struct, frozen=True, kw_only=True):
+    """How much the values of one grader vary on one side: between cases, between tries of a case (the agent) and
+    between judgements of a try (the judge). `tries` and `judgements` are totals. Each check of a rule or criterion
+    counts as a case."""
+
+    grader: str
+    second: bool
+    cases: int
+    tries: int
+    judgements: int
+    between_cases: VarianceEstimate | None
+    agent: VarianceEstimate
+    judge: VarianceEstimate
+
+    @property
+    def judge_share(self) -> float | None:
+        """The share of the judge in the noise within a case; None if there is no noise."""
+        noise = self.agent.value + self.judge.value
+        return self.judge.value / noise if noise else None
+
+
+class DifferenceKind(Enum):
+    """What a difference is about. Tags and slices are the verdicts of some of the cases."""
 
     VERDICT = "verdict"
     GRADER = "grader"
@@ -26,7 +51,7 @@ class Kind(Enum):
 
 
 class Conclusion(Enum):
-    """What may be said of a difference. `DIFFERENT`: it changed, and neither end of its scale is the good one."""
+    """What a difference shows. `DIFFERENT`: it changed, and neither end of its scale is the good one."""
 
     BETTER = "better"
     WORSE = "worse"
@@ -36,8 +61,8 @@ class Conclusion(Enum):
 
 
 class Side(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One of the two that are compared: a run's candidate, or its cases with one value of a label (`group`). `name` is
-    as short as tells it from the other."""
+    """One of the two sides: a candidate of a run, or the cases of a run with one value of a label (`group`). `name` is
+    as short as possible while it differs from the other."""
 
     name: str
     run_id: str
@@ -46,25 +71,25 @@ class Side(Struct, frozen=True, kw_only=True, omit_defaults=True):
     group: str = ""
 
 
-class Absence(Struct, frozen=True, kw_only=True):
-    """So many pairs have no value on a side, and why. `second` False: the first side."""
+class MissingValues(Struct, frozen=True, kw_only=True):
+    """How many pairs have no value on a side, and why. `second` False: the first side."""
 
     second: bool
     why: str
     count: int
 
 
-class Pairing(Struct, frozen=True, kw_only=True):
-    """What became of every case of both sides. total = paired + only_first + only_second + without + changed: those
-    that only one side tried, those that both tried and one or both could not judge (`absences` say why; a case may be
-    in two), and those that ask or expect something else on the second side."""
+class PairCounts(Struct, frozen=True, kw_only=True):
+    """What became of every case of both sides. total = paired + only_first + only_second + without + changed, always.
+    `only_…`: only one side tried it. `without`: both tried it and at least one has no value (`absences` say why; a case
+    may be in two). `changed`: it asks or expects something else on the second side."""
 
     paired: int = 0
     only_first: int = 0
     only_second: int = 0
     without: int = 0
     changed: int = 0
-    absences: tuple[Absence, ...] = ()
+    absences: tuple[MissingValues, ...] = ()
 
     @property
     def total(self) -> int:
@@ -72,19 +97,19 @@ class Pairing(Struct, frozen=True, kw_only=True):
 
 
 class Difference(Struct, frozen=True, kw_only=True):
-    """Second less first, over the pairs that both sides have. The means are over those pairs, repeats averaged first.
+    """Second minus first, over the pairs that both sides have. Repeats of a case are averaged first.
 
-    `adjusted` is the p-value that allows for the other questions asked of the same data (None: asked alone). `margin`
-    is the largest difference that counts as none. `needed` is how many pairs would settle it; None: it is settled, or
-    nobody can say. `raised`, `lowered` and `same` count pairs by where their value went.
+    `adjusted` is the p-value corrected for the other questions asked of the same data (None: asked alone). `margin` is
+    the largest difference that counts as none. `needed` is how many pairs would settle it (None: it is settled, or that
+    is unknown). `raised`, `lowered` and `same` count pairs by how their value changed.
     """
 
     name: str
-    kind: Kind
+    kind: DifferenceKind
     direction: Direction
     scale: Scale
     conclusion: Conclusion
-    pairing: Pairing
+    pairing: PairCounts
     first: float | None = None
     second: float | None = None
     difference: float | None = None
@@ -110,8 +135,8 @@ class Difference(Struct, frozen=True, kw_only=True):
         return None if self.interval is None else max(abs(end) for end in self.interval)
 
 
-class Tries(Struct, frozen=True):
-    """Of the repeats of one case that were decided, so many passed."""
+class TryCounts(Struct, frozen=True):
+    """How many of the judged repeats of a case passed."""
 
     passed: int
     judged: int
@@ -121,17 +146,17 @@ class Tries(Struct, frozen=True):
         return self.passed / self.judged
 
 
-class Flip(Struct, frozen=True, kw_only=True):
-    """A case that passes more often on one side than on the other (with one try each: it passed and failed).
+class CaseFlip(Struct, frozen=True, kw_only=True):
+    """A case that passes more often on one side than on the other (with one try each: it passed on one side only).
 
-    `case_id` is the first side's case, `other_id` the second's where it is another (groups of one run). `graders` are
-    the graders, rules and criteria (`rubric:ID`) that turned with it. `changed`: the case itself is not the same on
-    both sides, so nothing is concluded from it.
+    `case_id` is the case of the first side, `other_id` that of the second if it differs (groups of one run). `graders`
+    are the graders, rules and criteria (`rubric:ID`) that flipped with it. `changed`: the case itself is not the same
+    on both sides, so nothing is concluded from it.
     """
 
     case_id: str
-    first: Tries
-    second: Tries
+    first: TryCounts
+    second: TryCounts
     other_id: str = ""
     graders: tuple[str, ...] = ()
     changed: bool = False
@@ -141,8 +166,8 @@ class Flip(Struct, frozen=True, kw_only=True):
         return self.second.rate > self.first.rate
 
 
-class What(Enum):
-    """What a run pins that another may have otherwise."""
+class PinKind(Enum):
+    """What a run pins that may differ between two runs."""
 
     TEST_SET = "test set"
     RUBRIC = "rubric"
@@ -153,45 +178,45 @@ class What(Enum):
     TARGET = "target"
 
 
-class Bearing(Enum):
-    """What an unlikeness means: the parts that changed are not compared, the numbers must be read with it in mind, or
-    it is what one wants to compare."""
+class MismatchEffect(Enum):
+    """What a mismatch means. `forbids`: the parts that changed are not compared. `flags`: the numbers must be read with
+    it in mind. `expected`: it is what the user wants to compare."""
 
     FORBIDS = "forbids"
     FLAGS = "flags"
     EXPECTED = "expected"
 
 
-class Turn(Enum):
-    """What became of one part."""
+class ChangeKind(Enum):
+    """How one part changed."""
 
     ADDED = "added"
     REMOVED = "removed"
     CHANGED = "changed"
 
 
-class Change(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One criterion, rule or other part that is not the same. `case_id` is empty for what belongs to no one case."""
+class PartChange(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One criterion, rule or other part that changed. `case_id` is empty if it does not belong to a single case."""
 
-    turn: Turn
+    turn: ChangeKind
     kind: str
     id: str = ""
     text: str = ""
     case_id: str = ""
 
 
-class Unlike(Struct, frozen=True, kw_only=True):
-    """One thing that differs between the two sides besides what was to be compared."""
+class Mismatch(Struct, frozen=True, kw_only=True):
+    """One pinned thing that differs between the two sides."""
 
-    what: What
-    bearing: Bearing
+    what: PinKind
+    bearing: MismatchEffect
     said: str
-    changes: tuple[Change, ...] = ()
+    changes: tuple[PartChange, ...] = ()
     changes_left_out: int = 0
 
 
-class Blame(Enum):
-    """Which part of a case's repeats disagrees: the agent answered differently, the judge saw the same differently."""
+class FlakinessSource(Enum):
+    """Why the repeats of a case disagree: the agent answered differently, the judge ruled differently, or both."""
 
     AGENT = "agent"
     JUDGE = "judge"
@@ -199,41 +224,71 @@ class Blame(Enum):
     UNKNOWN = "unknown"
 
 
-class Flaky(Struct, frozen=True, kw_only=True):
-    """A case whose repeats do not all come out the same."""
+class FlakyCase(Struct, frozen=True, kw_only=True):
+    """A case whose repeats do not all have the same verdict."""
 
     case_id: str
     second: bool
-    tries: Tries
-    blame: Blame
+    tries: TryCounts
+    blame: FlakinessSource
 
 
-class Compared(Struct, frozen=True, kw_only=True):
-    """Two sides. `differences` are the family that `adjusted` allows for; the verdict is asked alone. `noise`: where
-    cases were repeated and judges asked several times, whose the disagreement is."""
+class PairComparison(Struct, frozen=True, kw_only=True):
+    """The comparison of two sides. `adjusted` p-values correct for the family of `differences`; the verdict stands
+    alone. `noise` says where disagreement comes from, if cases were repeated and judges asked several times."""
 
     first: Side
     second: Side
     verdict: Difference
     differences: tuple[Difference, ...] = ()
-    flips: tuple[Flip, ...] = ()
-    unlike: tuple[Unlike, ...] = ()
-    flaky: tuple[Flaky, ...] = ()
-    noise: tuple[Noise, ...] = ()
+    flips: tuple[CaseFlip, ...] = ()
+    unlike: tuple[Mismatch, ...] = ()
+    flaky: tuple[FlakyCase, ...] = ()
+    noise: tuple[VarianceComponents, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
-    def flags(self) -> tuple[Unlike, ...]:
-        """What must be kept in mind."""
-        return tuple(each for each in self.unlike if each.bearing is not Bearing.EXPECTED)
+    def flags(self) -> tuple[Mismatch, ...]:
+        """The mismatches that a reader must keep in mind."""
+        return tuple(each for each in self.unlike if each.bearing is not MismatchEffect.EXPECTED)
 
 
 class Comparison(Struct, frozen=True, kw_only=True):
-    """Each side against the first. `unit` is what was paired: a case, or what cases of one value of a label are."""
+    """Each side compared with the first. `unit` is what was paired: a case, or the cases with one value of a label."""
 
-    pairs: tuple[Compared, ...]
+    pairs: tuple[PairComparison, ...]
     unit: str = "case"
     cluster: str = ""
     margin: float = 0.05
     confidence: float = 0.95
     left_out: tuple[str, ...] = ()
+
+
+class SampleSize(Struct, frozen=True, kw_only=True):
+    """The number of cases needed with this number of repeats. None: not even ten million would be enough."""
+
+    repeats: int
+    cases: int | None
+
+    @property
+    def attempts(self) -> int | None:
+        return None if self.cases is None else self.cases * self.repeats
+
+
+class SampleSizePlan(Struct, frozen=True, kw_only=True):
+    """How many cases a comparison needs: the input, what was taken from a run or assumed, and the sizes. `discordance`
+    is the share of cases on which two paired runs differ; `correlation` is how alike two tries of one case are.
+    `detectable` is the smallest difference that the cases of that run would show."""
+
+    difference: float
+    rate: float
+    power: float
+    paired: bool
+    correlation: float
+    sizes: tuple[SampleSize, ...]
+    discordance: float | None = None
+    run: str = ""
+    cases: int | None = None
+    repeats: int = 1
+    detectable: float | None = None
+    assumed: tuple[str, ...] = ()

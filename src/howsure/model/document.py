@@ -1,5 +1,5 @@
-"""A Document: something with a name and versions that never change. Rubrics, test sets, question sets, uploaded
-datasets, descriptions of agents and lists of graders are kept as documents."""
+"""A Document: something with a name and with versions that never change. Rubrics, test sets, question sets, uploaded
+datasets, descriptions of agents and lists of graders are stored as documents."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class DocumentKind(Enum):
     GRADERS = "graders"
 
 
-class Edition(Struct, frozen=True, kw_only=True):
-    """One version, as it was written. `dialect` is the file shape of an uploaded dataset."""
+class DocumentVersion(Struct, frozen=True, kw_only=True):
+    """One version of a document, as it was written. `dialect` is the file format of an uploaded dataset."""
 
     version: int
     body: bytes
@@ -44,15 +44,15 @@ class Document(Struct, frozen=True, kw_only=True):
     latest: int
     created_at: datetime
     updated_at: datetime
-    edition: Edition
+    edition: DocumentVersion
     organization_id: str = ""
     deleted_at: datetime | None = None
 
     @property
     def label(self) -> str:
-        """Its name, as runs that used it show it."""
-        return labelled(self.name, self.deleted_at)
+        """The name that runs which used it show."""
+        return document_label(self.name, self.deleted_at)
 
 
-def labelled(name: str, deleted_at: datetime | None) -> str:
+def document_label(name: str, deleted_at: datetime | None) -> str:
     return name + (DELETED if deleted_at else "")

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 
 class ReferenceAnswer(Struct, frozen=True, kw_only=True, tag="reference_answer", tag_field="kind"):
-    """An answer is right when it agrees with one of these."""
+    """An answer is right if it agrees with one of these."""
 
     answers: tuple[str, ...]
 
@@ -39,7 +39,7 @@ class Criterion(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def text_id(text: str) -> str:
-    """The id of a statement whose file gives it none: the same text always has the same one."""
+    """The id of a statement if the file gives none. The same text always has the same id."""
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
@@ -52,7 +52,7 @@ class Criteria(Struct, frozen=True, kw_only=True, tag="criteria", tag_field="kin
 class WeightedCriteria(
     Struct, frozen=True, kw_only=True, tag="weighted_criteria", tag_field="kind", omit_defaults=True
 ):
-    """These earn or cost points; the sum decides. `references` are good answers: help for the judge, not graded."""
+    """These earn or cost points, and the sum decides. `references` are good answers that help the judge."""
 
     criteria: tuple[Criterion, ...]
     references: tuple[str, ...] = ()
@@ -78,8 +78,9 @@ class ArgumentMode(Enum):
 
 
 class Matching(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`args` None: follows the mode (exact implies exact, else superset). `args_for` refines it by tool: a mode, or the
-    paths of the arguments that count. `only` and `ignore` name the tools that count or don't."""
+    """How calls or steps are compared. `args` None: exact if the mode is exact, else superset. `args_for` refines this
+    by tool: a mode, or the paths of the arguments that count. `only` and `ignore` name the tools that count or do
+    not."""
 
     mode: MatchMode = MatchMode.SUPERSET
     args: ArgumentMode | None = None
@@ -95,8 +96,8 @@ class Matching(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ExpectedCall(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One call; arguments are literal or matchers (`{"$any": true}` …). Equal `message` numbers: made in one message
-    (None: each call is a message of its own)."""
+    """One expected call. Arguments are literal values or matchers (`{"$any": true}` …). Calls with equal `message`
+    numbers are made in one message (None: each call has its own message)."""
 
     name: str
     arguments: dict[str, Any] = field(default_factory=dict)
@@ -105,7 +106,7 @@ class ExpectedCall(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ToolCalls(Struct, frozen=True, kw_only=True, tag="tool_calls", tag_field="kind", omit_defaults=True):
-    """The calls the agent must make; none expected means none may be made."""
+    """The calls that the agent must make. An empty list means that it may make none."""
 
     expected: tuple[ExpectedCall, ...]
     match: Matching = Matching()
@@ -118,14 +119,14 @@ class ForbiddenTools(Struct, frozen=True, kw_only=True, tag="forbidden_tools", t
 
 
 class Trajectory(Struct, frozen=True, kw_only=True, tag="trajectory", tag_field="kind", omit_defaults=True):
-    """The agents and tools the conversation should pass through."""
+    """The agents and tools that the conversation should pass through."""
 
     steps: tuple[str, ...]
     match: Matching = Matching(mode=MatchMode.IN_ORDER)
 
 
 class FinalState(Struct, frozen=True, kw_only=True, tag="final_state", tag_field="kind"):
-    """Values the session's state should hold at the end; what is not listed is not checked."""
+    """Values that the state of the session should hold at the end. Only these are checked."""
 
     variables: dict[str, Any]
 
@@ -149,7 +150,7 @@ class Contract(Struct, frozen=True, kw_only=True, tag="contract", tag_field="kin
 
 
 class Qualities(Struct, frozen=True, kw_only=True, tag="qualities", tag_field="kind", omit_defaults=True):
-    """Named judged evals the answer should do well on, and the context that shows the user's intent."""
+    """The judged evals to run, by name, and the context that shows what the user wants."""
 
     names: tuple[str, ...]
     relevant_context: str = ""

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 
 class JobState(Enum):
-    """Where a run is in the queue. `held`: taken out of it, by pausing or cancelling, until someone resumes it."""
+    """The state of a run in the queue. `held`: paused or cancelled, until someone resumes it."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -17,37 +17,37 @@ class JobState(Enum):
     DONE = "done"
 
 
-class Wish(Enum):
-    """What somebody asked of a run that is being worked on."""
+class RequestedState(Enum):
+    """The state that a user requested for a running run."""
 
     NONE = ""
     PAUSE = "pause"
     CANCEL = "cancel"
 
 
-class Task(Enum):
-    """What is to be done with a run: the attempts that are missing, or those that errored."""
+class JobTask(Enum):
+    """What to do with a run: make the missing attempts, or repeat those that errored."""
 
     ATTEMPT = "attempt"
     RETRY = "retry"
 
 
 class Job(Struct, frozen=True, kw_only=True):
-    """A run in the queue. `tries` counts how often it was taken up since anything of it was last finished."""
+    """A run in the queue. `tries` counts how often a worker took it since an attempt of it was last finished."""
 
     run_id: str
     organization_id: str
     agent_id: str
     state: JobState
-    wish: Wish
-    task: Task
+    wish: RequestedState
+    task: JobTask
     tries: int
     queued_at: datetime
     request: bytes
 
 
-class Lengths(Struct, frozen=True):
-    """How many runs wait, and how many are worked on."""
+class QueueLengths(Struct, frozen=True):
+    """How many runs wait, and how many are running."""
 
     queued: int
     running: int

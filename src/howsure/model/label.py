@@ -1,4 +1,4 @@
-"""A human label: what one person says of one criterion, one rule or one eval of one answer."""
+"""A human label: the opinion of one person on one criterion, rule or eval of one answer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from howsure.model.result import result_id
 
 
 class Opinion(Enum):
-    """What somebody may say. That they cannot tell is an opinion of its own, never a fail."""
+    """The possible opinions. `cannot_tell` is an opinion, never a fail."""
 
     PASS = "pass"
     FAIL = "fail"
@@ -21,13 +21,13 @@ class Opinion(Enum):
 
     @property
     def passed(self) -> bool | None:
-        """None: neither."""
+        """None: neither passed nor failed."""
         return True if self is Opinion.PASS else False if self is Opinion.FAIL else None
 
 
 class HumanLabel(Struct, frozen=True, kw_only=True):
-    """One person's word. `part_id` "": on the grade of the whole case. `blind`: they had not seen the judge's word. The
-    case is named as files of labels name it, so that a label outlives its run."""
+    """The opinion of one person. `part_id` "" is the grade of the whole case. `blind`: the person had not seen the
+    judge's ruling. The case has the same fields as in files of labels, so that a label outlives its run."""
 
     run_id: str
     position: int
@@ -46,7 +46,7 @@ class HumanLabel(Struct, frozen=True, kw_only=True):
 
     @property
     def id(self) -> str:
-        """The same for whatever the same person says of the same grade."""
+        """The same id for every opinion of the same person on the same grade."""
         return str(uuid5(UUID(self.run_id), json.encode((*self.about, self.labeler)).decode()))
 
     @property
@@ -55,5 +55,5 @@ class HumanLabel(Struct, frozen=True, kw_only=True):
 
     @property
     def about(self) -> tuple[int, str, str]:
-        """The grade that it is about, within its run."""
+        """The grade that it is about, within the run."""
         return self.position, self.grader, self.part_id

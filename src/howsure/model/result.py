@@ -19,25 +19,25 @@ FORMAT = 1
 
 
 BUDGET = "budget"
-"""The first word of the reason why a case was left out when the budget was reached."""
+"""The first word of the reason for a case that was left out because the budget was spent."""
 
 
 class Failure(Struct, frozen=True, kw_only=True):
-    """What broke, as data: which of the errors in errors.py it is, and its message."""
+    """What broke, as data: the class in errors.py and the message."""
 
     kind: str
     message: str
 
     @classmethod
     def of(cls, error: Exception) -> Failure:
-        # A target may raise a kind of its own; whoever reads results knows those of the one tree.
+        # A target may raise its own subclass. Readers of results know the classes of errors.py only.
         tree = (kind for kind in type(error).__mro__ if kind.__module__ == CaseFailure.__module__)
         return cls(kind=next(tree, type(error)).__name__, message=str(error))
 
 
 class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What one attempt gave. `transcript` None: the target broke before there was one. `fault`: who is answerable for a
-    simulated conversation that did not pass."""
+    """The result of one attempt. `transcript` None: the target broke before there was one. `fault`: who is responsible
+    for a simulated conversation that did not pass."""
 
     case: Case
     verdict: Verdict
@@ -59,8 +59,8 @@ def result_id(run: UUID, case: str, candidate: str, repeat: int) -> UUID:
 
 
 def attempt_name(case: str, candidate: str, repeat: int) -> str:
-    """What the id is made of. The length comes first where an id holds the separator itself: no two attempts share a
-    name, and every other attempt keeps the id it has always had."""
+    """The text from which the id is made. If a part holds the separator, the length of the case id comes first, so that
+    no two attempts share a name."""
     name = f"{case}\x1f{candidate}\x1f{repeat}"
     return f"{len(case)}\x1f{name}" if "\x1f" in case or "\x1f" in candidate else name
 

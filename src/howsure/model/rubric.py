@@ -8,11 +8,11 @@ from typing import Any
 from msgspec import Struct, field
 
 OUTCOME_CHECK = "outcome_check"
-"""Where a rule's metadata keeps the condition on the final state that answers it without a judge."""
+"""The key in the metadata of a rule for a condition on the final state that answers the rule without a judge."""
 
 
 class Severity(Enum):
-    """A high-severity rule fails the whole case; the others lower its scores."""
+    """A broken high-severity rule fails the whole case; the others only lower its scores."""
 
     HIGH = "high"
     MEDIUM = "medium"
@@ -20,7 +20,7 @@ class Severity(Enum):
 
 
 class Scope(Enum):
-    """The kind of component a rule speaks about."""
+    """The kind of component that a rule is about."""
 
     PROMPT = "prompt"
     KNOWLEDGE_BASE = "knowledge_base"

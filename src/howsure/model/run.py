@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import Enum
-from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from howsure.model.agent import Agent
-from howsure.model.profile import Normalization
 from howsure.model.rubric import Rubric
+from howsure.model.run_request import RunRequest
 
 
 class RunState(Enum):
@@ -39,40 +38,27 @@ class DatasetPin(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Pins(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Everything that made the run: what was compared can be compared again, or is flagged when it is unlike."""
+    """Everything that made the run: what was compared can be compared again, or is flagged when it is unlike.
 
-    datasets: tuple[DatasetPin, ...]
-    target: str
-    target_sha256: str = ""
+    `request` is what was asked for, with its defaults filled in and its files as they can be found again: given to
+    `howsure run` once more, it makes the same run. The other fields hold what the request does not say: the hashes of
+    files, prompts and settings, and the rubric and the agent as they were.
+    """
+
+    request: RunRequest = RunRequest()
+    datasets: tuple[DatasetPin, ...] = ()
     responses: tuple[DatasetPin, ...] = ()
-    candidates: tuple[str, ...] = ("",)
-    repeat: int = 1
     criteria_from: DatasetPin | None = None
-    simulator: str = ""
+    evals: tuple[DatasetPin, ...] = ()
+    target_sha256: str = ""
     simulator_sha256: str = ""
-    replays: int = 0
-    judge: str = ""
     judge_sha256: str = ""
     judge_prompts: str = ""
-    batch_criteria: bool = False
-    graders: tuple[str, ...] | None = None
-    evals: tuple[DatasetPin, ...] = ()
-    profile: str = ""
-    normalization: Normalization | None = None
     policy_sha256: str = ""
     rubric: Rubric | None = None
     rubric_sha256: str = ""
     agent: Agent | None = None
     agent_id: str = ""
-    component_scope: str = ""
-    component_ids: tuple[str, ...] = ()
-    filters: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    limit: int | None = None
-    state: dict[str, Any] = field(default_factory=dict)
-    concurrency: int = 8
-    engine: str = ""
-    budget: str = ""
-    gates: tuple[str, ...] = ()
     plugins: tuple[str, ...] = ()
     howsure_version: str = ""
 
@@ -82,7 +68,7 @@ class Pins(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.agent.id if self.agent else self.agent_id
 
 
-class Spent(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ModelSpending(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a run has spent on models so far. `unpriced` calls have no known cost and are not in `usd`."""
 
     usd: float = 0.0
@@ -129,5 +115,5 @@ class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
     started_at: datetime | None = None
     completed_at: datetime | None = None
     error: str = ""
-    spent: Spent | None = None
+    spent: ModelSpending | None = None
     organization_id: str = ""

@@ -10,6 +10,9 @@ from msgspec import Struct, field
 
 from howsure.model.rubric import Severity
 
+Interval = tuple[float, float]
+"""The two ends of a confidence interval, the lower one first."""
+
 
 class Direction(Enum):
     """Which end of a scale is good."""
@@ -39,7 +42,7 @@ OPEN = Scale(0, None)
 
 
 class Part(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The criterion or rule a Score answers, when a grader answers several. `position` counts from 1."""
+    """The criterion or rule that a Score is about, if a grader gives several. `position` counts from 1."""
 
     id: str
     text: str
@@ -50,7 +53,7 @@ class Part(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Score(Struct, frozen=True, kw_only=True, tag="score", tag_field="kind", omit_defaults=True):
-    """One measurement. `passed` follows from value, mark and direction, so it cannot contradict them."""
+    """One measurement. `passed` is derived from value, mark and direction, so it cannot contradict them."""
 
     name: str
     value: float
@@ -78,7 +81,7 @@ class Score(Struct, frozen=True, kw_only=True, tag="score", tag_field="kind", om
         return self.value <= self.pass_mark if self.direction is Direction.LOWER else self.value >= self.pass_mark
 
 
-class Why(Enum):
+class UnscoredReason(Enum):
     """Why there is no value."""
 
     ERROR = "error"
@@ -87,14 +90,14 @@ class Why(Enum):
 
 
 FREE = "gates nothing"
-"""Among the details of a grade that lacks a value and would have had no mark: it decides nothing."""
+"""A key in the details of a grade that has no value and would have had no mark: the grade does not gate."""
 
 
 class Unscored(Struct, frozen=True, kw_only=True, tag="unscored", tag_field="kind", omit_defaults=True):
-    """A measurement that could not be made. It is not a low value: it has none."""
+    """A measurement that could not be made. It has no value, which is not the same as a low value."""
 
     name: str
-    why: Why
+    why: UnscoredReason
     reason: str
     scale: Scale = UNIT
     pass_mark: float | None = None

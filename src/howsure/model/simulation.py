@@ -8,7 +8,7 @@ from msgspec import Struct
 
 
 class Ending(Enum):
-    """The state a conversation ends in. None of them is a failure by itself: what was said is graded."""
+    """How a conversation ended. No ending is a failure by itself: the messages are graded."""
 
     SAID_ALL = "said_all"
     GOAL_REACHED = "goal_reached"
@@ -19,7 +19,7 @@ class Ending(Enum):
     TURN_LIMIT = "turn_limit"
 
 
-class SlipKind(Enum):
+class MistakeKind(Enum):
     """What a simulated user can do wrong."""
 
     INVENTED_FACT = "invented_fact"
@@ -32,11 +32,11 @@ class SlipKind(Enum):
     REPEATED = "repeated"
 
 
-class Slip(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class UserMistake(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One mistake of the simulated user. `turn` counts user messages from 1; `evidence` is quoted from that turn.
-    `spoils`: the conversation no longer tells anything about the agent."""
+    `spoils`: the conversation no longer says anything about the agent."""
 
-    kind: SlipKind
+    kind: MistakeKind
     turn: int
     reason: str
     evidence: str = ""
@@ -44,14 +44,14 @@ class Slip(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Simulation(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The user's side of one conversation: who played it, how it ended and why, and what was wrong with it.
-    `discarded` holds the slips of each earlier try that was thrown away and played again."""
+    """The user's side of one conversation: who played it, how it ended and why, and its mistakes. `discarded` holds the
+    mistakes of each earlier try that was discarded and played again."""
 
     user: str
     ending: Ending
     reason: str = ""
-    slips: tuple[Slip, ...] = ()
-    discarded: tuple[tuple[Slip, ...], ...] = ()
+    slips: tuple[UserMistake, ...] = ()
+    discarded: tuple[tuple[UserMistake, ...], ...] = ()
 
     @property
     def spoiled(self) -> bool:
@@ -59,8 +59,8 @@ class Simulation(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Party(Enum):
-    """Whose fault it is that a case did not pass: the words of the whole product. A run blames five of them as it goes;
-    `test_design` and `retrieval` take a look at the whole run (services/triage)."""
+    """Who is responsible for a case that did not pass. A run names five of these as it goes; `test_design` and
+    `retrieval` need a look at the whole run (services/triage)."""
 
     AGENT = "agent"
     EVALUATION = "evaluation"
@@ -72,12 +72,12 @@ class Party(Enum):
 
     @property
     def words(self) -> str:
-        """As people read it: `test design`."""
+        """For people to read: `test design`."""
         return self.value.replace("_", " ")
 
 
 class Fault(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Who is answerable for a case that did not pass, and what shows it."""
+    """Who is responsible for a case that did not pass, and the evidence."""
 
     party: Party
     reason: str

@@ -20,7 +20,7 @@ class Role(Enum):
 
 
 class Tool(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A tool an agent has."""
+    """A tool of an agent."""
 
     name: str
     description: str = ""
@@ -28,14 +28,14 @@ class Tool(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ToolResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a tool gave back."""
+    """The result of a tool call."""
 
     content: Any = None
     failed: bool = False
 
 
 class ToolCall(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One call of a tool; `result` None: no response was seen."""
+    """One call of a tool. `result` None: no response was seen."""
 
     name: str
     arguments: dict[str, Any] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class ToolCall(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One message; an assistant's may carry tool calls, and names the agent that spoke where several take part."""
+    """One message. A message of the assistant may have tool calls, and names the agent if several take part."""
 
     role: Role
     content: str = ""
@@ -80,8 +80,8 @@ class Span(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Tokens and money spent; None: not known (never zero by default). Prompt tokens include the cached ones;
-    completion tokens exclude thinking."""
+    """Tokens and cost. None: unknown (never zero by default). Prompt tokens include the cached ones; completion tokens
+    exclude thinking."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -90,18 +90,18 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     cost_usd: float | None = None
 
 
-class Mishap(Struct, frozen=True, kw_only=True, tag="mishap", tag_field="kind"):
-    """A recording of a conversation that broke: there is nothing to grade, and that is worth knowing."""
+class BrokenRecording(Struct, frozen=True, kw_only=True, tag="mishap", tag_field="kind"):
+    """A recording of a conversation that broke. There is nothing to grade."""
 
     reason: str
 
 
 class Transcript(Struct, frozen=True, kw_only=True, tag="transcript", tag_field="kind", omit_defaults=True):
-    """Everything said and done. `answer` is the final message to the user, never the thinking beside a tool call.
+    """Everything said and done. `answer` is the final message to the user, never text beside a tool call.
 
-    `steps` is the order in which agents and tools took part, where the source tells it better than the messages do.
-    `state`, `spans`, `usage` and `duration_ms` are None when nobody recorded them. `invented_times`: the spans' times
-    were made up by a converter, and no latency may be read from them. `simulation`: how the user's side was played.
+    `steps` is the order in which agents and tools took part, if the source knows it better than the messages show.
+    `state`, `spans`, `usage` and `duration_ms` are None if they were not recorded. `invented_times`: a converter made
+    up the times of the spans, so they say nothing about latency. `simulation`: how the user's side was played.
     """
 
     answer: str
@@ -122,7 +122,7 @@ class Transcript(Struct, frozen=True, kw_only=True, tag="transcript", tag_field=
 
     @property
     def trajectory(self) -> tuple[Step, ...]:
-        """The agents and tools in the order they took part."""
+        """The agents and tools in the order in which they took part."""
         return self.steps or steps_of(self.messages)
 
     @property

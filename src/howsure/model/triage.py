@@ -1,4 +1,4 @@
-"""Triage: why the results of a run did not pass, sorted by cause. Every statement names the results it rests on."""
+"""Triage: why the results of a run did not pass, sorted by cause. Every statement names the results that support it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from howsure.model.verdict import Verdict
 
 
 class Confidence(Enum):
-    """How sure an attribution is. `certain`: the record says so. `likely`: the record points one way. `possible`:
-    somebody should look."""
+    """How sure an attribution is. `certain`: the record says so. `likely`: the record points to it. `possible`: a
+    person should look."""
 
     CERTAIN = "certain"
     LIKELY = "likely"
@@ -20,7 +20,7 @@ class Confidence(Enum):
 
 
 class Priority(Enum):
-    """What to do first. Until the first is done, the numbers do not speak of the agent."""
+    """What to do first. Until P1 is done, the numbers say nothing about the agent."""
 
     EVALUATION = "P1"
     AGENT = "P2"
@@ -78,7 +78,7 @@ class Cause(Enum):
 
 
 class Finding(Struct, frozen=True, kw_only=True):
-    """What triage says of one result: who is answerable, for what, how surely, and what shows it."""
+    """What triage says about one result: who is responsible, for what, how sure that is, and the evidence."""
 
     case_id: str
     verdict: Verdict
@@ -94,16 +94,16 @@ class Finding(Struct, frozen=True, kw_only=True):
 
     @property
     def result(self) -> str:
-        return named(self.case_id, self.candidate, self.repeat)
+        return result_label(self.case_id, self.candidate, self.repeat)
 
 
-def named(case: str, candidate: str = "", repeat: int = 1) -> str:
-    """`case [candidate] #2`: a result as people write it."""
+def result_label(case: str, candidate: str = "", repeat: int = 1) -> str:
+    """`case [candidate] #2`: the short name of a result."""
     return case + (f" [{candidate}]" if candidate else "") + (f" #{repeat}" if repeat > 1 else "")
 
 
 class CauseGroup(Struct, frozen=True, kw_only=True):
-    """The results that share a cause: each result of a run that did not pass is in exactly one of these."""
+    """The results that share a cause. Each result that did not pass is in exactly one of these."""
 
     cause: Cause
     party: Party
@@ -116,7 +116,7 @@ class CauseGroup(Struct, frozen=True, kw_only=True):
 
 
 class GroupKind(Enum):
-    """What else results that did not pass can have in common."""
+    """What else the results that did not pass can have in common."""
 
     RULE = "rule"
     CRITERION = "criterion"
@@ -128,9 +128,9 @@ class GroupKind(Enum):
     REASON = "reason"
 
 
-class Group(Struct, frozen=True, kw_only=True):
-    """Results with something in common. `of`: how many results of the run have it, passed ones too, where that is
-    known. `parties` counts who is answerable for them."""
+class TriageGroup(Struct, frozen=True, kw_only=True):
+    """Results with something in common. `of`: how many results of the run have it, including passed ones (None:
+    unknown). `parties` counts who is responsible for them."""
 
     kind: GroupKind
     name: str
@@ -140,7 +140,7 @@ class Group(Struct, frozen=True, kw_only=True):
     parties: dict[str, int]
 
 
-class Split(Enum):
+class DivergenceKind(Enum):
     """How criteria and standing rules can disagree about one result."""
 
     CRITERIA_FAIL = "criteria_fail_rubric_pass"
@@ -148,9 +148,9 @@ class Split(Enum):
 
 
 class Divergence(Struct, frozen=True, kw_only=True):
-    """One result that criteria and rules disagree about, with the checks that failed and who is answerable."""
+    """One result on which criteria and rules disagree, with the failed checks and who is responsible."""
 
-    split: Split
+    split: DivergenceKind
     case_id: str
     party: Party
     failed: tuple[str, ...]
@@ -161,11 +161,11 @@ class Divergence(Struct, frozen=True, kw_only=True):
 
     @property
     def result(self) -> str:
-        return named(self.case_id, self.candidate, self.repeat)
+        return result_label(self.case_id, self.candidate, self.repeat)
 
 
-class Claim(Struct, frozen=True, kw_only=True):
-    """One root cause in the words of a judge model; `cases` are all in the run."""
+class RootCause(Struct, frozen=True, kw_only=True):
+    """One root cause in the words of a judge model. All `cases` are in the run."""
 
     title: str
     party: Party
@@ -174,13 +174,13 @@ class Claim(Struct, frozen=True, kw_only=True):
     cases: tuple[str, ...]
 
 
-class Written(Struct, frozen=True, kw_only=True):
-    """The written report. `judge` empty: no model was asked, and `note` says why. `dropped` claims cited cases that are
-    not among those that did not pass, or none at all; `unknown` are the ids they cited."""
+class RootCauseReport(Struct, frozen=True, kw_only=True):
+    """The report that a judge model wrote. `judge` empty: no model was asked, and `note` says why. `dropped` counts the
+    claims that cited no case, or a case that passed or does not exist; `unknown` are the ids they cited."""
 
     judge: str = ""
     summary: str = ""
-    claims: tuple[Claim, ...] = ()
+    claims: tuple[RootCause, ...] = ()
     dropped: int = 0
     unknown: tuple[str, ...] = ()
     prompt: str = ""
@@ -189,7 +189,7 @@ class Written(Struct, frozen=True, kw_only=True):
 
 
 class Triage(Struct, frozen=True, kw_only=True):
-    """One run, triaged."""
+    """The triage of one run."""
 
     run_id: str
     run_name: str
@@ -201,6 +201,6 @@ class Triage(Struct, frozen=True, kw_only=True):
     skipped: int
     causes: tuple[CauseGroup, ...]
     divergences: tuple[Divergence, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[TriageGroup, ...]
     findings: tuple[Finding, ...]
-    written: Written
+    written: RootCauseReport

@@ -1,16 +1,17 @@
-"""A Verdict is decided, not measured: by a policy, from Scores, with reasons in words."""
+"""Verdicts are decided, not measured: a policy decides them from Scores, by the marks and weights of a Profile. The
+policies are in policies/."""
 
 from __future__ import annotations
 
 from enum import Enum
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from howsure.model.score import Grade
 
 
 class Verdict(Enum):
-    """What came of one case."""
+    """The outcome of one case."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -19,8 +20,27 @@ class Verdict(Enum):
 
 
 class Decision(Struct, frozen=True, kw_only=True):
-    """A verdict, its reasons, and the grades it rests on (with the marks that applied, and what the policy added)."""
+    """A verdict, its reasons, and the grades that led to it, with the marks that applied and what the policy added."""
 
     verdict: Verdict
     reasons: tuple[str, ...]
     grades: tuple[Grade, ...]
+
+
+class Normalization(Enum):
+    """How a sum of weighted criteria becomes a value from 0 to 1 (explained in docs/decisions)."""
+
+    POINTS = "points"
+    MIN_MAX = "min_max"
+
+
+class Profile(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Pass marks and weights. A grader in `marks` must reach its mark; below a mark in `hard_fails` nothing else
+    counts."""
+
+    name: str
+    marks: dict[str, float] = field(default_factory=dict)
+    weights: dict[str, float] = field(default_factory=dict)
+    hard_fails: dict[str, float] = field(default_factory=dict)
+    composite_mark: float | None = None
+    normalization: Normalization = Normalization.POINTS

@@ -9,15 +9,13 @@ from math import fsum
 from msgspec.structs import replace
 
 from howsure.model.case import Case
-from howsure.model.profile import Profile
-from howsure.model.score import LIKERT, Grade, Score, Unscored, Why
-from howsure.model.verdict import Decision, Verdict
-from howsure.policies.deciding import decide
+from howsure.model.score import LIKERT, Grade, Score, Unscored, UnscoredReason
+from howsure.model.verdict import Decision, Profile, Verdict
 from howsure.policies.profiles import CONTRACT, DEFAULT_PROFILE, EXPLAIN_EVALS, builtin_profiles
-from howsure.policies.reasons import COMPOSITE
+from howsure.policies.verdicts import COMPOSITE, decide
 
 _BUILTIN = {profile.name: profile for profile in builtin_profiles()}
-_FREE = frozenset({*EXPLAIN_EVALS, "tool_calls"})
+_NOT_GATING = frozenset({*EXPLAIN_EVALS, "tool_calls"})
 
 
 def explain(case: Case, grades: Sequence[Grade], profile: Profile | None) -> Decision:
@@ -29,7 +27,7 @@ def explain(case: Case, grades: Sequence[Grade], profile: Profile | None) -> Dec
     if CONTRACT not in chosen.hard_fails:
         chosen = replace(chosen, hard_fails={**chosen.hard_fails, CONTRACT: 1.0})
     total = composite(grades, chosen)
-    return decide(grades if total is None else (*grades, total), chosen, _FREE)
+    return decide(grades if total is None else (*grades, total), chosen, _NOT_GATING)
 
 
 def composite(grades: Sequence[Grade], profile: Profile) -> Grade | None:
@@ -37,7 +35,7 @@ def composite(grades: Sequence[Grade], profile: Profile) -> Grade | None:
     leaves the sum without one too."""
     weighed = [grade for grade in grades if grade.name in profile.weights and grade.part is None]
     scores = [grade for grade in weighed if isinstance(grade, Score)]
-    for why in (Why.ERROR, Why.NO_JUDGE):
+    for why in (UnscoredReason.ERROR, UnscoredReason.NO_JUDGE):
         lacking = [grade.name for grade in weighed if isinstance(grade, Unscored) and grade.why is why]
         if lacking:
             reason = f"no value for {', '.join(lacking)}"

@@ -8,7 +8,7 @@ from enum import Enum
 from msgspec import Struct, field
 
 
-class Sign(Enum):
+class BoundSign(Enum):
     """How a value is held against its limit."""
 
     AT_LEAST = ">="
@@ -19,28 +19,28 @@ class Sign(Enum):
     @property
     def upward(self) -> bool:
         """Whether more is better."""
-        return self in (Sign.AT_LEAST, Sign.MORE)
+        return self in (BoundSign.AT_LEAST, BoundSign.MORE)
 
 
-class Bound(Struct, frozen=True):
+class GateBound(Struct, frozen=True):
     """`>= 0.9`."""
 
-    sign: Sign
+    sign: BoundSign
     limit: float
 
     def good(self, value: float) -> bool:
         match self.sign:
-            case Sign.AT_LEAST:
+            case BoundSign.AT_LEAST:
                 return value >= self.limit
-            case Sign.AT_MOST:
+            case BoundSign.AT_MOST:
                 return value <= self.limit
-            case Sign.MORE:
+            case BoundSign.MORE:
                 return value > self.limit
-            case Sign.LESS:
+            case BoundSign.LESS:
                 return value < self.limit
 
 
-class Which(Struct, frozen=True, kw_only=True):
+class GateScope(Struct, frozen=True, kw_only=True):
     """`[criteria, tag:billing, candidate:juno]`: which part of a run. `part` is a rule or criterion; `labels` are
     those of cases, by the keys that `--filter` knows."""
 
@@ -53,42 +53,42 @@ class Which(Struct, frozen=True, kw_only=True):
 class PassRate(Struct, frozen=True, kw_only=True):
     """`pass_rate >= 0.9`."""
 
-    bound: Bound
-    which: Which = Which()
+    bound: GateBound
+    which: GateScope = GateScope()
 
 
 class MeanGrade(Struct, frozen=True, kw_only=True):
     """`mean[response_correctness] >= 4`."""
 
-    bound: Bound
-    which: Which
+    bound: GateBound
+    which: GateScope
 
 
-class Repeated(Struct, frozen=True, kw_only=True):
+class RepeatedPass(Struct, frozen=True, kw_only=True):
     """`pass^3 >= 0.8` (every one of three tries passes) and `pass@3 >= 0.9` (one of them does)."""
 
-    bound: Bound
+    bound: GateBound
     k: int
     every: bool
-    which: Which = Which()
+    which: GateScope = GateScope()
 
 
 class Latency(Struct, frozen=True, kw_only=True):
     """`p95_latency <= 3s`; `share` None: the mean."""
 
-    bound: Bound
+    bound: GateBound
     share: float | None
-    which: Which = Which()
+    which: GateScope = GateScope()
 
 
-class Amount(Enum):
+class SpendingUnit(Enum):
     """What is spent."""
 
     COST = "cost"
     TOKENS = "tokens"
 
 
-class Payer(Enum):
+class SpendingSource(Enum):
     """What the money or the tokens went to: the answers of the agent under test, the models that the run itself asked
     (judges, simulated users), or both."""
 
@@ -97,23 +97,23 @@ class Payer(Enum):
     ALL = "all"
 
 
-class Spending(Struct, frozen=True, kw_only=True):
+class SpendingLimit(Struct, frozen=True, kw_only=True):
     """`cost <= 2 USD`, `tokens <= 500k`: of the whole run. `cost_per_case`: the agent's mean."""
 
-    bound: Bound
-    of: Amount
-    payer: Payer = Payer.ALL
+    bound: GateBound
+    of: SpendingUnit
+    payer: SpendingSource = SpendingSource.ALL
     per_case: bool = False
 
 
-class Errors(Struct, frozen=True, kw_only=True):
+class ErrorLimit(Struct, frozen=True, kw_only=True):
     """`errors <= 1%` of all attempts; or `errors <= 3`, `counted`."""
 
-    bound: Bound
+    bound: GateBound
     counted: bool
 
 
-class AllHold(Struct, frozen=True, kw_only=True):
+class AllChecksPass(Struct, frozen=True, kw_only=True):
     """`rule:SAFETY all`: every check of a rule or criterion passed."""
 
     part: str
@@ -124,14 +124,16 @@ class NoRegression(Struct, frozen=True, kw_only=True):
 
     versus: str
     by: float
-    which: Which = Which()
+    which: GateScope = GateScope()
 
 
-Asked = PassRate | MeanGrade | Repeated | Latency | Spending | Errors | AllHold | NoRegression
+GateCondition = (
+    PassRate | MeanGrade | RepeatedPass | Latency | SpendingLimit | ErrorLimit | AllChecksPass | NoRegression
+)
 
 
 class Gate(Struct, frozen=True, kw_only=True):
     """One gate, with the words it was written in."""
 
     expression: str
-    asked: Asked
+    condition: GateCondition

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from howsure.model.profile import Profile
+from howsure.model.verdict import Profile
 
 
-class _Eval(NamedTuple):
+class _ExplainEvalRow(NamedTuple):
     name: str
     mark: float
     prep_default: float
@@ -15,15 +15,15 @@ class _Eval(NamedTuple):
 
 
 _EVALS = (
-    _Eval("TaskAdherenceExplain", 3.7, 0.20, 0.22),
-    _Eval("IntentResolutionExplain", 3.6, 0.15, 0.13),
-    _Eval("ToolCallAccuracyExplain", 3.5, 0.10, 0.12),
-    _Eval("RelevanceExplain", 3.6, 0.15, 0.14),
-    _Eval("CoherenceExplain", 3.6, 0.10, 0.10),
-    _Eval("PerceivedIntelligenceExplain", 3.5, 0.10, 0.12),
-    _Eval("FluencyExplain", 3.7, 0.10, 0.08),
-    _Eval("EmpathyExplain", 3.2, 0.05, 0.03),
-    _Eval("HelpfulnessExplain", 3.7, 0.05, 0.06),
+    _ExplainEvalRow("TaskAdherenceExplain", 3.7, 0.20, 0.22),
+    _ExplainEvalRow("IntentResolutionExplain", 3.6, 0.15, 0.13),
+    _ExplainEvalRow("ToolCallAccuracyExplain", 3.5, 0.10, 0.12),
+    _ExplainEvalRow("RelevanceExplain", 3.6, 0.15, 0.14),
+    _ExplainEvalRow("CoherenceExplain", 3.6, 0.10, 0.10),
+    _ExplainEvalRow("PerceivedIntelligenceExplain", 3.5, 0.10, 0.12),
+    _ExplainEvalRow("FluencyExplain", 3.7, 0.10, 0.08),
+    _ExplainEvalRow("EmpathyExplain", 3.2, 0.05, 0.03),
+    _ExplainEvalRow("HelpfulnessExplain", 3.7, 0.05, 0.06),
 )
 EXPLAIN_EVALS = tuple(each.name for each in _EVALS)
 """The nine Explain evals, the weightiest first."""

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from howsure.errors import ConfigInvalid
 from howsure.model.transcript import Usage
 
-PER = 1_000_000
+TOKENS_PER_PRICE = 1_000_000
 
 #: What may follow a built-in name without making it another model: a date, a build number, `preview`, `latest` …
 RELEASE = re.compile(
@@ -30,7 +30,7 @@ PROVIDERS = frozenset(
 VENDORS = re.compile(r"(?:(?:us|eu|apac|jp|au|global)\.)?(?:anthropic|mistral|openai)\.")
 
 
-class Tier(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PriceTier(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a call costs whose prompt is longer than `prompt_tokens`."""
 
     prompt_tokens: int
@@ -45,7 +45,7 @@ class Price(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     prompt: float
     completion: float
     cached: float | None = None
-    above: Tier | None = None
+    above: PriceTier | None = None
 
     def __post_init__(self) -> None:
         amounts = [self.prompt, self.completion, self.cached or 0]
@@ -56,17 +56,17 @@ class Price(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         """What these tokens cost; None where the prompt or the completion was not counted."""
         if usage.prompt_tokens is None or usage.completion_tokens is None:
             return None
-        rate: Price | Tier = self
+        rate: Price | PriceTier = self
         if self.above is not None and usage.prompt_tokens > self.above.prompt_tokens:
             rate = self.above
         cached = min(usage.cached_tokens or 0, usage.prompt_tokens)
         # Thinking is billed as output, and is not part of the completion (see `howsure.traces.usage`).
         written = usage.completion_tokens + (usage.thinking_tokens or 0)
         read = cached * (rate.prompt if rate.cached is None else rate.cached)
-        return ((usage.prompt_tokens - cached) * rate.prompt + read + written * rate.completion) / PER
+        return ((usage.prompt_tokens - cached) * rate.prompt + read + written * rate.completion) / TOKENS_PER_PRICE
 
 
-class Listed(Struct, frozen=True, kw_only=True):
+class PriceList(Struct, frozen=True, kw_only=True):
     """The data file."""
 
     as_of: str
@@ -76,15 +76,15 @@ class Listed(Struct, frozen=True, kw_only=True):
 
 
 @cache
-def _listed() -> Listed:
+def _price_list() -> PriceList:
     content = resources.files("howsure.prices").joinpath("prices.json").read_bytes()
-    return msgspec.json.decode(content, type=Listed)
+    return msgspec.json.decode(content, type=PriceList)
 
 
 class PriceTable:
     """Prices by model name. A user's own prices come first, and stand for every model whose name they begin."""
 
-    def __init__(self, listed: Listed, own: Mapping[str, Price]) -> None:
+    def __init__(self, listed: PriceList, own: Mapping[str, Price]) -> None:
         self.as_of = listed.as_of
         self.source = listed.source
         self._listed = listed.models
@@ -94,7 +94,7 @@ class PriceTable:
     @classmethod
     def load(cls, extra: Mapping[str, Any] | None = None) -> PriceTable:
         """The list prices that come with Howsure, and `extra`: {model: {prompt, completion, cached?}} per million."""
-        return cls(_listed(), {name: _own_price(name, price) for name, price in (extra or {}).items()})
+        return cls(_price_list(), {name: _own_price(name, price) for name, price in (extra or {}).items()})
 
     def price(self, model: str) -> Price | None:
         """The model's price; None: nobody told us."""

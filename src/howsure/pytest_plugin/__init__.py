@@ -1,4 +1,4 @@
-"""The pytest plug-in: a dataset as tests, one for each case, and an `howsure_run` fixture. What is here is only what
+"""The pytest plug-in: a dataset as tests, one for each case, and a `howsure_run` fixture. What is here is only what
 pytest must know of; everything else is loaded when a test uses it, so that other tests pay nothing."""
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if metafunc.definition.get_closest_marker(DATASET) is not None:
-        part("collecting").parametrize(metafunc)
+        part("collectors").parametrize(metafunc)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -66,7 +66,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     patterns = parent.config.getini("howsure_datasets")
     if not patterns or not any(file_path.match(pattern) for pattern in patterns):
         return None
-    collected: pytest.Collector = part("collecting").DatasetFile.from_parent(parent, path=file_path)
+    collected: pytest.Collector = part("collectors").DatasetFile.from_parent(parent, path=file_path)
     return collected
 
 
@@ -97,7 +97,7 @@ def howsure_case(request: pytest.FixtureRequest) -> Any:
 def howsure_result(request: pytest.FixtureRequest, howsure_case: Any, howsure_target: Any) -> Any:
     """What came of this test's case: `answer`, `results`, `passed`, `reasons`. A case that broke is an error of the
     test, one that could not be judged is skipped, and one that failed fails the test after its own asserts."""
-    outcome = part("desk").desk_of(request.config).attempt(request.node, howsure_target)
+    outcome = part("case_runner").runner_of(request.config).attempt(request.node, howsure_target)
     request.node.stash[OUTCOME] = outcome
     outcome.settle_early()
     return outcome
@@ -107,7 +107,7 @@ def howsure_result(request: pytest.FixtureRequest, howsure_case: Any, howsure_ta
 def howsure_run(request: pytest.FixtureRequest) -> Callable[..., Any]:
     """`run = howsure_run("cases.jsonl", my_bot, repeat=3)`: a whole dataset in one test, as `howsure.evaluate` runs
     it."""
-    evaluate: Callable[..., Any] = part("desk").desk_of(request.config).evaluating(request.node)
+    evaluate: Callable[..., Any] = part("case_runner").runner_of(request.config).evaluating(request.node)
     return evaluate
 
 
@@ -115,15 +115,15 @@ def howsure_run(request: pytest.FixtureRequest) -> Callable[..., Any]:
 def pytest_testnodedown(node: Any) -> None:
     """On the controller of xdist: what a worker made."""
     if made := getattr(node, "workeroutput", {}).get("howsure"):
-        part("ending").heard(node.config, made)
+        part("session_end").add_worker_notes(node.config, made)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if session.config.stash.get(NOTED, None) is not None:
-        part("ending").end(session)
+        part("session_end").finish_session(session)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     if config.stash.get(NOTED, None) is not None:
-        part("ending").tell(terminalreporter, config)
+        part("session_end").write_summary(terminalreporter, config)

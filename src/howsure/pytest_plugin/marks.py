@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from msgspec import Struct
 
 from howsure.errors import DatasetInvalid, InputError
 from howsure.pytest_plugin import DATASET
-from howsure.services.evaluating import Asked
 
 SHOWN_PROBLEMS = 20
 INCONCLUSIVE = ("fail", "skip")
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
+class DatasetMark(Struct, frozen=True, kw_only=True):
     """One dataset as tests. `lenient`: the whole is held to something, so a case alone may fail."""
 
     dataset: Any
     target: Any = None
-    asked: Asked
+    options: dict[str, Any]
     inconclusive: str = "fail"
     lenient: bool = False
 
 
-def wanted_by(node: pytest.Item | pytest.Collector) -> Wanted:
+def read_marks(node: pytest.Item | pytest.Collector) -> DatasetMark:
     """What the marks on a test ask for."""
     mark = node.get_closest_marker(DATASET)
     if mark is None or len(mark.args) != 1:
@@ -40,10 +39,10 @@ def wanted_by(node: pytest.Item | pytest.Collector) -> Wanted:
         threshold, inconclusive = own.args[0], own.kwargs.get("inconclusive", inconclusive)
     gates = _gates(said.pop("gates", ()), threshold)
     gates += [text for mark in node.iter_markers("howsure_gate") for text in mark.args]
-    return Wanted(
-        dataset=placed(mark.args[0], node),
+    return DatasetMark(
+        dataset=find_path(mark.args[0], node),
         target=target,
-        asked=_asked({**said, "gates": gates}, node),
+        options=_options({**said, "gates": gates}, node),
         inconclusive=_known(inconclusive),
         lenient=bool(gates),
     )
@@ -60,48 +59,47 @@ def _gates(given: Any, threshold: float | str | None) -> list[str]:
     return [*own, *([given] if isinstance(given, str) else given)]
 
 
-def _asked(said: dict[str, Any], node: pytest.Item | pytest.Collector) -> Asked:
+def _options(said: dict[str, Any], node: pytest.Item | pytest.Collector) -> dict[str, Any]:
     if judge := said.get("judge") or node.config.getini("howsure_judge"):
         said["judge"] = judge
     for name in ("responses", "rubric", "agent"):
         if name in said:
-            said[name] = placed(said[name], node)
-    # Whatever is wrong with it is told where it is read.
-    return cast(Asked, said)
+            said[name] = find_path(said[name], node)
+    return said
 
 
-def placed(given: Any, node: pytest.Item | pytest.Collector) -> Any:
+def find_path(given: Any, node: pytest.Item | pytest.Collector) -> Any:
     """A path beside the test's file, else from the rootdir; what is no path stays as it is."""
     if isinstance(given, list | tuple):
-        return [placed(each, node) for each in given]
+        return [find_path(each, node) for each in given]
     if not isinstance(given, str | Path) or str(given).startswith("run:"):
         return given
     beside = node.path.parent / given
     return str(beside if beside.exists() else node.config.rootpath / given)
 
 
-def wanted_file(node: pytest.File) -> Wanted:
+def read_file_settings(node: pytest.File) -> DatasetMark:
     """What the settings ask of a file of `howsure_datasets`."""
     ini = node.config.getini
     gates = _gates((), ini("howsure_threshold"))
     repeat = ini("howsure_repeat")
     if not repeat.isdecimal():
         pytest.fail(f"howsure_repeat: expected a number from 1, found {repeat!r}", pytrace=False)
-    return Wanted(
+    return DatasetMark(
         dataset=str(node.path),
         target=ini("howsure_target") or None,
-        asked=_asked({"gates": gates, "repeat": int(repeat)}, node),
+        options=_options({"gates": gates, "repeat": int(repeat)}, node),
         inconclusive=_known(ini("howsure_inconclusive")),
         lenient=bool(gates),
     )
 
 
 def target_of(node: pytest.Item) -> Any:
-    wanted = wanted_by(node)
+    wanted = read_marks(node)
     return wanted.target if wanted.target is not None else node.config.getini("howsure_target") or None
 
 
-def told(error: InputError) -> str:
+def error_text(error: InputError) -> str:
     """The error with every problem it has."""
     problems = error.problems if isinstance(error, DatasetInvalid) else ()
     more = len(problems) - SHOWN_PROBLEMS

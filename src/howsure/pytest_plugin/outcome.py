@@ -11,7 +11,7 @@ from msgspec import Struct
 from howsure.model.case import Case, opening
 from howsure.model.result import Result
 from howsure.model.verdict import Verdict
-from howsure.reports.inert import one_line
+from howsure.reports.safe_text import one_line
 
 LONGEST = 500
 GRAVEST_FIRST = (Verdict.FAILED, Verdict.ERRORED, Verdict.SKIPPED)

@@ -8,15 +8,14 @@ from typing import Any
 
 from msgspec import Struct, json, to_builtins
 
-from howsure.dialects.agent_file import agent_document
+from howsure.dialects.agent_files import agent_document
 from howsure.model.agent import Agent, AgentModel
 from howsure.model.summary import GraderSummary, Summary
-from howsure.reports.figures import NOTHING, Rate, counted, number, utc
-from howsure.reports.header import datasets, judged_by, short_id
-from howsure.reports.inert import one_line
-from howsure.reports.markdown import escaped, fenced, table
-from howsure.reports.sentence import rate_of, sentence
-from howsure.reports.wire import evaluation_run
+from howsure.reports.document import escaped, fenced, markdown_table
+from howsure.reports.figures import NOTHING, Rate, format_number, iso_utc, pass_rate_of, pluralize
+from howsure.reports.run_facts import dataset_names, judge_name, run_sentence, short_id
+from howsure.reports.run_wire import evaluation_run
+from howsure.reports.safe_text import one_line
 
 CELL_LENGTH = 300
 GRADER_FIELDS = ("name", "candidate", "scored", "mean", "scale", "pass_mark", "direction", "pass_rate", "errored")
@@ -42,13 +41,13 @@ def card_shape(card: AgentCard) -> dict[str, Any]:
 
 def _run_shape(summary: Summary) -> dict[str, Any]:
     whole = evaluation_run(summary)
-    rate = rate_of(summary.run.counts)
+    rate = pass_rate_of(summary.run.counts)
     return {
         "run_id": summary.run.id,
         "name": summary.run.name,
-        "completed_at": utc(summary.run.completed_at),
+        "completed_at": iso_utc(summary.run.completed_at),
         "datasets": whole["datasets"],
-        "summary": sentence(summary),
+        "summary": run_sentence(summary),
         "pass_rate": rate.value,
         "pass_rate_interval": list(rate.interval) if rate.interval else None,
         **{name: whole[name] for name in RUN_FIELDS},
@@ -66,7 +65,7 @@ def _grader_shape(grader: GraderSummary) -> dict[str, Any]:
 
 
 def _rate(grader: GraderSummary) -> Rate:
-    return Rate(grader.passed, grader.passed + grader.failed)
+    return pass_rate_of(grader)
 
 
 def card_markdown(card: AgentCard) -> str:
@@ -107,26 +106,30 @@ def _history(card: AgentCard) -> Iterator[str]:
     if not card.runs:
         yield "None is completed yet."
         return
-    yield table(("when", "run", "dataset", "n:", "pass rate [95 %]", "errored:", "judge"), [*map(_run, card.runs)])
-    if any(summary.run.pins.repeat > 1 for summary in card.runs):
+    yield markdown_table(
+        ("when", "run", "dataset", "n:", "pass rate [95 %]", "errored:", "judge"), [*map(_run, card.runs)]
+    )
+    if any(summary.run.pins.request.repeat > 1 for summary in card.runs):
         yield "Where cases were tried several times, repeats are alike and the true intervals are wider."
     if graders := list(dict.fromkeys(grader.name for summary in card.runs for grader in summary.graders)):
         yield "## Graders"
         headings = ["grader", *(short_id(summary.run) for summary in card.runs)]
-        yield table(headings, [[escaped(name), *(_graded(summary, name) for summary in card.runs)] for name in graders])
+        yield markdown_table(
+            headings, [[escaped(name), *(_graded(summary, name) for summary in card.runs)] for name in graders]
+        )
 
 
 def _run(summary: Summary) -> list[str]:
     run = summary.run
     named = f"{short_id(run)} {one_line(run.name, CELL_LENGTH)}".strip()
     return [
-        (utc(run.completed_at or run.created_at) or "")[:16].replace("T", " "),
+        (iso_utc(run.completed_at or run.created_at) or "")[:16].replace("T", " "),
         escaped(named),
-        escaped(one_line(", ".join(datasets(run.pins)), CELL_LENGTH)),
+        escaped(one_line(", ".join(dataset_names(run.pins)), CELL_LENGTH)),
         f"{run.counts.total:,}",
-        str(rate_of(run.counts)),
+        str(pass_rate_of(run.counts)),
         f"{run.counts.errored:,}",
-        escaped(one_line(judged_by(run.pins), CELL_LENGTH)),
+        escaped(one_line(judge_name(run.pins), CELL_LENGTH)),
     ]
 
 
@@ -140,24 +143,24 @@ def _graded(summary: Summary, name: str) -> str:
 
 def _cell(grader: GraderSummary) -> str:
     rate = _rate(grader)
-    return str(rate) if rate.judged else f"mean {number(grader.mean)} n {grader.scored:,}"
+    return str(rate) if rate.judged else f"mean {format_number(grader.mean)} n {grader.scored:,}"
 
 
 def _tools(agent: Agent) -> Iterator[str]:
-    yield f"## {counted(len(agent.tools), 'tool')}"
+    yield f"## {pluralize(len(agent.tools), 'tool')}"
     if agent.tools:
         lines = [[_cut(each.tool_name), _cut(each.type), _cut(each.description or each.name)] for each in agent.tools]
-        yield table(("tool", "type", "what it does"), lines)
+        yield markdown_table(("tool", "type", "what it does"), lines)
 
 
 def _bases(agent: Agent) -> Iterator[str]:
-    yield f"## {counted(len(agent.knowledge_bases), 'knowledge base')}"
+    yield f"## {pluralize(len(agent.knowledge_bases), 'knowledge base')}"
     if agent.knowledge_bases:
         lines = [
             [_cut(each.name), _cut(each.type), NOTHING if each.document_count is None else f"{each.document_count:,}"]
             for each in agent.knowledge_bases
         ]
-        yield table(("name", "type", "documents:"), lines)
+        yield markdown_table(("name", "type", "documents:"), lines)
 
 
 def _cut(text: str) -> str:

@@ -16,32 +16,186 @@ from uuid import UUID, uuid5
 from msgspec import Struct, json
 
 from howsure.errors import PlanRefused
+from howsure.model.case import Case, user_turns
+from howsure.model.expectation import CorrectChoice, ReferenceAnswer, WeightedCriteria
 from howsure.model.result import Result
 from howsure.model.run import Counts, DatasetPin, Run
+from howsure.model.run_request import OFFLINE
 from howsure.model.score import Direction, Score
 from howsure.model.summary import GraderSummary, Summary
-from howsure.reports.eval_instances import PASS_RATE, SCHEMA_VERSION, Evaluated, Spread, instances
-from howsure.reports.figures import utc
-from howsure.reports.header import judged_by
-from howsure.reports.sentence import rate_of
-from howsure.reports.whole_file import whole_bytes
+from howsure.model.transcript import Message, Role, Transcript
+from howsure.model.verdict import Verdict
+from howsure.reports.atomic_files import atomic_bytes
+from howsure.reports.case_facts import conversation
+from howsure.reports.figures import iso_utc, pass_rate_of
+from howsure.reports.run_facts import judge_name
+
+SCHEMA_VERSION = "0.2.2"
+INSTANCE_VERSION = "instance_level_eval_0.2.2"
+PASS_RATE = "pass_rate"
+DECIDED = {Verdict.PASSED: True, Verdict.FAILED: False}
+
+
+class EvaluationHeader(Struct, frozen=True, kw_only=True):
+    """What every line says of the document it belongs to."""
+
+    id: str
+    model: str
+    name: str
+
+    def result_id(self, measured: str) -> str:
+        return f"{self.id}#{measured}"
+
+
+class RunningVariance(Struct):
+    """Count, mean and squared distance from it, of values as they come."""
+
+    count: int = 0
+    mean: float = 0.0
+    squares: float = 0.0
+
+    def add(self, value: float) -> None:
+        self.count += 1
+        step = value - self.mean
+        self.mean += step / self.count
+        self.squares += step * (value - self.mean)
+
+    @property
+    def deviation(self) -> float | None:
+        return sqrt(self.squares / (self.count - 1)) if self.count > 1 else None
+
+
+def instances(evaluated: EvaluationHeader, result: Result) -> Iterator[dict[str, Any]]:
+    """A line for the verdict, and one for each grade that has a mark."""
+    if result.transcript is None:
+        return
+    around = _around(evaluated, result, result.transcript)
+    turns = around.pop("turns")
+    if result.verdict in DECIDED:
+        held = DECIDED[result.verdict]
+        yield _record(around, evaluated.result_id(PASS_RATE), {"score": float(held), "is_correct": held, **turns})
+    for grade in result.grades:
+        if grade.part is None and isinstance(grade, Score) and grade.passed is not None:
+            judged = {"score": grade.value, "is_correct": grade.passed, **turns}
+            yield _record(around, evaluated.result_id(grade.name), judged)
+
+
+def _record(around: dict[str, Any], result_id: str, judged: dict[str, Any]) -> dict[str, Any]:
+    return {**around, "evaluation_result_id": result_id, "evaluation": judged}
+
+
+def _around(evaluated: EvaluationHeader, result: Result, said: Transcript) -> dict[str, Any]:
+    talk, calls = conversation(result), len(said.tool_calls)
+    asked = sum(message.role is Role.USER for message in talk)
+    kind = "agentic" if calls else "multi_turn" if asked > 1 else "single_turn"
+    given, messages = _given(result.case), None if kind == "single_turn" else _messages(talk)
+    where = "output.raw" if messages is None else f"messages[{_last(messages)}].content"
+    attributed = {
+        "turn_idx": 0 if messages is None else _last(messages),
+        "source": where,
+        "extracted_value": said.answer,
+        "extraction_method": "whole_answer",
+        "is_terminal": True,
+    }
+    return {
+        "schema_version": INSTANCE_VERSION,
+        "evaluation_id": evaluated.id,
+        "model_id": evaluated.model,
+        "evaluation_name": evaluated.name,
+        "sample_id": result.case.id,
+        "sample_hash": sha256("".join([given["raw"], *given["reference"]]).encode()).hexdigest(),
+        "interaction_type": kind,
+        "input": given,
+        "output": {"raw": [said.answer]} if messages is None else None,
+        "messages": messages,
+        "answer_attribution": [attributed],
+        "token_usage": _usage(said),
+        "performance": {"latency_ms": said.duration_ms} if said.duration_ms is not None else None,
+        "error": None,
+        "metadata": _metadata(result),
+        "turns": {"num_turns": max(asked, 1), "tool_calls_count": calls},
+    }
+
+
+def _given(case: Case) -> dict[str, Any]:
+    reference: list[str] = []
+    choices: list[str] | None = None
+    for expected in case.expectations:
+        match expected:
+            case ReferenceAnswer(answers=answers) | WeightedCriteria(references=answers):
+                reference += answers
+            case CorrectChoice(choices=offered, correct=correct):
+                reference += correct
+                choices = [f"{choice.id}: {choice.text}" for choice in offered]
+            case _:
+                continue
+    return {"raw": "\n".join(user_turns(case.input)), "reference": reference, "choices": choices}
+
+
+def _messages(talk: tuple[Message, ...]) -> list[dict[str, Any]]:
+    """With the tools' results as messages of their own, as theirs are. Arguments are text there."""
+    shown: list[dict[str, Any]] = []
+    for message in talk:
+        calls = [
+            {"id": call.id or f"call_{len(shown)}_{place}", "name": call.name, "arguments": _texts(call.arguments)}
+            for place, call in enumerate(message.tool_calls)
+        ]
+        said = {"role": message.role.value, "content": message.content or None}
+        shown.append({"turn_idx": len(shown), **said, "tool_calls": calls or None})
+        for call, made in zip(message.tool_calls, calls, strict=True):
+            if call.result is not None:
+                content = json.encode(call.result.content).decode()
+                told = {"role": "tool", "content": content, "tool_call_id": [made["id"]]}
+                shown.append({"turn_idx": len(shown), **told})
+    return shown
+
+
+def _texts(values: dict[str, Any]) -> dict[str, str]:
+    return {name: value if isinstance(value, str) else json.encode(value).decode() for name, value in values.items()}
+
+
+def _last(messages: list[dict[str, Any]]) -> int:
+    said = [each["turn_idx"] for each in messages if each["role"] == Role.ASSISTANT.value]
+    return int(said[-1]) if said else max(len(messages) - 1, 0)
+
+
+def _usage(said: Transcript) -> dict[str, int] | None:
+    used = said.usage
+    if used is None or used.prompt_tokens is None or used.completion_tokens is None:
+        return None
+    thought = used.thinking_tokens or 0
+    output = used.completion_tokens + thought
+    known = {"input_tokens_cache_read": used.cached_tokens, "reasoning_tokens": used.thinking_tokens}
+    total = {
+        "input_tokens": used.prompt_tokens,
+        "output_tokens": output,
+        "total_tokens": used.prompt_tokens + output,
+    }
+    return total | {name: count for name, count in known.items() if count is not None}
+
+
+def _metadata(result: Result) -> dict[str, str]:
+    own = {"verdict": result.verdict.value, "repeat": str(result.repeat), "candidate": result.candidate}
+    tags = {"tags": ", ".join(result.case.tags)} if result.case.tags else {}
+    return {**result.case.labels, **tags, **own}
+
 
 ENCODER = json.Encoder()
 UNSAFE = re.compile(r"[^\w.\-]+")
-NOT_MODELS = ("recorded", "offline", "panel", "")
+NOT_MODELS = ("recorded", OFFLINE, "panel", "")
 """Judges that name no model."""
 RECORDED = "recorded"
 
 
-class Records(Struct):
+class EvaluationRecords(Struct):
     """One document in the making: where its lines go, and what is counted while they do."""
 
-    evaluated: Evaluated
+    evaluated: EvaluationHeader
     path: Path
     lines: Path
     file: BinaryIO
     digest: Any
-    spreads: dict[str, Spread]
+    spreads: dict[str, RunningVariance]
     count: int = 0
 
     def add(self, result: Result) -> None:
@@ -52,7 +206,7 @@ class Records(Struct):
             self.count += 1
         for grade in result.grades:
             if grade.part is None and isinstance(grade, Score):
-                self.spreads.setdefault(grade.name, Spread()).add(grade.value)
+                self.spreads.setdefault(grade.name, RunningVariance()).add(grade.value)
 
 
 async def write_every_eval_ever(summary: Summary, results: AsyncIterable[Result], path: Path) -> None:
@@ -85,27 +239,27 @@ async def _write(summary: Summary, results: AsyncIterable[Result], places: dict[
         async for result in results:
             open_records[result.candidate].add(result)
     for candidate, records in open_records.items():
-        with whole_bytes(records.path) as file:
+        with atomic_bytes(records.path) as file:
             file.write(json.format(ENCODER.encode(document(summary, candidate, records)), indent=2) + b"\n")
     return [path for records in open_records.values() for path in (records.path, records.lines)]
 
 
-def _records(run: Run, candidate: str, path: Path, stack: ExitStack) -> Records:
+def _records(run: Run, candidate: str, path: Path, stack: ExitStack) -> EvaluationRecords:
     lines = path.with_name(f"{path.stem}_samples.jsonl")
     model = model_info(run, candidate)["id"]
-    evaluated = Evaluated(id=f"{dataset_name(run)}/{model}/{_moment(run)}", model=model, name=dataset_name(run))
-    file = stack.enter_context(whole_bytes(lines))
-    return Records(evaluated=evaluated, path=path, lines=lines, file=file, digest=sha256(), spreads={})
+    evaluated = EvaluationHeader(id=f"{dataset_name(run)}/{model}/{_moment(run)}", model=model, name=dataset_name(run))
+    file = stack.enter_context(atomic_bytes(lines))
+    return EvaluationRecords(evaluated=evaluated, path=path, lines=lines, file=file, digest=sha256(), spreads={})
 
 
-def document(summary: Summary, candidate: str, records: Records) -> dict[str, Any]:
+def document(summary: Summary, candidate: str, records: EvaluationRecords) -> dict[str, Any]:
     """The whole document of one candidate."""
     run = summary.run
     agent = run.pins.agent
     return {
         "schema_version": SCHEMA_VERSION,
         "evaluation_id": records.evaluated.id,
-        "evaluation_timestamp": utc(run.started_at or run.created_at),
+        "evaluation_timestamp": iso_utc(run.started_at or run.created_at),
         "retrieved_timestamp": _moment(run),
         "source_metadata": {
             "source_name": run.name or "Howsure",
@@ -127,11 +281,11 @@ def document(summary: Summary, candidate: str, records: Records) -> dict[str, An
     }
 
 
-def _results(summary: Summary, candidate: str, records: Records) -> Iterator[dict[str, Any]]:
+def _results(summary: Summary, candidate: str, records: EvaluationRecords) -> Iterator[dict[str, Any]]:
     around = {
         "evaluation_name": records.evaluated.name,
         "source_data": _source(summary.run.pins.datasets),
-        "evaluation_timestamp": utc(summary.run.started_at or summary.run.created_at),
+        "evaluation_timestamp": iso_utc(summary.run.started_at or summary.run.created_at),
     }
     counts = summary.candidates.get(candidate, Counts())
     if counts.pass_rate is not None:
@@ -143,7 +297,7 @@ def _results(summary: Summary, candidate: str, records: Records) -> Iterator[dic
 
 
 def _pass_rate(counts: Counts) -> dict[str, Any]:
-    rate = rate_of(counts)
+    rate = pass_rate_of(counts)
     low, high = rate.interval or (0.0, 1.0)
     interval = {"lower": low, "upper": high, "confidence_level": 0.95, "method": "Wilson score"}
     config = {
@@ -180,12 +334,12 @@ def _config(run: Run, grader: GraderSummary) -> dict[str, Any]:
 
 
 def _judge(run: Run) -> dict[str, str]:
-    kind = run.pins.judge.partition(":")[0]
-    known = {} if kind in NOT_MODELS else {"judge_model": run.pins.judge.replace(":", "/", 1)}
-    return {"judge": judged_by(run.pins), **known}
+    kind = run.pins.request.judge.partition(":")[0]
+    known = {} if kind in NOT_MODELS else {"judge_model": run.pins.request.judge.replace(":", "/", 1)}
+    return {"judge": judge_name(run.pins), **known}
 
 
-def _details(grader: GraderSummary, spreads: dict[str, Spread]) -> dict[str, Any]:
+def _details(grader: GraderSummary, spreads: dict[str, RunningVariance]) -> dict[str, Any]:
     names = ("scored", "passed", "failed", "errored", "not_applicable", "no_judge")
     details = {name: str(getattr(grader, name)) for name in names}
     uncertainty: dict[str, Any] = {"num_samples": grader.scored}
@@ -213,7 +367,7 @@ def dataset_name(run: Run) -> str:
 
 def model_info(run: Run, candidate: str) -> dict[str, Any]:
     """The agent's model where the run knows it, else whatever the candidate or the target is called."""
-    agent, target = run.pins.agent, run.pins.target
+    agent, target = run.pins.agent, run.pins.request.target
     details = {"target": target, **({"agent": agent.name, "agent_id": agent.id} if agent else {})}
     spec = candidate or (agent.name if agent else "unknown" if target == RECORDED else target.removeprefix("chat:"))
     provider, colon, model = spec.partition(":")

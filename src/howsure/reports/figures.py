@@ -4,10 +4,12 @@ dash, never 0 %."""
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Protocol
 
 from msgspec import Struct
 
-from howsure.model.score import Scale
+from howsure.model.score import Direction, Grade, Scale, Score, UnscoredReason
+from howsure.model.verdict import Verdict
 from howsure.stats.intervals import rate_interval
 
 NOTHING = "–"
@@ -30,7 +32,7 @@ class Rate(Struct, frozen=True):
 
     @property
     def percent(self) -> str:
-        return NOTHING if self.value is None else percent(self.value)
+        return NOTHING if self.value is None else format_percent(self.value)
 
     @property
     def bounds(self) -> str:
@@ -42,11 +44,26 @@ class Rate(Struct, frozen=True):
         return f"{self.percent} [{self.bounds}] n {self.judged}" if self.judged else NOTHING
 
 
-def percent(share: float) -> str:
+class PassCounts(Protocol):
+    """Whatever counts how often something passed and failed: a run's counts, a grader, a tally of checks."""
+
+    @property
+    def passed(self) -> int: ...
+
+    @property
+    def failed(self) -> int: ...
+
+
+def pass_rate_of(counts: PassCounts) -> Rate:
+    """The share that passed of what could be decided."""
+    return Rate(counts.passed, counts.passed + counts.failed)
+
+
+def format_percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def number(value: float | None) -> str:
+def format_number(value: float | None) -> str:
     """Up to three decimals, no more digits than say something; a dash for what was not measured."""
     if value is None:
         return NOTHING
@@ -56,21 +73,68 @@ def number(value: float | None) -> str:
     return text.rstrip("0").rstrip(".")
 
 
-def on_scale(value: float | None, scale: Scale) -> str:
+def format_on_scale(value: float | None, scale: Scale) -> str:
     """`3.5 of 5`; on an open scale the value alone."""
     if value is None or scale.high is None:
-        return number(value)
-    return f"{number(value)} of {number(scale.high)}"
+        return format_number(value)
+    return f"{format_number(value)} of {format_number(scale.high)}"
 
 
-def counted(count: int, noun: str) -> str:
+def pluralize(count: int, noun: str) -> str:
     """`1 case`, `2 cases`."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def utc(moment: datetime | None) -> str | None:
+def iso_utc(moment: datetime | None) -> str | None:
     """ISO 8601 with its suffix. A time without a zone is UTC: that is how stores hand them back."""
     if moment is None:
         return None
     known = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return known.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+class VerdictMark(Struct, frozen=True):
+    """`sign` is the shape, `plain` the same in ASCII, `style` a colour of the terminal."""
+
+    sign: str
+    plain: str
+    word: str
+    style: str
+
+
+PASSED = VerdictMark("●", "o", "passed", "green")
+FAILED = VerdictMark("■", "x", "failed", "bold red")
+ERRORED = VerdictMark("▲", "!", "errored", "bold magenta")
+SKIPPED = VerdictMark("○", "-", "skipped", "dim")
+PENDING = VerdictMark("◌", ".", "pending", "dim")
+NOT_APPLICABLE = VerdictMark("–", "-", "not applicable", "dim")
+NO_JUDGE = VerdictMark("○", "-", "no judge", "dim")
+MEASURED = VerdictMark("·", " ", "measured", "dim")
+
+VERDICT_MARKS = {
+    Verdict.PASSED: PASSED,
+    Verdict.FAILED: FAILED,
+    Verdict.ERRORED: ERRORED,
+    Verdict.SKIPPED: SKIPPED,
+}
+UNSCORED_MARKS = {
+    UnscoredReason.ERROR: ERRORED,
+    UnscoredReason.NOT_APPLICABLE: NOT_APPLICABLE,
+    UnscoredReason.NO_JUDGE: NO_JUDGE,
+}
+
+
+def grade_mark(grade: Grade) -> VerdictMark:
+    """A measure has no mark to reach: it neither passed nor failed."""
+    if not isinstance(grade, Score):
+        return UNSCORED_MARKS[grade.why]
+    if grade.passed is None:
+        return MEASURED
+    return PASSED if grade.passed else FAILED
+
+
+def pass_mark_text(pass_mark: float | None, direction: Direction = Direction.HIGHER) -> str:
+    """`≥ 0.7`: what a value must reach; empty for a measure."""
+    if pass_mark is None:
+        return ""
+    return f"{'≤' if direction is Direction.LOWER else '≥'} {pass_mark:g}"

@@ -1,128 +1,87 @@
-"""The files a run can be written to: by the ending of their name, or by the name of the format (`--format`). A format
-is loaded when it is asked for: tables and pages cost nothing to a run that writes neither."""
+"""The report formats that Howsure brings, and how the name of a file selects one. A format's module is loaded when a
+file is written in it, so that a run without a table or a page does not pay for them."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterable
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any
 
 from msgspec import Struct
 
 from howsure.errors import UnknownName
+from howsure.kit import Kit
+from howsure.kit.report_formats import ReportFormat
 from howsure.model.comparison import Comparison
 from howsure.model.result import Result
 from howsure.model.summary import Summary
 
-Results = AsyncIterable[Result]
 
-
-class Writer(Protocol):
-    """Writes one run to one file. One whose format `compares` also takes `comparison`, the run against a baseline."""
-
-    async def __call__(self, summary: Summary, results: Results, path: Path, **rest: Any) -> None: ...
-
-
-class Format(Struct, frozen=True, kw_only=True):
-    """`place` is the writer's module and name. Of several endings that fit, the longest counts."""
+class BuiltinFormat(Struct, frozen=True, kw_only=True):
+    """`writer` is `module:function` in this package: `await write_csv_file(summary, results, path)`; one that
+    `compares` takes the comparison too. `needs` is the function that refuses where a program or package is missing."""
 
     name: str
     endings: tuple[str, ...]
-    place: str
-    about: str
+    writer: str
     compares: bool = False
     needs: str = ""
 
     def check(self) -> None:
-        """Refuse before anything runs what this machine cannot write; `needs` is the module and name of who knows."""
         if self.needs:
-            module, name = self.needs.split(":")
-            getattr(import_module(f"howsure.reports.{module}"), name)()
+            _load(self.needs)()
 
-    async def write(self, summary: Summary, results: Results, path: Path, comparison: Comparison | None = None) -> None:
-        module, name = self.place.split(":")
-        writer = cast(Writer, getattr(import_module(f"howsure.reports.{module}"), name))
-        await writer(summary, results, path, **({"comparison": comparison} if self.compares else {}))
+    async def write(
+        self, summary: Summary, results: AsyncIterable[Result], path: Path, comparison: Comparison | None = None
+    ) -> None:
+        added = {"comparison": comparison} if self.compares else {}
+        await _load(self.writer)(summary, results, path, **added)
+
+
+def _load(place: str) -> Any:
+    module, name = place.split(":")
+    return getattr(import_module(f"howsure.reports.{module}"), name)
 
 
 FORMATS = (
-    Format(
-        name="html",
-        endings=(".html", ".htm"),
-        place="html:write_html",
-        about="a page to read in a browser, offline",
-        compares=True,
+    BuiltinFormat(name="html", endings=(".html", ".htm"), writer="html:write_html", compares=True),
+    BuiltinFormat(name="pdf", endings=(".pdf",), writer="pdf:write_pdf", compares=True, needs="pdf:browser"),
+    BuiltinFormat(name="markdown", endings=(".md",), writer="pull_request:write_pull_request", compares=True),
+    BuiltinFormat(name="markdown-full", endings=(".full.md",), writer="run_markdown:write_markdown_file"),
+    BuiltinFormat(name="junit", endings=(".xml",), writer="junit:write_junit"),
+    BuiltinFormat(name="csv", endings=(".csv",), writer="csv_file:write_csv_file"),
+    BuiltinFormat(name="jsonl", endings=(".jsonl", ".ndjson"), writer="jsonl:write_jsonl_file"),
+    BuiltinFormat(name="json", endings=(".json",), writer="jsonl:write_json_file"),
+    BuiltinFormat(name="canonical", endings=(".canonical.jsonl",), writer="jsonl:write_canonical_file"),
+    BuiltinFormat(
+        name="parquet", endings=(".parquet",), writer="parquet:write_parquet", needs="parquet:import_pyarrow"
     ),
-    Format(
-        name="pdf",
-        endings=(".pdf",),
-        place="pdf:write_pdf",
-        about="the page, printed; needs Chromium or Chrome",
-        compares=True,
-        needs="pdf:browser",
-    ),
-    Format(
-        name="markdown",
-        endings=(".md",),
-        place="pull_request:write_pull_request",
-        about="for a pull request: what flipped, gates, failures; never above its size limit",
-        compares=True,
-    ),
-    Format(
-        name="markdown-full",
-        endings=(".full.md",),
-        place="markdown:markdown_file",
-        about="a document: the first 200 failed cases with their whole conversations",
-    ),
-    Format(name="junit", endings=(".xml",), place="junit:write_junit", about="one test per attempt, for CI"),
-    Format(name="csv", endings=(".csv",), place="csv_file:csv_file", about="a table for spreadsheets"),
-    Format(name="jsonl", endings=(".jsonl", ".ndjson"), place="jsonl:jsonl_file", about="one EvaluationResult a line"),
-    Format(name="json", endings=(".json",), place="jsonl:json_file", about="the EvaluationRun and its results"),
-    Format(
-        name="canonical",
-        endings=(".canonical.jsonl",),
-        place="jsonl:canonical_file",
-        about="to compare two runs byte for byte: no ids, no times",
-    ),
-    Format(
-        name="parquet",
-        endings=(".parquet",),
-        place="parquet:write_parquet",
-        about="a typed table for pandas, polars and DuckDB; needs howsure[parquet]",
-        needs="parquet:pyarrow",
-    ),
-    Format(
-        name="every-eval-ever",
-        endings=(".eee.json",),
-        place="every_eval_ever:write_every_eval_ever",
-        about="the shared schema of the EvalEval Coalition, with its file of instances",
-    ),
+    BuiltinFormat(name="every-eval-ever", endings=(".eee.json",), writer="every_eval_ever:write_every_eval_ever"),
 )
 
 
-def endings() -> list[str]:
-    return [ending for each in FORMATS for ending in each.endings]
+def register(kit: Kit) -> None:
+    """Built-in formats enter by the same door as those of a plug-in."""
+    for each in FORMATS:
+        kit.report_formats.add(each)
 
 
-def format_for(path: Path, name: str = "") -> Format:
-    """By `name` where one is given, else by the file's ending, whatever its case."""
+def find_format(kit: Kit, path: Path, name: str = "") -> ReportFormat:
+    """The format of that name; without a name, the one with the longest ending that fits the file, in any case."""
     if name:
-        return named_format(name)
-    lower = path.name.lower()
+        return kit.report_formats[name.lower()]
+    file = path.name.lower()
     fits = [
         (len(ending), each)
-        for each in FORMATS
+        for each in kit.report_formats
         for ending in each.endings
-        if lower.endswith(ending) and len(lower) > len(ending)
+        if file.endswith(ending.lower()) and len(file) > len(ending)
     ]
     if not fits:
-        raise UnknownName("report file ending", path.suffix or path.name, endings())
+        raise UnknownName("report file ending", path.suffix or path.name, format_endings(kit))
     return max(fits, key=lambda fit: fit[0])[1]
 
 
-def named_format(name: str) -> Format:
-    found = next((each for each in FORMATS if each.name == name.lower()), None)
-    if found is None:
-        raise UnknownName("report format", name, [each.name for each in FORMATS])
-    return found
+def format_endings(kit: Kit) -> list[str]:
+    return [ending for each in kit.report_formats for ending in each.endings]

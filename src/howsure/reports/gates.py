@@ -6,65 +6,56 @@ from collections.abc import Iterator
 from math import isfinite
 from typing import Any
 
-from msgspec import Struct
-from rich.console import Console, ConsoleOptions, RenderResult
-from rich.padding import Padding
-from rich.text import Text
+from howsure.model.summary import GateOutcome, GateRuling, Summary, worst_outcome
+from howsure.reports.document import BLANK, Block, Document, Paragraph, Sign, Span, line
+from howsure.reports.figures import ERRORED, FAILED, PASSED, VerdictMark, pluralize
+from howsure.reports.run_facts import short_id
 
-from howsure.model.gate import GateRuling, Outcome, worst
-from howsure.model.summary import Summary
-from howsure.reports.figures import counted
-from howsure.reports.header import short_id
-from howsure.reports.marks import ERRORED, FAILED, PASSED, Mark
-from howsure.reports.screen import Screen
-
-OF_OUTCOME = {
-    Outcome.HELD: Mark(PASSED.sign, PASSED.plain, "held", PASSED.style),
-    Outcome.FAILED: Mark(FAILED.sign, FAILED.plain, "failed", FAILED.style),
-    Outcome.INCONCLUSIVE: Mark(ERRORED.sign, ERRORED.plain, "inconclusive", "bold yellow"),
+OUTCOME_MARKS = {
+    GateOutcome.HELD: VerdictMark(PASSED.sign, PASSED.plain, "held", PASSED.style),
+    GateOutcome.FAILED: VerdictMark(FAILED.sign, FAILED.plain, "failed", FAILED.style),
+    GateOutcome.INCONCLUSIVE: VerdictMark(ERRORED.sign, ERRORED.plain, "inconclusive", "bold yellow"),
 }
-LOOKS = {Outcome.HELD: "passed", Outcome.FAILED: "failed", Outcome.INCONCLUSIVE: "errored"}
+OUTCOME_CLASSES = {GateOutcome.HELD: "passed", GateOutcome.FAILED: "failed", GateOutcome.INCONCLUSIVE: "errored"}
 """The shapes that a page already has, by outcome."""
 
 
-class GateReport(Struct, frozen=True):
-    """Something rich can print: the run's name, and a sentence for each gate."""
-
-    summary: Summary
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        screen, run = Screen.of(options), self.summary.run
-        yield Text.assemble(screen.line(run.name or "run", style="bold"), "  ", (f"run {short_id(run)}", "dim"))
-        yield from gate_lines(screen, self.summary)
+def gate_report(summary: Summary) -> Document:
+    """The run's name, and a sentence for each gate."""
+    run = summary.run
+    head = Paragraph((line(run.name or "run", style="bold"), "  ", Span(f"run {short_id(run)}", "dim")))
+    return Document([head, *gate_blocks(summary)])
 
 
-def gate_lines(screen: Screen, summary: Summary) -> Iterator[Text | Padding]:
+def gate_blocks(summary: Summary) -> Iterator[Block]:
     """Nothing where there is no gate."""
     if not summary.gates:
         return
-    yield Text()
-    yield screen.text(conclusion(summary.gates), "bold")
+    yield BLANK
+    yield Paragraph(gates_conclusion(summary.gates), "bold")
     for ruling in summary.gates:
-        mark = OF_OUTCOME[ruling.outcome]
-        yield Text.assemble(screen.mark(mark, mark.word), "  ", screen.line(gate_name(ruling), style="bold"))
-        yield Padding(screen.text(ruling.reason), (0, 0, 0, 4))
+        mark = OUTCOME_MARKS[ruling.outcome]
+        yield Paragraph((Sign(mark, mark.word), "  ", line(gate_name(ruling), style="bold")))
+        yield Paragraph(ruling.reason, indent=4, fill=True)
 
 
 def gate_name(ruling: GateRuling) -> str:
     return f"{ruling.expression} ({ruling.candidate})" if ruling.candidate else ruling.expression
 
 
-def conclusion(rulings: tuple[GateRuling, ...]) -> str:
+def gates_conclusion(rulings: tuple[GateRuling, ...]) -> str:
     """All gates in one sentence; one that several candidates are held to is one gate."""
     count = len({each.expression for each in rulings})
-    numbers = {outcome: len({each.expression for each in rulings if each.outcome is outcome}) for outcome in Outcome}
-    match worst(rulings):
-        case Outcome.HELD:
+    numbers = {
+        outcome: len({each.expression for each in rulings if each.outcome is outcome}) for outcome in GateOutcome
+    }
+    match worst_outcome(rulings):
+        case GateOutcome.HELD:
             return "The gate held." if count == 1 else f"All {count} gates held."
-        case Outcome.FAILED:
-            return f"{numbers[Outcome.FAILED]} of {counted(count, 'gate')} failed."
-        case Outcome.INCONCLUSIVE:
-            return f"No gate failed, but {numbers[Outcome.INCONCLUSIVE]} of {counted(count, 'gate')} cannot be decided."
+        case GateOutcome.FAILED:
+            return f"{numbers[GateOutcome.FAILED]} of {pluralize(count, 'gate')} failed."
+        case GateOutcome.INCONCLUSIVE:
+            return f"No gate failed, but {numbers[GateOutcome.INCONCLUSIVE]} of {pluralize(count, 'gate')} cannot be decided."
 
 
 def gate_shape(ruling: GateRuling) -> dict[str, Any]:

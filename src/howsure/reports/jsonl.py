@@ -12,25 +12,26 @@ from msgspec import json
 from howsure.model.result import Result
 from howsure.model.run import Run
 from howsure.model.summary import Summary
+from howsure.reports.atomic_files import atomic_bytes
 from howsure.reports.canonical import canonical_line
-from howsure.reports.whole_file import whole_bytes
-from howsure.reports.wire import evaluation_result, evaluation_run
+from howsure.reports.result_wire import evaluation_result
+from howsure.reports.run_wire import evaluation_run
 
 ENCODER = json.Encoder()
 
 
-async def jsonl_file(summary: Summary, results: AsyncIterable[Result], path: Path) -> None:
-    with whole_bytes(path) as file:
+async def write_jsonl_file(summary: Summary, results: AsyncIterable[Result], path: Path) -> None:
+    with atomic_bytes(path) as file:
         await write_jsonl(summary.run, results, file)
 
 
-async def canonical_file(summary: Summary, results: AsyncIterable[Result], path: Path) -> None:
-    with whole_bytes(path) as file:
+async def write_canonical_file(summary: Summary, results: AsyncIterable[Result], path: Path) -> None:
+    with atomic_bytes(path) as file:
         await write_canonical(results, file)
 
 
-async def json_file(summary: Summary, results: AsyncIterable[Result], path: Path) -> None:
-    with whole_bytes(path) as file:
+async def write_json_file(summary: Summary, results: AsyncIterable[Result], path: Path) -> None:
+    with atomic_bytes(path) as file:
         await write_json(summary, results, file)
 
 

@@ -21,23 +21,22 @@ from howsure.model.run import Run
 from howsure.model.score import Grade, Part, Score
 from howsure.model.summary import Summary
 from howsure.model.verdict import Verdict
-from howsure.reports.checks import passed, status, wholes
-from howsure.reports.figures import utc
-from howsure.reports.header import judged_by
-from howsure.reports.inert import CONTROLS, inert, one_line
-from howsure.reports.sentence import sentence
-from howsure.reports.whole_file import whole_text
+from howsure.reports.atomic_files import atomic_text
+from howsure.reports.figures import iso_utc
+from howsure.reports.grades import case_grades, grade_passed, grade_status
+from howsure.reports.run_facts import judge_name, run_sentence
+from howsure.reports.safe_text import CONTROLS, make_inert, one_line
 
 NAME_LENGTH = 500
 MESSAGE_LENGTH = 300
 OUTPUT_LENGTH = 4000
 HELD_IN_MEMORY = 4_000_000
-# What XML 1.0 has no place for, beyond the controls that `inert` shows as symbols: lone halves and non-characters.
+# What XML 1.0 has no place for, beyond the controls that `make_inert` shows as symbols: lone halves and non-characters.
 NOT_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")
 REPLACED = "howsure.replaced_characters"
 
 
-class Tally(Struct):
+class TestCounts(Struct):
     """What the tests written so far come to."""
 
     tests: int = 0
@@ -54,13 +53,13 @@ class Tally(Struct):
 
 async def write_junit(summary: Summary, results: AsyncIterable[Result], path: Path) -> None:
     """The counts come first in the file and are known last: the tests wait in a file of their own."""
-    tally, suite = Tally(), suite_name(summary.run)
+    tally, suite = TestCounts(), suite_name(summary.run)
     with SpooledTemporaryFile(HELD_IN_MEMORY, "w+", encoding="utf-8", newline="") as tests:
         async for result in results:
             tally.count(result.verdict)
             tests.writelines(_test(suite, result))
         tests.seek(0)
-        with whole_text(path) as file:
+        with atomic_text(path) as file:
             _write(summary, tally, tests, file)
 
 
@@ -70,12 +69,12 @@ def suite_name(run: Run) -> str:
     return stems[0] if len(stems) == 1 else run.name or "howsure"
 
 
-def _write(summary: Summary, tally: Tally, tests: IO[str], file: TextIO) -> None:
+def _write(summary: Summary, tally: TestCounts, tests: IO[str], file: TextIO) -> None:
     run = summary.run
     counts = f'tests="{tally.tests}" failures="{tally.failures}" errors="{tally.errors}"'
     began, ended = run.started_at, run.completed_at
     seconds = (ended - began).total_seconds() if began and ended else 0.0
-    moment = (utc(began or run.created_at) or "")[:19]
+    moment = (iso_utc(began or run.created_at) or "")[:19]
     file.write('<?xml version="1.0" encoding="UTF-8"?>\n')
     file.write(f'<testsuites name={_quoted(run.name or "howsure")} {counts} time="{seconds:.3f}">\n')
     named = f'<testsuite name={_quoted(suite_name(run))} {counts} skipped="{tally.skipped}"'
@@ -88,9 +87,9 @@ def _write(summary: Summary, tally: Tally, tests: IO[str], file: TextIO) -> None
 def _about(summary: Summary) -> Iterator[tuple[str, str]]:
     run = summary.run
     yield "howsure.run_id", run.id
-    yield "howsure.summary", sentence(summary)
-    yield "howsure.target", run.pins.target
-    yield "howsure.judge", judged_by(run.pins)
+    yield "howsure.summary", run_sentence(summary)
+    yield "howsure.target", run.pins.request.target
+    yield "howsure.judge", judge_name(run.pins)
     for ruling in summary.gates:
         yield f"howsure.gate.{ruling.expression}", ruling.outcome.value
 
@@ -114,8 +113,8 @@ def _scores(result: Result) -> Iterator[tuple[str, str]]:
     yield "repeat", str(result.repeat)
     if result.case.tags:
         yield "tags", ", ".join(result.case.tags)
-    for grade in wholes(result.grades):
-        yield f"score.{grade.name}", f"{grade.value:.12g}" if isinstance(grade, Score) else status(grade)
+    for grade in case_grades(result.grades):
+        yield f"score.{grade.name}", f"{grade.value:.12g}" if isinstance(grade, Score) else grade_status(grade)
         if grade.pass_mark is not None:
             yield f"mark.{grade.name}", f"{grade.pass_mark:g}"
 
@@ -138,7 +137,7 @@ def _outcome(result: Result) -> str:
 def _causes(result: Result) -> str:
     """Reasons, what broke, and every criterion and rule that does not hold, one a line."""
     lines = [*result.reasons, *(f"{failure.kind}: {failure.message}" for failure in result.failures)]
-    lines += [_missed(grade, grade.part) for grade in result.grades if grade.part and passed(grade) is False]
+    lines += [_missed(grade, grade.part) for grade in result.grades if grade.part and grade_passed(grade) is False]
     return "\n".join(dict.fromkeys(lines))
 
 
@@ -176,7 +175,7 @@ def _quoted(text: str) -> str:
 
 def _legal(text: str) -> str:
     """What XML can hold, with the rest as symbols or codes that can be read."""
-    return NOT_XML.sub(lambda found: f"\\u{ord(found[0]):04x}", inert(text))
+    return NOT_XML.sub(lambda found: f"\\u{ord(found[0]):04x}", make_inert(text))
 
 
 def _replaced(result: Result) -> int:

@@ -13,37 +13,35 @@ from typing import Any
 from msgspec import json
 
 from howsure.errors import ConfigInvalid
-from howsure.model.case import user_turns
 from howsure.model.result import Result
 from howsure.model.score import Grade, Score
 from howsure.model.summary import Summary
-from howsure.model.transcript import Usage
-from howsure.reports.checks import passed, status, value
+from howsure.reports.atomic_files import atomic_bytes
+from howsure.reports.case_facts import result_row
 from howsure.reports.csv_file import grader_names
-from howsure.reports.whole_file import whole_bytes
-from howsure.reports.wire import error, evaluation_run
+from howsure.reports.grades import grade_passed, grade_status, grade_value
+from howsure.reports.run_wire import evaluation_run
 
 GROUP = 5000
-"""So many lines are held at a time and written as one row group."""
-NO_USAGE = Usage()
+"""Rows that are collected in memory and written as one row group."""
 
 
 async def write_parquet(summary: Summary, results: AsyncIterable[Result], path: Path) -> None:
-    arrow, files = pyarrow()
+    arrow, files = import_pyarrow()
     graders = grader_names(summary)
     schema = _schema(arrow, graders).with_metadata({"howsure.run": json.encode(evaluation_run(summary))})
-    with whole_bytes(path) as file, files.ParquetWriter(file, schema, compression="zstd") as writer:
-        held: list[dict[str, Any]] = []
+    with atomic_bytes(path) as file, files.ParquetWriter(file, schema, compression="zstd") as writer:
+        rows: list[dict[str, Any]] = []
         async for result in results:
-            held.append(_line(result, graders))
-            if len(held) == GROUP:
-                writer.write_table(arrow.Table.from_pylist(held, schema=schema))
-                held.clear()
-        if held:
-            writer.write_table(arrow.Table.from_pylist(held, schema=schema))
+            rows.append(_row(result, graders))
+            if len(rows) == GROUP:
+                writer.write_table(arrow.Table.from_pylist(rows, schema=schema))
+                rows.clear()
+        if rows:
+            writer.write_table(arrow.Table.from_pylist(rows, schema=schema))
 
 
-def pyarrow() -> tuple[Any, Any]:
+def import_pyarrow() -> tuple[Any, Any]:
     """The package and its Parquet module; `ConfigInvalid` names the extra where they are not installed."""
     try:
         return import_module("pyarrow"), import_module("pyarrow.parquet")
@@ -96,29 +94,15 @@ def _schema(arrow: Any, graders: Sequence[str]) -> Any:
     return arrow.schema(named)
 
 
-def _line(result: Result, graders: Sequence[str]) -> dict[str, Any]:
-    case, said = result.case, result.transcript
-    usage = said.usage if said and said.usage else NO_USAGE
-    created = result.created_at
+def _row(result: Result, graders: Sequence[str]) -> dict[str, Any]:
+    case, created = result.case, result.created_at
     return {
-        "case_id": case.id,
+        **result_row(result),
         "case_name": case.name or None,
-        "candidate": result.candidate,
-        "repeat": result.repeat,
         "position": result.position,
-        "verdict": result.verdict.value,
-        "reasons": list(result.reasons),
-        "error": error(result),
-        "question": "\n".join(user_turns(case.input)),
-        "answer": said.answer if said else None,
-        "tags": list(case.tags),
         "labels": list(case.labels.items()),
         "created_at": created if created is None or created.tzinfo else created.replace(tzinfo=UTC),
-        "duration_ms": result.duration_ms,
-        "prompt_tokens": usage.prompt_tokens,
-        "completion_tokens": usage.completion_tokens,
-        "cost_usd": usage.cost_usd,
-        "tool_calls": len(said.tool_calls) if said else None,
+        "tool_calls": len(result.transcript.tool_calls) if result.transcript else None,
         "checks": [_check(grade) for grade in result.grades if grade.part is not None],
         **_scores(result, graders),
     }
@@ -142,9 +126,9 @@ def _check(grade: Grade) -> dict[str, Any]:
         "grader": grade.name,
         "id": part.id,
         "text": part.text,
-        "status": status(grade),
-        "value": value(grade),
-        "passed": passed(grade),
+        "status": grade_status(grade),
+        "value": grade_value(grade),
+        "passed": grade_passed(grade),
         "weight": part.weight,
         "severity": part.severity.value if part.severity else None,
         "scope": part.scope or None,

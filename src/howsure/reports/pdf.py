@@ -17,8 +17,8 @@ from howsure.errors import PlanRefused
 from howsure.model.comparison import Comparison
 from howsure.model.result import Result
 from howsure.model.summary import Summary
+from howsure.reports.atomic_files import atomic_bytes
 from howsure.reports.html import write_html
-from howsure.reports.whole_file import whole_bytes
 
 PROGRAMS = (
     "chromium",
@@ -82,7 +82,7 @@ async def write_pdf(
         said = await _run(_command(program, page, printed), seconds)
         if not printed.is_file() or not printed.stat().st_size:
             raise PlanRefused(f"{program} printed no PDF: {said or 'and did not say why'}; write .html and print that")
-        with printed.open("rb") as done, whole_bytes(path) as file:
+        with printed.open("rb") as done, atomic_bytes(path) as file:
             shutil.copyfileobj(done, file)
 
 

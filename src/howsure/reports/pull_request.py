@@ -7,24 +7,22 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, Iterable, Sequence
 from pathlib import Path
 
-from howsure.model.comparison import Compared, Comparison, Flip
+from howsure.model.comparison import CaseFlip, Comparison, PairComparison
 from howsure.model.result import Result
 from howsure.model.summary import Summary
 from howsure.model.verdict import Verdict
-from howsure.reports.compare_sentence import sentence as compared_sentence
-from howsure.reports.compare_sentence import tries, unlike_lines
-from howsure.reports.figures import counted, utc
-from howsure.reports.gates import conclusion
-from howsure.reports.header import facts, notes, short_id, warning
-from howsure.reports.inert import one_line
-from howsure.reports.markdown import case_blocks, escaped, gate_cells, graders_table, table
-from howsure.reports.marks import OF_VERDICT
-from howsure.reports.sentence import sentence
-from howsure.reports.whole_file import whole_text
+from howsure.reports.atomic_files import atomic_text
+from howsure.reports.comparisons import comparison_sentence, flip_id, flips_by_direction, setup_warnings, tries_text
+from howsure.reports.document import escaped, markdown_table
+from howsure.reports.figures import VERDICT_MARKS, iso_utc, pluralize
+from howsure.reports.gates import gates_conclusion
+from howsure.reports.run_facts import run_facts, run_notes, run_sentence, run_warning, short_id
+from howsure.reports.run_markdown import case_blocks, gate_cells, graders_table
+from howsure.reports.safe_text import one_line
 
 COMMENT_LIMIT = 65_536
 """The most characters a comment may have on the code hosts we know of."""
-ROOM = 64_000
+MAX_BYTES = 64_000
 """Bytes, which are never fewer than characters; the rest is left to whoever posts the text."""
 WHY_LENGTH = 200
 KEPT_FAILURES = 1000
@@ -33,7 +31,7 @@ BASELINE_SHARE, FLIP_SHARE, FAILURE_SHARE = 0.5, 0.5, 0.5
 NOT_PASSED = (Verdict.FAILED, Verdict.ERRORED)
 
 
-class Room:
+class BoundedPage:
     """So many bytes, and the blocks that are in them."""
 
     def __init__(self, size: int) -> None:
@@ -52,14 +50,14 @@ class Room:
     def take_table(self, headings: Sequence[str], lines: Iterable[Sequence[str]], share: float) -> int:
         """As many lines as fit in this share of what is left; gives how many that were."""
         kept: list[Sequence[str]] = []
-        left = int(self.left * share) - len(table(headings, []).encode())
+        left = int(self.left * share) - len(markdown_table(headings, []).encode())
         for line in lines:
             left -= len(f"| {' | '.join(line)} |\n".encode("utf-8", "surrogatepass"))
             if left < 0:
                 break
             kept.append(line)
         if kept:
-            self.take(table(headings, kept))
+            self.take(markdown_table(headings, kept))
         return len(kept)
 
     @property
@@ -71,16 +69,16 @@ async def write_pull_request(
     summary: Summary, results: AsyncIterable[Result], path: Path, comparison: Comparison | None = None
 ) -> None:
     text = await pull_request(summary, results, comparison)
-    with whole_text(path) as file:
+    with atomic_text(path) as file:
         file.write(text)
 
 
 async def pull_request(
-    summary: Summary, results: AsyncIterable[Result], comparison: Comparison | None = None, room: int = ROOM
+    summary: Summary, results: AsyncIterable[Result], comparison: Comparison | None = None, room: int = MAX_BYTES
 ) -> str:
     """The whole text, of at most `room` bytes."""
     failures, whole, count = await _failures(results)
-    page = Room(room)
+    page = BoundedPage(room)
     page.take(f"# {escaped(one_line(summary.run.name or 'Run', WHY_LENGTH))}")
     if comparison:
         _against_baseline(page, comparison)
@@ -107,7 +105,7 @@ async def _failures(results: AsyncIterable[Result]) -> tuple[list[list[str]], li
 
 
 def _line(result: Result) -> list[str]:
-    mark = OF_VERDICT[result.verdict]
+    mark = VERDICT_MARKS[result.verdict]
     repeat = f" (repeat {result.repeat})" if result.repeat > 1 else ""
     why = one_line("; ".join(result.reasons), WHY_LENGTH)
     return [
@@ -122,9 +120,9 @@ def _short(text: str) -> str:
     return escaped(one_line(text, WHY_LENGTH))
 
 
-def _against_baseline(page: Room, comparison: Comparison) -> None:
+def _against_baseline(page: BoundedPage, comparison: Comparison) -> None:
     """In a part of the page, so that the answer of the run itself always has room."""
-    part = Room(int(page.left * BASELINE_SHARE))
+    part = BoundedPage(int(page.left * BASELINE_SHARE))
     shown = sum(_compared(part, compared, comparison.unit) for compared in comparison.pairs)
     if part.blocks:
         page.take("\n\n".join(part.blocks))
@@ -133,64 +131,61 @@ def _against_baseline(page: Room, comparison: Comparison) -> None:
         page.take(f"Not compared: {_short(said)}.")
 
 
-def _compared(page: Room, compared: Compared, unit: str) -> bool:
-    if not page.take(f"**{escaped(one_line(compared_sentence(compared, unit), 4 * WHY_LENGTH))}**"):
+def _compared(page: BoundedPage, compared: PairComparison, unit: str) -> bool:
+    if not page.take(f"**{escaped(one_line(comparison_sentence(compared, unit), 4 * WHY_LENGTH))}**"):
         return False
-    for line in unlike_lines(compared):
+    for line in setup_warnings(compared):
         page.take(f"> {_short(line)}")
-    lost = [flip for flip in compared.flips if not flip.gained]
-    gained = [flip for flip in reversed(compared.flips) if flip.gained]
-    for word, flips in (("got worse", lost), ("got better", gained)):
-        if flips and page.take(f"## {counted(len(flips), unit)} {word}"):
+    for word, flips in flips_by_direction(compared):
+        if flips and page.take(f"## {pluralize(len(flips), unit)} {word}"):
             shown = page.take_table(("case", "before", "now", "turned with it"), map(_flip, flips), FLIP_SHARE)
             _left(page, len(flips) - shown, f"{unit}s that {word}")
     return True
 
 
-def _flip(flip: Flip) -> list[str]:
-    id = f"{flip.case_id} / {flip.other_id}" if flip.other_id else flip.case_id
+def _flip(flip: CaseFlip) -> list[str]:
     turned = one_line(", ".join(flip.graders), WHY_LENGTH)
-    return [_short(id), tries(flip.first), tries(flip.second), escaped(turned)]
+    return [_short(flip_id(flip)), tries_text(flip.first), tries_text(flip.second), escaped(turned)]
 
 
-def _answer(page: Room, summary: Summary) -> None:
-    page.take(f"**{escaped(one_line(sentence(summary), 4 * WHY_LENGTH))}**")
-    if said := warning(summary):
+def _answer(page: BoundedPage, summary: Summary) -> None:
+    page.take(f"**{escaped(one_line(run_sentence(summary), 4 * WHY_LENGTH))}**")
+    if said := run_warning(summary):
         page.take(f"> {said}")
     if summary.gates:
-        page.take(f"## Gates\n\n{_short(conclusion(summary.gates))}")
+        page.take(f"## Gates\n\n{_short(gates_conclusion(summary.gates))}")
         shown = page.take_table(("gate", "", "why"), map(gate_cells, summary.gates), FAILURE_SHARE)
         _left(page, len(summary.gates) - shown, "gates")
 
 
-def _list_failures(page: Room, summary: Summary, failures: Sequence[list[str]], count: int) -> None:
+def _list_failures(page: BoundedPage, summary: Summary, failures: Sequence[list[str]], count: int) -> None:
     if not failures:
         return
     several = len(summary.candidates) > 1
     columns = (0, 1, 2, 3) if several else (0, 1, 3)
     headings = [("", "case", "candidate", "why")[column] for column in columns]
-    page.take(f"## {counted(count, 'case')} did not pass")
+    page.take(f"## {pluralize(count, 'case')} did not pass")
     shown = page.take_table(headings, ([line[column] for column in columns] for line in failures), FAILURE_SHARE)
     _left(page, count - shown, "cases that did not pass")
 
 
-def _left(page: Room, left: int, what: str) -> None:
+def _left(page: BoundedPage, left: int, what: str) -> None:
     if left:
         page.take(f"{left:,} more {what} are not shown here; a `.html` or `.jsonl` report has all.")
 
 
-def _about(page: Room, summary: Summary) -> None:
+def _about(page: BoundedPage, summary: Summary) -> None:
     run = summary.run
     if summary.graders and not page.take(f"## Graders\n\n{graders_table(summary)}"):
         _left(page, len(summary.graders), "graders")
-    for note in notes(summary):
+    for note in run_notes(summary):
         page.take(escaped(note))
-    said = [("run", run.id), *facts(run), ("created", utc(run.created_at) or "")]
+    said = [("run", run.id), *run_facts(run), ("created", iso_utc(run.created_at) or "")]
     page.take("\n".join(f"- {name}: {_short(value)}" for name, value in said))
     page.take(f"`howsure show {short_id(run)}` shows more of it, `howsure report {short_id(run)} -o report.html` all.")
 
 
-def _in_full(page: Room, summary: Summary, whole: Sequence[Result], count: int) -> None:
+def _in_full(page: BoundedPage, summary: Summary, whole: Sequence[Result], count: int) -> None:
     shown = 0
     for result in whole:
         block = "\n\n".join(case_blocks(summary, result, first=shown == 0))

@@ -13,10 +13,10 @@ from howsure.model.result import Result, result_id
 from howsure.model.run import Run
 from howsure.model.transcript import Message, ToolCall, Transcript
 from howsure.model.verdict import Verdict
-from howsure.reports.checks import all_hold, criteria_scores, no_high_failure, rubric_scores, scores
-from howsure.reports.conversation import conversation
-from howsure.reports.figures import utc
-from howsure.reports.inert import one_line
+from howsure.reports.case_facts import conversation, result_error
+from howsure.reports.figures import iso_utc
+from howsure.reports.grades import all_hold, criteria_scores, no_high_failure, rubric_scores, scores
+from howsure.reports.safe_text import one_line
 
 PASSED = {Verdict.PASSED: True, Verdict.FAILED: False, Verdict.ERRORED: None, Verdict.SKIPPED: None}
 NAME_LENGTH = 120
@@ -37,7 +37,7 @@ def evaluation_result(run: Run, result: Result) -> dict[str, Any]:
         **(_structured(run, result) if case.world == World.TEST_SET else UNSTRUCTURED),
         "passed": PASSED[result.verdict],
         "duration_ms": round(result.duration_ms),
-        "created_at": utc(result.created_at),
+        "created_at": iso_utc(result.created_at),
         **_result_added(case, result),
     }
 
@@ -71,7 +71,7 @@ def _result_added(case: Case, result: Result) -> dict[str, Any]:
         "candidate": result.candidate,
         "repeat": result.repeat,
         "verdict": result.verdict.value,
-        "error": error(result),
+        "error": result_error(result),
         "reasons": list(result.reasons),
         "failures": [to_builtins(failure) for failure in result.failures],
         "input_kind": input_kind(case.input),
@@ -80,13 +80,6 @@ def _result_added(case: Case, result: Result) -> dict[str, Any]:
         "tags": list(case.tags),
         "labels": dict(case.labels),
     }
-
-
-def error(result: Result) -> str | None:
-    """What broke, in one line; None when nothing did."""
-    if result.failures:
-        return "; ".join(failure.message for failure in result.failures)
-    return "; ".join(result.reasons) or "errored" if result.verdict is Verdict.ERRORED else None
 
 
 def input_kind(given: Input) -> str:

@@ -12,11 +12,11 @@ from msgspec import to_builtins
 
 from howsure.model.case import World
 from howsure.model.rubric import Scope
-from howsure.model.run import Counts, DatasetPin, Pins, Run, RunState, Spent
+from howsure.model.run import Counts, DatasetPin, ModelSpending, Pins, Run, RunState
 from howsure.model.summary import GraderSummary, Summary, Tally
-from howsure.reports.figures import Rate, utc
+from howsure.reports.figures import Rate, iso_utc, pass_rate_of
 from howsure.reports.gates import gate_shape
-from howsure.reports.sentence import rate_of, sentence
+from howsure.reports.run_facts import run_sentence
 
 # The shape knows four states. An interrupted run is not running, and whoever polls for an end must see one: it is
 # `failed` there, and the added `state` says that it can be resumed. One that is paused waits to be worked on.
@@ -53,9 +53,9 @@ def _progress(run: Run) -> dict[str, Any]:
         "completed": counts.completed,
         "passed": counts.passed,
         "failed": counts.failed,
-        "concurrency": pins.concurrency,
-        "started_at": utc(run.started_at),
-        "completed_at": utc(run.completed_at),
+        "concurrency": pins.request.concurrency,
+        "started_at": iso_utc(run.started_at),
+        "completed_at": iso_utc(run.completed_at),
         "error": run.error or None,
     }
 
@@ -69,8 +69,8 @@ def _lineage(pins: Pins) -> dict[str, Any]:
         "rubric_version": rubric.version if rubric else None,
         "test_set_id": (test_set.id or _named_by(test_set.sha256)) if test_set else None,
         "test_set_version": test_set.version if test_set else None,
-        "component_scope_filter": pins.component_scope or None,
-        "component_ids_filter": list(pins.component_ids),
+        "component_scope_filter": pins.request.component_scope or None,
+        "component_ids_filter": list(pins.request.component_ids),
     }
 
 
@@ -120,7 +120,7 @@ def rules_of(summary: Summary) -> Tally | None:
 
 def _ungraded(summary: Summary, grader: str) -> bool:
     """Whether nothing was decided of any result, so that nobody can say which checks there would have been."""
-    counts, wanted = summary.run.counts, summary.run.pins.graders
+    counts, wanted = summary.run.counts, summary.run.pins.request.graders
     return not counts.passed and not counts.failed and (wanted is None or grader in wanted)
 
 
@@ -147,17 +147,17 @@ def _model(run: Run) -> dict[str, Any]:
     return {
         "bot_llm_provider": (model.provider or None) if model else None,
         "bot_llm_model": (model.model or None) if model else None,
-        "created_at": utc(run.created_at),
+        "created_at": iso_utc(run.created_at),
     }
 
 
 def _added(summary: Summary) -> dict[str, Any]:
     run, pins = summary.run, summary.run.pins
-    rate = rate_of(run.counts)
+    rate = pass_rate_of(run.counts)
     return {
         "name": run.name,
         "state": run.state.value,
-        "sentence": sentence(summary),
+        "sentence": run_sentence(summary),
         "errored": run.counts.errored,
         "skipped": run.counts.skipped,
         "pending": run.counts.pending,
@@ -167,22 +167,22 @@ def _added(summary: Summary) -> dict[str, Any]:
         "graders": [_grader(grader) for grader in summary.graders],
         "criteria": _tally(criteria_of(summary)),
         "rubric_rules": _tally(rules_of(summary)),
-        "target": pins.target,
+        "target": pins.request.target,
         "criteria_from": pins.criteria_from.path if pins.criteria_from else None,
-        "simulator": pins.simulator or None,
+        "simulator": pins.request.simulator or None,
         "faults": dict(summary.faults),
-        "judge": pins.judge or None,
+        "judge": pins.request.judge or None,
         "gates": [gate_shape(ruling) for ruling in summary.gates],
         "spent": None if run.spent is None else _spent(run.spent),
-        "profile": pins.profile or None,
-        "repeat": pins.repeat,
-        "limit": pins.limit,
+        "profile": pins.request.profile or None,
+        "repeat": pins.request.repeat,
+        "limit": pins.request.limit,
         "datasets": [_dataset(pin) for pin in pins.datasets],
         "howsure_version": pins.howsure_version or None,
     }
 
 
-def _spent(spent: Spent) -> dict[str, Any]:
+def _spent(spent: ModelSpending) -> dict[str, Any]:
     """Money is unknown, not zero, when calls were made and none of them has a price."""
     known = spent.usd > 0 or spent.unpriced == 0
     calls = {"calls": spent.calls, "cached": spent.cached, "unpriced": spent.unpriced}
@@ -190,7 +190,7 @@ def _spent(spent: Spent) -> dict[str, Any]:
 
 
 def _totals(counts: Counts) -> dict[str, Any]:
-    rate = rate_of(counts)
+    rate = pass_rate_of(counts)
     return {
         "total": counts.total,
         "completed": counts.completed,
@@ -205,7 +205,7 @@ def _totals(counts: Counts) -> dict[str, Any]:
 
 
 def _grader(grader: GraderSummary) -> dict[str, Any]:
-    rate = Rate(grader.passed, grader.passed + grader.failed)
+    rate = pass_rate_of(grader)
     scale = [grader.scale.low, grader.scale.high]
     return {**to_builtins(grader), "scale": scale, "pass_rate": rate.value, "pass_rate_interval": _interval(rate)}
 

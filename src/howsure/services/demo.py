@@ -1,4 +1,5 @@
-"""The demo: the datasets of one invented company, one for each dialect, with answers and judge replies recorded."""
+"""`howsure demo`: the datasets of one invented company, one for each dialect, with recorded answers and judge
+replies."""
 
 from __future__ import annotations
 
@@ -8,16 +9,16 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from howsure.model.run_request import RunRequest
 from howsure.model.summary import Summary
-from howsure.services.options import RunOptions
-from howsure.services.reporting import write_reports
-from howsure.services.running import Progress
-from howsure.services.runs import Started, start
+from howsure.services.report import write_reports
+from howsure.services.run.execute import Progress, RunHandle
+from howsure.services.run.start import start
 from howsure.services.workspace import Workspace
 
 
 class Demo(Struct, frozen=True, kw_only=True):
-    """One dataset and what goes with it; paths are relative to the demo's folder."""
+    """One dataset and its files; paths are relative to the demo's folder."""
 
     dialect: str
     dataset: str
@@ -53,14 +54,14 @@ DEMOS = (
 )
 
 
-def folder() -> Path:
+def demo_folder() -> Path:
     return Path(str(files("howsure") / "demo"))
 
 
-def options(demo: Demo) -> RunOptions:
-    """The run of one demo dataset, as `howsure run` would have it."""
-    base = folder()
-    return RunOptions(
+def demo_request(demo: Demo) -> RunRequest:
+    """The run of one demo dataset, as `howsure run` would make it."""
+    base = demo_folder()
+    return RunRequest(
         datasets=(str(base / demo.dataset),),
         dialect=demo.dialect,
         responses=(str(base / demo.responses),) if demo.responses else (),
@@ -72,22 +73,22 @@ def options(demo: Demo) -> RunOptions:
 
 
 async def run_demos(
-    work: Workspace, watch: Callable[[Started], Progress], reports: Path
+    work: Workspace, watch: Callable[[RunHandle], Progress], reports: Path
 ) -> list[tuple[Demo, Summary, Path]]:
     """Run all five, and write a page for each."""
     reports.mkdir(parents=True, exist_ok=True)
     done = []
     for demo in DEMOS:
-        summary = await start(work, options(demo), watch)
+        summary = await start(work, demo_request(demo), watch)
         page = reports / f"{demo.dialect}.html"
         await write_reports(work, summary.run.id, [str(page)])
         done.append((demo, summary, page))
     return done
 
 
-def commands(demo: Demo) -> Iterator[str]:
-    """The words of the `howsure run` that does the same."""
-    base = folder()
+def demo_commands(demo: Demo) -> Iterator[str]:
+    """The `howsure run` command that does the same, a part at a time."""
+    base = demo_folder()
     yield f"howsure run {base / demo.dataset}"
     for option, value in (("responses", demo.responses), ("rubric", demo.rubric), ("agent", demo.agent)):
         if value:

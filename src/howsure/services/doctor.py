@@ -1,4 +1,5 @@
-"""Is everything here that a run needs? Each finding says what was looked at, what was found and what to do."""
+"""`howsure doctor`: checks whether everything that a run needs is here. Each finding says what was checked, what was
+found and what to do."""
 
 from __future__ import annotations
 
@@ -10,18 +11,18 @@ from msgspec import Struct
 
 from howsure.config import DATABASE, FILE
 from howsure.errors import CaseFailure, InputError, PlanRefused
-from howsure.services.aiming import Cast, aim_of
-from howsure.services.judging import judging
-from howsure.services.options import RunOptions
-from howsure.services.readying import visit
-from howsure.services.runs import ground, wanted
+from howsure.model.run_request import RunRequest
+from howsure.services.run.engine_choice import visit
+from howsure.services.run.judges import open_models
+from howsure.services.run.participants import Participants
+from howsure.services.run.target_specs import parse_target
 from howsure.services.workspace import Workspace
 from howsure.targets.chat.target import ChatTarget
 from howsure.version import __version__
 
 
-class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One thing that was looked at."""
+class DoctorFinding(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The result of one check."""
 
     what: str
     well: bool
@@ -29,11 +30,11 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
     hint: str = ""
 
 
-async def examine(work: Workspace, target: str = "") -> list[Finding]:
-    """Everything, and the target where one is named (as `howsure run --target` takes it)."""
+async def examine(work: Workspace, target: str = "") -> list[DoctorFinding]:
+    """All checks, and the target if one is named (as for `howsure run --target`)."""
     found = [
-        Finding(what="howsure", well=True, found=__version__),
-        Finding(what="python", well=sys.version_info >= (3, 11), found=platform.python_version()),
+        DoctorFinding(what="howsure", well=True, found=__version__),
+        DoctorFinding(what="python", well=sys.version_info >= (3, 11), found=platform.python_version()),
         _sqlite(),
         await _database(work),
         _settings(work),
@@ -43,30 +44,28 @@ async def examine(work: Workspace, target: str = "") -> list[Finding]:
     return [*found, await _target(work, target)] if target else found
 
 
-async def _target(work: Workspace, spec: str) -> Finding:
-    """Made as a run would make it; started, asked, stopped."""
+async def _target(work: Workspace, spec: str) -> DoctorFinding:
+    """Build the target as a run would; start it, ask it, stop it."""
     try:
         said = await _greeted(work, spec)
     except (InputError, CaseFailure) as error:
         hint = f"`targets.{spec}` in {FILE} says how to reach it" if spec in work.settings.targets else ""
-        return Finding(what=f"target {spec}", well=False, found=str(error), hint=hint)
-    return Finding(what=f"target {spec}", well=True, found=said or "made; it cannot be asked before a run")
+        return DoctorFinding(what=f"target {spec}", well=False, found=str(error), hint=hint)
+    return DoctorFinding(what=f"target {spec}", well=True, found=said or "made; it cannot be asked before a run")
 
 
 async def _greeted(work: Workspace, spec: str) -> str:
-    aim = aim_of(spec, work.kit, work.settings.targets)
-    if aim.is_recorded:
+    if parse_target(spec, work.kit, work.settings.targets).is_recorded:
         raise PlanRefused("recorded answers are read from files: there is nobody to ask")
-    # Models are really asked: an answer out of the cache would tell nothing.
-    options = RunOptions(datasets=(), target=spec, cache=False)
-    async with judging(wanted(work, options)) as opened:
-        cast = Cast(aim=aim, kit=work.kit, ground=ground(work), models=opened.models)
-        target = cast.target("", 1)
+    # The model is really asked: an answer from the cache would prove nothing.
+    request = RunRequest(target=spec, cache=False)
+    async with open_models(work, request) as models:
+        target = Participants(work, request, models).target("", 1)
         return await target.greet() if isinstance(target, ChatTarget) else await visit(target)
 
 
-def _sqlite() -> Finding:
-    return Finding(
+def _sqlite() -> DoctorFinding:
+    return DoctorFinding(
         what="sqlite",
         well=sqlite3.sqlite_version_info >= (3, 35),
         found=sqlite3.sqlite_version,
@@ -74,7 +73,7 @@ def _sqlite() -> Finding:
     )
 
 
-async def _database(work: Workspace) -> Finding:
+async def _database(work: Workspace) -> DoctorFinding:
     where = work.settings.database or DATABASE
     try:
         async with await work.store() as store:
@@ -82,16 +81,18 @@ async def _database(work: Workspace) -> Finding:
             # An address may hold a password.
             where = store.where if "://" in where else where
     except InputError as error:
-        return Finding(what="database", well=False, found=str(error), hint="set HOWSURE_DATABASE_URL or --database")
-    return Finding(what="database", well=True, found=f"{where}, {'has runs' if runs else 'no runs yet'}")
+        return DoctorFinding(
+            what="database", well=False, found=str(error), hint="set HOWSURE_DATABASE_URL or --database"
+        )
+    return DoctorFinding(what="database", well=True, found=f"{where}, {'has runs' if runs else 'no runs yet'}")
 
 
-def _settings(work: Workspace) -> Finding:
+def _settings(work: Workspace) -> DoctorFinding:
     there = (work.folder / FILE).is_file()
-    return Finding(what="settings", well=True, found=FILE if there else f"no {FILE}: defaults hold")
+    return DoctorFinding(what="settings", well=True, found=FILE if there else f"no {FILE}: defaults hold")
 
 
-def _kit(work: Workspace) -> Finding:
+def _kit(work: Workspace) -> DoctorFinding:
     kit = work.kit
     counts = (
         ("dialects", kit.dialects),
@@ -99,11 +100,11 @@ def _kit(work: Workspace) -> Finding:
         ("graders", kit.graders),
         ("profiles", kit.profiles),
     )
-    return Finding(what="kit", well=True, found=", ".join(f"{len(each.names())} {name}" for name, each in counts))
+    return DoctorFinding(what="kit", well=True, found=", ".join(f"{len(each.names())} {name}" for name, each in counts))
 
 
-def _terminal() -> Finding:
+def _terminal() -> DoctorFinding:
     encoding = sys.stdout.encoding or "unknown"
     well = encoding.lower().replace("-", "") == "utf8"
     hint = "" if well else "text beyond ASCII is shown escaped; JSON output is UTF-8 all the same"
-    return Finding(what="terminal", well=True, found=encoding, hint=hint)
+    return DoctorFinding(what="terminal", well=True, found=encoding, hint=hint)

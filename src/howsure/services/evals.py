@@ -1,4 +1,4 @@
-"""Evals of a user's own: a YAML file of custom evals, or a definition file of the golden world."""
+"""Evals of a user's own: a YAML file of custom evals, or a JSON file of definitions for the golden world."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from pathlib import Path
 from howsure.errors import ConfigInvalid, Conflict
 from howsure.graders.custom_evals import custom_evals
 from howsure.graders.definition_graders import definition_graders
-from howsure.graders.golden_judged import GoldenJudgedGrader
+from howsure.graders.golden_evals import GoldenJudgedGrader
 from howsure.kit import Kit, Registry
 
 
 def with_evals(kit: Kit, files: Sequence[str]) -> Kit:
-    """The kit and the graders of these files besides. The kit itself stays as it is: another run has other evals."""
+    """A copy of the kit with the graders of these files. The kit itself does not change: another run has other
+    evals."""
     if not files:
         return kit
     own = copy(kit)
@@ -27,15 +28,15 @@ def with_evals(kit: Kit, files: Sequence[str]) -> Kit:
 
 
 def add_evals(path: Path, kit: Kit) -> tuple[str, ...]:
-    """Put the graders of the file into the kit; their names. A definition of the golden world may take the place of one
-    of that world's own judged evals, and of no other grader."""
+    """Add the graders of the file to the kit; returns their names. A definition for the golden world may replace one of
+    that world's own judged evals, and no other grader."""
     if not path.is_file():
         raise ConfigInvalid(f"{path}: no such file of evals")
     if path.suffix.lower() == ".json":
         graders = definition_graders(path)
         _check_names(path, [grader.name for grader in graders], kit)
         for grader in graders:
-            kit.graders.put(grader)
+            kit.graders.replace(grader)
     else:
         graders = custom_evals(path, kit.graders.names())
         for grader in graders:

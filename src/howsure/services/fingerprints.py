@@ -1,4 +1,4 @@
-"""Fingerprints: whether two runs were made of the same things."""
+"""Fingerprints: hashes that show whether two runs were made with the same things."""
 
 from __future__ import annotations
 
@@ -9,4 +9,5 @@ import msgspec
 
 
 def fingerprint(value: Any) -> str:
+    """The SHA-256 of a value as deterministic JSON."""
     return sha256(msgspec.json.encode(value, order="deterministic")).hexdigest()

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from howsure.config import DATABASE, Settings, load, profiles
-from howsure.dialects.finding import digest
+from howsure.dialects.datasets import digest
 from howsure.errors import ConfigInvalid
 from howsure.kit import Kit
 from howsure.kit.builtins import builtin_kit
 from howsure.kit.plugins import installed_names, installed_plugins, plugin_file
 from howsure.policies.profiles import builtin_profiles
 from howsure.prices.table import PriceTable
-from howsure.services.evals import add_evals
-from howsure.services.paths import stored
+from howsure.reports.formats import register as register_formats
+from howsure.services.evals import add_evals, with_evals
+from howsure.services.files import stored_path
 
 if TYPE_CHECKING:
     from howsure.store.store import Store
@@ -61,6 +62,7 @@ class Workspace:
         """With everything that the settings and `plugins` bring."""
         known = profiles(settings, {each.name: each for each in builtin_profiles()})
         kit = builtin_kit(known.values(), PriceTable.load(settings.prices))
+        register_formats(kit)
         kit.contracts.update(_contracts(settings, beside))
         named = (*(beside / file for file in settings.plugins), *map(Path, plugins))
         for register in (*installed_plugins(), *map(plugin_file, named)):
@@ -68,8 +70,15 @@ class Workspace:
         for file in settings.evals:
             add_evals(beside / file, kit)
         files = (*named, *(beside / file for file in settings.evals))
-        kit.brought += [*installed_names(), *(f"{stored(file)} {digest(file)}" for file in files)]
+        kit.plugin_versions += [*installed_names(), *(f"{stored_path(file)} {digest(file)}" for file in files)]
         return cls(settings, kit, folder, beside, plugins)
+
+    def with_evals(self, files: Sequence[str]) -> Workspace:
+        """This workspace with the graders of these files besides. The kit itself stays as it is: another run has other
+        evals."""
+        if not files:
+            return self
+        return Workspace(self.settings, with_evals(self.kit, files), self.folder, self.beside, self.plugins)
 
     @property
     def data_folder(self) -> Path:

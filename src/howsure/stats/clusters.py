@@ -1,30 +1,132 @@
 """Rates and means of cases that belong together: answers about one document, turns of one conversation, cases of one
-scenario. Ten such cases tell less than ten unrelated ones, and these intervals say so."""
+scenario. Ten such cases say less than ten unrelated ones, and these intervals show it.
+
+With few clusters, or a rate near 0 or 1, the variance between clusters is itself too uncertain: one more failed
+document would double it. Then every similarity within clusters from 0 (unrelated) to 1 (copies) stays possible,
+weighted by how well it explains the clusters seen (a beta-binomial model). Each similarity gives an effective number of
+independent cases, and the interval is that of the mixture. The rate is always the counted one: the model only says how
+far to trust it, so clusters that do not fit the model do not move it."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
-from math import sqrt
+from functools import cache
+from math import asin, pi, sqrt
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
+from scipy.special import betainc, betaincinv, gammaln
 from scipy.stats import t as student
 
-from howsure.stats.estimates import Estimate, Form, within
-from howsure.stats.intervals import Interval
-from howsure.stats.resemblance import plausible_rates
+from howsure.stats.intervals import Estimate, Interval, IntervalMethod, clip_interval
 
 Floats = NDArray[np.float64]
 
+SIMILARITY_LEVELS = 16
+"""How many similarities the mixture has."""
+SIMILARITY_PRIOR = (1 / 3, 1 / 2)
+"""The prior is a beta distribution: clusters of nearly unrelated cases and of near-copies are more likely than those
+between. A few clusters say little, so both ends must stay possible unless the data speak against them."""
+SIMILARITY_ENDS = (1e-6, 0.995)
+RATE_REACH, RATE_STEPS = 6.0, 19
+"""The rates that are tried: this many standard errors around the counted rate, in this many steps."""
+SMALLEST_SHARE = 1e-12
+NEGLIGIBLE = 1e-7
+
+
+class ClusterCounts(Struct, frozen=True, kw_only=True):
+    """Clusters with the same numbers of passes and cases, counted together."""
+
+    passes: Floats
+    sizes: Floats
+    times: Floats
+
+    @property
+    def rate(self) -> float:
+        return float((self.passes * self.times).sum() / self.cases)
+
+    @property
+    def cases(self) -> float:
+        return float((self.sizes * self.times).sum())
+
+    @property
+    def spread(self) -> float:
+        """The share of the variance between clusters that remains in the rate, corrected for the estimated mean."""
+        share = float((self.sizes**2 * self.times).sum()) / self.cases**2
+        return share / max(1 - share, SMALLEST_SHARE)
+
+
+def count_clusters(sums: Floats, sizes: Floats) -> ClusterCounts:
+    found = Counter(zip(sums.tolist(), sizes.tolist(), strict=True))
+    passes, cases = (np.array(each, dtype=np.float64) for each in zip(*found, strict=True))
+    return ClusterCounts(passes=passes, sizes=cases, times=np.array(list(found.values()), dtype=np.float64))
+
+
+def mixture_interval(sums: Floats, sizes: Floats, confidence: float = 0.95) -> Interval:
+    """The central interval of the mixture. At a rate of 0 or 1 its outer end is that of the scale."""
+    counts = count_clusters(sums, sizes)
+    effective = 1 / (similarity_levels() * counts.spread + (1 - similarity_levels()) / counts.cases)
+    shares = similarity_weights(counts, effective)
+    # Negligible similarities cost as much to evaluate as the others.
+    relevant = shares > NEGLIGIBLE
+    effective, shares = effective[relevant], shares[relevant] / shares[relevant].sum()
+    tail, rate = (1 - confidence) / 2, counts.rate
+    low = 0.0 if rate == 0 else _mixture_quantile(tail, rate, effective, shares)
+    high = 1.0 if rate == 1 else _mixture_quantile(1 - tail, rate, effective, shares)
+    return min(low, rate), max(high, rate)
+
+
+@cache
+def similarity_levels() -> Floats:
+    """The similarities of the mixture: quantiles of the prior, equally likely a priori."""
+    found: Floats = np.clip(
+        betaincinv(*SIMILARITY_PRIOR, (np.arange(SIMILARITY_LEVELS) + 0.5) / SIMILARITY_LEVELS), *SIMILARITY_ENDS
+    )
+    return found
+
+
+def similarity_weights(counts: ClusterCounts, effective: Floats) -> Floats:
+    """The posterior weight of each similarity, over all rates near the counted one (every rate equally likely)."""
+    error = 1 / (2 * np.sqrt(effective))
+    angle = asin(sqrt(counts.rate)) + np.linspace(-RATE_REACH, RATE_REACH, RATE_STEPS)[:, None] * error
+    inside = (angle > 0) & (angle < pi / 2)
+    rates = np.sin(np.where(inside, angle, pi / 4)) ** 2
+    logs = _likelihood(counts, rates) + np.log(rates * (1 - rates)) / 2 + np.log(error)
+    logs = np.where(inside, logs, -np.inf)
+    found = np.exp(logs - logs.max()).sum(axis=0)
+    shares: Floats = found / found.sum()
+    return shares
+
+
+def _likelihood(counts: ClusterCounts, rates: Floats) -> Floats:
+    """The log-likelihood of these clusters at each rate (rows) and similarity (columns)."""
+    whole = 1 / similarity_levels() - 1
+    good, bad = rates * whole, (1 - rates) * whole
+    total = np.zeros_like(rates)
+    for passes, size, times in zip(counts.passes, counts.sizes, counts.times, strict=True):
+        total += times * (gammaln(passes + good) + gammaln(size - passes + bad) - gammaln(size + whole))
+    clusters = counts.times.sum()
+    found: Floats = total - clusters * (gammaln(good) + gammaln(bad) - gammaln(whole))
+    return found
+
+
+def _mixture_quantile(share: float, rate: float, effective: Floats, shares: Floats) -> float:
+    """The rate with this share of the mixture below it."""
+    good, bad = 1 + rate * effective, 1 + (1 - rate) * effective
+    return float(brentq(lambda x: float((shares * betainc(good, bad, x)).sum()) - share, 0.0, 1.0, xtol=1e-8))
+
+
 CHUNK = 2_000_000
-"""So many drawn numbers are held at a time."""
-TELLING = 40
-"""From so many clusters with a verdict of the rarer kind on, the variance computed from the clusters can be trusted."""
+"""How many drawn numbers are held in memory at a time."""
+ENOUGH_DISSENTING = 40
+"""With this many clusters that have a verdict of the rarer kind, the variance between clusters can be trusted."""
 
 
 class ClusterSums(Struct, frozen=True, kw_only=True):
-    """What of clustered data matters for its mean: the sum and the size of each cluster."""
+    """All that the mean of clustered data needs: the sum and the size of each cluster."""
 
     sums: Floats
     sizes: Floats
@@ -34,8 +136,8 @@ class ClusterSums(Struct, frozen=True, kw_only=True):
         return float(self.sums.sum() / self.sizes.sum())
 
 
-class Robust(Struct, frozen=True, kw_only=True):
-    """A mean, its cluster-robust standard error, and the degrees of freedom that go with it."""
+class RobustMean(Struct, frozen=True, kw_only=True):
+    """A mean with its cluster-robust standard error and degrees of freedom."""
 
     mean: float
     error: float
@@ -47,7 +149,7 @@ class Robust(Struct, frozen=True, kw_only=True):
 
 
 def cluster_sums(values: ArrayLike, clusters: Sequence[Hashable]) -> ClusterSums:
-    """Clusters in the order of their first value."""
+    """The sums by cluster, in the order of their first value."""
     numbers = np.asarray(values, dtype=np.float64)
     if len(numbers) != len(clusters):
         raise ValueError(f"{len(numbers)} values cannot have {len(clusters)} clusters")
@@ -60,95 +162,72 @@ def cluster_sums(values: ArrayLike, clusters: Sequence[Hashable]) -> ClusterSums
     return ClusterSums(sums=sums, sizes=sizes)
 
 
-def robust(grouped: ClusterSums, *, corrected: bool = True) -> Robust | None:
-    """The mean with its CR2 standard error and the degrees of freedom of Bell and McCaffrey; for a mean both have a
-    closed form. `corrected=False`: CR0, with one degree less than clusters. None for fewer than two clusters."""
+def robust_mean(grouped: ClusterSums) -> RobustMean | None:
+    """The mean with its CR2 standard error and the degrees of freedom of Bell and McCaffrey (for a mean both have a
+    closed form). None for fewer than two clusters."""
     count, total = len(grouped.sums), grouped.sizes.sum()
     if count < 2:
         return None
     share = grouped.sizes / total
     residuals = grouped.sums - grouped.mean * grouped.sizes
-    if not corrected:
-        error = sqrt(float((residuals**2).sum())) / float(total)
-        return Robust(mean=grouped.mean, error=error, freedom=count - 1)
     error = sqrt(float((residuals**2 / (1 - share)).sum())) / float(total)
     leverage = share**2 / (1 - share)
     spread = (share**2).sum() + leverage.sum() ** 2 - (leverage**2).sum()
-    return Robust(mean=grouped.mean, error=error, freedom=float(1 / spread))
+    return RobustMean(mean=grouped.mean, error=error, freedom=float(1 / spread))
 
 
 def clustered_mean(
     values: ArrayLike, clusters: Sequence[Hashable], confidence: float = 0.95, bounds: Interval | None = None
 ) -> Estimate | None:
-    """Student's t on the CR2 error. Without any spread, or with one cluster, there is a mean but no interval."""
+    """The mean with Student's t interval on the CR2 error. No interval for one cluster or for equal means."""
     grouped = cluster_sums(values, clusters)
     if not len(grouped.sums):
         return None
-    found = robust(grouped)
+    found = robust_mean(grouped)
     known = found is not None and found.error > 0
-    interval = within(found.interval(confidence), bounds) if found is not None and known else None
-    form = Form.CLUSTER_ROBUST if known else None
+    interval = clip_interval(found.interval(confidence), bounds) if found is not None and known else None
+    form = IntervalMethod.CLUSTER_ROBUST if known else None
     return _estimate(grouped, interval, form, confidence)
 
 
 def clustered_rate(verdicts: Sequence[bool], clusters: Sequence[Hashable], confidence: float = 0.95) -> Estimate | None:
-    """Where many clusters have passes and failures to show: Wilson's interval for as many independent cases as the
-    clustered ones are worth, with t for z. Where few have, that number is itself too little known, and every one that
-    is plausible counts (see `resemblance`). Both stay between 0 and 1."""
+    """The pass rate of clustered cases. If many clusters have a verdict of the rarer kind: Wilson's interval for the
+    effective number of independent cases, with t instead of z. If few have, that number is too uncertain, and the
+    interval is that of the mixture. Both stay between 0 and 1."""
     grouped = cluster_sums(np.asarray(verdicts, dtype=np.float64), clusters)
-    return rate_of(grouped, confidence) if len(grouped.sums) else None
+    return cluster_rate(grouped, confidence) if len(grouped.sums) else None
 
 
-def rate_of(grouped: ClusterSums, confidence: float = 0.95) -> Estimate:
-    """The same of passes and cases counted by cluster. One cluster has a rate and no interval."""
-    found = robust(grouped)
+def cluster_rate(grouped: ClusterSums, confidence: float = 0.95) -> Estimate:
+    """The same from the passes and sizes of the clusters. A single cluster has a rate and no interval."""
+    found = robust_mean(grouped)
     if found is None:
         return _estimate(grouped, None, None, confidence)
-    if dissenting(grouped) < TELLING:
-        interval = plausible_rates(grouped.sums, grouped.sizes, confidence)
-        return _estimate(grouped, interval, Form.CLUSTER_MIXTURE, confidence)
+    if count_dissenting(grouped) < ENOUGH_DISSENTING:
+        interval = mixture_interval(grouped.sums, grouped.sizes, confidence)
+        return _estimate(grouped, interval, IntervalMethod.CLUSTER_MIXTURE, confidence)
     rate = grouped.mean
-    worth = min(float(grouped.sizes.sum()), rate * (1 - rate) / found.error**2)
+    effective = min(float(grouped.sizes.sum()), rate * (1 - rate) / found.error**2)
     quantile = float(student.ppf((1 + confidence) / 2, found.freedom))
-    return _estimate(grouped, score_interval(rate, worth, quantile), Form.CLUSTER_SCORE, confidence)
+    return _estimate(grouped, score_interval(rate, effective, quantile), IntervalMethod.CLUSTER_SCORE, confidence)
 
 
-def dissenting(grouped: ClusterSums) -> int:
-    """Clusters that have at least one verdict of the rarer kind: those that say how clusters differ."""
+def count_dissenting(grouped: ClusterSums) -> int:
+    """How many clusters have at least one verdict of the rarer kind. They show how clusters differ."""
     rarer = grouped.sizes - grouped.sums if grouped.mean >= 1 / 2 else grouped.sums
     return int(np.count_nonzero(rarer))
 
 
 def score_interval(rate: float, n: float, quantile: float) -> Interval:
-    """Wilson's interval for any number of cases, whole or not, and any quantile."""
+    """Wilson's interval for any effective number of cases and any quantile."""
     square = quantile * quantile
     spread = quantile * sqrt(rate * (1 - rate) / n + square / (4 * n * n))
     centre, weight = rate + square / (2 * n), 1 + square / n
-    return within(((centre - spread) / weight, (centre + spread) / weight), (0.0, 1.0))
+    return clip_interval(((centre - spread) / weight, (centre + spread) / weight), (0.0, 1.0))
 
 
-def cluster_bootstrap(
-    values: ArrayLike,
-    clusters: Sequence[Hashable] | None = None,
-    *,
-    draws: int = 5000,
-    seed: int = 0,
-    confidence: float = 0.95,
-) -> Interval | None:
-    """The percentile interval of the mean when whole clusters are drawn again (without `clusters`: single values).
-    None for fewer than two. With fewer than about thirty it is too narrow: prefer the robust one."""
-    numbers = np.asarray(values, dtype=np.float64)
-    grouped = cluster_sums(numbers, range(len(numbers)) if clusters is None else clusters)
-    if len(grouped.sums) < 2:
-        return None
-    means = drawn_means(grouped, draws, np.random.default_rng(seed))
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(means, [tail, 1 - tail])
-    return float(low), float(high)
-
-
-def drawn_means(grouped: ClusterSums, draws: int, random: np.random.Generator) -> Floats:
-    """The mean of each bootstrap draw, in pieces that fit into memory."""
+def bootstrap_means(grouped: ClusterSums, draws: int, random: np.random.Generator) -> Floats:
+    """The mean of each bootstrap draw, computed in pieces that fit into memory."""
     count = len(grouped.sums)
     step = max(1, CHUNK // count)
     parts = []
@@ -158,7 +237,9 @@ def drawn_means(grouped: ClusterSums, draws: int, random: np.random.Generator) -
     return np.concatenate(parts)
 
 
-def _estimate(grouped: ClusterSums, interval: Interval | None, form: Form | None, confidence: float) -> Estimate:
+def _estimate(
+    grouped: ClusterSums, interval: Interval | None, form: IntervalMethod | None, confidence: float
+) -> Estimate:
     return Estimate(
         value=grouped.mean,
         interval=interval,

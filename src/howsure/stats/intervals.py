@@ -1,27 +1,34 @@
-"""Intervals: how sure a rate or a mean is. Pure Python; None where nothing can be said."""
+"""Confidence intervals in pure Python: Wilson's for a rate, Student's t for a mean, Newcombe's for the difference of
+two rates, the bootstrap for any statistic; and `Estimate`, a number with its interval. None means that nothing can be
+said. Which interval fits which data is chosen in estimates.py, which needs scipy."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
+from enum import Enum
 from functools import cache
-from math import exp, factorial, isfinite, lgamma, log, sqrt
+from math import exp, factorial, hypot, isfinite, lgamma, log, sqrt
+from random import Random
 from statistics import NormalDist, fmean, stdev
+from typing import TypeVar
+
+from msgspec import Struct
 
 Interval = tuple[float, float]
 
-#: A continued fraction that has not settled by then never does.
-STEPS = 300
+#: A continued fraction that has not converged by then never does.
+MOST_FRACTION_STEPS = 300
 TINY = 1e-300
 PRECISE = 1e-15
 _FEW, _FEWER_TO = 2, 50
-"""Up to so many cases away from none or all the interval is modified; with more than fifty cases, one more."""
+"""The interval is modified up to this many cases away from none or all; with more than fifty cases, one more."""
 
 
 def wilson(successes: int, n: int, confidence: float = 0.95) -> Interval | None:
-    """Wilson's score interval of a rate: inside 0 to 1, and not empty at 0 of n or n of n. None when n is 0."""
+    """Wilson's score interval of a rate: inside 0 to 1, and not empty at 0 of n or n of n. None if n is 0."""
     if n < 0 or not 0 <= successes <= n:
         raise ValueError(f"{successes} of {n} is not a rate")
-    z = NormalDist().inv_cdf(_upper(confidence))
+    z = NormalDist().inv_cdf(_upper_share(confidence))
     if n == 0:
         return None
     rate = successes / n
@@ -33,23 +40,23 @@ def wilson(successes: int, n: int, confidence: float = 0.95) -> Interval | None:
 
 
 def rate_interval(successes: int, n: int, confidence: float = 0.95) -> Interval | None:
-    """Wilson's interval as Brown, Cai and DasGupta (2001) modify it: next to none and next to all, where Wilson's own
-    holds the rate too seldom, its outer end is that of a rare event (Poisson)."""
-    found = wilson(successes, n, confidence)
-    if found is None:
+    """Wilson's interval as modified by Brown, Cai and DasGupta (2001). Near 0 and near n, where Wilson's interval
+    covers the rate too rarely, the outer end is that of a rare event (Poisson)."""
+    interval = wilson(successes, n, confidence)
+    if interval is None:
         return None
-    low, high = found
+    low, high = interval
     few = min(_FEW if n <= _FEWER_TO else _FEW + 1, (n - 1) // 2)
     if 1 <= successes <= few:
-        low = _rare(successes, confidence) / n
+        low = _poisson_limit(successes, confidence) / n
     if 1 <= n - successes <= few:
-        high = 1 - _rare(n - successes, confidence) / n
+        high = 1 - _poisson_limit(n - successes, confidence) / n
     return low, high
 
 
 @cache
-def _rare(seen: int, confidence: float) -> float:
-    """The largest expected number of events with which so many, or more, are seen no more often than is allowed."""
+def _poisson_limit(seen: int, confidence: float) -> float:
+    """The largest Poisson mean with which `seen` or more events have a probability of at most 1 − confidence."""
     low, high = 0.0, float(seen)
     for _ in range(60):
         middle = (low + high) / 2
@@ -59,10 +66,10 @@ def _rare(seen: int, confidence: float) -> float:
 
 
 def mean_interval(values: Sequence[float], confidence: float = 0.95) -> Interval | None:
-    """Student's t interval of a mean. None for fewer than two values: one value says nothing about its spread."""
+    """Student's t interval of a mean. None for fewer than two values."""
     if not all(isfinite(value) for value in values):
         raise ValueError("a mean needs finite values")
-    upper = _upper(confidence)
+    upper = _upper_share(confidence)
     if len(values) < 2:
         return None
     mean = fmean(values)
@@ -71,7 +78,7 @@ def mean_interval(values: Sequence[float], confidence: float = 0.95) -> Interval
 
 
 def t_quantile(probability: float, freedom: int) -> float:
-    """The value below which Student's t, with so many degrees of freedom, lies with this probability (above a half)."""
+    """The quantile of Student's t with `freedom` degrees of freedom, for a probability above one half."""
     if not 0.5 < probability < 1 or freedom < 1:
         raise ValueError(f"no t quantile for probability {probability} and {freedom} degrees of freedom")
     tail = 2 * (1 - probability)
@@ -86,7 +93,7 @@ def t_quantile(probability: float, freedom: int) -> float:
     return high
 
 
-def _upper(confidence: float) -> float:
+def _upper_share(confidence: float) -> float:
     if not 0 < confidence < 1:
         raise ValueError(f"a confidence lies between 0 and 1, not at {confidence}")
     return (1 + confidence) / 2
@@ -97,31 +104,138 @@ def _two_tails(t: float, freedom: int) -> float:
 
 
 def _beta(a: float, b: float, x: float) -> float:
-    """The regularized incomplete beta function; the side on which its continued fraction converges fast is taken."""
+    """The regularized incomplete beta function, on the side where its continued fraction converges fast."""
     if x <= 0 or x >= 1:
         return 0.0 if x <= 0 else 1.0
     if x > (a + 1) / (a + b + 2):
         return 1 - _beta(b, a, 1 - x)
     front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log(1 - x)) / a
-    return front * _fraction(a, b, x)
+    return front * _continued_fraction(a, b, x)
 
 
-def _fraction(a: float, b: float, x: float) -> float:
-    """Lentz's way through the continued fraction of the incomplete beta function."""
-    c, d = 1.0, _away(1 - (a + b) * x / (a + 1))
+def _continued_fraction(a: float, b: float, x: float) -> float:
+    """The continued fraction of the incomplete beta function, by Lentz's method."""
+    c, d = 1.0, _nonzero(1 - (a + b) * x / (a + 1))
     value = 1 / d
     d = 1 / d
-    for m in range(1, STEPS):
+    for m in range(1, MOST_FRACTION_STEPS):
         even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
         odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
         for step in (even, odd):
-            d = 1 / _away(1 + step * d)
-            c = _away(1 + step / c)
+            d = 1 / _nonzero(1 + step * d)
+            c = _nonzero(1 + step / c)
             value *= c * d
         if abs(c * d - 1) < PRECISE:
             break
     return value
 
 
-def _away(value: float) -> float:
+def _nonzero(value: float) -> float:
     return value if abs(value) > TINY else TINY
+
+
+class IntervalMethod(Enum):
+    """How an interval was computed."""
+
+    WILSON = "wilson"
+    EXACT = "exact"
+    STUDENT = "student_t"
+    BCA = "bca_bootstrap"
+    CLUSTER_SCORE = "cluster_robust_score"
+    CLUSTER_MIXTURE = "cluster_mixture"
+    CLUSTER_ROBUST = "cluster_robust_t"
+    CLUSTER_BOOTSTRAP = "cluster_bootstrap"
+    ORDER = "order_statistics"
+    NO_SPREAD = "no_spread"
+    """All values are the same: the interval says how often another value could occur and not be seen."""
+
+
+class Estimate(Struct, frozen=True, kw_only=True):
+    """A number with its interval, from `n` observations in `clusters` independent groups (without clusters: n)."""
+
+    value: float
+    interval: Interval | None
+    n: int
+    clusters: int
+    form: IntervalMethod | None
+    confidence: float = 0.95
+
+    @property
+    def low(self) -> float | None:
+        return self.interval[0] if self.interval else None
+
+    @property
+    def high(self) -> float | None:
+        return self.interval[1] if self.interval else None
+
+
+def clip_interval(interval: Interval, bounds: Interval | None) -> Interval:
+    """The interval without the part outside `bounds`."""
+    if bounds is None:
+        return interval
+    low, high = bounds
+    return max(low, min(high, interval[0])), max(low, min(high, interval[1]))
+
+
+def newcombe(before: tuple[int, int], after: tuple[int, int], confidence: float = 0.95) -> Interval | None:
+    """Newcombe's interval of the difference of two independent rates, after minus before. Each side is (passed,
+    judged)."""
+    first, second = wilson(*before, confidence), wilson(*after, confidence)
+    if first is None or second is None:
+        return None
+    rate_before, rate_after = before[0] / before[1], after[0] / after[1]
+    low = rate_after - rate_before - hypot(rate_after - second[0], first[1] - rate_before)
+    high = rate_after - rate_before + hypot(second[1] - rate_after, rate_before - first[0])
+    return low, high
+
+
+T = TypeVar("T")
+
+BOOTSTRAP_DRAWS = 2000
+MOSTLY_DEFINED = 0.9
+"""The statistic must be defined in this share of the draws, else there is no interval."""
+
+
+def bootstrap_interval(
+    observed: Sequence[T],
+    statistic: Callable[[Sequence[T]], float | None],
+    random: Random,
+    *,
+    draws: int = BOOTSTRAP_DRAWS,
+    confidence: float = 0.95,
+    cluster: Callable[[T], Hashable] | None = None,
+) -> Interval | None:
+    """The percentile bootstrap interval of `statistic`. With `cluster`, whole clusters are drawn (answers to one
+    question are not independent). None: fewer than two observations or clusters, or the statistic is undefined in many
+    draws."""
+    if not 0 < confidence < 1 or draws < 1:
+        raise ValueError(f"no interval for a confidence of {confidence} from {draws} draws")
+    groups = _clusters(observed, cluster)
+    if len(groups) < 2:
+        return None
+    drawn = (statistic(_draw(groups, random)) for _ in range(draws))
+    known = sorted(value for value in drawn if value is not None)
+    if len(known) < MOSTLY_DEFINED * draws:
+        return None
+    return quantile(known, (1 - confidence) / 2), quantile(known, (1 + confidence) / 2)
+
+
+def quantile(ordered: Sequence[float], share: float) -> float:
+    """The value below which this share of the sorted values lies, by linear interpolation."""
+    place = share * (len(ordered) - 1)
+    below = int(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
+
+
+def _clusters(observed: Sequence[T], cluster: Callable[[T], Hashable] | None) -> list[list[T]]:
+    if cluster is None:
+        return [[value] for value in observed]
+    groups: dict[Hashable, list[T]] = {}
+    for value in observed:
+        groups.setdefault(cluster(value), []).append(value)
+    return list(groups.values())
+
+
+def _draw(groups: Sequence[Sequence[T]], random: Random) -> list[T]:
+    return [value for group in random.choices(groups, k=len(groups)) for value in group]

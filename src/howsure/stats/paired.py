@@ -1,45 +1,111 @@
 """Two runs on the same cases: by how much they differ, how sure that is, and in which direction. Repeats of a case are
-averaged first; only cases that both runs judged are compared, and the others are counted."""
+averaged first; only cases that both runs judged are compared, and the others are counted.
+
+Single verdicts: McNemar's exact test and Tango's interval. Repeats, clusters and scores: the permutation test
+(permutation.py). `holm` corrects the p-values of many questions; `is_equal` and `pairs_to_settle` say what follows."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from enum import Enum
+from math import comb, sqrt
+from statistics import NormalDist
 from typing import TypeVar
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
+from scipy.stats import binom
 
 from howsure.model.score import Direction
 from howsure.stats.clusters import ClusterSums, Floats, cluster_sums
-from howsure.stats.discordance import mcnemar, tango
 from howsure.stats.intervals import Interval
-from howsure.stats.sign_flips import Tossed, sign_flip
+from howsure.stats.permutation import PermutationResult, permutation_test
+from howsure.stats.power import PairedMeans, PairedRates, cases_needed
+
+EXACT_SUM = 1000
+"""Up to this many discordant cases the tail is summed in whole numbers."""
+
+
+def mcnemar(gained: int, lost: int) -> float:
+    """The exact two-sided p-value: if both runs were equally good, how likely is a split of the differing cases at
+    least as uneven as this one?"""
+    if gained < 0 or lost < 0:
+        raise ValueError(f"{gained} gained and {lost} lost are no counts")
+    n, fewer = gained + lost, min(gained, lost)
+    if gained == lost:
+        return 1.0
+    if n <= EXACT_SUM:
+        below = sum(comb(n, count) for count in range(fewer)) / (1 << n)
+        here = comb(n, fewer) / (1 << n)
+    else:
+        below, here = float(binom.cdf(fewer - 1, n, 0.5)), float(binom.pmf(fewer, n, 0.5))
+    return min(1.0, 2 * below + 2 * here)
+
+
+def tango(gained: int, lost: int, n: int, confidence: float = 0.95) -> Interval | None:
+    """Tango's score interval of the difference (gained − lost) / n. It has a width even if no case differs."""
+    z = _normal_quantile(gained, lost, n, confidence)
+    if n == 0:
+        return None
+    observed = (gained - lost) / n
+    low = -1.0 if lost == n else _crossing(gained, lost, n, z, (-1.0, observed))
+    high = 1.0 if gained == n else _crossing(gained, lost, n, z, (observed, 1.0))
+    return low, high
+
+
+def _crossing(gained: int, lost: int, n: int, z: float, span: Interval) -> float:
+    """Where the score statistic, which falls with the difference, reaches ±z between the two ends of `span`."""
+    low, high = span
+    upper = low >= (gained - lost) / n
+    for _ in range(80):
+        middle = (low + high) / 2
+        inside = abs(_score(gained, lost, n, middle)) <= z
+        low, high = (middle, high) if inside is upper else (low, middle)
+    return (low + high) / 2
+
+
+def _score(gained: int, lost: int, n: int, difference: float) -> float:
+    """How many standard errors the counts are from this difference, with the error under this difference."""
+    b = -gained - lost + (2 * n - gained + lost) * difference
+    c = -lost * difference * (1 - difference)
+    falling = (sqrt(max(0.0, b * b - 8 * n * c)) - b) / (4 * n)
+    variance = n * (2 * falling + difference * (1 - difference))
+    distance = gained - lost - n * difference
+    if variance <= 0:
+        return 0.0 if distance == 0 else float("inf") * distance
+    return distance / sqrt(variance)
+
+
+def _normal_quantile(gained: int, lost: int, n: int, confidence: float) -> float:
+    if not 0 < confidence < 1:
+        raise ValueError(f"a confidence lies between 0 and 1, not at {confidence}")
+    if gained < 0 or lost < 0 or gained + lost > n:
+        raise ValueError(f"{gained} gained and {lost} lost are not among {n} cases")
+    return NormalDist().inv_cdf((1 + confidence) / 2)
+
 
 K = TypeVar("K", bound=Hashable)
 
 
-class Method(Enum):
+class PairedMethod(Enum):
     """Which test gave the p-value."""
 
     MCNEMAR = "exact_mcnemar"
     ALL_FLIPS = "exact_sign_flips"
     DRAWN_FLIPS = "drawn_sign_flips"
     STUDENT = "paired_t"
-    FISHER = "fisher_exact"
-    WELCH = "welch_t"
 
 
-class Difference(Struct, frozen=True, kw_only=True):
-    """After less before. `n` cases (before, after: where they are not the same, `n` is the smaller number) in
-    `clusters` independent groups; `raised`, `lowered` and `same` count cases by where their value went."""
+class PairedDifference(Struct, frozen=True, kw_only=True):
+    """After minus before, over `n` cases in `clusters` independent groups. `raised`, `lowered` and `same` count cases
+    by how their value changed."""
 
     before: float
     after: float
     interval: Interval | None
     p_value: float
-    method: Method
+    method: PairedMethod
     n: int
     clusters: int
     raised: int = 0
@@ -54,30 +120,16 @@ class Difference(Struct, frozen=True, kw_only=True):
 
     @property
     def gain(self) -> float | None:
-        """By how much it got better: the sign is that of the direction. None where neither end is good."""
+        """By how much it got better, given the direction of the scale. None if neither end is good."""
         sign = _SIGN[self.direction]
         return sign * self.difference if sign else None
-
-    @property
-    def gain_interval(self) -> Interval | None:
-        sign = _SIGN[self.direction]
-        if self.interval is None or not sign:
-            return None
-        low, high = sorted(sign * end for end in self.interval)
-        return low, high
-
-    @property
-    def conclusive(self) -> bool:
-        """Both the test and the interval exclude that nothing changed."""
-        sure = self.p_value <= 1 - self.confidence
-        return sure and self.interval is not None and not self.interval[0] <= 0 <= self.interval[1]
 
 
 _SIGN = {Direction.HIGHER: 1, Direction.LOWER: -1, Direction.NEITHER: 0}
 
 
-class Matched(Struct, frozen=True, kw_only=True):
-    """The cases that both runs judged, in order, with the mean of each one's repeats; and what only one run judged."""
+class CasePairs(Struct, frozen=True, kw_only=True):
+    """The cases that both runs judged, in order, with the means of their repeats; and how many only one run judged."""
 
     cases: tuple[Hashable, ...]
     before: Floats
@@ -86,16 +138,16 @@ class Matched(Struct, frozen=True, kw_only=True):
     only_after: int
 
 
-def matched(before: Mapping[K, Sequence[float | None]], after: Mapping[K, Sequence[float | None]]) -> Matched:
-    """Average the repeats of each case (None: not judged) and keep the cases that have a value on both sides."""
-    ones, others = _averaged(before), _averaged(after)
-    cases = tuple(case for case in ones if case in others)
-    return Matched(
+def pair_cases(before: Mapping[K, Sequence[float | None]], after: Mapping[K, Sequence[float | None]]) -> CasePairs:
+    """Averages the repeats of each case (None: not judged) and keeps the cases with a value on both sides."""
+    firsts, seconds = _average_repeats(before), _average_repeats(after)
+    cases = tuple(case for case in firsts if case in seconds)
+    return CasePairs(
         cases=cases,
-        before=np.fromiter((ones[case] for case in cases), np.float64, len(cases)),
-        after=np.fromiter((others[case] for case in cases), np.float64, len(cases)),
-        only_before=len(ones) - len(cases),
-        only_after=len(others) - len(cases),
+        before=np.fromiter((firsts[case] for case in cases), np.float64, len(cases)),
+        after=np.fromiter((seconds[case] for case in cases), np.float64, len(cases)),
+        only_before=len(firsts) - len(cases),
+        only_after=len(seconds) - len(cases),
     )
 
 
@@ -107,19 +159,19 @@ def paired_rates(
     direction: Direction = Direction.HIGHER,
     confidence: float = 0.95,
     seed: int = 0,
-) -> Difference | None:
-    """The difference of two pass rates on the same cases. Each value is the share of a case's repeats that passed.
-    Single verdicts: McNemar's exact test and Tango's interval; repeats or clusters: sign flips. None without cases."""
-    ones, others = _arrays(before, after)
-    if not len(ones):
+) -> PairedDifference | None:
+    """The difference of two pass rates on the same cases. Each value is the share of the repeats of a case that passed.
+    None without cases."""
+    firsts, seconds = _arrays(before, after)
+    if not len(firsts):
         return None
-    if ones.min() < 0 or others.min() < 0 or ones.max() > 1 or others.max() > 1:
+    if firsts.min() < 0 or seconds.min() < 0 or firsts.max() > 1 or seconds.max() > 1:
         raise ValueError("a pass rate lies between 0 and 1")
-    whole = bool(np.isin(ones, (0, 1)).all() and np.isin(others, (0, 1)).all())
+    whole = bool(np.isin(firsts, (0, 1)).all() and np.isin(seconds, (0, 1)).all())
     if whole and (clusters is None or len(set(clusters)) == len(clusters)):
-        return _verdicts(ones, others, direction, confidence)
-    found = _flipped(ones, others, clusters, direction, confidence, seed)
-    return found if found.interval is not None else _no_change(found)
+        return _compare_verdicts(firsts, seconds, direction, confidence)
+    difference = _compare_by_permutation(firsts, seconds, clusters, direction, confidence, seed)
+    return difference if difference.interval is not None else _with_width(difference)
 
 
 def paired_means(
@@ -130,21 +182,21 @@ def paired_means(
     direction: Direction = Direction.HIGHER,
     confidence: float = 0.95,
     seed: int = 0,
-) -> Difference | None:
-    """The difference of two means on the same cases, by sign flips. None without cases; no interval where all
-    differences are the same."""
-    ones, others = _arrays(before, after)
-    return _flipped(ones, others, clusters, direction, confidence, seed) if len(ones) else None
+) -> PairedDifference | None:
+    """The difference of two means on the same cases, by the permutation test. None without cases; no interval if all
+    differences are equal."""
+    firsts, seconds = _arrays(before, after)
+    return _compare_by_permutation(firsts, seconds, clusters, direction, confidence, seed) if len(firsts) else None
 
 
-def _verdicts(before: Floats, after: Floats, direction: Direction, confidence: float) -> Difference:
+def _compare_verdicts(before: Floats, after: Floats, direction: Direction, confidence: float) -> PairedDifference:
     raised, lowered = _counts(after - before)
-    return Difference(
+    return PairedDifference(
         before=float(before.mean()),
         after=float(after.mean()),
         interval=tango(raised, lowered, len(before), confidence),
         p_value=mcnemar(raised, lowered),
-        method=Method.MCNEMAR,
+        method=PairedMethod.MCNEMAR,
         n=len(before),
         clusters=len(before),
         raised=raised,
@@ -155,38 +207,38 @@ def _verdicts(before: Floats, after: Floats, direction: Direction, confidence: f
     )
 
 
-def _flipped(
+def _compare_by_permutation(
     before: Floats,
     after: Floats,
     clusters: Sequence[Hashable] | None,
     direction: Direction,
     confidence: float,
     seed: int,
-) -> Difference:
-    apart = after - before
-    grouped = _grouped(apart, clusters)
-    tossed = sign_flip(grouped, confidence=confidence, seed=seed)
+) -> PairedDifference:
+    differences = after - before
+    grouped = _grouped(differences, clusters)
+    flips = permutation_test(grouped, confidence=confidence, seed=seed)
     spread = len(grouped.sums) > 1 and bool(np.ptp(grouped.sums / grouped.sizes) > 0)
-    raised, lowered = _counts(apart)
-    return Difference(
+    raised, lowered = _counts(differences)
+    return PairedDifference(
         before=float(before.mean()),
         after=float(after.mean()),
-        interval=tossed.interval if spread else None,
-        p_value=tossed.p_value,
-        method=_method(tossed),
-        n=len(apart),
+        interval=flips.interval if spread else None,
+        p_value=flips.p_value,
+        method=_method(flips),
+        n=len(differences),
         clusters=len(grouped.sums),
         raised=raised,
         lowered=lowered,
-        same=len(apart) - raised - lowered,
+        same=len(differences) - raised - lowered,
         direction=direction,
         confidence=confidence,
     )
 
 
-def _no_change(found: Difference) -> Difference:
-    """All cases moved alike (mostly: not at all). As for single verdicts, the interval keeps a width: each cluster
-    counts as one case that did not differ from the others."""
+def _with_width(found: PairedDifference) -> PairedDifference:
+    """All cases changed by the same amount (mostly: not at all). As for single verdicts, the interval keeps a width:
+    each cluster counts as one case that does not differ."""
     reach = tango(0, 0, found.clusters, found.confidence)
     if reach is None:
         return found
@@ -194,31 +246,78 @@ def _no_change(found: Difference) -> Difference:
     return replace(found, interval=(low, high))
 
 
-def _grouped(apart: Floats, clusters: Sequence[Hashable] | None) -> ClusterSums:
+def _grouped(differences: Floats, clusters: Sequence[Hashable] | None) -> ClusterSums:
     if clusters is None:
-        return ClusterSums(sums=apart, sizes=np.ones(len(apart)))
-    return cluster_sums(apart, clusters)
+        return ClusterSums(sums=differences, sizes=np.ones(len(differences)))
+    return cluster_sums(differences, clusters)
 
 
-def _method(tossed: Tossed) -> Method:
-    if tossed.exact:
-        return Method.ALL_FLIPS
-    return Method.DRAWN_FLIPS if tossed.drawn else Method.STUDENT
+def _method(flips: PermutationResult) -> PairedMethod:
+    if flips.exact:
+        return PairedMethod.ALL_FLIPS
+    return PairedMethod.DRAWN_FLIPS if flips.drawn else PairedMethod.STUDENT
 
 
-def _counts(apart: Floats) -> tuple[int, int]:
-    return int(np.count_nonzero(apart > 0)), int(np.count_nonzero(apart < 0))
+def _counts(differences: Floats) -> tuple[int, int]:
+    return int(np.count_nonzero(differences > 0)), int(np.count_nonzero(differences < 0))
 
 
 def _arrays(before: Sequence[float] | Floats, after: Sequence[float] | Floats) -> tuple[Floats, Floats]:
-    ones, others = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
-    if len(ones) != len(others):
-        raise ValueError(f"{len(ones)} values cannot be paired with {len(others)}")
-    if not (np.isfinite(ones).all() and np.isfinite(others).all()):
+    firsts, seconds = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
+    if len(firsts) != len(seconds):
+        raise ValueError(f"{len(firsts)} values cannot be paired with {len(seconds)}")
+    if not (np.isfinite(firsts).all() and np.isfinite(seconds).all()):
         raise ValueError("a difference needs finite values")
-    return ones, others
+    return firsts, seconds
 
 
-def _averaged(repeats: Mapping[K, Sequence[float | None]]) -> dict[K, float]:
+def _average_repeats(repeats: Mapping[K, Sequence[float | None]]) -> dict[K, float]:
     known = ((case, [value for value in values if value is not None]) for case, values in repeats.items())
     return {case: sum(values) / len(values) for case, values in known if values}
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's adjusted p-values, in the order of the questions: the chance of a single false alarm stays below the
+    level."""
+    order = _ascending_order(p_values)
+    count, highest = len(order), 0.0
+    adjusted = [0.0] * count
+    for rank, place in enumerate(order):
+        highest = max(highest, min(1.0, (count - rank) * p_values[place]))
+        adjusted[place] = highest
+    return adjusted
+
+
+def _ascending_order(p_values: Sequence[float]) -> list[int]:
+    if strange := [value for value in p_values if not 0 <= value <= 1]:
+        raise ValueError(f"a p-value lies between 0 and 1, not at {strange[0]}")
+    return sorted(range(len(p_values)), key=p_values.__getitem__)
+
+
+FEWEST_PAIRS = 10
+"""With this many pairs, runs that agree on every pair are called equal; the interval says what may still be hidden."""
+
+
+def is_equal(found: PairedDifference, margin: float) -> bool:
+    """Whether no difference beyond the margin is possible any more, or not one of at least ten pairs differs."""
+    if not found.raised + found.lowered and found.n >= FEWEST_PAIRS:
+        return True
+    return found.interval is not None and max(abs(end) for end in found.interval) <= margin
+
+
+def pairs_to_settle(found: PairedDifference, margin: float) -> int | None:
+    """How many pairs would settle the question with a probability of 80 %, if the difference stays as it is: either
+    that it is not zero or that it is within the margin, whichever takes fewer. None: unknown, or more than ten
+    million."""
+    size = max(abs(found.difference), margin - abs(found.difference))
+    if size <= 0 or found.interval is None:
+        return None
+    if found.method is PairedMethod.MCNEMAR:
+        discordant = max((found.raised + found.lowered) / found.n, size)
+        count = cases_needed(PairedRates(discordant=min(1.0, discordant)), min(1.0, size))
+    else:
+        # The interval includes the effect of clusters and repeats on the spread; a plain deviation would not.
+        low, high = found.interval
+        error = (high - low) / (2 * NormalDist().inv_cdf((1 + found.confidence) / 2))
+        count = cases_needed(PairedMeans(deviation=error * sqrt(found.n)), size) if error > 0 else None
+    return None if count is None else max(count, found.n + 1)

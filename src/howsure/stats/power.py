@@ -1,5 +1,8 @@
-"""How many cases it takes to see a difference, how large a difference so many cases show, and how likely they show it.
-For two runs on the same cases (paired) or on different ones, for pass rates and for means, with repeats."""
+"""Sample sizes and power: how many cases it takes to see a difference (`cases_needed`), how large a difference a number
+of cases shows (`detectable_difference`), and with which probability (`power`). For two runs on the same cases (paired)
+or on different ones, for pass rates and for means, with repeats. `cases_for_rate` and `cases_for_value` say about how
+many cases would settle an open gate: until the interval, around a value that stays the same, no longer holds the
+limit."""
 
 from __future__ import annotations
 
@@ -16,22 +19,24 @@ from scipy.stats import binom, norm
 from scipy.stats import t as student
 
 from howsure.stats.clusters import Floats
+from howsure.stats.estimates import EXACT_BELOW, clopper_pearson
+from howsure.stats.intervals import Interval, rate_interval
 
-MOST = 10_000_000
-"""Nobody runs more cases than that."""
-SURE = 0.80
+MOST_CASES = 10_000_000
+"""No search goes beyond this number of cases."""
+USUAL_POWER = 0.80
 LEVEL = 0.05
-NORMAL = 100_000
-"""From so many degrees of freedom on, Student's t is the normal distribution."""
+NORMAL_FROM = 100_000
+"""With more degrees of freedom, Student's t is the normal distribution."""
 TABLED = 4096
-"""Up to so many discordant cases what rejects is looked up."""
-FAR = 5.0
-"""A difference of so many standard errors is never found in the wrong direction."""
+"""Up to this many discordant cases the rejection limit is looked up in a table."""
+ONE_SIDED_FROM = 5.0
+"""A difference of this many standard errors is never found in the wrong direction."""
 
 
-class _Repeated(Struct, frozen=True, kw_only=True):
-    """`repeats` tries of each case are averaged. `correlation` is how alike two tries of one case are (of the
-    difference, where runs are paired): 1, and repeating tells nothing new; 0, and a repeat is worth a case."""
+class _RepeatedDesign(Struct, frozen=True, kw_only=True):
+    """`repeats` tries of each case are averaged. `correlation` is how alike two tries of one case are (for paired runs:
+    two differences): at 1 repeats add nothing, at 0 a repeat is worth a case."""
 
     repeats: int = 1
     correlation: float | None = None
@@ -46,13 +51,13 @@ class _Repeated(Struct, frozen=True, kw_only=True):
 
     @property
     def shrink(self) -> float:
-        """By how much averaging repeats lowers the variance of a case."""
+        """The factor by which averaging repeats lowers the variance of a case."""
         alike = 1.0 if self.correlation is None else self.correlation
         return alike + (1 - alike) / self.repeats
 
 
-class PairedRates(_Repeated, frozen=True, kw_only=True):
-    """Two runs' verdicts on the same cases; `discordant` is the share of cases on which they differ."""
+class PairedRates(_RepeatedDesign, frozen=True, kw_only=True):
+    """Verdicts of two runs on the same cases; `discordant` is the share of cases on which they differ."""
 
     discordant: float
 
@@ -62,8 +67,8 @@ class PairedRates(_Repeated, frozen=True, kw_only=True):
             raise ValueError(f"a share of discordant cases lies between 0 and 1, not at {self.discordant}")
 
 
-class UnpairedRates(_Repeated, frozen=True, kw_only=True):
-    """Verdicts on different cases, so many in each group; `rate` is the pass rate of the first."""
+class UnpairedRates(_RepeatedDesign, frozen=True, kw_only=True):
+    """Verdicts on different cases; `rate` is the pass rate of the first group."""
 
     rate: float
 
@@ -73,14 +78,14 @@ class UnpairedRates(_Repeated, frozen=True, kw_only=True):
             raise ValueError(f"a pass rate to start from lies between 0 and 1, not at {self.rate}")
 
 
-class PairedMeans(_Repeated, frozen=True, kw_only=True):
-    """Two runs' values on the same cases; `deviation` is the standard deviation of a case's difference."""
+class PairedMeans(_RepeatedDesign, frozen=True, kw_only=True):
+    """Values of two runs on the same cases; `deviation` is the standard deviation of the difference of a case."""
 
     deviation: float
 
 
-class UnpairedMeans(_Repeated, frozen=True, kw_only=True):
-    """Values on different cases, so many in each group; `deviation` is the standard deviation of a value."""
+class UnpairedMeans(_RepeatedDesign, frozen=True, kw_only=True):
+    """Values on different cases; `deviation` is the standard deviation of a value."""
 
     deviation: float
 
@@ -89,8 +94,9 @@ Design = PairedRates | UnpairedRates | PairedMeans | UnpairedMeans
 
 
 def power(design: Design, cases: int, difference: float, level: float = LEVEL) -> float:
-    """The chance that so many cases (in each group, where unpaired) make a true difference of this size significant.
-    Paired verdicts: exact, of McNemar's exact test; means: of Student's t; unpaired rates: by the normal score test."""
+    """The probability that this number of cases (in each group, if unpaired) makes a true difference of this size
+    significant: for paired verdicts by McNemar's exact test, for means by Student's t, for unpaired rates by the normal
+    score test."""
     if cases < 2:
         return 0.0
     match design:
@@ -107,49 +113,49 @@ def power(design: Design, cases: int, difference: float, level: float = LEVEL) -
             return _score_power(design, cases, difference, level)
 
 
-def needed(design: Design, difference: float, sure: float = SURE, level: float = LEVEL) -> int | None:
-    """The fewest cases (in each group, where unpaired) that see this difference with this chance. None: not even ten
+def cases_needed(design: Design, difference: float, sure: float = USUAL_POWER, level: float = LEVEL) -> int | None:
+    """The fewest cases (in each group, if unpaired) that show this difference with this power. None: not even ten
     million."""
     if difference == 0 or not 0 < sure < 1:
         raise ValueError(f"nobody can plan to see a difference of {difference} with a chance of {sure}")
-    return _needed(design, difference, sure, level)
+    return _search_cases_needed(design, difference, sure, level)
 
 
 @lru_cache(maxsize=4096)
-def _needed(design: Design, difference: float, sure: float, level: float) -> int | None:
-    """A comparison asks for many graders and slices, and mostly the same of each."""
+def _search_cases_needed(design: Design, difference: float, sure: float, level: float) -> int | None:
+    """Cached: a comparison asks for many graders and slices, mostly with the same numbers."""
     low, high = 1, 2
     while power(design, high, difference, level) < sure:
         low, high = high, high * 2
-        if high > MOST:
+        if high > MOST_CASES:
             return None
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if power(design, middle, difference, level) >= sure else (middle, high)
-    return _past_the_teeth(lambda cases: power(design, cases, difference, level) >= sure, high)
+    return _first_lasting(lambda cases: power(design, cases, difference, level) >= sure, high)
 
 
-def detectable(design: Design, cases: int, sure: float = SURE, level: float = LEVEL) -> float | None:
-    """The smallest difference that so many cases see with this chance. None: not even the largest there could be."""
-    limit = _largest(design)
+def detectable_difference(design: Design, cases: int, sure: float = USUAL_POWER, level: float = LEVEL) -> float | None:
+    """The smallest difference that this number of cases shows with this power. None: not even the largest possible."""
+    limit = _largest_difference(design)
     sign = -1 if isinstance(design, UnpairedRates) and design.rate > 0.5 else 1
 
-    def lacking(difference: float) -> float:
+    def missing_power(difference: float) -> float:
         return power(design, cases, sign * difference, level) - sure
 
-    if cases < 2 or lacking(limit) < 0:
+    if cases < 2 or missing_power(limit) < 0:
         return None
-    return float(brentq(lacking, limit * 1e-9, limit, xtol=1e-9 * limit))
+    return float(brentq(missing_power, limit * 1e-9, limit, xtol=1e-9 * limit))
 
 
-def _past_the_teeth(enough: Callable[[int], bool], cases: int) -> int:
-    """Exact power goes up in teeth: a few cases more may do with less. Take the first number after which the next
-    twenty hold too."""
+def _first_lasting(enough: Callable[[int], bool], cases: int) -> int:
+    """Exact power does not rise steadily: a few more cases may have less. This is the first number from which the next
+    twenty are enough too."""
     failing = [more for more in range(cases, cases + 20) if not enough(more)]
     return failing[-1] + 1 if failing else cases
 
 
-def _largest(design: Design) -> float:
+def _largest_difference(design: Design) -> float:
     match design:
         case PairedRates():
             return design.discordant * (1 - 1e-9)
@@ -160,14 +166,14 @@ def _largest(design: Design) -> float:
 
 
 def _discordant(design: PairedRates, difference: float) -> float:
-    """Runs cannot differ by more than the cases on which they differ."""
+    """The share of discordant cases. Runs cannot differ by more than that."""
     if abs(difference) > design.discordant:
         raise ValueError(f"a difference of {difference} needs more than {design.discordant} discordant cases")
     return design.discordant
 
 
 def _mcnemar_power(discordant: float, cases: int, difference: float, level: float) -> float:
-    """Summed over how many cases turn out discordant, and how they split."""
+    """Summed over the possible numbers of discordant cases and their splits."""
     if abs(difference) > discordant:
         raise ValueError(f"a difference of {difference} needs more than {discordant} discordant cases")
     middle, reach = cases * discordant, 10 * sqrt(cases * discordant * (1 - discordant)) + 10
@@ -180,12 +186,12 @@ def _mcnemar_power(discordant: float, cases: int, difference: float, level: floa
 
 @lru_cache(maxsize=16)
 def _table(level: float) -> Floats:
-    """Of few cases: asked for again and again while a number is looked for."""
+    """For small numbers of cases, which a search asks for again and again."""
     return _rejecting(level, np.arange(TABLED))
 
 
 def _rejecting(level: float, counts: NDArray[np.int64]) -> Floats:
-    """For each number of discordant cases: McNemar's test rejects where the rarer way has no more than this; -1:
+    """For each number of discordant cases: McNemar's test rejects if the rarer direction has at most this many; -1:
     never."""
     fewest = binom.ppf(level / 2, counts, 0.5)
     rejecting: Floats = np.where(binom.cdf(fewest, counts, 0.5) > level / 2, fewest - 1, fewest)
@@ -193,13 +199,13 @@ def _rejecting(level: float, counts: NDArray[np.int64]) -> Floats:
 
 
 def _t_power(error: float, freedom: float, difference: float, level: float) -> float:
-    """Of a two-sided t test, both tails."""
+    """The power of a two-sided t test, both tails."""
     if error == 0:
         return 1.0
     critical, apart = float(student.ppf(1 - level / 2, freedom)), abs(difference) / error
-    if freedom > NORMAL:
+    if freedom > NORMAL_FROM:
         return float(norm.sf(critical - apart) + norm.cdf(-critical - apart))
-    wrong_side = float(nctdtr(freedom, apart, -critical)) if apart < FAR else 0.0
+    wrong_side = float(nctdtr(freedom, apart, -critical)) if apart < ONE_SIDED_FROM else 0.0
     return float(1 - nctdtr(freedom, apart, critical)) + wrong_side
 
 
@@ -212,3 +218,42 @@ def _score_power(design: UnpairedRates, cases: int, difference: float, level: fl
     apart = sqrt((design.rate * (1 - design.rate) + other * (1 - other)) * design.shrink)
     reach = float(norm.ppf(1 - level / 2)) * equal
     return float(norm.cdf((abs(difference) * sqrt(cases) - reach) / apart))
+
+
+TOLERANCE = 1e-9
+
+
+def cases_for_rate(passed: int, judged: int, limit: float) -> int | None:
+    """The total number of cases with which the interval of this rate excludes the limit. None: the rate is at the
+    limit, or more than ten million cases would be needed."""
+    if not judged or abs(passed / judged - limit) < TOLERANCE:
+        return None
+    rate = passed / judged
+    low, high = judged, max(2 * judged, 2)
+    if _excludes(rate, low, limit):
+        return low
+    while not _excludes(rate, high, limit):
+        low, high = high, 2 * high
+        if high > MOST_CASES:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _excludes(rate, middle, limit) else (middle, high)
+    return high
+
+
+def cases_for_value(value: float, interval: Interval, n: int, limit: float) -> int | None:
+    """The same for any estimate: intervals shrink with the square root of the number of cases."""
+    gap = value - limit
+    reach = value - interval[0] if gap > 0 else interval[1] - value
+    if abs(gap) < TOLERANCE:
+        return None
+    needed = ceil(n * (reach / abs(gap)) ** 2)
+    return max(needed, n) if needed <= MOST_CASES else None
+
+
+def _excludes(rate: float, n: int, limit: float) -> bool:
+    # The number of passed cases must be whole.
+    passed = round(rate * n)
+    found = clopper_pearson(passed, n) if n < EXACT_BELOW else rate_interval(passed, n)
+    return found is not None and (found[0] > limit or found[1] < limit)

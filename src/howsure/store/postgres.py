@@ -14,9 +14,8 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from howsure.errors import ConfigInvalid, InputError
-from howsure.store.addresses import Server
-from howsure.store.database import WAIT_SECONDS, seen_by
-from howsure.store.troubles import TROUBLES, explained, lost, passing
+from howsure.store.database import WAIT_SECONDS, PostgresAddress, stored_check
+from howsure.store.postgres_errors import DATABASE_ERRORS, connection_lost, explain, is_temporary
 
 CONNECTIONS = 10
 MORE_CONNECTIONS = 5
@@ -48,7 +47,7 @@ class PostgresDatabase:
         self._in_use = False
 
     @classmethod
-    def at(cls, server: Server, *, read_only: bool, wait: float = WAIT_SECONDS) -> PostgresDatabase:
+    def at(cls, server: PostgresAddress, *, read_only: bool, wait: float = WAIT_SECONDS) -> PostgresDatabase:
         asyncpg = import_module("asyncpg")
         settings = {
             "application_name": "howsure",
@@ -85,7 +84,7 @@ class PostgresDatabase:
         return await self._persist(lambda: self._once(self._reading, lambda it: do(it, *args, **kwargs)))
 
     async def write(self, do: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        stored = seen_by(do)
+        stored = stored_check(do)
 
         def is_stored(connection: Connection, done: T) -> bool:
             return stored is not None and stored(connection, done, *args, **kwargs)
@@ -109,10 +108,10 @@ class PostgresDatabase:
         while True:
             try:
                 return await attempt()
-            except TROUBLES as error:
-                pause = next(pauses, None) if passing(error, in_use=self._in_use) else None
+            except DATABASE_ERRORS as error:
+                pause = next(pauses, None) if is_temporary(error, in_use=self._in_use) else None
                 if pause is None:
-                    raise explained(error, self.where) from error
+                    raise explain(error, self.where) from error
                 await asyncio.sleep(pause)
 
     def _pauses(self) -> Iterator[float]:
@@ -131,21 +130,23 @@ class PostgresDatabase:
 
     async def _write(self, do: Callable[[Connection], T], is_stored: IsStored[T] | None) -> T:
         end = await self._persist(lambda: self._try_to_write(do))
-        if isinstance(end, _Unsure):
+        if isinstance(end, _UncertainCommit):
             return await self._settle(end, do, is_stored)
         return end
 
-    async def _try_to_write(self, do: Callable[[Connection], T]) -> T | _Unsure[T]:
+    async def _try_to_write(self, do: Callable[[Connection], T]) -> T | _UncertainCommit[T]:
         async with self._writing.connect() as connection:
             done, number = await connection.run_sync(_numbered, do)
             error = await _commit_error(connection)
         if error is None:
             return done
-        if number is None or not lost(error):
+        if number is None or not connection_lost(error):
             raise error
-        return _Unsure(done, number, error)
+        return _UncertainCommit(done, number, error)
 
-    async def _settle(self, unsure: _Unsure[T], do: Callable[[Connection], T], is_stored: IsStored[T] | None) -> T:
+    async def _settle(
+        self, unsure: _UncertainCommit[T], do: Callable[[Connection], T], is_stored: IsStored[T] | None
+    ) -> T:
         """The connection was lost while a transaction was being committed: was it? PostgreSQL knows that it is over,
         but not always how it ended: after a crash its number may have been given to another."""
         committed = await self._persist(lambda: self._was_committed(unsure.number))
@@ -182,7 +183,9 @@ class PostgresDatabase:
         return None
 
 
-async def _connected(connect: Callable[..., Awaitable[object]], server: Server, arguments: dict[str, object]) -> object:
+async def _connected(
+    connect: Callable[..., Awaitable[object]], server: PostgresAddress, arguments: dict[str, object]
+) -> object:
     try:
         return await connect(server.address, **arguments)
     except ValueError as error:
@@ -190,7 +193,7 @@ async def _connected(connect: Callable[..., Awaitable[object]], server: Server, 
         raise ConfigInvalid(f"{server.where} is not an address that can be used: {error}") from error
 
 
-class _Unsure(Generic[T]):
+class _UncertainCommit(Generic[T]):
     """What a transaction gave, its number, and what came in place of an answer to its COMMIT."""
 
     def __init__(self, done: T, number: str, error: Exception) -> None:
@@ -207,6 +210,6 @@ def _numbered(connection: Connection, do: Callable[[Connection], T]) -> tuple[T,
 async def _commit_error(connection: AsyncConnection) -> Exception | None:
     try:
         await connection.commit()
-    except TROUBLES as error:
+    except DATABASE_ERRORS as error:
         return error
     return None

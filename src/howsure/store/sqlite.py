@@ -16,7 +16,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError
 
 from howsure.errors import ConfigInvalid, NotFound, Unreachable
-from howsure.store.database import ELSEWHERE, WAIT_SECONDS
+from howsure.store.database import WAIT_SECONDS, WRITABLE_HINT
 
 THREADS = 4
 P = ParamSpec("P")
@@ -36,9 +36,9 @@ PRAGMAS = (
 MEANINGS = {
     "SQLITE_NOTADB": "is not an Howsure database",
     "SQLITE_CORRUPT": "is damaged; restore a copy, or move it away to begin a new one",
-    "SQLITE_READONLY": f"cannot be written: the file or its folder is read-only; {ELSEWHERE}",
-    "SQLITE_CANTOPEN": f"cannot be opened: its folder is read-only, or the path is not a file; {ELSEWHERE}",
-    "SQLITE_PERM": f"may not be opened: permission denied; {ELSEWHERE}",
+    "SQLITE_READONLY": f"cannot be written: the file or its folder is read-only; {WRITABLE_HINT}",
+    "SQLITE_CANTOPEN": f"cannot be opened: its folder is read-only, or the path is not a file; {WRITABLE_HINT}",
+    "SQLITE_PERM": f"may not be opened: permission denied; {WRITABLE_HINT}",
     "SQLITE_BUSY": "is locked by another program, which did not let go in time",
     "SQLITE_LOCKED": "is locked by another program, which did not let go in time",
     "SQLITE_FULL": "cannot grow: the disk is full",
@@ -166,7 +166,7 @@ def make_folder(path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ConfigInvalid(f"the folder {path.parent} cannot be made: {error.strerror}; {ELSEWHERE}") from error
+        raise ConfigInvalid(f"the folder {path.parent} cannot be made: {error.strerror}; {WRITABLE_HINT}") from error
 
 
 def _reading_mode(path: Path) -> str:

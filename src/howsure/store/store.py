@@ -10,35 +10,39 @@ from typing import Any, Self
 import msgspec
 from sqlalchemy import Connection
 
+from howsure.errors import NotFound
 from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.case import Case
 from howsure.model.result import Result
-from howsure.model.run import Run, RunState, Spent
+from howsure.model.run import ModelSpending, Run, RunState
 from howsure.model.summary import Summary
 from howsure.model.verdict import Verdict
-from howsure.store.browsing import Browsing
-from howsure.store.counting import Counted, counted, kept_counts, settle
+from howsure.store import results as result_queries
+from howsure.store import run_columns as column_queries
+from howsure.store import runs as run_queries
+from howsure.store.browse import BrowseQueries
 from howsure.store.database import WAIT_SECONDS, Database
-from howsure.store.opening import open_database
-from howsure.store.queries import columns as column_queries
-from howsure.store.queries import results as result_queries
-from howsure.store.queries import runs as run_queries
-from howsure.store.queries import tolls as toll_queries
-from howsure.store.queries.columns import Attempts, Face, Measured, PartOutcome
-from howsure.store.queries.earlier import earlier
-from howsure.store.queries.faces import faces
-from howsure.store.queries.results import Graded
-from howsure.store.queries.shared import Shared, shared
-from howsure.store.queries.tolls import PartGrade, Toll
-from howsure.store.service.cases import DatasetCases
-from howsure.store.service.catalog import Catalog
-from howsure.store.service.documents import Documents
-from howsure.store.service.keys import Keys
-from howsure.store.service.labels import LabelBook
-from howsure.store.service.logs import Answers, AuditLog
-from howsure.store.service.queue import ENDED, Queue, end
-from howsure.store.summary import summarise, summary_from
-from howsure.store.writing import Batch, write
+from howsure.store.dataset_cases import DatasetCaseIndex
+from howsure.store.documents import DocumentStore
+from howsure.store.keys import KeyStore
+from howsure.store.labels import LabelStore
+from howsure.store.leases import claim_lease, renew_lease
+from howsure.store.logs import AuditLog, IdempotencyLog
+from howsure.store.queue import ENDED_STATES, RunQueue, end_job
+from howsure.store.result_batches import ResultBatch, write_results
+from howsure.store.results import CostTotals, PartGrade, ResultGrades
+from howsure.store.run_columns import (
+    AttemptColumns,
+    CasePreview,
+    GradeColumn,
+    PartOutcome,
+    SharedCases,
+    read_case_previews,
+    read_shared_cases,
+)
+from howsure.store.runs import find_earlier
+from howsure.store.summaries import SummaryCounts, count_run, make_summary, read_summary, store_counts, stored_counts
+from howsure.store.upgrades import open_database
 
 LIVE = (RunState.PENDING, RunState.RUNNING)
 
@@ -53,15 +57,14 @@ class Store:
     def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
         self._database = database
         self._clock = clock
-        self.documents = Documents(database, clock)
-        self.dataset_cases = DatasetCases(database)
-        self.catalog = Catalog(database)
-        self.queue = Queue(database, clock)
-        self.keys = Keys(database, clock)
-        self.answers = Answers(database, clock)
+        self.documents = DocumentStore(database, clock)
+        self.dataset_cases = DatasetCaseIndex(database)
+        self.queue = RunQueue(database, clock)
+        self.keys = KeyStore(database, clock)
+        self.answers = IdempotencyLog(database, clock)
         self.audit = AuditLog(database)
-        self.labels = LabelBook(database)
-        self.browsing = Browsing(database, clock)
+        self.labels = LabelStore(database)
+        self.browse = BrowseQueries(database, clock)
 
     @classmethod
     async def open(
@@ -96,7 +99,7 @@ class Store:
         return self._database.where
 
     async def create_run(self, run: Run) -> None:
-        await self._database.write(run_queries.create, run)
+        await self._database.write(run_queries.create_run, run)
 
     async def set_state(
         self,
@@ -106,7 +109,7 @@ class Store:
         started_at: datetime | None = None,
         completed_at: datetime | None = None,
         error: str | None = None,
-        spent: Spent | None = None,
+        spent: ModelSpending | None = None,
         owner: str = "",
     ) -> None:
         """What is None stays as it is; but a run that goes on has no end and no error, and one that ends is let go.
@@ -122,11 +125,11 @@ class Store:
         await self._database.write(_change, run_id, state, {"state": state.value, **changes}, owner)
 
     async def run(self, run_id: str, within: AccessScope = EVERYWHERE) -> Run:
-        return await self._database.read(run_queries.one_seen, run_id, within, self._clock())
+        return await self._database.read(run_queries.read_visible_run, run_id, within, self._clock())
 
     async def find_run(self, text: str) -> Run:
         """The run meant by an id, the beginning of one, a name, `latest`, or an agent's id (its latest completed)."""
-        return await self._database.read(run_queries.find, text, self._clock())
+        return await self._database.read(run_queries.find_run, text, self._clock())
 
     async def runs(
         self,
@@ -138,32 +141,32 @@ class Store:
         within: AccessScope = EVERYWHERE,
     ) -> list[Run]:
         """Newest first; `before` is the `cursor` of the last run already seen."""
-        wanted = run_queries.Wanted(
+        wanted = run_queries.RunQuery(
             limit=limit,
             before=before,
             agent_id=agent_id,
             states=tuple(states),
-            organization_id=within.organization_id,
-            agent_ids=within.agent_ids,
+            within=within,
         )
-        return await self._database.read(run_queries.several, wanted, self._clock())
+        return await self._database.read(run_queries.list_runs, wanted, self._clock())
 
     async def delete_run(self, run_id: str) -> None:
-        await self._database.write(run_queries.remove, run_id)
+        await self._database.write(run_queries.delete_run, run_id)
 
     async def claim(self, run_id: str, owner: str, now: datetime) -> None:
-        """Take the lease of a run (`lease.this_process` names the owner); Conflict while another process holds it."""
-        await self._database.write(run_queries.claim, run_id, owner, now)
+        """Take the lease of a run (`leases.this_owner` names the owner); Conflict while another process holds it."""
+        await self._database.write(claim_lease, run_id, owner, now)
 
     async def heartbeat(self, run_id: str) -> None:
-        """Say that the run is still being run; `save` says so too."""
-        await self._database.write(run_queries.change, run_id, {"heartbeat_at": self._clock()})
+        """Renew the lease of a run; `save` does so too."""
+        if not await self._database.write(renew_lease, run_id, self._clock()):
+            raise NotFound(f"there is no run {run_id}; it may have been deleted")
 
     async def save(self, run_id: str, results: Sequence[Result], owner: str = "") -> None:
         """Store results with their cases and scores: all of them, or none. Saving one again replaces it. Where an owner
         is named, Conflict when the run is not theirs any more."""
         if results:
-            await self._database.write(write, run_id, Batch(run_id, results), self._clock(), owner)
+            await self._database.write(write_results, run_id, ResultBatch(run_id, results), self._clock(), owner)
 
     async def finished(self, run_id: str, near: tuple[int, int] | None = None) -> set[int]:
         """The positions that have a result; `near`: only from here to there, both counted."""
@@ -209,40 +212,40 @@ class Store:
             after = page[-1][0]
 
     async def summary(self, run_id: str) -> Summary:
-        return await self._database.read(summarise, run_id, self._clock())
+        return await self._database.read(read_summary, run_id, self._clock())
 
     async def summaries(self, runs: Sequence[Run]) -> list[Summary]:
         """Of several runs, in their order: what was counted when they ended is read at once."""
         kept = await self.counted([run.id for run in runs])
-        return [summary_from(run, kept.get(run.id) or await self.count(run.id)) for run in runs]
+        return [make_summary(run, kept.get(run.id) or await self.count(run.id)) for run in runs]
 
-    async def counted(self, run_ids: Sequence[str]) -> dict[str, Counted]:
+    async def counted(self, run_ids: Sequence[str]) -> dict[str, SummaryCounts]:
         """What was counted of runs that have ended; the others are missing."""
-        return await self._database.read(kept_counts, run_ids)
+        return await self._database.read(stored_counts, run_ids)
 
-    async def count(self, run_id: str) -> Counted:
+    async def count(self, run_id: str) -> SummaryCounts:
         """Counted now, however many results there are."""
-        return await self._database.read(counted, run_id)
+        return await self._database.read(count_run, run_id)
 
     async def found(self, result_ids: Sequence[str]) -> list[tuple[str, Result]]:
         """Results by their ids alone, each with its run; what is not there is missing."""
         return await self._database.read(result_queries.by_ids, result_ids)
 
-    async def graded(self, run_id: str, positions: Sequence[int]) -> list[Graded]:
+    async def graded(self, run_id: str, positions: Sequence[int]) -> list[ResultGrades]:
         """The grades of some results; what was said is not read."""
-        return await self._database.read(result_queries.graded, run_id, positions)
+        return await self._database.read(result_queries.read_result_grades, run_id, positions)
 
-    async def columns(self, run_id: str) -> tuple[Attempts, list[Measured]]:
+    async def columns(self, run_id: str) -> tuple[AttemptColumns, list[GradeColumn]]:
         """Every result of a run, and every grader's and rule's grades, in columns; no body is read."""
         return await self._database.read(_columns, run_id)
 
-    async def shared(self, run_id: str, other_id: str) -> Shared:
+    async def shared(self, run_id: str, other_id: str) -> SharedCases:
         """The same, with tags and labels, of the cases that another run has too; of the others, how many there are."""
-        return await self._database.read(shared, run_id, other_id)
+        return await self._database.read(read_shared_cases, run_id, other_id)
 
-    async def faces(self, run_id: str) -> list[Face]:
+    async def faces(self, run_id: str) -> list[CasePreview]:
         """The tags and labels of every case of a run."""
-        return await self._database.read(faces, run_id)
+        return await self._database.read(read_case_previews, run_id)
 
     async def part_outcomes(self, run_id: str, positions: Sequence[int]) -> list[PartOutcome]:
         """How the criteria and rules of some results ended."""
@@ -252,30 +255,30 @@ class Store:
         """The cases that two runs share by id and that ask or expect something else in the second."""
         return await self._database.read(column_queries.changed_cases, first, second)
 
-    async def tolls(self, run_id: str, among: Sequence[int] | None = None) -> list[Toll]:
+    async def tolls(self, run_id: str, among: Sequence[int] | None = None) -> list[CostTotals]:
         """What each answer took (of those at these positions): seconds, dollars, tokens."""
-        return await self._database.read(toll_queries.tolls, run_id, among)
+        return await self._database.read(result_queries.read_costs, run_id, among)
 
     async def part_ids(self, run_id: str) -> list[str]:
         """The ids of every rule and criterion that was asked about."""
-        return await self._database.read(toll_queries.part_ids, run_id)
+        return await self._database.read(result_queries.read_part_ids, run_id)
 
     async def part_grades(self, run_id: str, ids: Sequence[str]) -> list[PartGrade]:
         """How these rules or criteria ended, in every result."""
-        return await self._database.read(toll_queries.part_grades, run_id, ids)
+        return await self._database.read(result_queries.read_part_grades, run_id, ids)
 
     async def earlier_run(self, text: str, run: Run) -> Run:
         """The run before this one that an id, a name, `latest` or an agent's id means."""
-        return await self._database.read(earlier, text, run, self._clock())
+        return await self._database.read(find_earlier, text, run, self._clock())
 
 
 def _change(connection: Connection, run_id: str, state: RunState, changes: dict[str, Any], owner: str) -> None:
-    run_queries.change(connection, run_id, changes, owner)
+    run_queries.change_run(connection, run_id, changes, owner)
     if state not in LIVE:
-        settle(connection, run_id)
-    if state.value in ENDED:
-        end(connection, run_id)
+        store_counts(connection, run_id)
+    if state.value in ENDED_STATES:
+        end_job(connection, run_id)
 
 
-def _columns(connection: Connection, run_id: str) -> tuple[Attempts, list[Measured]]:
-    return column_queries.attempts(connection, run_id), column_queries.measures(connection, run_id)
+def _columns(connection: Connection, run_id: str) -> tuple[AttemptColumns, list[GradeColumn]]:
+    return column_queries.read_attempts(connection, run_id), column_queries.read_grade_columns(connection, run_id)

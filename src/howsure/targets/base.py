@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType, field
 
+from howsure.llm.address_guard import AddressGuard
+from howsure.model.agent import Agent
 from howsure.model.case import Case
 from howsure.model.transcript import Message, Role, Span, Step, Transcript, Usage
 
@@ -42,7 +45,7 @@ class Session(Protocol):
     async def close(self) -> Closing: ...
 
 
-class Finished(Struct, frozen=True):
+class FinishedSession(Struct, frozen=True):
     """A conversation that has already taken place."""
 
     transcript: Transcript
@@ -53,7 +56,7 @@ class Target(Protocol):
 
     name: str
 
-    async def open(self, case: Case) -> Session | Finished: ...
+    async def open(self, case: Case) -> Session | FinishedSession: ...
 
 
 class Stateless:
@@ -67,3 +70,47 @@ class Stateless:
 
     async def close(self) -> Closing:
         return Closing()
+
+
+@runtime_checkable
+class StartableTarget(Protocol):
+    """A target that holds something open for a whole run: connections, a process."""
+
+    async def start(self) -> None: ...
+
+    async def stop(self) -> None: ...
+
+
+@runtime_checkable
+class CheckableTarget(Protocol):
+    """A target that can be asked, before a run, whether it is there."""
+
+    async def check(self) -> str:
+        """One sentence on what was found; raises `TargetFailed` saying what to do."""
+        ...
+
+
+class TargetRequest(Struct, frozen=True, kw_only=True):
+    """What is asked of a target. `rest` follows the kind in `--target kind:rest`; `settings` is its block in
+    howsure.yaml, found in `folder`; `state` is what every session starts with, before the case's own; `guard` says
+    where connections may go, and there is none where whoever wishes may go anywhere."""
+
+    name: str
+    rest: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    folder: Path = Path()
+    environ: Mapping[str, str] = field(default_factory=dict)
+    state: Mapping[str, Any] = field(default_factory=dict)
+    agent: Agent | None = None
+    candidate: str = ""
+    repeat: int = 1
+    guard: AddressGuard | None = None
+
+
+class TargetKind(Protocol):
+    """A kind of target: makes one as wished, or raises `ConfigInvalid` naming every setting that is wrong. One with
+    `keeps_time = True` bounds each of its calls itself, and a run sets its turns no limit unless it is told to."""
+
+    name: str
+
+    def make(self, wish: TargetRequest) -> Target: ...

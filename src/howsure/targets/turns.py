@@ -13,12 +13,12 @@ from msgspec.structs import replace
 from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Usage
 from howsure.targets.base import Reply
 from howsure.traces.names import OUTPUTS
-from howsure.traces.tools import says_error
-from howsure.traces.usage import usage_of
-from howsure.traces.values import UNREADABLE, Notes, decoded
+from howsure.traces.read import says_error
+from howsure.traces.usage import read_usage
+from howsure.traces.values import UNREADABLE, TraceProblems, decode_value
 
 
-class Turn:
+class TurnBuilder:
     """What one turn held. Messages keep their order; a result finds its call by id, else by the tool's name."""
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class Turn:
         """The turn as a Reply; tokens that nobody counted are unknown, so that no sum leaves this turn out."""
         return Reply(
             messages=tuple(self._answered(at, message) for at, message in enumerate(self._messages)),
-            usage=summed(self._usages),
+            usage=sum_usage(self._usages),
         )
 
     def _places(self) -> list[tuple[int, int]]:
@@ -69,7 +69,7 @@ class Turn:
         return replace(message, tool_calls=tuple(calls))
 
 
-def summed(usages: Iterable[Usage]) -> Usage:
+def sum_usage(usages: Iterable[Usage]) -> Usage:
     """The tokens of several model calls together; what one of them did not count stays unknown."""
     known = list(usages)
     costs = [usage.cost_usd for usage in known]
@@ -86,27 +86,27 @@ def _sum(counts: list[int | None]) -> int | None:
     return sum(count or 0 for count in counts) if counts and None not in counts else None
 
 
-def counted(usage: Any) -> Usage | None:
+def convert_usage(usage: Any) -> Usage | None:
     """Tokens in the spelling of OpenAI's two APIs or LangChain's, brought to ours; None: nothing was counted."""
-    return usage_of({OUTPUTS[1]: {"usage": usage}}, "", Notes()) if isinstance(usage, Mapping) else None
+    return read_usage({OUTPUTS[1]: {"usage": usage}}, "", TraceProblems()) if isinstance(usage, Mapping) else None
 
 
-def arguments_of(given: Any) -> dict[str, Any]:
+def tool_arguments(given: Any) -> dict[str, Any]:
     """The arguments of a call: an object, or the JSON text of one. Anything else is kept under `arguments`."""
-    found = decoded(given)
+    found = decode_value(given)
     if isinstance(found, Mapping):
         return dict(found)
     return {} if given in (None, "") else {"arguments": given}
 
 
-def result_of(given: Any, failed: bool = False) -> ToolResult:
+def tool_result(given: Any, failed: bool = False) -> ToolResult:
     """What a tool gave back. Text that holds JSON, or a printed Python value, counts as that value."""
-    found = decoded(given)
+    found = decode_value(given)
     content = given if found is UNREADABLE else found
     return ToolResult(content=content, failed=failed or says_error(content))
 
 
-def text_of(content: Any) -> str:
+def content_text(content: Any) -> str:
     """The text in a message's content: a string, or a list of blocks. What is no text (thinking, images) stays out."""
     if isinstance(content, str):
         return content
@@ -123,7 +123,7 @@ def _block_text(block: Any) -> str:
     return found if isinstance(found, str) else ""
 
 
-def plain(value: Any) -> Any:
+def plain_value(value: Any) -> Any:
     """A value of an agent's state as plain data; what has no such form is kept as it prints."""
     try:
         return _listed(msgspec.to_builtins(value, str_keys=True, enc_hook=_plainer))
@@ -140,4 +140,4 @@ def _listed(value: Any) -> Any:
 
 def _plainer(value: Any) -> Any:
     dump = getattr(value, "model_dump", None)
-    return plain(dump()) if callable(dump) and not isinstance(value, type) else repr(value)
+    return plain_value(dump()) if callable(dump) and not isinstance(value, type) else repr(value)

@@ -10,10 +10,18 @@ from msgspec import Struct
 
 from howsure.model.transcript import Usage
 from howsure.traces import names
-from howsure.traces.values import UNREADABLE, Notes, amount, decoded, pick, present, whole
+from howsure.traces.values import (
+    UNREADABLE,
+    TraceProblems,
+    decode_value,
+    first_present,
+    pick_value,
+    read_amount,
+    read_count,
+)
 
 
-class Counts(Struct, frozen=True, kw_only=True):
+class TokenCounts(Struct, frozen=True, kw_only=True):
     """The counts as one library wrote them; `apart`: its thinking tokens are not part of the completion."""
 
     prompt: int | None = None
@@ -28,81 +36,81 @@ class Counts(Struct, frozen=True, kw_only=True):
         return sum(count is not None for count in (self.prompt, self.completion, self.cached, self.thinking))
 
 
-def usage_of(attributes: Mapping[str, Any], span: str, notes: Notes) -> Usage | None:
+def read_usage(attributes: Mapping[str, Any], span: str, notes: TraceProblems) -> Usage | None:
     """The tokens this span reports for one call of a model; None: it reports none."""
-    found = _said(attributes, span, notes) or _kept(attributes, span, notes)
+    found = _span_counts(attributes, span, notes) or _payload_counts(attributes, span, notes)
     # The spelling that says most; of equals, the one trusted most.
     best = max(found, key=lambda counts: counts.known, default=None)
-    cost = amount(attributes.get(present(attributes, names.COSTS) or ""))
+    cost = read_amount(attributes.get(first_present(attributes, names.COSTS) or ""))
     if best is None:
         return None if cost is None else Usage(cost_usd=cost)
-    return _normal(best, cost, span, notes)
+    return _normalize_counts(best, cost, span, notes)
 
 
-def claimed_usage(attributes: Mapping[str, Any], span: str, notes: Notes) -> Usage | None:
+def read_run_usage(attributes: Mapping[str, Any], span: str, notes: TraceProblems) -> Usage | None:
     """The tokens an agent's span claims for its run. An answer kept on it counts only the last call."""
-    best = max(_claimed(attributes, span, notes), key=lambda counts: counts.known, default=None)
-    return None if best is None else _normal(best, None, span, notes)
+    best = max(_attribute_counts(attributes, span, notes), key=lambda counts: counts.known, default=None)
+    return None if best is None else _normalize_counts(best, None, span, notes)
 
 
-def tokens(usage: Usage) -> int | None:
+def total_tokens(usage: Usage) -> int | None:
     """Prompt, completion and thinking together; None when the prompt or the completion was not counted."""
     if usage.prompt_tokens is None or usage.completion_tokens is None:
         return None
     return usage.prompt_tokens + usage.completion_tokens + (usage.thinking_tokens or 0)
 
 
-def gemini_counts(metadata: Any) -> Counts | None:
+def gemini_counts(metadata: Any) -> TokenCounts | None:
     """`usage_metadata`, snake_case or camelCase. The API leaves out what is zero, and counts thinking apart."""
-    prompt = whole(pick(metadata, "prompt_token_count", "promptTokenCount"))
-    if prompt is None and pick(metadata, "candidates_token_count", "candidatesTokenCount") is None:
+    prompt = read_count(pick_value(metadata, "prompt_token_count", "promptTokenCount"))
+    if prompt is None and pick_value(metadata, "candidates_token_count", "candidatesTokenCount") is None:
         return None
     # Results of built-in tools fed back to the model: billed as prompt, counted beside it.
-    fed_back = whole(pick(metadata, "tool_use_prompt_token_count", "toolUsePromptTokenCount")) or 0
-    return Counts(
+    fed_back = read_count(pick_value(metadata, "tool_use_prompt_token_count", "toolUsePromptTokenCount")) or 0
+    return TokenCounts(
         prompt=None if prompt is None else prompt + fed_back,
         completion=_zero_if_left_out(metadata, "candidates_token_count", "candidatesTokenCount"),
         cached=_zero_if_left_out(metadata, "cached_content_token_count", "cachedContentTokenCount"),
         thinking=_zero_if_left_out(metadata, "thoughts_token_count", "thoughtsTokenCount"),
-        total=whole(pick(metadata, "total_token_count", "totalTokenCount")),
+        total=read_count(pick_value(metadata, "total_token_count", "totalTokenCount")),
         apart=True,
     )
 
 
 def _zero_if_left_out(metadata: Any, *spellings: str) -> int | None:
-    found = pick(metadata, *spellings)
-    return 0 if found is None else whole(found)
+    found = pick_value(metadata, *spellings)
+    return 0 if found is None else read_count(found)
 
 
-def _claimed(attributes: Mapping[str, Any], span: str, notes: Notes) -> list[Counts]:
-    found = (read(attributes, span, notes) for read in (_gen_ai, _openinference))
+def _attribute_counts(attributes: Mapping[str, Any], span: str, notes: TraceProblems) -> list[TokenCounts]:
+    found = (read(attributes, span, notes) for read in (_read_gen_ai, _read_openinference))
     return [counts for counts in found if counts is not None]
 
 
-def _said(attributes: Mapping[str, Any], span: str, notes: Notes) -> list[Counts]:
-    response = _adk(attributes, span, notes)
-    return ([] if response is None else [response]) + _claimed(attributes, span, notes)
+def _span_counts(attributes: Mapping[str, Any], span: str, notes: TraceProblems) -> list[TokenCounts]:
+    response = _read_adk(attributes, span, notes)
+    return ([] if response is None else [response]) + _attribute_counts(attributes, span, notes)
 
 
-def _kept(attributes: Mapping[str, Any], span: str, notes: Notes) -> list[Counts]:
+def _payload_counts(attributes: Mapping[str, Any], span: str, notes: TraceProblems) -> list[TokenCounts]:
     """Where the span itself counts nothing: what the answer kept on it says, or the tool that collected it."""
-    found = (read(attributes, span, notes) for read in (_payload, _langfuse))
+    found = (read(attributes, span, notes) for read in (_read_payload, _read_langfuse))
     return [counts for counts in found if counts is not None]
 
 
-def _adk(attributes: Mapping[str, Any], span: str, notes: Notes) -> Counts | None:
-    response = decoded(attributes.get(names.LLM_RESPONSE))
+def _read_adk(attributes: Mapping[str, Any], span: str, notes: TraceProblems) -> TokenCounts | None:
+    response = decode_value(attributes.get(names.LLM_RESPONSE))
     if response is UNREADABLE or isinstance(response, str):
         notes.add("unreadable_json", "is not JSON", span, names.LLM_RESPONSE, attributes[names.LLM_RESPONSE])
         return None
-    return gemini_counts(pick(response, "usage_metadata", "usageMetadata"))
+    return gemini_counts(pick_value(response, "usage_metadata", "usageMetadata"))
 
 
-def _gen_ai(attributes: Mapping[str, Any], span: str, notes: Notes) -> Counts | None:
-    read = _reader(attributes, "gen_ai.usage.", span, notes)
+def _read_gen_ai(attributes: Mapping[str, Any], span: str, notes: TraceProblems) -> TokenCounts | None:
+    read = _count_reader(attributes, "gen_ai.usage.", span, notes)
     inside = read("reasoning.output_tokens", "reasoning_tokens", "details.reasoning_tokens")
     beside = read("experimental.reasoning_tokens", "thoughts_tokens")
-    return _counts(
+    return _counts_or_none(
         prompt=read("input_tokens", "prompt_tokens"),
         completion=read("output_tokens", "completion_tokens"),
         cached=read(
@@ -116,14 +124,14 @@ def _gen_ai(attributes: Mapping[str, Any], span: str, notes: Notes) -> Counts | 
             "experimental.cached_tokens",
         ),
         thinking=beside if inside is None else inside,
-        total=read("total_tokens") or whole(attributes.get("llm.usage.total_tokens")),
+        total=read("total_tokens") or read_count(attributes.get("llm.usage.total_tokens")),
         apart=inside is None and beside is not None,
     )
 
 
-def _openinference(attributes: Mapping[str, Any], span: str, notes: Notes) -> Counts | None:
-    read = _reader(attributes, "llm.token_count.", span, notes)
-    return _counts(
+def _read_openinference(attributes: Mapping[str, Any], span: str, notes: TraceProblems) -> TokenCounts | None:
+    read = _count_reader(attributes, "llm.token_count.", span, notes)
+    return _counts_or_none(
         prompt=read("prompt"),
         completion=read("completion"),
         cached=read("prompt_details.cache_read", "prompt_details.cache_input"),
@@ -132,50 +140,58 @@ def _openinference(attributes: Mapping[str, Any], span: str, notes: Notes) -> Co
     )
 
 
-def _payload(attributes: Mapping[str, Any], span: str, notes: Notes) -> Counts | None:
+def _read_payload(attributes: Mapping[str, Any], span: str, notes: TraceProblems) -> TokenCounts | None:
     """The provider's own answer, kept whole on the span."""
     for name in names.OUTPUTS[1:]:
-        answer = decoded(attributes.get(name))
-        metadata = pick(answer, "usage_metadata", "usageMetadata")
-        counts = gemini_counts(metadata) or _openai(metadata) or _openai(pick(answer, "usage"))
+        answer = decode_value(attributes.get(name))
+        metadata = pick_value(answer, "usage_metadata", "usageMetadata")
+        counts = gemini_counts(metadata) or _read_openai(metadata) or _read_openai(pick_value(answer, "usage"))
         if counts is not None:
             return counts
     return None
 
 
-def _openai(usage: Any) -> Counts | None:
+def _read_openai(usage: Any) -> TokenCounts | None:
     """The two APIs of OpenAI, Anthropic's, and LangChain's form of them all."""
-    inputs = pick(usage, "prompt_tokens_details", "input_tokens_details", "input_token_details")
-    outputs = pick(usage, "completion_tokens_details", "output_tokens_details", "output_token_details")
-    return _counts(
-        prompt=whole(pick(usage, "prompt_tokens", "input_tokens")),
-        completion=whole(pick(usage, "completion_tokens", "output_tokens")),
-        cached=whole(pick(inputs, "cached_tokens", "cache_read") if inputs else pick(usage, "cache_read_input_tokens")),
-        thinking=whole(pick(outputs, "reasoning_tokens", "reasoning")),
-        total=whole(pick(usage, "total_tokens")),
+    inputs = pick_value(usage, "prompt_tokens_details", "input_tokens_details", "input_token_details")
+    outputs = pick_value(usage, "completion_tokens_details", "output_tokens_details", "output_token_details")
+    return _counts_or_none(
+        prompt=read_count(pick_value(usage, "prompt_tokens", "input_tokens")),
+        completion=read_count(pick_value(usage, "completion_tokens", "output_tokens")),
+        cached=read_count(
+            pick_value(inputs, "cached_tokens", "cache_read")
+            if inputs
+            else pick_value(usage, "cache_read_input_tokens")
+        ),
+        thinking=read_count(pick_value(outputs, "reasoning_tokens", "reasoning")),
+        total=read_count(pick_value(usage, "total_tokens")),
     )
 
 
-def _langfuse(attributes: Mapping[str, Any], span: str, notes: Notes) -> Counts | None:
-    details = decoded(attributes.get(names.USAGE_DETAILS))
+def _read_langfuse(attributes: Mapping[str, Any], span: str, notes: TraceProblems) -> TokenCounts | None:
+    details = decode_value(attributes.get(names.USAGE_DETAILS))
     if details is UNREADABLE:
         notes.add("unreadable_json", "is not JSON", span, names.USAGE_DETAILS, attributes[names.USAGE_DETAILS])
         return None
-    return _counts(
-        prompt=whole(pick(details, "input", "prompt_tokens", "input_tokens")),
-        completion=whole(pick(details, "output", "completion_tokens", "output_tokens")),
-        cached=whole(pick(details, "input_cached_tokens", "input_cache_read", "prompt_details.cache_read")),
-        thinking=whole(pick(details, "output_reasoning_tokens", "output_reasoning", "completion_details.reasoning")),
-        total=whole(pick(details, "total")),
+    return _counts_or_none(
+        prompt=read_count(pick_value(details, "input", "prompt_tokens", "input_tokens")),
+        completion=read_count(pick_value(details, "output", "completion_tokens", "output_tokens")),
+        cached=read_count(pick_value(details, "input_cached_tokens", "input_cache_read", "prompt_details.cache_read")),
+        thinking=read_count(
+            pick_value(details, "output_reasoning_tokens", "output_reasoning", "completion_details.reasoning")
+        ),
+        total=read_count(pick_value(details, "total")),
     )
 
 
-def _reader(attributes: Mapping[str, Any], prefix: str, span: str, notes: Notes) -> Callable[..., int | None]:
+def _count_reader(
+    attributes: Mapping[str, Any], prefix: str, span: str, notes: TraceProblems
+) -> Callable[..., int | None]:
     def read(*endings: str) -> int | None:
-        name = present(attributes, [prefix + ending for ending in endings])
+        name = first_present(attributes, [prefix + ending for ending in endings])
         if name is None:
             return None
-        count = whole(attributes[name])
+        count = read_count(attributes[name])
         if count is None:
             notes.add("not_a_count", "is not a number of tokens", span, name, attributes[name])
         return count
@@ -183,7 +199,7 @@ def _reader(attributes: Mapping[str, Any], prefix: str, span: str, notes: Notes)
     return read
 
 
-def _counts(
+def _counts_or_none(
     *,
     prompt: int | None,
     completion: int | None,
@@ -191,13 +207,13 @@ def _counts(
     thinking: int | None,
     total: int | None,
     apart: bool = False,
-) -> Counts | None:
+) -> TokenCounts | None:
     if prompt is None and completion is None:
         return None
-    return Counts(prompt=prompt, completion=completion, cached=cached, thinking=thinking, total=total, apart=apart)
+    return TokenCounts(prompt=prompt, completion=completion, cached=cached, thinking=thinking, total=total, apart=apart)
 
 
-def _normal(counts: Counts, cost: float | None, span: str, notes: Notes) -> Usage:
+def _normalize_counts(counts: TokenCounts, cost: float | None, span: str, notes: TraceProblems) -> Usage:
     prompt, completion = counts.prompt, counts.completion
     cached, thinking = counts.cached or 0, counts.thinking or 0
     if prompt is not None and cached and _cached_beside(counts):
@@ -214,7 +230,7 @@ def _normal(counts: Counts, cost: float | None, span: str, notes: Notes) -> Usag
     )
 
 
-def _thinking_apart(counts: Counts) -> bool:
+def _thinking_apart(counts: TokenCounts) -> bool:
     """The reported total tells; without one, the spelling does. What is larger than the whole is no part of it."""
     completion, thinking = counts.completion or 0, counts.thinking or 0
     if thinking > completion:
@@ -227,7 +243,7 @@ def _thinking_apart(counts: Counts) -> bool:
     return counts.apart
 
 
-def _cached_beside(counts: Counts) -> bool:
+def _cached_beside(counts: TokenCounts) -> bool:
     """Whether the prompt leaves its cached tokens out: more of them than prompt, or a total that needs both."""
     prompt, cached = counts.prompt or 0, counts.cached or 0
     if cached > prompt:

@@ -16,16 +16,16 @@ from howsure.errors import Level, Problem
 LONGEST_LITERAL = 200_000
 
 
-class Unreadable(Enum):
+class UnreadableValue(Enum):
     """A value that is there and that nobody can read. It is neither empty nor fine."""
 
     VALUE = "unreadable"
 
 
-UNREADABLE: Final = Unreadable.VALUE
+UNREADABLE: Final = UnreadableValue.VALUE
 
 
-class Notes:
+class TraceProblems:
     """The problems met while reading the spans of one transcript."""
 
     def __init__(self) -> None:
@@ -39,12 +39,12 @@ class Notes:
         )
 
 
-def present(attributes: Mapping[str, Any], names: Iterable[str]) -> str | None:
+def first_present(attributes: Mapping[str, Any], names: Iterable[str]) -> str | None:
     """The first of these names that has a value."""
     return next((name for name in names if attributes.get(name) not in (None, "")), None)
 
 
-def text(attributes: Mapping[str, Any], names: Iterable[str]) -> str:
+def first_text(attributes: Mapping[str, Any], names: Iterable[str]) -> str:
     """The first value that is text; empty where there is none."""
     for name in names:
         value = attributes.get(name)
@@ -53,7 +53,7 @@ def text(attributes: Mapping[str, Any], names: Iterable[str]) -> str:
     return ""
 
 
-def whole(value: Any) -> int | None:
+def read_count(value: Any) -> int | None:
     """A count: an integer, or one written as text or as a float. None: it is none."""
     if isinstance(value, bool) or value is None:
         return None
@@ -64,7 +64,7 @@ def whole(value: Any) -> int | None:
     return int(value if isinstance(value, int) else number) if number >= 0 and number.is_integer() else None
 
 
-def amount(value: Any) -> float | None:
+def read_amount(value: Any) -> float | None:
     """A sum of money or a time: finite and not negative, or None."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
@@ -75,26 +75,26 @@ def amount(value: Any) -> float | None:
     return number if 0 <= number < float("inf") else None
 
 
-def decoded(value: Any) -> Any:
+def decode_value(value: Any) -> Any:
     """Text that holds JSON (or a printed Python value) as that value; plain text as it is; broken JSON: UNREADABLE."""
     if not isinstance(value, str):
         return value
     stripped = value.strip()
     if stripped[:1] not in ("{", "[", '"'):
         return value
-    inner = _parsed(stripped)
+    inner = _parse_json(stripped)
     # Some exporters encode twice.
-    return _parsed(inner.strip()) if isinstance(inner, str) and inner.strip()[:1] in ("{", "[") else inner
+    return _parse_json(inner.strip()) if isinstance(inner, str) and inner.strip()[:1] in ("{", "[") else inner
 
 
-def _parsed(source: str) -> Any:
+def _parse_json(source: str) -> Any:
     try:
         return msgspec.json.decode(source)
     except (msgspec.DecodeError, RecursionError, UnicodeError):
-        return _parsed_slowly(source)
+        return _parse_leniently(source)
 
 
-def _parsed_slowly(source: str) -> Any:
+def _parse_leniently(source: str) -> Any:
     """NaN is what Python's own encoder writes; single quotes are what printing a dict gives."""
     try:
         return json.loads(source)
@@ -108,7 +108,7 @@ def _parsed_slowly(source: str) -> Any:
         return UNREADABLE
 
 
-def pick(mapping: Any, *names: str) -> Any:
+def pick_value(mapping: Any, *names: str) -> Any:
     """The first of these keys that has a value, where it is a mapping at all."""
     if not isinstance(mapping, Mapping):
         return None

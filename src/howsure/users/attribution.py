@@ -9,11 +9,11 @@ import re
 from collections.abc import Sequence
 
 from howsure.model.result import Failure
-from howsure.model.score import FREE, Grade, Score, Unscored, Why
+from howsure.model.score import FREE, Grade, Score, Unscored, UnscoredReason
 from howsure.model.simulation import Fault, Party
 from howsure.model.transcript import ToolCall, Transcript
 from howsure.model.verdict import Verdict
-from howsure.users.handoff import is_handoff_tool
+from howsure.users.stops import is_handoff_tool
 
 LONGEST = 200
 JUDGED = "simulator_fidelity_judged"
@@ -34,7 +34,7 @@ _BROKEN_TOOL = re.compile(
 _BY_JUDGE = re.compile(r"\bjudge\b|\bruling\b", re.IGNORECASE)
 
 
-def fault(
+def find_fault(
     verdict: Verdict, transcript: Transcript | None, grades: Sequence[Grade] = (), failures: Sequence[Failure] = ()
 ) -> Fault | None:
     """Who is answerable; None for a case that passed or was left out."""
@@ -74,7 +74,7 @@ def _of_failure(failure: Failure) -> Fault | None:
 
 def _of_unscored(grades: Sequence[Grade]) -> Fault | None:
     for grade in grades:
-        if isinstance(grade, Unscored) and grade.why is Why.ERROR and not grade.details.get(FREE):
+        if isinstance(grade, Unscored) and grade.why is UnscoredReason.ERROR and not grade.details.get(FREE):
             judged = bool(grade.judge) or bool(_BY_JUDGE.search(grade.reason))
             reason = f"`{grade.name}` has no value"
             return _fault(Party.JUDGE if judged else Party.EVALUATION, reason, grade.reason)

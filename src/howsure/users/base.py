@@ -12,14 +12,14 @@ from howsure.model.simulation import Ending
 from howsure.model.transcript import Message, Usage
 
 
-class Say(Struct, frozen=True):
+class UserMessage(Struct, frozen=True):
     """The user's next message."""
 
     text: str
     usage: Usage | None = None
 
 
-class Leave(Struct, frozen=True):
+class UserExit(Struct, frozen=True):
     """The conversation is over, in this state."""
 
     ending: Ending
@@ -27,18 +27,18 @@ class Leave(Struct, frozen=True):
     usage: Usage | None = None
 
 
-Move = Say | Leave
+UserMove = UserMessage | UserExit
 
 
 class User(Protocol):
     """The user's side of one conversation."""
 
-    async def next(self, said: Sequence[Message]) -> Move:
+    async def next(self, said: Sequence[Message]) -> UserMove:
         """What the user does now, having seen everything said so far (empty at the start)."""
         ...
 
 
-class UserSide(Protocol):
+class UserSimulator(Protocol):
     """Plays users: one for each conversation. `name` is what a run pins ("offline", "openai:gpt-5" …). A conversation
     that is played again is another `attempt`: a user with a will of its own may speak otherwise then."""
 

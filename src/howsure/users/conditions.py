@@ -10,16 +10,14 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from howsure.judges.offline.folding import is_number, root, tokens
-from howsure.judges.offline.vocabulary import word_set
-from howsure.users.handoff import hands_off
-from howsure.users.phrases import either
-from howsure.users.speech import is_done, offers, refuses, requests
-from howsure.users.stops import Exchange
-from howsure.users.words import among, content, meanings, means, plain
+from howsure.judges.offline.lexicon import word_set
+from howsure.judges.offline.words import is_number, root, tokens
+from howsure.users.speech import either, is_done, offers, refuses, requests
+from howsure.users.stops import Exchange, handoff_evidence
+from howsure.users.words import content_words, fold_case, has_kin, meanings, means
 
 
-class Holds(Enum):
+class ConditionStatus(Enum):
     """Whether a condition holds."""
 
     YES = "yes"
@@ -91,7 +89,7 @@ _ACTS = (
     ),
     _Act(
         either(r"transfer\w*", r"hands?(?: you)? (?:off|over)", r"escalat\w+", r"connects?"),
-        lambda exchange: bool(hands_off(exchange.reply)),
+        lambda exchange: bool(handoff_evidence(exchange.reply)),
     ),
     _Act(
         either(
@@ -103,7 +101,7 @@ _ACTS = (
     _Act(
         either(r"apologi[sz]es?", r"is sorry", r"entschuldigt"),
         lambda exchange: bool(re.search(
-            r"\b(?:sorry|apologi|entschuldig|desole|lo siento|scusi)", plain(exchange.text))),
+            r"\b(?:sorry|apologi|entschuldig|desole|lo siento|scusi)", fold_case(exchange.text))),
     ),
 )  # fmt: skip
 _MONEY = word_set("price cost fee charge money expensive kosten preis prix precio prezzo")
@@ -111,61 +109,67 @@ _CURRENCY = re.compile(r"[$€£¥]|\b(?:euros?|dollars?|pounds?|francs?|usd|eur
 HALF = 0.5
 
 
-def holds(when: str, exchange: Exchange) -> Holds:
+def check_condition(when: str, exchange: Exchange) -> ConditionStatus:
     """Whether the condition holds for what the agent just said and did. Without a condition: yes."""
-    condition = plain(when).strip()
+    condition = fold_case(when).strip()
     if not condition:
-        return Holds.YES
+        return ConditionStatus.YES
     if named := _TOOL.search(when):
         tool = named["tool"].rstrip(".-")
         if tool in exchange.calls or "_" in tool:
-            denied = bool(_NOT.search(_clause(plain(when[: named.start()]))))
-            return Holds.NO if (tool in exchange.calls) is denied else Holds.YES
+            denied = bool(_NOT.search(_clause(fold_case(when[: named.start()]))))
+            return ConditionStatus.NO if (tool in exchange.calls) is denied else ConditionStatus.YES
     if (bound := _BOUND.search(condition)) and (compared := _compared(condition, bound, exchange.text)):
         return compared
     positive = _positive(condition, exchange)
     if _NOT.search(condition) and not _ACTS[0].verbs.search(condition):
-        return {Holds.YES: Holds.NO, Holds.NO: Holds.YES}.get(positive, Holds.MAYBE)
+        return {ConditionStatus.YES: ConditionStatus.NO, ConditionStatus.NO: ConditionStatus.YES}.get(
+            positive, ConditionStatus.MAYBE
+        )
     return positive
 
 
-def any_holds(when: str, talk: Iterable[Exchange]) -> Holds:
+def check_condition_ever(when: str, talk: Iterable[Exchange]) -> ConditionStatus:
     """The best answer over several replies."""
-    found = {holds(when, exchange) for exchange in talk}
-    return next((one for one in (Holds.YES, Holds.MAYBE) if one in found), Holds.NO)
+    found = {check_condition(when, exchange) for exchange in talk}
+    return next((one for one in (ConditionStatus.YES, ConditionStatus.MAYBE) if one in found), ConditionStatus.NO)
 
 
-def _positive(condition: str, exchange: Exchange) -> Holds:
+def _positive(condition: str, exchange: Exchange) -> ConditionStatus:
     """The condition, any denial set aside: is the thing done that it names, about what it names?"""
     act = next((act for act in _ACTS if act.verbs.search(condition)), None)
     about = _objects(condition, act)
     if act is None:
-        return _spoken_of(about, exchange.text) if about else Holds.MAYBE
+        return _spoken_of(about, exchange.text) if about else ConditionStatus.MAYBE
     seen = act.seen(exchange)
     text = "\n".join(requests(exchange.text)) if act.asking else exchange.text
     share = _share(about, text)
     if seen and share >= HALF:
-        return Holds.YES
-    return Holds.MAYBE if (seen and not act.asking) or (share > 0 and about) or (seen and share) else Holds.NO
+        return ConditionStatus.YES
+    return (
+        ConditionStatus.MAYBE
+        if (seen and not act.asking) or (share > 0 and about) or (seen and share)
+        else ConditionStatus.NO
+    )
 
 
-def _spoken_of(about: tuple[str, ...], text: str) -> Holds:
+def _spoken_of(about: tuple[str, ...], text: str) -> ConditionStatus:
     share = _share(about, text)
-    return Holds.YES if share >= HALF else Holds.MAYBE if share else Holds.NO
+    return ConditionStatus.YES if share >= HALF else ConditionStatus.MAYBE if share else ConditionStatus.NO
 
 
 @lru_cache(maxsize=1024)
 def _objects(condition: str, act: _Act | None) -> tuple[str, ...]:
     """What the condition is about: its words without the subject and the verb."""
     rest = _NOT.sub(" ", act.verbs.sub(" ", condition, count=1) if act else condition)
-    return tuple(word for word in content(rest) if word not in _SUBJECTS)
+    return tuple(word for word in content_words(rest) if word not in _SUBJECTS)
 
 
 def _share(about: tuple[str, ...], text: str) -> float:
     if not about:
         return 1.0
     there = meanings(text)
-    money = bool(_CURRENCY.search(plain(text)))
+    money = bool(_CURRENCY.search(fold_case(text)))
     found = [word for word in about if means(word, there) or (money and word in _MONEY)]
     return len(found) / len(about)
 
@@ -175,7 +179,7 @@ def _clause(before: str) -> str:
     return _CLAUSE.sub("", before)
 
 
-def _compared(condition: str, bound: re.Match[str], text: str) -> Holds | None:
+def _compared(condition: str, bound: re.Match[str], text: str) -> ConditionStatus | None:
     """`above 600 euros`: some figure in the reply is; `not above`: none of them is. None: the condition names no
     figure."""
     figure = _FIGURE.search(condition, bound.end())
@@ -185,14 +189,16 @@ def _compared(condition: str, bound: re.Match[str], text: str) -> Holds | None:
     there = [_value(found) for found in _FIGURE.findall(text)]
     denied = bool(_NOT.search(_clause(condition[: bound.start()])))
     if denied and not there:
-        return Holds.MAYBE
+        return ConditionStatus.MAYBE
     if any(_meets(value, limit, bound) for value in there) is denied:
-        return Holds.NO
-    about = [word for word in content(condition[: bound.start()]) if word not in _SUBJECTS and not is_number(word)]
-    spoken = any(among(root(word), frozenset(map(root, tokens(text)))) for word in about) or bool(
-        _CURRENCY.search(plain(text))
+        return ConditionStatus.NO
+    about = [
+        word for word in content_words(condition[: bound.start()]) if word not in _SUBJECTS and not is_number(word)
+    ]
+    spoken = any(has_kin(root(word), frozenset(map(root, tokens(text)))) for word in about) or bool(
+        _CURRENCY.search(fold_case(text))
     )
-    return Holds.YES if spoken or not about else Holds.MAYBE
+    return ConditionStatus.YES if spoken or not about else ConditionStatus.MAYBE
 
 
 def _meets(value: float, limit: float, bound: re.Match[str]) -> bool:

@@ -6,22 +6,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from howsure.model.case import Scenario
-from howsure.model.simulation import Ending, Slip
+from howsure.model.simulation import Ending, UserMistake
 from howsure.model.transcript import Message
-from howsure.users.checks.course import course_slips
-from howsure.users.checks.facts import fact_slips
-from howsure.users.checks.manner import manner_slips
-from howsure.users.checks.persona import persona_slips
-from howsure.users.checks.plan import plan_slips
-from howsure.users.checks.repeats import repeat_slips
-from howsure.users.checks.talk import Talk
+from howsure.users.checks.conversations import SimulatedConversation
+from howsure.users.checks.course import course_mistakes, repeat_mistakes
+from howsure.users.checks.facts import fact_mistakes
+from howsure.users.checks.persona import manner_mistakes, persona_mistakes
+from howsure.users.checks.plan import plan_mistakes
 
 
-def slips(scenario: Scenario, messages: Sequence[Message], ending: Ending | None = None) -> tuple[Slip, ...]:
+def find_mistakes(
+    scenario: Scenario, messages: Sequence[Message], ending: Ending | None = None
+) -> tuple[UserMistake, ...]:
     """Every mistake found, in the order of the turns. `ending` None: nobody knows how the user left."""
-    talk = Talk(scenario, messages, ending)
-    persona = [*persona_slips(talk)]
-    found = [*fact_slips(talk), *persona, *plan_slips(talk), *course_slips(talk), *repeat_slips(talk)]
+    talk = SimulatedConversation(scenario, messages, ending)
+    persona = [*persona_mistakes(talk)]
+    found = [*fact_mistakes(talk), *persona, *plan_mistakes(talk), *course_mistakes(talk), *repeat_mistakes(talk)]
     out = {slip.turn for slip in persona}
-    found += [slip for slip in manner_slips(talk) if slip.turn not in out]
+    found += [slip for slip in manner_mistakes(talk) if slip.turn not in out]
     return tuple(sorted(found, key=lambda slip: slip.turn))

@@ -3,20 +3,21 @@ mean the same when an agent asks for something."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TypeVar
 from unicodedata import category, normalize
 
-from howsure.judges.offline.folding import is_number, root, tokens
-from howsure.judges.offline.vocabulary import STOPWORDS, word_set
+from howsure.judges.offline.lexicon import word_list, word_set
+from howsure.judges.offline.words import is_number, root, tokens
 
 T = TypeVar("T")
 SHORTEST = 4
 """Words with fewer letters are of one family only when they are equal."""
 
 _APOSTROPHES = str.maketrans("’‘`´ʼ", "'''''")
-_EMPTY = STOPWORDS | word_set(
+_SMALL_WORDS = word_set(
     "please yes ok okay hi hello hey thanks thank hallo bonjour hola ciao bitte danke merci s'il vous plait por favor "
     "per favore un une des les du de la le et ou est sont je tu il elle nous mon ma mes votre vos que qui quoi "
     "pour avec "
@@ -56,7 +57,7 @@ GENERIC = word_set(
 
 
 @lru_cache(maxsize=4096)
-def plain(text: str) -> str:
+def fold_case(text: str) -> str:
     """No case, no accents, one kind of apostrophe; everything else stays where it was."""
     if text.isascii():
         return text.replace("`", "'").lower()
@@ -65,11 +66,16 @@ def plain(text: str) -> str:
 
 
 @lru_cache(maxsize=2048)
-def content(text: str) -> tuple[str, ...]:
+def content_words(text: str) -> tuple[str, ...]:
     """The words that carry meaning, folded, in order."""
-    return tuple(
-        word for word in tokens(text.replace("_", " ")) if word not in _EMPTY and (len(word) > 1 or is_number(word))
-    )
+    empty = _empty_words()
+    words = tokens(text.replace("_", " "))
+    return tuple(word for word in words if word not in empty and (len(word) > 1 or is_number(word)))
+
+
+@cache
+def _empty_words() -> frozenset[str]:
+    return _SMALL_WORDS | word_list("stopwords")
 
 
 def by_line(gather: Callable[[str], frozenset[T]]) -> Callable[[str], frozenset[T]]:
@@ -90,7 +96,7 @@ root_of = lru_cache(maxsize=8192)(root)
 @by_line
 def roots(text: str) -> frozenset[str]:
     """What the meaningful words of a text go back to."""
-    return frozenset(root_of(word) for word in content(text))
+    return frozenset(root_of(word) for word in content_words(text))
 
 
 @by_line
@@ -108,14 +114,14 @@ def akin(one: str, other: str) -> bool:
     return one.startswith(other) or other.startswith(one)
 
 
-def among(word: str, others: frozenset[str]) -> bool:
+def has_kin(word: str, others: frozenset[str]) -> bool:
     """Whether a root or one of its family is there."""
     return word in others or any(akin(word, other) for other in others)
 
 
 def share(wanted: frozenset[str], there: frozenset[str]) -> float:
     """How much of what is wanted is there; nothing wanted is there in full."""
-    return sum(among(word, there) for word in wanted) / len(wanted) if wanted else 1.0
+    return sum(has_kin(word, there) for word in wanted) / len(wanted) if wanted else 1.0
 
 
 @by_line
@@ -127,4 +133,59 @@ def meanings(text: str) -> frozenset[str]:
 
 def means(word: str, there: frozenset[str]) -> bool:
     """Whether a word, one of its family or of its namesakes is among `meanings`."""
-    return any(mark in there for mark in _CLASSES.get(word, ())) or among(root(word), there)
+    return any(mark in there for mark in _CLASSES.get(word, ())) or has_kin(root(word), there)
+
+
+_SMALL = {
+    "en": "the and is are you your my i'm i'd it's it that this have has for with not what how can could would "
+    "please was to of in on do does will be need want i we me an at when don't there which from they but if as "
+    "so just",
+    "de": "der die das und ist sind ich sie mein meine ihr ihre nicht ein eine einen zu mit fur auf von habe haben "
+    "kann mochte bitte wie was wo wann es den dem im bei oder aber auch noch wird wurde guten mir mich dass",
+    "fr": "le la les et est sont je vous mon ma mes votre vos ne pas un une des du pour avec dans sur que qui j'ai "
+    "c'est bonjour merci quel quelle au aux ce cette s'il il elle nous mais ou donc serait voudrais",
+    "es": "el la los las y es son mi mis su sus no un una para con en por que de del quiero necesito tengo como cual "
+    "cuando esta hola gracias buenas me se lo pero muy mas al fue hay puedo yo usted",
+    "it": "il lo la gli le e sono mio mia suo sua non un una per con in che di del della vorrei ho come quale quando "
+    "buongiorno grazie mi si ma piu al qual questo posso anche stato",
+    "pt": "o a os as e meu minha seu sua nao um uma para com em por que de do da quero preciso tenho como qual "
+    "quando bom ola obrigado me se mas mais ao foi voce eu esta",
+    "nl": "de het een en is zijn ik mijn uw niet voor met op van dat die wil heb kan hoe wat wanneer graag "
+    "goedemorgen bedankt u me maar ook er bij naar om te ga",
+}
+SMALL = {language: frozenset(words.split()) for language, words in _SMALL.items()}
+_SCRIPTS = {
+    "ru": re.compile(r"[\u0400-\u04ff]"),
+    "el": re.compile(r"[\u0370-\u03ff]"),
+    "ar": re.compile(r"[\u0600-\u06ff]"),
+    "he": re.compile(r"[\u0590-\u05ff]"),
+    "hi": re.compile(r"[\u0900-\u097f]"),
+    "ja": re.compile(r"[\u3040-\u30ff]"),
+    "ko": re.compile(r"[\uac00-\ud7af]"),
+    "zh": re.compile(r"[\u4e00-\u9fff]"),
+    "th": re.compile(r"[\u0e00-\u0e7f]"),
+}
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+LEAST = 3
+"""Small words of one language that make a text one of it."""
+NAMED = re.compile(
+    r"(?<!\w)(?:english|german|french|spanish|italian|portuguese|dutch|russian|chinese|japanese|korean|arabic|"
+    r"hindi|polish|"
+    r"turkish|bilingual|languages?|deutsch|englisch|franzosisch|anglais|ingles|inglese|francais|espanol|italiano|"
+    r"engels)(?!\w)"
+)
+
+
+@lru_cache(maxsize=2048)
+def language_of(text: str) -> str | None:
+    """A code such as `de`, when the text makes it plain."""
+    letters = sum(mark.isalpha() for mark in text)
+    for language, script in _SCRIPTS.items():
+        if letters and len(script.findall(text)) / letters > 0.3:
+            return language
+    words = _WORD.findall(fold_case(text))
+    counts = sorted(
+        ((sum(word in small for word in words), language) for language, small in SMALL.items()), reverse=True
+    )
+    (most, language), (second, _) = counts[:2]
+    return language if most >= LEAST and most >= second + 2 and most >= 0.2 * len(words) else None

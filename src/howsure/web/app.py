@@ -1,9 +1,12 @@
-"""The application of the pages. Around every request: who looks is found out, forms must be our own, and what goes
-wrong is said on a page like the others."""
+"""The application of the pages: which page modules there are, who may see a page, form tokens, the audit log, and the
+page that shows an error. A new page is a module in `pages/` with `routes()` and one line in `PAGE_MODULES`."""
 
 from __future__ import annotations
 
 import logging
+from datetime import UTC, datetime
+from typing import Protocol
+from uuid import uuid4
 
 from msgspec import Struct
 from starlette.applications import Starlette
@@ -13,147 +16,84 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from howsure.errors import ConfigInvalid, Conflict, HowsureError, InputError, NotFound
-from howsure.services.hosting.callers import OWNER, Caller, holder_of
-from howsure.services.hosting.host import Host
-from howsure.services.hosting.viewing import Gallery
-from howsure.store.service.keys import Scope
-from howsure.web.contents import BAR, pages
-from howsure.web.noting import note
-from howsure.web.remembering import Lately, Remembered
-from howsure.web.rendering import HERE, Visit, respond, style
-from howsure.web.sessions import FIELD, HEADER, Session, Sessions
-from howsure.web.sharing import Endpoint, NotAllowed, Page, form_of
-from howsure.web.throttling import Throttle
+from howsure.services.host.context import Host
+from howsure.services.host.keys import OWNER, Caller, caller_by_key_id
+from howsure.services.host.run_views import RunViews
+from howsure.store.keys import KeyScope
+from howsure.store.logs import AuditEntry
+from howsure.web.caches import ResultCache, TimedCache
+from howsure.web.pages import (
+    agents,
+    agreement,
+    attachments,
+    case,
+    charts,
+    compare,
+    editor,
+    events,
+    judges,
+    label,
+    library,
+    library_document,
+    library_versions,
+    run,
+    run_actions,
+    runs,
+    settings,
+    sign_in,
+    start,
+    triage,
+)
+from howsure.web.pages.sign_in import SignInThrottle
+from howsure.web.responses import HERE, Visit, respond, style
+from howsure.web.routes import WRITES_NOTHING, Endpoint, NotAllowed, PageRoute, read_form
+from howsure.web.sessions import TOKEN_FIELD, TOKEN_HEADER, BrowserSession, SessionCookies
 
 log = logging.getLogger("howsure.web")
 SIGN_IN = "/sign-in"
-SAFE = ("GET", "HEAD")
+SAFE_METHODS = ("GET", "HEAD")
+CACHED_FOREVER = {"Cache-Control": "public, max-age=31536000, immutable"}
 
 
-class Trouble(Struct, frozen=True):
-    """A page that says what went wrong, and what to do."""
+class PageModule(Protocol):
+    """A module of pages."""
 
-    status: int
-    answer: str
-    detail: str
+    def routes(self) -> list[PageRoute]: ...
 
 
-def create_pages(host: Host, *, keys_needed: bool) -> ASGIApp:
-    app = Starlette(routes=[*map(_route, pages()), *_files()])
-    app.state.host = host
-    app.state.gallery = Gallery(host.store)
-    app.state.sessions = Sessions(secure=host.rules.https)
-    app.state.throttle = Throttle()
-    app.state.keys_needed = keys_needed
-    app.state.remembered = Remembered()
-    app.state.run_faces = Lately(host.store.browsing.runs)
-    app.add_exception_handler(HowsureError, _on_error)
-    app.add_exception_handler(404, _on_missing)
-    app.add_exception_handler(405, _on_missing)
-    # Our own fault: said on a page without its insides; the server's log has them.
-    app.add_exception_handler(Exception, _on_error)
-    return app
+# The order matters: the first route that matches an address takes it.
+PAGE_MODULES: tuple[PageModule, ...] = (
+    runs,
+    run,
+    charts,
+    triage,
+    events,
+    run_actions,
+    case,
+    attachments,
+    compare,
+    agents,
+    start,
+    sign_in,
+    editor,
+    library_versions,
+    library_document,
+    library,
+    settings,
+    agreement,
+    label,
+    judges,
+)
 
-
-def _route(page: Page) -> Route:
-    endpoint = opened(page.endpoint) if page.scope is None else guarded(page.endpoint, page.scope)
-    return Route(page.path, endpoint, methods=[page.method])
-
-
-def _files() -> list[Route]:
-    async def stylesheet(_: Request) -> Response:
-        return Response(style(), media_type="text/css", headers=LASTING)
-
-    async def script(request: Request) -> Response:
-        name = request.path_params["name"]
-        known = {path.name: path for path in (HERE / "static").glob("*.js")}
-        if name not in known:
-            raise NotFound(f"there is no file {name}")
-        return Response(known[name].read_bytes(), media_type="text/javascript", headers=LASTING)
-
-    async def icon(_: Request) -> Response:
-        """Browsers ask for one where a file, which cannot say that there is none, is shown by itself."""
-        return Response(status_code=204, headers=LASTING)
-
-    return [
-        Route("/static/style.css", stylesheet),
-        Route("/static/{name}", script),
-        Route("/favicon.ico", icon),
-    ]
-
-
-LASTING = {"Cache-Control": "public, max-age=31536000, immutable"}
-
-
-def guarded(endpoint: Endpoint, scope: Scope) -> Endpoint:
-    """For those who are known and may do this; others are asked to sign in."""
-
-    async def answer(request: Request) -> Response:
-        session = request.app.state.sessions.read(request)
-        asking = await _caller(request, session)
-        if asking is None:
-            return RedirectResponse(f"{SIGN_IN}?next={request.url.path}", 303)
-        if not asking.may(scope):
-            raise NotAllowed(f"you may not do that: it needs the scope {scope.value!r}")
-        return await _visited(request, endpoint, session, asking)
-
-    return answer
-
-
-def opened(endpoint: Endpoint) -> Endpoint:
-    """For anybody."""
-
-    async def answer(request: Request) -> Response:
-        session = request.app.state.sessions.read(request)
-        return await _visited(request, endpoint, session, await _caller(request, session))
-
-    return answer
-
-
-async def _caller(request: Request, session: Session | None) -> Caller | None:
-    if not request.app.state.keys_needed:
-        return OWNER
-    host: Host = request.app.state.host
-    return await holder_of(host.store, session.key_id) if session and session.key_id else None
-
-
-async def _visited(request: Request, endpoint: Endpoint, session: Session | None, asking: Caller | None) -> Response:
-    sessions: Sessions = request.app.state.sessions
-    known = session or sessions.begin()
-    request.state.caller = asking
-    request.state.session = known
-    request.state.visit = Visit(
-        session=known,
-        sessions=sessions,
-        caller=asking.name if asking else "",
-        path=request.url.path,
-        is_admin=bool(asking and asking.may(Scope.ADMIN)),
-        keys_needed=request.app.state.keys_needed,
-        bar=BAR,
-        may_write=bool(asking and asking.may(Scope.WRITE)),
-    )
-    if request.method not in SAFE:
-        await _check_form(request, session)
-    response = await endpoint(request)
-    if request.method not in SAFE:
-        # Whoever changed something sees it at once.
-        request.app.state.run_faces.forget()
-    if request.method not in SAFE and asking is not None:
-        await note(request, asking, response.status_code)
-    if session is None and "set-cookie" not in response.headers:
-        sessions.keep(response, known)
-    return response
-
-
-async def _check_form(request: Request, session: Session | None) -> None:
-    """A form of ours: sent by a page of this session, not by one elsewhere."""
-    given = request.headers.get(HEADER) or (await form_of(request)).get(FIELD, "")
-    sessions: Sessions = request.app.state.sessions
-    if session is None or not sessions.is_ours(session, given):
-        raise NotAllowed("this form is not one of ours, or is too old: reload the page and send it again")
-    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        raise NotAllowed("this form was sent from elsewhere")
-
+NAVIGATION: tuple[tuple[str, str, str], ...] = (
+    ("Runs", "/", "r"),
+    ("Agents", "/agents", "a"),
+    ("Test sets", "/library/test-sets", "t"),
+    ("Rubrics", "/library/rubrics", "b"),
+    ("Label", "/label", "l"),
+    ("Judges", "/judges", "j"),
+)
+"""Word, address, and the letter that goes there after `g`."""
 
 STATUS: tuple[tuple[type[HowsureError], int, str], ...] = (
     (NotAllowed, 403, "You may not do that."),
@@ -164,20 +104,170 @@ STATUS: tuple[tuple[type[HowsureError], int, str], ...] = (
 )
 
 
+class ErrorPage(Struct, frozen=True):
+    """What the page shows after an error."""
+
+    status: int
+    answer: str
+    detail: str
+
+
+def all_pages() -> list[PageRoute]:
+    return [page for module in PAGE_MODULES for page in module.routes()]
+
+
+def create_pages(host: Host, *, keys_needed: bool) -> ASGIApp:
+    app = Starlette(routes=[*map(_route, all_pages()), *_static_routes()])
+    app.state.host = host
+    app.state.run_views = RunViews(host.store)
+    app.state.sessions = SessionCookies(secure=host.rules.https)
+    app.state.throttle = SignInThrottle()
+    app.state.keys_needed = keys_needed
+    app.state.results = ResultCache()
+    app.state.run_previews = TimedCache(host.store.browse.run_previews)
+    app.add_exception_handler(HowsureError, _on_error)
+    app.add_exception_handler(404, _on_missing)
+    app.add_exception_handler(405, _on_missing)
+    # A bug of ours: the page shows no internals; they are in the log of the server.
+    app.add_exception_handler(Exception, _on_error)
+    return app
+
+
+def _route(page: PageRoute) -> Route:
+    endpoint = allow_anyone(page.endpoint) if page.scope is None else require_scope(page.endpoint, page.scope)
+    return Route(page.path, endpoint, methods=[page.method])
+
+
+def _static_routes() -> list[Route]:
+    async def stylesheet(_: Request) -> Response:
+        return Response(style(), media_type="text/css", headers=CACHED_FOREVER)
+
+    async def script(request: Request) -> Response:
+        name = request.path_params["name"]
+        known = {path.name: path for path in (HERE / "static").glob("*.js")}
+        if name not in known:
+            raise NotFound(f"there is no file {name}")
+        return Response(known[name].read_bytes(), media_type="text/javascript", headers=CACHED_FOREVER)
+
+    async def icon(_: Request) -> Response:
+        """Browsers ask for an icon when they show a file by itself, such as an attachment."""
+        return Response(status_code=204, headers=CACHED_FOREVER)
+
+    return [
+        Route("/static/style.css", stylesheet),
+        Route("/static/{name}", script),
+        Route("/favicon.ico", icon),
+    ]
+
+
+def require_scope(endpoint: Endpoint, scope: KeyScope) -> Endpoint:
+    """The endpoint for callers who have this scope; callers without a session are sent to the sign-in page."""
+
+    async def answer(request: Request) -> Response:
+        session = request.app.state.sessions.read(request)
+        caller = await _caller(request, session)
+        if caller is None:
+            return RedirectResponse(f"{SIGN_IN}?next={request.url.path}", 303)
+        if not caller.may(scope):
+            raise NotAllowed(f"you may not do that: it needs the scope {scope.value!r}")
+        return await _answer(request, endpoint, session, caller)
+
+    return answer
+
+
+def allow_anyone(endpoint: Endpoint) -> Endpoint:
+    async def answer(request: Request) -> Response:
+        session = request.app.state.sessions.read(request)
+        return await _answer(request, endpoint, session, await _caller(request, session))
+
+    return answer
+
+
+async def _caller(request: Request, session: BrowserSession | None) -> Caller | None:
+    if not request.app.state.keys_needed:
+        return OWNER
+    host: Host = request.app.state.host
+    return await caller_by_key_id(host.store, session.key_id) if session and session.key_id else None
+
+
+async def _answer(
+    request: Request, endpoint: Endpoint, session: BrowserSession | None, caller: Caller | None
+) -> Response:
+    """Call the endpoint: the form token is checked before, and a write is in the audit log after."""
+    sessions: SessionCookies = request.app.state.sessions
+    current = session or sessions.new()
+    request.state.caller = caller
+    request.state.session = current
+    request.state.visit = Visit(
+        session=current,
+        sessions=sessions,
+        caller=caller.name if caller else "",
+        path=request.url.path,
+        is_admin=bool(caller and caller.may(KeyScope.ADMIN)),
+        keys_needed=request.app.state.keys_needed,
+        bar=NAVIGATION,
+        may_write=bool(caller and caller.may(KeyScope.WRITE)),
+    )
+    writes = request.method not in SAFE_METHODS
+    if writes:
+        await _check_form(request, session)
+    response = await endpoint(request)
+    if writes:
+        # Whoever changes something sees the change at once.
+        request.app.state.run_previews.clear()
+    if writes and caller is not None and not getattr(request.state, WRITES_NOTHING, False):
+        await _record_audit_entry(request, caller, response.status_code)
+    if session is None and "set-cookie" not in response.headers:
+        sessions.set_cookie(response, current)
+    return response
+
+
+async def _check_form(request: Request, session: BrowserSession | None) -> None:
+    """Refuse a form that does not come from a page of this session."""
+    token = request.headers.get(TOKEN_HEADER) or (await read_form(request)).get(TOKEN_FIELD, "")
+    sessions: SessionCookies = request.app.state.sessions
+    if session is None or not sessions.is_valid_token(session, token):
+        raise NotAllowed("this form is not one of ours, or is too old: reload the page and send it again")
+    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        raise NotAllowed("this form was sent from elsewhere")
+
+
+async def _record_audit_entry(request: Request, caller: Caller, status: int) -> None:
+    host: Host = request.app.state.host
+    # The route with the names of its parameters, such as `/runs/{run_id}/{deed}`.
+    pattern: str = request.url.path
+    for name, value in request.path_params.items():
+        pattern = pattern.replace(f"/{value}", f"/{{{name}}}", 1)
+    await host.store.audit.add(
+        AuditEntry(
+            id=str(uuid4()),
+            organization_id=caller.within.home,
+            at=datetime.now(UTC),
+            actor=caller.name,
+            action=f"{request.method} {pattern}",
+            subject=request.url.path,
+            status=status,
+            request_id=getattr(request.state, "request_id", ""),
+        )
+    )
+
+
 async def _on_error(request: Request, error: Exception) -> Response:
     status, answer = next(((code, text) for kind, code, text in STATUS if isinstance(error, kind)), (500, "We broke."))
     if status >= 500 and isinstance(error, HowsureError):
         log.error("%s", error)
-    return _trouble(request, Trouble(status, answer, "" if status >= 500 else str(error)))
+    return _error_page(request, ErrorPage(status, answer, "" if status >= 500 else str(error)))
 
 
 async def _on_missing(request: Request, _: Exception) -> Response:
-    return _trouble(request, Trouble(404, "There is nothing here.", f"No page has the address {request.url.path}."))
+    return _error_page(
+        request, ErrorPage(404, "There is nothing here.", f"No page has the address {request.url.path}.")
+    )
 
 
-def _trouble(request: Request, trouble: Trouble) -> Response:
+def _error_page(request: Request, page: ErrorPage) -> Response:
     if not hasattr(request.state, "visit"):
-        sessions: Sessions = request.app.state.sessions
+        sessions: SessionCookies = request.app.state.sessions
         needed = request.app.state.keys_needed
-        request.state.visit = Visit(sessions.begin(), sessions, "", request.url.path, False, needed)
-    return respond(request, "trouble.html", trouble, trouble.status)
+        request.state.visit = Visit(sessions.new(), sessions, "", request.url.path, False, needed)
+    return respond(request, "trouble.html", page, page.status)

@@ -1,4 +1,4 @@
-"""Spans as a waterfall: one line each on a shared axis of time, those inside others indented under them."""
+"""Spans as a waterfall: one bar each on a shared time axis, child spans indented below their parents."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from howsure.model.transcript import Span, Transcript
-from howsure.reports.inert import one_line
+from howsure.reports.safe_text import one_line
 
-SHOWN = 200
-DEEPEST = 8
+MAX_SPANS = 200
+MAX_DEPTH = 8
 
 
-class Fall(Struct, frozen=True, kw_only=True):
-    """One span: where its bar begins and how long it is, in percent of the whole."""
+class SpanBar(Struct, frozen=True, kw_only=True):
+    """One span: the start and the width of its bar, in percent of the axis."""
 
     name: str
     depth: int
@@ -24,9 +24,9 @@ class Fall(Struct, frozen=True, kw_only=True):
 
 
 class Waterfall(Struct, frozen=True, kw_only=True):
-    """All spans that have times. `invented`: a converter made the times up, and no latency may be read from them."""
+    """All spans that have times. `invented`: the times come from a converter and say nothing about latency."""
 
-    falls: tuple[Fall, ...]
+    falls: tuple[SpanBar, ...]
     whole: str
     half: str
     untimed: int
@@ -45,18 +45,18 @@ def waterfall(transcript: Transcript | None) -> Waterfall | None:
     known = {span.span_id: span for span in spans if span.span_id}
     ordered = sorted(timed, key=lambda each: (each[0], -each[1]))
     return Waterfall(
-        falls=tuple(_fall(each, begin, max(end - begin, 1), known) for each in ordered[:SHOWN]),
+        falls=tuple(_span_bar(each, begin, max(end - begin, 1), known) for each in ordered[:MAX_SPANS]),
         whole=milliseconds(end - begin),
         half=milliseconds((end - begin) // 2),
         untimed=len(spans) - len(timed),
-        left_out=max(len(timed) - SHOWN, 0),
+        left_out=max(len(timed) - MAX_SPANS, 0),
         invented=transcript.invented_times,
     )
 
 
-def _fall(timed: tuple[int, int, Span], begin: int, whole: int, known: Mapping[str, Span]) -> Fall:
+def _span_bar(timed: tuple[int, int, Span], begin: int, whole: int, known: Mapping[str, Span]) -> SpanBar:
     start, stop, span = timed
-    return Fall(
+    return SpanBar(
         name=one_line(span.name, 80),
         depth=_depth(span, known),
         start=round(100 * (start - begin) / whole, 2),
@@ -67,7 +67,7 @@ def _fall(timed: tuple[int, int, Span], begin: int, whole: int, known: Mapping[s
 
 def _depth(span: Span, known: Mapping[str, Span]) -> int:
     depth, seen = 0, {span.span_id}
-    while (parent := known.get(span.parent_id)) is not None and parent.span_id not in seen and depth < DEEPEST:
+    while (parent := known.get(span.parent_id)) is not None and parent.span_id not in seen and depth < MAX_DEPTH:
         depth, span = depth + 1, parent
         seen.add(span.span_id)
     return depth

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from howsure.errors import Conflict, InputError, NotFound
 from howsure.model.access_scope import AccessScope
 from howsure.model.document import DocumentKind
-from howsure.store.service.documents import Draft, Listing, cursor
+from howsure.store.documents import DocumentDraft, DocumentQuery
+from howsure.store.pages import next_cursor
 from howsure.store.store import Store
 from store.service.conftest import Clock
 
@@ -20,8 +21,8 @@ RUBRIC, DATASET = DocumentKind.RUBRIC, DocumentKind.DATASET
 ACME, OTHER = AccessScope(organization_id="acme"), AccessScope(organization_id="other")
 
 
-def draft(body: str = "one", **fields: Any) -> Draft:
-    return Draft(body=body.encode(), **{"name": "Kindness", "agent_id": "a1", **fields})
+def draft(body: str = "one", **fields: Any) -> DocumentDraft:
+    return DocumentDraft(body=body.encode(), **{"name": "Kindness", "agent_id": "a1", **fields})
 
 
 async def test_a_document_begins_at_version_one(kept: Store, clock: Clock) -> None:
@@ -35,7 +36,7 @@ async def test_a_document_begins_at_version_one(kept: Store, clock: Clock) -> No
 async def test_a_change_is_the_next_version_and_the_one_before_stays_as_it_was(kept: Store, clock: Clock) -> None:
     await kept.documents.create(RUBRIC, "r1", draft())
     clock.on(minutes=1)
-    second = await kept.documents.revise(RUBRIC, "r1", Draft(body=b"two", name="Kinder"))
+    second = await kept.documents.revise(RUBRIC, "r1", DocumentDraft(body=b"two", name="Kinder"))
     assert (second.latest, second.edition.body, second.name, second.agent_id) == (2, b"two", "Kinder", "a1")
     assert (second.updated_at - second.created_at).total_seconds() == 60
     first = await kept.documents.get(RUBRIC, "r1", 1)
@@ -97,7 +98,7 @@ async def test_what_was_deleted_is_not_found_but_its_versions_are(kept: Store) -
     for change in (kept.documents.revise(RUBRIC, "r1", draft("two")), kept.documents.delete(RUBRIC, "r1")):
         with pytest.raises(NotFound):
             await change
-    assert await kept.documents.several(RUBRIC, Listing()) == []
+    assert await kept.documents.several(RUBRIC, DocumentQuery()) == []
     gone = await kept.documents.get(RUBRIC, "r1", 1, deleted=True)
     assert (gone.edition.body, gone.deleted_at is None) == (b"one", False)
     assert await kept.documents.labels(RUBRIC, ["r1", "r2"]) == {"r1": "Kindness (deleted)"}
@@ -119,7 +120,7 @@ async def test_what_was_deleted_is_not_found_but_its_versions_are(kept: Store) -
 async def test_what_one_may_not_see_is_not_there(kept: Store, within: AccessScope, seen: bool) -> None:
     documents = kept.documents
     await documents.create(RUBRIC, "r1", draft(), ACME)
-    assert len(await documents.several(RUBRIC, Listing(), within)) == seen
+    assert len(await documents.several(RUBRIC, DocumentQuery(), within)) == seen
     assert len(await documents.labels(RUBRIC, ["r1"], within)) == seen
     calls = [
         documents.get(RUBRIC, "r1", within=within),
@@ -142,19 +143,23 @@ async def test_lists_are_paged_newest_first(kept: Store, clock: Clock) -> None:
         await kept.documents.create(RUBRIC, f"r{number}", draft(agent_id="a1" if number % 2 else "a2"))
     seen: list[str] = []
     before: str | None = None
-    while page := await kept.documents.several(RUBRIC, Listing(limit=2, before=before)):
+    while page := await kept.documents.several(RUBRIC, DocumentQuery(limit=2, before=before)):
         seen += [each.id for each in page]
-        before = cursor(page[-1])
+        before = next_cursor(page[-1])
     assert seen == ["r6", "r5", "r4", "r3", "r2", "r1", "r0"]
-    assert [each.id for each in await kept.documents.several(RUBRIC, Listing(agent_id="a1"))] == ["r5", "r3", "r1"]
-    assert await kept.documents.several(RUBRIC, Listing(name="Nobody")) == []
+    assert [each.id for each in await kept.documents.several(RUBRIC, DocumentQuery(agent_id="a1"))] == [
+        "r5",
+        "r3",
+        "r1",
+    ]
+    assert await kept.documents.several(RUBRIC, DocumentQuery(name="Nobody")) == []
     with pytest.raises(InputError, match="is not a place in a list"):
-        await kept.documents.several(RUBRIC, Listing(before="yesterday~r1"))
+        await kept.documents.several(RUBRIC, DocumentQuery(before="yesterday~r1"))
 
 
 @pytest.mark.parametrize("body", [b"", b"\x00\xff", "Žluťoučký kůň \U0001f40e".encode(), b"x" * 3_000_000])
 async def test_a_body_is_kept_byte_for_byte(kept: Store, body: bytes) -> None:
-    await kept.documents.create(DATASET, "d1", Draft(body=body, name="n", dialect="legal"))
+    await kept.documents.create(DATASET, "d1", DocumentDraft(body=body, name="n", dialect="legal"))
     found = await kept.documents.get(DATASET, "d1")
     assert (found.edition.body, found.edition.dialect) == (body, "legal")
 
@@ -168,7 +173,7 @@ async def test_a_version_that_never_was_is_named_with_the_newest(kept: Store) ->
 
 
 async def test_the_cases_of_datasets_are_counted(kept: Store) -> None:
-    given = Draft(body=b"1", name="d", case_ids=("q1", "q2", "q3"))
+    given = DocumentDraft(body=b"1", name="d", case_ids=("q1", "q2", "q3"))
     ours = await kept.documents.create(DATASET, "d1", given, ACME)
     theirs = await kept.documents.create(DATASET, "d1", replace(given, case_ids=("q1",)), OTHER)
     none = await kept.documents.create(DATASET, "d2", replace(given, case_ids=()), ACME)
@@ -179,20 +184,22 @@ async def test_the_cases_of_datasets_are_counted(kept: Store) -> None:
 
 async def test_many_cases_are_noted_down(kept: Store) -> None:
     ids = tuple(f"case:{number}" for number in range(2_500))
-    made = await kept.documents.create(DATASET, "d1", Draft(body=b"1", name="d", case_ids=ids))
+    made = await kept.documents.create(DATASET, "d1", DocumentDraft(body=b"1", name="d", case_ids=ids))
     assert await kept.dataset_cases.count([made]) == {("", "d1"): 2_500}
-    await kept.documents.revise(DATASET, "d1", Draft(body=b"2", case_ids=ids[:7]))
+    await kept.documents.revise(DATASET, "d1", DocumentDraft(body=b"2", case_ids=ids[:7]))
     assert await kept.dataset_cases.count([made]) == {("", "d1"): 7}
 
 
 async def test_who_wrote_the_newest_versions_is_known_without_their_bodies(store: Store) -> None:
     documents = store.documents
     await documents.create(
-        DocumentKind.RUBRIC, "r", Draft(body=b"1", author="ana", note="first"), AccessScope(organization_id="a")
+        DocumentKind.RUBRIC, "r", DocumentDraft(body=b"1", author="ana", note="first"), AccessScope(organization_id="a")
     )
-    await documents.create(DocumentKind.RUBRIC, "r", Draft(body=b"1", author="zoe"), AccessScope(organization_id="b"))
+    await documents.create(
+        DocumentKind.RUBRIC, "r", DocumentDraft(body=b"1", author="zoe"), AccessScope(organization_id="b")
+    )
     for number in range(2, 6):
-        draft = Draft(body=b"x", author="bo", note=f"n{number}")
+        draft = DocumentDraft(body=b"x", author="bo", note=f"n{number}")
         await documents.revise(DocumentKind.RUBRIC, "r", draft, within=AccessScope(organization_id="a"))
     newest = await documents.get(DocumentKind.RUBRIC, "r", within=AccessScope(organization_id="a"))
     told = await documents.changes(newest)

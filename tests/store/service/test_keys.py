@@ -9,7 +9,8 @@ import pytest
 
 from howsure.errors import NotFound
 from howsure.model.access_scope import AccessScope
-from howsure.store.service.keys import ApiKey, Scope, cursor, hashed
+from howsure.store.keys import ApiKey, KeyScope, hash_secret
+from howsure.store.pages import next_cursor
 from howsure.store.store import Store
 from store.making import NOON, asked
 from store.service.conftest import Clock
@@ -19,7 +20,7 @@ SECRET = "howsure_0123456789"
 
 
 def a_key(id: str = "k1", **fields: Any) -> ApiKey:
-    return ApiKey(**{"id": id, "name": "Build", "scopes": (Scope.READ, Scope.RUN), "created_at": NOON, **fields})
+    return ApiKey(**{"id": id, "name": "Build", "scopes": (KeyScope.READ, KeyScope.RUN), "created_at": NOON, **fields})
 
 
 @pytest.mark.parametrize("agents", [None, (), ("a1",), ("a1", "a2"), ("a\u2028b", "c\x0bd", "e\x85f")])
@@ -35,9 +36,9 @@ async def test_the_secret_is_nowhere_in_the_store(kept: Store) -> None:
     await kept.keys.add(a_key(), SECRET)
     (found,) = await asked(kept, "SELECT * FROM api_keys")
     assert SECRET not in str(found)
-    assert hashed(SECRET) in found
+    assert hash_secret(SECRET) in found
     assert await kept.keys.by_secret(SECRET + "x") is None
-    assert await kept.keys.by_secret(hashed(SECRET)) is None
+    assert await kept.keys.by_secret(hash_secret(SECRET)) is None
 
 
 @pytest.mark.parametrize(
@@ -87,7 +88,7 @@ async def test_keys_are_paged_newest_first(kept: Store) -> None:
     before: str | None = None
     while page := await kept.keys.several(limit=2, before=before):
         seen += [key.id for key in page]
-        before = cursor(page[-1])
+        before = next_cursor(page[-1])
     assert seen == ["k4", "k3", "k2", "k1", "k0"]
 
 

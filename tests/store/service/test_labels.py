@@ -10,7 +10,7 @@ import pytest
 from howsure.errors import InputError, NotFound
 from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.label import HumanLabel, Opinion
-from howsure.store.service.labels import Labelled, LabelListing, cursor
+from howsure.store.labels import LabelCount, LabelQuery, label_cursor
 from howsure.store.store import Store
 from store.making import NOON, OTHER, RUN, a_result, a_run
 
@@ -54,7 +54,7 @@ async def test_others_and_other_grades_are_labels_of_their_own(store: Store) -> 
         await store.labels.put(label)
     assert await store.labels.of_run(RUN) == told
     assert await store.labels.of_run(OTHER) == []
-    assert await store.labels.counts([RUN, OTHER]) == [Labelled(RUN, "ana", 4), Labelled(RUN, "bo", 1)]
+    assert await store.labels.counts([RUN, OTHER]) == [LabelCount(RUN, "ana", 4), LabelCount(RUN, "bo", 1)]
     assert await store.labels.counts([]) == []
 
 
@@ -105,11 +105,11 @@ async def walked(store: Store, limit: int, within: AccessScope = EVERYWHERE, **w
     found: list[HumanLabel] = []
     before: str | None = None
     while True:
-        page = await store.labels.several(LabelListing(limit=limit, before=before, **wanted), within)
+        page = await store.labels.several(LabelQuery(limit=limit, before=before, **wanted), within)
         found += page
         if len(page) < limit:
             return found
-        before = cursor(page, before)
+        before = label_cursor(page, before)
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 4, 7, 8, 50])
@@ -137,18 +137,18 @@ async def test_lists_are_of_a_run_an_agent_or_a_person(store: Store) -> None:
 async def test_a_list_stands_still_while_labels_come_and_go(store: Store) -> None:
     for number in range(6):
         await store.labels.put(a_label(number))
-    first = await store.labels.several(LabelListing(limit=2))
-    place = cursor(first, None)
+    first = await store.labels.several(LabelQuery(limit=2))
+    place = label_cursor(first, None)
     await store.labels.put(a_label(9))
     await store.labels.remove(a_label(5))
-    rest = await store.labels.several(LabelListing(limit=9, before=place))
+    rest = await store.labels.several(LabelQuery(limit=9, before=place))
     assert [label.position for label in rest] == [3, 2, 1, 0]
 
 
 @pytest.mark.parametrize("before", ["", "x", "2026-03-01T12:00:00Z~x", "2026-03-01T12:00:00Z~-1", "~3", "2026-03-01~1"])
 async def test_a_place_in_another_list_is_refused(store: Store, before: str) -> None:
     with pytest.raises(InputError, match="is not a place in"):
-        await store.labels.several(LabelListing(before=before))
+        await store.labels.several(LabelQuery(before=before))
 
 
 async def test_a_label_is_found_and_taken_away_by_its_id(store: Store) -> None:

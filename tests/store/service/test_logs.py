@@ -10,12 +10,13 @@ import pytest
 
 from howsure.errors import Conflict
 from howsure.model.access_scope import AccessScope
-from howsure.store.service.logs import Answer, Deed, cursor
+from howsure.store.logs import AuditEntry, IdempotentAnswer
+from howsure.store.pages import next_cursor
 from howsure.store.store import Store
 from store.making import NOON
 from store.service.conftest import Clock
 
-MADE = Answer(201, b'{"etag": "1"}', b'{"id": "r1"}')
+MADE = IdempotentAnswer(201, b'{"etag": "1"}', b'{"id": "r1"}')
 
 
 async def test_a_request_is_done_once_and_answered_the_same_twice(kept: Store) -> None:
@@ -74,7 +75,7 @@ async def test_answers_are_forgotten_after_a_day(kept: Store, clock: Clock) -> N
     assert await kept.answers.begin("acme", "k1", "another hash") is None
 
 
-def a_deed(number: int, **fields: Any) -> Deed:
+def a_deed(number: int, **fields: Any) -> AuditEntry:
     plain = {
         "id": f"deed-{number}",
         "organization_id": "acme",
@@ -85,7 +86,7 @@ def a_deed(number: int, **fields: Any) -> Deed:
         "status": 201,
         "request_id": f"r{number}",
     }
-    return Deed(**{**plain, **fields})
+    return AuditEntry(**{**plain, **fields})
 
 
 async def test_what_was_written_is_listed_newest_first(kept: Store) -> None:
@@ -96,7 +97,7 @@ async def test_what_was_written_is_listed_newest_first(kept: Store) -> None:
     ours = AccessScope(organization_id="acme")
     first = await kept.audit.several(limit=2, within=ours)
     assert first == [deeds[4], deeds[3]]
-    rest = await kept.audit.several(before=cursor(first[-1]), within=ours)
+    rest = await kept.audit.several(before=next_cursor(first[-1]), within=ours)
     assert rest == [deeds[2], deeds[1], deeds[0]]
     assert len(await kept.audit.several()) == 6
     assert await kept.audit.several(within=AccessScope(organization_id="nobody")) == []

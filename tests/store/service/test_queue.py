@@ -11,10 +11,10 @@ from msgspec.structs import replace
 
 from howsure.errors import Conflict, NotFound
 from howsure.model.access_scope import AccessScope
-from howsure.model.job import Job, JobState, Lengths, Task, Wish
+from howsure.model.job import Job, JobState, JobTask, QueueLengths, RequestedState
 from howsure.model.run import Run, RunState
-from howsure.store.lease import this_process
-from howsure.store.service.queue import MOST_TRIES
+from howsure.store.leases import this_owner
+from howsure.store.queue import MAX_TRIES
 from howsure.store.store import Store
 from store.making import RUN, a_result, a_run, asked, numbered
 from store.service.conftest import Clock
@@ -51,13 +51,13 @@ async def job_of(store: Store, run_id: str) -> Job:
 async def test_a_run_is_in_the_queue_before_it_is_work(kept: Store, clock: Clock) -> None:
     await kept.queue.add(replace(run(), organization_id="acme"), b'{"test_set_id": "ts"}')
     job = await job_of(kept, numbered(1))
-    assert (job.state, job.wish, job.task, job.tries) == (JobState.QUEUED, Wish.NONE, Task.ATTEMPT, 0)
+    assert (job.state, job.wish, job.task, job.tries) == (JobState.QUEUED, RequestedState.NONE, JobTask.ATTEMPT, 0)
     assert (job.agent_id, job.organization_id, job.request) == ("a1", "acme", b'{"test_set_id": "ts"}')
     assert job.queued_at == clock.now
     assert (await kept.run(numbered(1))).state is RunState.PENDING
     with pytest.raises(Conflict, match=f"there is a run {numbered(1)} already"):
         await kept.queue.add(run())
-    assert await kept.queue.lengths() == Lengths(1, 0)
+    assert await kept.queue.lengths() == QueueLengths(1, 0)
 
 
 async def test_own_runs_are_told_from_those_of_others(kept: Store) -> None:
@@ -70,7 +70,7 @@ async def test_own_runs_are_told_from_those_of_others(kept: Store) -> None:
 async def test_runs_are_taken_in_the_order_in_which_they_came(kept: Store, clock: Clock) -> None:
     ids = await queued(kept, clock, "a1", "a1", "a2")
     assert [await taken(kept) for _ in range(4)] == [*ids, None]
-    assert await kept.queue.lengths() == Lengths(0, 3)
+    assert await kept.queue.lengths() == QueueLengths(0, 3)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ async def test_of_many_workers_one_takes_a_run(location: str) -> None:
         claims = [store.queue.claim(f"{n}", per_agent=9, overall=3) for n in range(6) for store in (one, two)]
         found = [job.run_id for job in await asyncio.gather(*claims) if job is not None]
         assert len(found) == len(set(found)) == 3
-        assert await two.queue.lengths() == Lengths(1, 3)
+        assert await two.queue.lengths() == QueueLengths(1, 3)
 
 
 @pytest.mark.parametrize(
@@ -108,8 +108,8 @@ async def test_of_many_workers_one_takes_a_run(location: str) -> None:
     [
         (ELSEWHERE, 59, False),
         (ELSEWHERE, 61, True),
-        (this_process("worker-me"), 6000, False),
-        (this_process("worker-me").replace(f"/{this_process('').split('/')[-3]}/", "/999999999/"), 0, True),
+        (this_owner("worker-me"), 6000, False),
+        (this_owner("worker-me").replace(f"/{this_owner('').split('/')[-3]}/", "/999999999/"), 0, True),
     ],
     ids=["heard of lately", "not heard of", "seen to be alive", "seen to be dead"],
 )
@@ -126,7 +126,7 @@ async def test_what_nobody_works_on_is_put_back(
 
 async def test_of_what_a_process_took_only_what_it_knows_of_is_being_worked_on(kept: Store, clock: Clock) -> None:
     known, forgotten = await queued(kept, clock, "a1", "a2")
-    process = this_process("")
+    process = this_owner("")
     assert await taken(kept, f"{process}w1") == known
     assert await taken(kept, f"{process}w2") == forgotten
     assert await kept.queue.reclaim(process, [f"{process}w1"]) == [forgotten]
@@ -137,22 +137,24 @@ async def test_a_heartbeat_keeps_a_run_and_hears_what_is_wished(kept: Store, clo
     await taken(kept, ELSEWHERE)
     for _ in range(4):
         clock.on(seconds=50)
-        assert await kept.queue.beat(run_id, ELSEWHERE) is Wish.NONE
+        assert await kept.queue.beat(run_id, ELSEWHERE) is RequestedState.NONE
         assert await kept.queue.reclaim("somebody/") == []
-    assert await kept.queue.wish(run_id, Wish.PAUSE) is RunState.RUNNING
-    assert await kept.queue.beat(run_id, ELSEWHERE) is Wish.PAUSE
+    assert await kept.queue.wish(run_id, RequestedState.PAUSE) is RunState.RUNNING
+    assert await kept.queue.beat(run_id, ELSEWHERE) is RequestedState.PAUSE
     assert await kept.queue.beat(run_id, "another") is None
-    await kept.queue.finish(run_id, ELSEWHERE, Wish.PAUSE)
+    await kept.queue.finish(run_id, ELSEWHERE, RequestedState.PAUSE)
     assert (await kept.run(run_id)).state is RunState.PAUSED
     assert (await job_of(kept, run_id)).state is JobState.HELD
     assert await kept.queue.beat(run_id, ELSEWHERE) is None
 
 
 @pytest.mark.parametrize(
-    ("wish", "state"), [(Wish.PAUSE, RunState.PAUSED), (Wish.CANCEL, RunState.CANCELLED)], ids=["pause", "cancel"]
+    ("wish", "state"),
+    [(RequestedState.PAUSE, RunState.PAUSED), (RequestedState.CANCEL, RunState.CANCELLED)],
+    ids=["pause", "cancel"],
 )
 async def test_a_wish_outlives_the_worker_that_was_killed(
-    kept: Store, clock: Clock, wish: Wish, state: RunState
+    kept: Store, clock: Clock, wish: RequestedState, state: RunState
 ) -> None:
     (run_id,) = await queued(kept, clock, "a1")
     await taken(kept, ELSEWHERE)
@@ -166,20 +168,20 @@ async def test_a_wish_outlives_the_worker_that_was_killed(
 @pytest.mark.parametrize(
     ("before", "wish", "after"),
     [
-        ("queued", Wish.PAUSE, RunState.PAUSED),
-        ("queued", Wish.CANCEL, RunState.CANCELLED),
-        ("paused", Wish.CANCEL, RunState.CANCELLED),
-        ("paused", Wish.PAUSE, "there is nothing to pause"),
-        ("ended", Wish.PAUSE, "has ended: there is nothing to pause"),
-        ("ended", Wish.CANCEL, "has ended: there is nothing to cancel"),
+        ("queued", RequestedState.PAUSE, RunState.PAUSED),
+        ("queued", RequestedState.CANCEL, RunState.CANCELLED),
+        ("paused", RequestedState.CANCEL, RunState.CANCELLED),
+        ("paused", RequestedState.PAUSE, "there is nothing to pause"),
+        ("ended", RequestedState.PAUSE, "has ended: there is nothing to pause"),
+        ("ended", RequestedState.CANCEL, "has ended: there is nothing to cancel"),
     ],
 )
 async def test_what_nobody_works_on_is_stopped_at_once(
-    kept: Store, clock: Clock, before: str, wish: Wish, after: RunState | str
+    kept: Store, clock: Clock, before: str, wish: RequestedState, after: RunState | str
 ) -> None:
     (run_id,) = await queued(kept, clock, "a1")
     if before == "paused":
-        await kept.queue.wish(run_id, Wish.PAUSE)
+        await kept.queue.wish(run_id, RequestedState.PAUSE)
     elif before == "ended":
         await kept.set_state(run_id, RunState.COMPLETED, completed_at=clock.now)
     if isinstance(after, str):
@@ -193,14 +195,14 @@ async def test_what_nobody_works_on_is_stopped_at_once(
 async def test_a_run_that_ends_is_done_in_the_same_moment(kept: Store, clock: Clock) -> None:
     (run_id,) = await queued(kept, clock, "a1")
     await taken(kept)
-    await kept.queue.wish(run_id, Wish.PAUSE)
+    await kept.queue.wish(run_id, RequestedState.PAUSE)
     await kept.set_state(run_id, RunState.COMPLETED, completed_at=clock.now, owner="me")
     job = await job_of(kept, run_id)
-    assert (job.state, job.wish) == (JobState.DONE, Wish.NONE)
+    assert (job.state, job.wish) == (JobState.DONE, RequestedState.NONE)
     # Whoever comes too late with a wish changes nothing.
-    await kept.queue.finish(run_id, "me", Wish.PAUSE)
+    await kept.queue.finish(run_id, "me", RequestedState.PAUSE)
     await kept.queue.give_back(run_id, "me")
-    assert await kept.queue.beat(run_id, "me") is Wish.NONE
+    assert await kept.queue.beat(run_id, "me") is RequestedState.NONE
     assert (await kept.run(run_id)).state is RunState.COMPLETED
     assert (await job_of(kept, run_id)).state is JobState.DONE
 
@@ -209,20 +211,20 @@ async def test_a_run_that_ended_can_be_queued_again(kept: Store, clock: Clock) -
     (run_id,) = await queued(kept, clock, "a1")
     for state in ("queued", "running"):
         with pytest.raises(Conflict, match=f"is {state}: wait for its end, or cancel it"):
-            await kept.queue.again(run_id, Task.RETRY)
+            await kept.queue.again(run_id, JobTask.RETRY)
         await taken(kept)
     await kept.set_state(run_id, RunState.FAILED, error="it broke", owner="me")
     clock.on(minutes=1)
-    await kept.queue.again(run_id, Task.RETRY)
+    await kept.queue.again(run_id, JobTask.RETRY)
     job, again = await job_of(kept, run_id), await kept.run(run_id)
-    assert (job.state, job.task, job.tries, job.queued_at) == (JobState.QUEUED, Task.RETRY, 0, clock.now)
+    assert (job.state, job.task, job.tries, job.queued_at) == (JobState.QUEUED, JobTask.RETRY, 0, clock.now)
     assert (again.state, again.error, again.completed_at) == (RunState.PENDING, "", None)
 
 
 async def test_a_run_of_the_command_line_is_not_in_the_queue(kept: Store) -> None:
     await kept.create_run(a_run())
     assert await kept.queue.job(RUN) is None
-    for call in (kept.queue.wish(RUN, Wish.CANCEL), kept.queue.again(RUN, Task.ATTEMPT)):
+    for call in (kept.queue.wish(RUN, RequestedState.CANCEL), kept.queue.again(RUN, JobTask.ATTEMPT)):
         with pytest.raises(NotFound, match="is not one of the service's own: it was started by `howsure run`"):
             await call
     await kept.set_state(RUN, RunState.COMPLETED)
@@ -231,10 +233,10 @@ async def test_a_run_of_the_command_line_is_not_in_the_queue(kept: Store) -> Non
 
 async def test_what_brings_its_workers_down_fails_unless_it_gets_on(kept: Store, clock: Clock) -> None:
     stuck, going = await queued(kept, clock, "a1", "a2")
-    for _ in range(MOST_TRIES):
+    for _ in range(MAX_TRIES):
         assert await taken(kept, ELSEWHERE) == stuck
         assert await taken(kept, ELSEWHERE) == going
-        assert await kept.queue.beat(going, ELSEWHERE, got_on=True) is Wish.NONE
+        assert await kept.queue.beat(going, ELSEWHERE, got_on=True) is RequestedState.NONE
         clock.on(minutes=2)
         assert sorted(await kept.queue.reclaim("somebody/")) == [stuck, going]
     failed = await kept.run(stuck)
@@ -280,6 +282,6 @@ async def test_an_organisation_sees_its_own_queue(kept: Store) -> None:
     await kept.queue.add(replace(run(1), organization_id="acme"))
     await kept.queue.add(replace(run(2), organization_id="other"))
     await taken(kept)
-    assert await kept.queue.lengths(AccessScope(organization_id="acme")) == Lengths(0, 1)
-    assert await kept.queue.lengths(AccessScope(organization_id="other")) == Lengths(1, 0)
-    assert await kept.queue.lengths() == Lengths(1, 1)
+    assert await kept.queue.lengths(AccessScope(organization_id="acme")) == QueueLengths(0, 1)
+    assert await kept.queue.lengths(AccessScope(organization_id="other")) == QueueLengths(1, 0)
+    assert await kept.queue.lengths() == QueueLengths(1, 1)

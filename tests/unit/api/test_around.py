@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from howsure.api.around import HEADERS, REQUEST_ID, Around, Body, Limits
 from howsure.api.counters import Counters
-from howsure.api.errors import Refused
-from howsure.model.job import Lengths
+from howsure.api.errors import RequestRefusal
+from howsure.api.middleware import HEADERS, REQUEST_ID, LimitedBody, RequestLimits, RequestMiddleware
+from howsure.model.job import QueueLengths
 
-SMALL = Limits(largest_body=10, chunk_seconds=0.05, body_seconds=0.2)
+SMALL = RequestLimits(largest_body=10, chunk_seconds=0.05, body_seconds=0.2)
 Message = MutableMapping[str, Any]
 
 
@@ -65,8 +65,8 @@ async def reading(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
-async def asked(caller: Caller, app: Any = reading, limits: Limits = SMALL, **headers: str) -> Caller:
-    await Around(app, limits, Counters())(scope(**headers), caller.receive, caller.send)
+async def asked(caller: Caller, app: Any = reading, limits: RequestLimits = SMALL, **headers: str) -> Caller:
+    await RequestMiddleware(app, limits, Counters())(scope(**headers), caller.receive, caller.send)
     return caller
 
 
@@ -105,7 +105,7 @@ async def test_what_a_body_says_of_itself_is_believed_first(length: str, status:
 async def test_whoever_waits_for_the_end_of_a_request_may_wait_long() -> None:
     """After the body, `receive` tells when the caller goes away: that may take as long as a stream of progress."""
     caller = Caller(piece(b"x", more=False))
-    body = Body(caller.receive, SMALL)
+    body = LimitedBody(caller.receive, SMALL)
     assert (await body.receive())["body"] == b"x"
     caller._pause = 0.3
     assert (await body.receive())["type"] == "http.disconnect"
@@ -148,14 +148,14 @@ async def test_a_request_keeps_an_id_that_does_no_harm(given: str, kept: bool) -
 async def test_a_refusal_is_answered_once_and_never_in_the_middle() -> None:
     async def late(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
-        raise Refused(403, "forbidden", "too late")
+        raise RequestRefusal(403, "forbidden", "too late")
 
     async def early(scope: Any, receive: Any, send: Any) -> None:
-        raise Refused(403, "forbidden", "in time")
+        raise RequestRefusal(403, "forbidden", "in time")
 
     caller = await asked(Caller(), early)
     assert (caller.status, b"in time" in caller.said[1]["body"]) == (403, True)
-    with pytest.raises(Refused, match="too late"):
+    with pytest.raises(RequestRefusal, match="too late"):
         await asked(Caller(), late)
 
 
@@ -164,14 +164,14 @@ async def test_every_request_is_logged_and_counted_whatever_becomes_of_it(caplog
         raise RuntimeError("inside")
 
     counters = Counters()
-    around = Around(broken, SMALL, counters)
+    around = RequestMiddleware(broken, SMALL, counters)
     caller = Caller()
     with caplog.at_level(logging.INFO, "howsure.requests"), pytest.raises(RuntimeError):
         await around(scope(x_request_id="r1"), caller.receive, caller.send)
     (record,) = caplog.records
     told = vars(record)
     assert (told["request_id"], told["method"], told["path"], told["status"]) == ("r1", "POST", "/api/v1/x", 0)
-    assert 'status="0"} 1' in counters.text(Lengths(queued=0, running=0))
+    assert 'status="0"} 1' in counters.text(QueueLengths(queued=0, running=0))
 
 
 async def test_what_is_no_request_is_passed_on() -> None:
@@ -181,5 +181,5 @@ async def test_what_is_no_request_is_passed_on() -> None:
         seen.append(scope["type"])
 
     caller = Caller()
-    await Around(app, SMALL, Counters())({"type": "lifespan"}, caller.receive, caller.send)
+    await RequestMiddleware(app, SMALL, Counters())({"type": "lifespan"}, caller.receive, caller.send)
     assert (seen, caller.said) == (["lifespan"], [])

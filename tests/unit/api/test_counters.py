@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from howsure.api.counters import BOUNDS, Counters, route_of
-from howsure.model.job import Lengths
+from howsure.model.job import QueueLengths
 
-NONE = Lengths(queued=0, running=0)
+NONE = QueueLengths(queued=0, running=0)
 
 
 def scope(path: str = "/api/v1/rubrics/x", route: str | None = "/rubrics/{id}", method: str = "GET") -> dict[str, Any]:
@@ -76,7 +76,7 @@ def test_odd_requests_make_no_series_of_their_own() -> None:
 def test_the_text_is_what_prometheus_reads() -> None:
     counters = Counters()
     counters.note(scope(), 200, 0.1)
-    text = counters.text(Lengths(queued=3, running=1))
+    text = counters.text(QueueLengths(queued=3, running=1))
     assert text.endswith("\n")
     series = re.compile(r'[a-z_]+(\{[a-z]+="[^"\\]*"(,[a-z]+="[^"\\]*")*\})? [0-9.]+')
     for line in text.splitlines():

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from howsure.api.describing import MARKER, _answers, _asked, _body, _kind, _note, reference, rewritten
+from howsure.api.reference import MARKER, _answers, _asked, _body, _kind, _note, reference, update_page
 
 ERROR = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorShape"}}}}
 POINT: dict[str, Any] = {
@@ -129,8 +129,8 @@ def test_the_reference_is_whole_and_in_order() -> None:
 
 def test_only_what_is_below_the_marker_is_written_anew() -> None:
     page = f"# Mine\n\ntext\n{MARKER}old"
-    once = rewritten(page, DESCRIPTION)
+    once = update_page(page, DESCRIPTION)
     assert once.startswith(f"# Mine\n\ntext\n{MARKER}\n## Every path")
     assert "old" not in once
-    assert rewritten(once, DESCRIPTION) == once
-    assert rewritten("# New\n", DESCRIPTION).startswith(f"# New\n{MARKER}")
+    assert update_page(once, DESCRIPTION) == once
+    assert update_page("# New\n", DESCRIPTION).startswith(f"# New\n{MARKER}")

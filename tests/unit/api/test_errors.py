@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from howsure.api.errors import BROKEN, KINDS, UNAVAILABLE, _place, answer_to, error_answer
+from howsure.api.errors import BROKEN, KINDS, UNAVAILABLE, _place, answer_error, error_answer
 from howsure.errors import (
     ConfigInvalid,
     Conflict,
@@ -26,7 +26,7 @@ OURS = (Path("/srv/howsure/.howsure"), Path("/tmp"))
 
 
 def told(error: HowsureError) -> tuple[int, dict[str, Any]]:
-    answer = answer_to(error, OURS)
+    answer = answer_error(error, OURS)
     body: dict[str, Any] = json.loads(bytes(answer.body))
     assert body["error"] == KINDS[answer.status_code]
     return answer.status_code, body
@@ -50,8 +50,8 @@ def test_every_error_has_its_status(error: HowsureError, status: int, detail: st
 
 
 def test_whoever_may_try_again_is_told_when() -> None:
-    assert answer_to(Unreachable("away")).headers["retry-after"] == "5"
-    assert "retry-after" not in answer_to(NotFound("x")).headers
+    assert answer_error(Unreachable("away")).headers["retry-after"] == "5"
+    assert "retry-after" not in answer_error(NotFound("x")).headers
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_every_problem_is_told_without_the_name_of_our_file() -> None:
         {"code": "bad-id", "message": "dataset.jsonl is odd", "line": 3, "field": "id"},
         {"code": "empty-file", "message": "nothing", "field": "", "hint": "send something"},
     ]
-    one = json.loads(bytes(answer_to(DatasetInvalid("x", problems[:1])).body))
+    one = json.loads(bytes(answer_error(DatasetInvalid("x", problems[:1])).body))
     assert one["detail"].startswith("1 problem: ")
 
 

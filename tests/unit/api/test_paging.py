@@ -11,8 +11,8 @@ from fastapi import Request
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from howsure.api.errors import Refused
-from howsure.api.paging import NEXT, number_in, page, place_in
+from howsure.api.errors import RequestRefusal
+from howsure.api.pages import NEXT_CURSOR, page, read_cursor, read_number
 
 
 def asked(path: str = "/api/v1/runs", query: str = "") -> Request:
@@ -24,39 +24,39 @@ def asked(path: str = "/api/v1/runs", query: str = "") -> Request:
 @settings(max_examples=200, deadline=None)
 @given(place=st.text(min_size=1).filter(lambda text: text.isprintable()))
 def test_a_place_is_read_as_it_was_written(place: str) -> None:
-    cursor = page(asked(), [], place).headers[NEXT]
-    assert place_in(cursor) == place
+    cursor = page(asked(), [], place).headers[NEXT_CURSOR]
+    assert read_cursor(cursor) == place
     assert all(letter.isalnum() or letter in "-_=" for letter in cursor)
 
 
 @settings(max_examples=100, deadline=None)
 @given(number=st.integers(0, 999_999_999))
 def test_a_number_is_read_as_it_was_written(number: int) -> None:
-    assert number_in(page(asked(), [], str(number)).headers[NEXT]) == number
+    assert read_number(page(asked(), [], str(number)).headers[NEXT_CURSOR]) == number
 
 
 @pytest.mark.parametrize("cursor", [None, ""])
 def test_no_cursor_is_the_beginning(cursor: str | None) -> None:
-    assert (place_in(cursor), number_in(cursor)) == (None, None)
+    assert (read_cursor(cursor), read_number(cursor)) == (None, None)
 
 
 @pytest.mark.parametrize("cursor", ["a", "_w==", "gA==", "abc"], ids=str)
 def test_what_is_no_cursor_is_refused(cursor: str) -> None:
-    with pytest.raises(Refused) as raised:
-        place_in(cursor)
+    with pytest.raises(RequestRefusal) as raised:
+        read_cursor(cursor)
     assert (raised.value.status, raised.value.kind) == (422, "invalid")
-    assert NEXT in str(raised.value)
+    assert NEXT_CURSOR in str(raised.value)
 
 
 @pytest.mark.parametrize("place", ["x", "-1", "1.5", "9999999999", "\u0663", "2026-11-15T09:30:00Z~id"])
 def test_a_cursor_of_another_list_is_refused(place: str) -> None:
-    with pytest.raises(Refused, match="of another list"):
-        number_in(page(asked(), [], place).headers[NEXT])
+    with pytest.raises(RequestRefusal, match="of another list"):
+        read_number(page(asked(), [], place).headers[NEXT_CURSOR])
 
 
 def test_the_last_page_has_no_next_one() -> None:
     answer = page(asked(), [{"a": 1}], None)
-    assert (json.loads(bytes(answer.body)), NEXT in answer.headers, "link" in answer.headers) == (
+    assert (json.loads(bytes(answer.body)), NEXT_CURSOR in answer.headers, "link" in answer.headers) == (
         [{"a": 1}],
         False,
         False,
@@ -80,4 +80,4 @@ def test_the_next_page_is_asked_for_as_this_one_was(query: str, kept: dict[str, 
     assert link.endswith('>; rel="next"')
     address = urlsplit(link[1:].partition(">")[0])
     assert address.path == "/api/v1/runs/%C3%A4%20b/results"
-    assert parse_qs(address.query) == {**kept, "cursor": [answer.headers[NEXT]]}
+    assert parse_qs(address.query) == {**kept, "cursor": [answer.headers[NEXT_CURSOR]]}

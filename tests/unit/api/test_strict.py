@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from howsure.api.errors import Refused
-from howsure.api.strict import DEEPEST, read_json, too_deep
+from howsure.api.errors import RequestRefusal
+from howsure.api.requests import MAX_DEPTH, read_json, too_deep
 
 VALUES = st.recursive(
     st.none()
@@ -49,12 +49,14 @@ def nested(levels: int, *, lists: bool) -> Any:
 
 
 @pytest.mark.parametrize("lists", [True, False], ids=["lists", "objects"])
-@pytest.mark.parametrize(("levels", "deep"), [(0, False), (DEEPEST - 1, False), (DEEPEST, True), (DEEPEST + 50, True)])
+@pytest.mark.parametrize(
+    ("levels", "deep"), [(0, False), (MAX_DEPTH - 1, False), (MAX_DEPTH, True), (MAX_DEPTH + 50, True)]
+)
 def test_so_many_levels_and_no_more(levels: int, deep: bool, lists: bool) -> None:
     value = nested(levels, lists=lists)
     assert too_deep(value) is deep
     if deep:
-        with pytest.raises(Refused, match="nested too deeply: at most 100 levels") as raised:
+        with pytest.raises(RequestRefusal, match="nested too deeply: at most 100 levels") as raised:
             read_json(json.dumps(value).encode())
         assert raised.value.status == 422
     else:
@@ -63,7 +65,7 @@ def test_so_many_levels_and_no_more(levels: int, deep: bool, lists: bool) -> Non
 
 @pytest.mark.parametrize("body", [b"[" * 100_000, b'{"a":' * 100_000, b"[" * 50_000 + b"]" * 50_000])
 def test_nesting_without_end_breaks_nothing(body: bytes) -> None:
-    with pytest.raises((Refused, json.JSONDecodeError)):
+    with pytest.raises((RequestRefusal, json.JSONDecodeError)):
         read_json(body)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 import pytest
 
-from howsure.cli.completing import RunName, teach
+from howsure.cli.completion import RunNameType, add_completion
 from howsure.main import COMMANDS, program
 from howsure.store.store import Store
 from two_runs import AFTER, BEFORE, NOON, keep, verdicts
@@ -19,7 +19,7 @@ def taught(name: str) -> dict[str, Any]:
     command = program.get_command(click.Context(program), name)
     assert command is not None
     before = {param.name: param.type for param in command.params}
-    teach(command)
+    add_completion(command)
     found = {str(param.name): param.type for param in command.params}
     for param in command.params:  # the command is the one of every other test
         param.type = before[param.name]
@@ -38,7 +38,7 @@ def taught(name: str) -> dict[str, Any]:
     ],
 )
 def test_parameters_that_name_a_run_complete_runs(command: str, param: str) -> None:
-    assert isinstance(taught(command)[param], RunName)
+    assert isinstance(taught(command)[param], RunNameType)
 
 
 @pytest.mark.parametrize(
@@ -73,13 +73,13 @@ async def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_names_and_ids_are_offered_but_no_name_that_a_shell_would_break(runs: Path) -> None:
     context, param = click.Context(program), click.Argument(["run"])
-    offered = [each.value for each in RunName().shell_complete(context, param, "")]
+    offered = [each.value for each in RunNameType().shell_complete(context, param, "")]
     assert offered == ["latest", "before", AFTER[:8], BEFORE[:8]]
-    assert [each.value for each in RunName().shell_complete(context, param, "be")] == ["before"]
-    assert RunName().shell_complete(context, param, "zzz") == []
+    assert [each.value for each in RunNameType().shell_complete(context, param, "be")] == ["before"]
+    assert RunNameType().shell_complete(context, param, "zzz") == []
 
 
 def test_without_a_database_nothing_is_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert RunName().shell_complete(click.Context(program), click.Argument(["run"]), "") == []
+    assert RunNameType().shell_complete(click.Context(program), click.Argument(["run"]), "") == []
     assert not (tmp_path / ".howsure").exists()

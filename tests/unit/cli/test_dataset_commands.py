@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from howsure.cli.convert import _moment, _pair, tell
+from howsure.cli.convert import _moment, _pair, print_conversion
 from howsure.errors import InputError
 from howsure.main import program
-from howsure.services.conversion.ledger import FieldLine
-from howsure.services.converting import Converted
+from howsure.services.convert.convert import ConversionReport
+from howsure.services.convert.loss_report import FieldLoss
 from unit.services.places import house, lines, mcq
 
 Run = Callable[..., Result]
@@ -163,8 +163,8 @@ def test_a_time_nobody_can_read_is_refused(text: str) -> None:
 
 
 def test_what_was_changed_and_lost_is_told_with_the_first_of_each(capsys: pytest.CaptureFixture[str]) -> None:
-    line = FieldLine(field="context", cases=1_200, why="the format has none", first="q7")
-    tell(Converted(output="x.json", to="golden", read=1_500, written=1_500, kept=2, lost=(line,)))
+    line = FieldLoss(field="context", cases=1_200, why="the format has none", first="q7")
+    print_conversion(ConversionReport(output="x.json", to="golden", read=1_500, written=1_500, kept=2, lost=(line,)))
     out = capsys.readouterr().out
     assert out == (
         "wrote x.json (golden): 1,500 cases, 2 kept\nlost context in 1,200 cases: the format has none (first: q7)\n"

@@ -17,19 +17,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howsure.cli.ci import _shape, _tell
-from howsure.cli.compare import _check, couples
+from howsure.cli.compare import _check, read_candidate_pairs
+from howsure.cli.exit_codes import GATE_FAILED, GATE_INCONCLUSIVE, WORST_FIRST, gate_exit_code, worst_exit_code
 from howsure.cli.judge import _divided, options_from
-from howsure.cli.output import GATE_FAILED, GATE_INCONCLUSIVE, GRAVEST_FIRST, gate_code, gravest
-from howsure.cli.parsing import days, gates, share, texts, whole_numbers
+from howsure.cli.options import read_days, read_gate_expressions, read_share, read_whole_numbers, storable_texts
 from howsure.cli.serve import _flags
 from howsure.cli.show import can_browse
 from howsure.cli.triage import _check as check_triage
 from howsure.config import Settings
 from howsure.errors import ConfigInvalid, PlanRefused
 from howsure.main import program
-from howsure.model.gate import GateRuling, Outcome
 from howsure.model.run import Counts, Pins, Run, RunState
-from howsure.services.ci.checking import Checked
+from howsure.model.run_request import RunRequest
+from howsure.model.summary import GateOutcome, GateRuling
+from howsure.services.ci.check import CiResult
 from unit.services.places import house, lines, workplace
 
 
@@ -48,55 +49,55 @@ from unit.services.places import house, lines, workplace
     ],
 )
 def test_a_share_is_a_number_or_a_percentage(text: str | None, expected: float | None) -> None:
-    assert share(text, "--difference") == (None if expected is None else pytest.approx(expected))
+    assert read_share(text, "--difference") == (None if expected is None else pytest.approx(expected))
 
 
 @pytest.mark.parametrize("text", ["", "%", "five", "5%%", "5 percent", "%5", "1,5", "1/2"])
 def test_what_is_no_share_is_refused_with_one_that_is(text: str) -> None:
     with pytest.raises(ConfigInvalid) as caught:
-        share(text, "--difference")
+        read_share(text, "--difference")
     assert str(caught.value) == f"--difference expects a share such as 5% or 0.05, not {text!r}"
 
 
 @given(st.floats(-1e6, 1e6))
 def test_a_percentage_is_a_hundredth_of_its_number(number: float) -> None:
-    assert share(f"{number!r}%", "--rate") == number / 100
-    assert share(repr(number), "--rate") == number
+    assert read_share(f"{number!r}%", "--rate") == number / 100
+    assert read_share(repr(number), "--rate") == number
 
 
 @pytest.mark.parametrize("given_days", [None, 0.001, 1, 36_500])
 def test_a_key_may_hold_for_ever_or_for_a_century(given_days: float | None) -> None:
-    assert days(given_days, "--days") == given_days
+    assert read_days(given_days, "--days") == given_days
 
 
 @pytest.mark.parametrize("given_days", [0, -1, 36_500.1, inf, -inf, nan])
 def test_a_number_of_days_that_no_calendar_has_is_refused(given_days: float) -> None:
     with pytest.raises(ConfigInvalid, match=f"--days expects .* up to 36500, not {given_days:g}"):
-        days(given_days, "--days")
+        read_days(given_days, "--days")
 
 
 @pytest.mark.parametrize(
     ("text", "expected"), [("1", (1,)), ("1,3,5", (1, 3, 5)), (" 1 , 2 ", (1, 2)), ("0,-1", (0, -1)), ("3,3", (3, 3))]
 )
 def test_whole_numbers_are_separated_by_commas(text: str, expected: tuple[int, ...]) -> None:
-    assert whole_numbers(text, "--repeats") == expected
+    assert read_whole_numbers(text, "--repeats") == expected
 
 
 @pytest.mark.parametrize("text", ["", ",", "1,", "1.5", "one", "1;2"])
 def test_what_is_no_whole_number_is_refused(text: str) -> None:
     with pytest.raises(ConfigInvalid, match="--repeats expects whole numbers such as 1,3,5, not"):
-        whole_numbers(text, "--repeats")
+        read_whole_numbers(text, "--repeats")
 
 
 def test_texts_can_be_stored_whatever_bytes_were_typed() -> None:
-    assert texts(["a", "na\udcc3\udcafve", "\udcff"], "--by") == ("a", "naïve", "\\xff")
+    assert storable_texts(["a", "na\udcc3\udcafve", "\udcff"], "--by") == ("a", "naïve", "\\xff")
 
 
 def test_a_gate_that_cannot_be_read_is_refused_and_others_are_kept_in_order() -> None:
     asked = ("pass_rate >= 0.9", "p95_latency <= 3s")
-    assert gates(asked, "--gate") == asked
+    assert read_gate_expressions(asked, "--gate") == asked
     with pytest.raises(ConfigInvalid, match="expected one of >=, <=, > and <, found 'is'"):
-        gates((*asked, "pass_rate is good"), "--gate")
+        read_gate_expressions((*asked, "pass_rate is good"), "--gate")
 
 
 @pytest.mark.parametrize(
@@ -113,13 +114,13 @@ def test_a_gate_that_cannot_be_read_is_refused_and_others_are_kept_in_order() ->
 def test_candidates_are_compared_in_couples(
     given_texts: tuple[str, ...], expected: tuple[tuple[str, str], ...]
 ) -> None:
-    assert couples(given_texts, "--candidate") == expected
+    assert read_candidate_pairs(given_texts, "--candidate") == expected
 
 
 @pytest.mark.parametrize("text", ["", "=b", "a=", " =b", "a= ", " "])
 def test_half_a_couple_is_refused(text: str) -> None:
     with pytest.raises(ConfigInvalid, match="--candidate expects A=B, two candidates, not"):
-        couples((text,), "--candidate")
+        read_candidate_pairs((text,), "--candidate")
 
 
 @pytest.mark.parametrize(
@@ -221,13 +222,13 @@ def test_only_a_terminal_with_somebody_at_it_is_browsed(
 
 
 def a_run(id: str) -> Run:
-    pins = Pins(datasets=(), target="t")
+    pins = Pins(request=RunRequest(target="t"), datasets=())
     created = datetime(2026, 1, 1, tzinfo=UTC)
     return Run(id=id, name=id, state=RunState.COMPLETED, pins=pins, counts=Counts(), created_at=created)
 
 
-FAILED = GateRuling(expression="pass_rate >= 0.9", outcome=Outcome.FAILED, reason="0.5\nof \x1b[1m4")
-CHECKED = Checked(
+FAILED = GateRuling(expression="pass_rate >= 0.9", outcome=GateOutcome.FAILED, reason="0.5\nof \x1b[1m4")
+CHECKED = CiResult(
     code=100, run=a_run("head"), base=None, sentence="Worse.\x1b[0m", gates=(FAILED,), comment="c.md", report="r.html"
 )
 
@@ -249,7 +250,7 @@ def test_what_a_check_found_has_one_shape_with_and_without_a_base() -> None:
     assert [gate["expression"] for gate in alone["gates"]] == ["pass_rate >= 0.9"]
 
 
-def rulings(*outcomes: Outcome) -> list[GateRuling]:
+def rulings(*outcomes: GateOutcome) -> list[GateRuling]:
     return [GateRuling(expression="e", outcome=outcome, reason="r") for outcome in outcomes]
 
 
@@ -257,20 +258,20 @@ def rulings(*outcomes: Outcome) -> list[GateRuling]:
     ("outcomes", "code"),
     [
         ((), 0),
-        ((Outcome.HELD,), 0),
-        ((Outcome.INCONCLUSIVE, Outcome.HELD), GATE_INCONCLUSIVE),
-        ((Outcome.INCONCLUSIVE, Outcome.FAILED), GATE_FAILED),
+        ((GateOutcome.HELD,), 0),
+        ((GateOutcome.INCONCLUSIVE, GateOutcome.HELD), GATE_INCONCLUSIVE),
+        ((GateOutcome.INCONCLUSIVE, GateOutcome.FAILED), GATE_FAILED),
     ],
 )
-def test_gates_end_the_program_with_the_gravest_of_their_codes(outcomes: tuple[Outcome, ...], code: int) -> None:
-    assert gate_code(rulings(*outcomes)) == code
+def test_gates_end_the_program_with_the_gravest_of_their_codes(outcomes: tuple[GateOutcome, ...], code: int) -> None:
+    assert gate_exit_code(rulings(*outcomes)) == code
 
 
-@given(st.lists(st.sampled_from([0, *GRAVEST_FIRST])))
+@given(st.lists(st.sampled_from([0, *WORST_FIRST])))
 def test_the_gravest_code_is_one_of_those_given_and_the_order_does_not_matter(codes: list[int]) -> None:
-    found = gravest(*codes)
+    found = worst_exit_code(*codes)
     assert found in (codes or [0]) or found == 0
-    assert found == gravest(*reversed(codes))
+    assert found == worst_exit_code(*reversed(codes))
     assert (found == 0) is (set(codes) <= {0})
 
 

@@ -12,11 +12,11 @@ from msgspec import Struct
 
 from howsure.cli.output import (
     SHOWN_PROBLEMS,
-    ended_properly,
+    exit_on_error,
     print_bytes,
+    print_error,
     print_json,
     problem_shape,
-    refuse,
     say,
 )
 from howsure.errors import (
@@ -113,7 +113,7 @@ def many(count: int) -> DatasetInvalid:
 
 def test_a_refusal_shows_the_first_problems_and_counts_the_rest(capsys: pytest.CaptureFixture[str]) -> None:
     error = many(SHOWN_PROBLEMS + 3)
-    refuse(error, error.problems, as_json=False)
+    print_error(error, error.problems, as_json=False)
     out, err = capsys.readouterr()
     said = err.splitlines()
     assert out == ""
@@ -124,13 +124,13 @@ def test_a_refusal_shows_the_first_problems_and_counts_the_rest(capsys: pytest.C
 
 def test_exactly_as_many_as_are_shown_leave_no_rest(capsys: pytest.CaptureFixture[str]) -> None:
     error = many(SHOWN_PROBLEMS)
-    refuse(error, error.problems, as_json=False)
+    print_error(error, error.problems, as_json=False)
     assert "more" not in capsys.readouterr().err
 
 
 def test_a_refusal_in_json_has_every_problem_and_its_file(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     error = many(SHOWN_PROBLEMS + 3)
-    refuse(error, error.problems, as_json=True)
+    print_error(error, error.problems, as_json=True)
     out, err = capsysbinary.readouterr()
     told = json.loads(out)
     assert err == b""
@@ -155,7 +155,7 @@ def test_a_refusal_in_json_has_every_problem_and_its_file(capsysbinary: pytest.C
 def test_what_the_user_can_mend_ends_with_its_code(error: BaseException, code: int, told: str) -> None:
     @click.command()
     def command() -> None:
-        with ended_properly(as_json=False):
+        with exit_on_error(as_json=False):
             raise error
 
     done = CliRunner().invoke(command)
@@ -166,5 +166,5 @@ def test_what_the_user_can_mend_ends_with_its_code(error: BaseException, code: i
 
 @pytest.mark.parametrize("error", [ZeroDivisionError("ours"), HowsureError("ours")])
 def test_what_we_broke_is_not_swallowed(error: Exception) -> None:
-    with pytest.raises(type(error), match="ours"), ended_properly(as_json=False):
+    with pytest.raises(type(error), match="ours"), exit_on_error(as_json=False):
         raise error

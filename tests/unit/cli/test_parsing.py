@@ -9,9 +9,16 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from howsure.cli.parsing import names, normalization, pairs, read, split, values_by_key
+from howsure.cli.options import (
+    option_callback,
+    read_names,
+    read_normalization,
+    read_pairs,
+    read_values_by_key,
+    split_pair,
+)
 from howsure.errors import ConfigInvalid
-from howsure.model.profile import Normalization
+from howsure.model.verdict import Normalization
 
 
 @pytest.mark.parametrize(
@@ -25,22 +32,22 @@ from howsure.model.profile import Normalization
     ],
 )
 def test_names_are_separated_by_commas(text: str | None, expected: tuple[str, ...] | None) -> None:
-    assert names(text, "--graders") == expected
+    assert read_names(text, "--graders") == expected
 
 
 @pytest.mark.parametrize("text", ["", ",", " , "])
 def test_no_name_at_all_is_refused(text: str) -> None:
     with pytest.raises(ConfigInvalid, match="--graders expects names, not"):
-        names(text, "--graders")
+        read_names(text, "--graders")
 
 
 def test_a_normalization_is_one_of_two() -> None:
-    assert normalization(None, "--normalization") is None
-    assert normalization("points", "--normalization") is Normalization.POINTS
-    assert normalization("min_max", "--normalization") is Normalization.MIN_MAX
+    assert read_normalization(None, "--normalization") is None
+    assert read_normalization("points", "--normalization") is Normalization.POINTS
+    assert read_normalization("min_max", "--normalization") is Normalization.MIN_MAX
     for wrong in ("loud", "", "POINTS"):
         with pytest.raises(ConfigInvalid, match=f"--normalization expects points or min_max, not '{wrong}'"):
-            normalization(wrong, "--normalization")
+            read_normalization(wrong, "--normalization")
 
 
 @pytest.mark.parametrize(
@@ -54,13 +61,13 @@ def test_a_normalization_is_one_of_two() -> None:
     ],
 )
 def test_a_pair_is_split_at_its_first_colon(text: str, expected: tuple[str, str]) -> None:
-    assert split(text, "--state") == expected
+    assert split_pair(text, "--state") == expected
 
 
 @pytest.mark.parametrize("text", ["a", "", ":b", " :b", "a=b"])
 def test_a_pair_without_key_or_colon_is_refused(text: str) -> None:
     with pytest.raises(ConfigInvalid, match="--state expects KEY:VALUE, not"):
-        split(text, "--state")
+        split_pair(text, "--state")
 
 
 @pytest.mark.parametrize(
@@ -79,7 +86,7 @@ def test_a_pair_without_key_or_colon_is_refused(text: str) -> None:
     ids=["none", "text", "numbers", "JSON", "a quoted number", "no JSON", "the last counts", "NaN", "raw bytes"],
 )
 def test_the_value_of_a_pair_is_json_or_text(texts: list[str], expected: dict[str, Any]) -> None:
-    assert pairs(texts, "--state") == expected
+    assert read_pairs(texts, "--state") == expected
 
 
 @pytest.mark.parametrize(
@@ -93,19 +100,19 @@ def test_the_value_of_a_pair_is_json_or_text(texts: list[str], expected: dict[st
     ],
 )
 def test_a_filter_names_any_of_several_values(texts: list[str], expected: dict[str, tuple[str, ...]]) -> None:
-    assert values_by_key(texts, "--filter") == expected
+    assert read_values_by_key(texts, "--filter") == expected
 
 
 @pytest.mark.parametrize(
     ("reader", "given", "told"),
     [
-        (names, ",", "--thing expects names, not ','"),
-        (normalization, "loud", "--thing expects points or min_max, not 'loud'"),
+        (read_names, ",", "--thing expects names, not ','"),
+        (read_normalization, "loud", "--thing expects points or min_max, not 'loud'"),
     ],
 )
 def test_what_a_reader_refuses_is_a_usage_error(reader: Callable[[Any, str], Any], given: str, told: str) -> None:
     @click.command()
-    @click.option("--thing", callback=read(reader))
+    @click.option("--thing", callback=option_callback(reader))
     def command(thing: Any) -> None:
         click.echo(repr(thing))
 

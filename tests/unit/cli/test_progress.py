@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from howsure.cli.progress import Bar, Lines, Silent, Tally, progress
+from howsure.cli.progress import NoProgress, ProgressBar, ProgressLines, ProgressTally, progress
 from howsure.model.result import Result
 from howsure.model.verdict import Verdict
 from howsure.testing import a_case
@@ -20,7 +20,7 @@ def results(*verdicts: Verdict) -> list[Result]:
 
 
 def test_a_tally_counts_verdicts_in_one_order_and_leaves_out_what_there_is_none_of() -> None:
-    tally = Tally(1_500, 0)
+    tally = ProgressTally(1_500, 0)
     tally.add(results(Verdict.ERRORED, Verdict.PASSED, Verdict.PASSED))
     tally.add(results(*[Verdict.FAILED] * 1_200))
     assert re.fullmatch(r"2 passed, 1,200 failed, 1 errored, [\d,]+/s", tally.words())
@@ -28,7 +28,7 @@ def test_a_tally_counts_verdicts_in_one_order_and_leaves_out_what_there_is_none_
 
 
 def test_what_was_done_before_counts_as_done_and_not_as_speed() -> None:
-    tally = Tally(10, 8)
+    tally = ProgressTally(10, 8)
     assert tally.done == 8
     assert tally.rate == 0
     assert tally.words() == "0/s"
@@ -38,7 +38,7 @@ def test_what_was_done_before_counts_as_done_and_not_as_speed() -> None:
 
 
 def test_the_time_left_is_unknown_before_anything_is_done_and_nothing_at_the_end() -> None:
-    tally = Tally(2, 0)
+    tally = ProgressTally(2, 0)
     assert tally.left() == "time left unknown"
     tally.add(results(Verdict.PASSED))
     assert re.fullmatch(r"[\d,]+ s left", tally.left())
@@ -47,7 +47,7 @@ def test_the_time_left_is_unknown_before_anything_is_done_and_nothing_at_the_end
 
 
 def test_lines_say_at_the_end_how_far_it_came(capsys: pytest.CaptureFixture[str]) -> None:
-    with Lines(Tally(1_000, 0)) as shown:
+    with ProgressLines(ProgressTally(1_000, 0)) as shown:
         shown(results(Verdict.PASSED, Verdict.FAILED))
     out, err = capsys.readouterr()
     assert out == ""
@@ -55,21 +55,21 @@ def test_lines_say_at_the_end_how_far_it_came(capsys: pytest.CaptureFixture[str]
 
 
 def test_lines_come_only_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
-    with Lines(Tally(100, 0)) as shown:
+    with ProgressLines(ProgressTally(100, 0)) as shown:
         for _ in range(100):
             shown(results(Verdict.PASSED))
     assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_a_line_is_said_even_when_the_run_breaks(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(KeyboardInterrupt), Lines(Tally(5, 0)):
+    with pytest.raises(KeyboardInterrupt), ProgressLines(ProgressTally(5, 0)):
         raise KeyboardInterrupt
     assert capsys.readouterr().err == "0 of 5: 0/s, time left unknown\n"
 
 
 def test_quiet_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     with progress(3, 0, quiet=True) as shown:
-        assert isinstance(shown, Silent)
+        assert isinstance(shown, NoProgress)
         shown(results(Verdict.PASSED))
     assert capsys.readouterr() == ("", "")
 
@@ -77,10 +77,10 @@ def test_quiet_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_file_gets_lines_and_a_terminal_a_bar(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert isinstance(progress(3, 0), Lines)
+    assert isinstance(progress(3, 0), ProgressLines)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     shown = progress(3, 1)
-    assert isinstance(shown, Bar)
+    assert isinstance(shown, ProgressBar)
     with shown:
         shown(results(Verdict.PASSED, Verdict.ERRORED))
     out, err = capsys.readouterr()

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from howsure.cli.running import SHOWN_WARNINGS, finish, watching
+from howsure.cli.progress import SHOWN_WARNINGS, finish_run, show_progress
 from howsure.cli.summary import print_summary
 from howsure.model.case import Case
 from howsure.model.run import Counts, DatasetPin, Pins, Run, RunState
+from howsure.model.run_request import RunRequest
 from howsure.model.summary import Summary
-from howsure.services.running import utc_now
-from howsure.services.runs import Started, start
+from howsure.services.run.execute import RunHandle, utc_now
+from howsure.services.run.start import start
 from howsure.services.workspace import Workspace
 from unit.services.places import Counting, asking, house, unwatched, workplace
 
-PINS = Pins(datasets=(DatasetPin(path="a.jsonl", sha256="1"),), target="recorded", judge="offline")
+PINS = Pins(request=RunRequest(target="recorded", judge="offline"), datasets=(DatasetPin(path="a.jsonl", sha256="1"),))
 
 
 def a_run(state: RunState = RunState.COMPLETED, **counts: int) -> Run:
@@ -30,9 +33,14 @@ def a_summary(state: RunState = RunState.COMPLETED, **counts: int) -> Summary:
     return Summary(run=a_run(state, **counts), candidates={}, graders=())
 
 
+def a_handle(run: Run, done: int = 0, *warnings: str) -> RunHandle:
+    plan: Any = SimpleNamespace(warnings=warnings)
+    return RunHandle(run=run, plan=plan, done=done)
+
+
 def test_the_start_is_announced_with_target_and_judge(capsys: pytest.CaptureFixture[str]) -> None:
-    with watching(quiet=False) as watch:
-        watch(Started(a_run(), 1, ("odd",)))
+    with show_progress(quiet=False) as watch:
+        watch(a_handle(a_run(), 1, "odd"))
         said = capsys.readouterr().err
     assert said.splitlines() == [
         "warning: odd",
@@ -43,8 +51,8 @@ def test_the_start_is_announced_with_target_and_judge(capsys: pytest.CaptureFixt
 
 
 def test_a_run_without_a_judge_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    with watching(quiet=False) as watch:
-        watch(Started(replace(a_run(), pins=replace(PINS, judge="")), 0, ()))
+    with show_progress(quiet=False) as watch:
+        watch(a_handle(replace(a_run(), pins=replace(PINS, request=RunRequest(target="recorded")))))
     assert "judge: none: judged grades will say so" in capsys.readouterr().err
 
 
@@ -58,8 +66,8 @@ def test_a_run_without_a_judge_says_so(capsys: pytest.CaptureFixture[str]) -> No
 def test_warnings_are_said_even_when_all_else_is_quiet(
     capsys: pytest.CaptureFixture[str], count: int, last: str
 ) -> None:
-    with watching(quiet=True) as watch:
-        watch(Started(a_run(), 0, tuple(map(str, range(count)))))
+    with show_progress(quiet=True) as watch:
+        watch(a_handle(a_run(), 0, *map(str, range(count))))
     assert capsys.readouterr().err.splitlines()[-1] == last
 
 
@@ -78,11 +86,11 @@ def test_warnings_are_said_even_when_all_else_is_quiet(
 def test_a_run_ends_with_the_code_of_what_matters_most(
     tmp_path: Path, state: RunState, counts: dict[str, int], code: int
 ) -> None:
-    assert finish(workplace(tmp_path), a_summary(state, **counts), (), quiet=True, as_json=False) == code
+    assert finish_run(workplace(tmp_path), a_summary(state, **counts), (), quiet=True, as_json=False) == code
 
 
 def test_json_is_printed_even_when_quiet(tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
-    finish(workplace(tmp_path), a_summary(passed=4), (), quiet=True, as_json=True)
+    finish_run(workplace(tmp_path), a_summary(passed=4), (), quiet=True, as_json=True)
     assert b'"run_id": "0123456789"' in capsysbinary.readouterr().out
 
 

@@ -8,14 +8,14 @@ from threading import Timer
 
 import pytest
 
-from howsure.cli import watching
+from howsure.cli import watch
 from howsure.errors import ConfigInvalid
-from howsure.services.watched import Snapshot, Watched
+from howsure.services.run.watched_files import Snapshot, WatchedFiles
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watching, "SECONDS", 0.02)
+    monkeypatch.setattr(watch, "SECONDS", 0.02)
 
 
 def test_a_change_is_waited_for_until_nothing_more_changes(tmp_path: Path) -> None:
@@ -24,7 +24,7 @@ def test_a_change_is_waited_for_until_nothing_more_changes(tmp_path: Path) -> No
     seen = Snapshot(frozenset({path}))
     timer = Timer(0.1, lambda: path.write_text("two", encoding="utf-8"))
     timer.start()
-    assert watching._wait(seen) == {path}
+    assert watch._wait(seen) == {path}
     timer.join()
 
 
@@ -33,7 +33,7 @@ def test_what_changed_while_the_run_ran_is_not_missed(tmp_path: Path) -> None:
     path.write_text("one", encoding="utf-8")
     seen = Snapshot(frozenset({path}))
     path.write_text("other", encoding="utf-8")
-    assert watching._wait(seen) == {path}
+    assert watch._wait(seen) == {path}
 
 
 def test_results_are_taken_over_only_where_data_alone_changed_and_the_run_ended(
@@ -54,10 +54,10 @@ def test_results_are_taken_over_only_where_data_alone_changed_and_the_run_ended(
         return frozenset(changes.pop(0))
 
     monkeypatch.setattr(sys, "argv", ["howsure", "run", "cases.jsonl", "--watch"])
-    monkeypatch.setattr(watching, "_run", run)
-    monkeypatch.setattr(watching, "_wait", wait)
+    monkeypatch.setattr(watch, "_run", run)
+    monkeypatch.setattr(watch, "_wait", wait)
     with pytest.raises(KeyboardInterrupt):
-        watching.watch(lambda: Watched(frozenset({data}), frozenset({code})))
+        watch.watch_files(lambda: WatchedFiles(frozenset({data}), frozenset({code})))
     # After the first change (0); not after a refusal (2); not after code; not after code and data.
     assert carried == [False, True, False, False, False]
 
@@ -65,10 +65,10 @@ def test_results_are_taken_over_only_where_data_alone_changed_and_the_run_ended(
 def test_settings_in_the_middle_of_being_written_do_not_end_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = tmp_path / "cases.jsonl"
     carried: list[bool] = []
-    told: list[Watched | BaseException] = [Watched(frozenset({data}), frozenset())]
+    told: list[WatchedFiles | BaseException] = [WatchedFiles(frozenset({data}), frozenset())]
     answers = iter([*told, ConfigInvalid("half a file"), KeyboardInterrupt()])
 
-    def files() -> Watched:
+    def files() -> WatchedFiles:
         found = next(answers)
         if isinstance(found, BaseException):
             raise found
@@ -79,14 +79,14 @@ def test_settings_in_the_middle_of_being_written_do_not_end_it(tmp_path: Path, m
         return 0
 
     monkeypatch.setattr(sys, "argv", ["howsure", "run", "cases.jsonl", "--watch"])
-    monkeypatch.setattr(watching, "_run", run)
-    monkeypatch.setattr(watching, "_wait", lambda _: frozenset({data}))
+    monkeypatch.setattr(watch, "_run", run)
+    monkeypatch.setattr(watch, "_wait", lambda _: frozenset({data}))
     with pytest.raises(KeyboardInterrupt):
-        watching.watch(files)
+        watch.watch_files(files)
     assert carried == [False, False]
 
 
 def test_it_works_from_the_command_line_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["notebook"])
     with pytest.raises(ConfigInvalid, match="--watch works from the command line only"):
-        watching.watch(lambda: Watched(frozenset(), frozenset()))
+        watch.watch_files(lambda: WatchedFiles(frozenset(), frozenset()))

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from howsure.client.asking import AsyncClient
-from howsure.client.errors import Conflicting, Invalid, Missing, Outdated, ServiceError, WaitedTooLong
-from howsure.client.wire.runs import Run
+from howsure.client.async_client import AsyncClient
+from howsure.client.errors import Conflicting, Invalid, ResourceNotFound, ServiceError, VersionConflict, WaitedTooLong
 from howsure.errors import Conflict, InputError, NotFound
+from howsure.wire.runs import Run
 
 DEMO = Path(__file__).parents[3] / "src" / "howsure" / "demo"
 AGENT = "64f0c2a1e4b0a1b2c3d4e5f6"
@@ -56,7 +56,7 @@ async def test_a_rubric_has_versions(client: AsyncClient) -> None:
     changed = {"name": "Kindness", "agent_id": AGENT, "rules": [{**RULE, "severity": "high"}]}
     second = await client.rubrics.change(first.rubric_id, changed, version=1)
     assert (second.version, second.latest_version) == (2, 2)
-    with pytest.raises(Outdated) as raised:
+    with pytest.raises(VersionConflict) as raised:
         await client.rubrics.change(first.rubric_id, changed, version=1)
     assert (raised.value.status, raised.value.kind) == (412, "precondition_failed")
     assert [each.version async for each in client.rubrics.versions(first.rubric_id)] == [2, 1]
@@ -65,7 +65,7 @@ async def test_a_rubric_has_versions(client: AsyncClient) -> None:
     third = await client.rubrics.restore(first.rubric_id, 1)
     assert (third.version, third.rules[0]["severity"]) == (3, "low")
     await client.rubrics.delete(first.rubric_id, version=3)
-    with pytest.raises(Missing):
+    with pytest.raises(ResourceNotFound):
         await client.rubrics.get(first.rubric_id)
     assert (await client.rubrics.get(first.rubric_id, 2)).rules[0]["severity"] == "high"
 
@@ -124,7 +124,7 @@ async def test_runs_are_steered(client: AsyncClient) -> None:
     compared = await client.compare(run.run_id, graded.run_id)
     assert compared["comparisons"][0]["sentence"]
     await client.runs.delete(run.run_id)
-    with pytest.raises(Missing):
+    with pytest.raises(ResourceNotFound):
         await client.runs.get(run.run_id)
 
 
@@ -201,7 +201,7 @@ async def test_a_bot_is_described(client: AsyncClient) -> None:
     )
     assert (bot.bot_id, bot.bot_name, bot.more["colour"]) == ("bot-1", "Moss", "green")
     assert await client.bots.get("bot-1") == bot
-    with pytest.raises(Missing) as raised:
+    with pytest.raises(ResourceNotFound) as raised:
         await client.bots.get("nobody")
     assert isinstance(raised.value, NotFound)
 

@@ -14,16 +14,14 @@ from typing import Any
 import pytest
 
 import howsure
-from howsure.client import blocking
-from howsure.client.asking import AsyncClient, AsyncKeys
-from howsure.client.blocking import Blocking, Client
-from howsure.client.bulk import AsyncBulk
-from howsure.client.documents import AsyncBots, AsyncDatasets, AsyncShelf
-from howsure.client.errors import Missing, WaitedTooLong
-from howsure.client.labels import AsyncLabels
-from howsure.client.runs import AsyncResults, AsyncRuns
-from howsure.client.wire.runs import Run
+from howsure.client import blocking_client
+from howsure.client.async_client import AsyncClient, AsyncKeys
+from howsure.client.blocking_client import BlockingFacade, Client
+from howsure.client.documents import AsyncBots, AsyncBulk, AsyncDatasets, AsyncDocuments
+from howsure.client.errors import ResourceNotFound, WaitedTooLong
+from howsure.client.runs import AsyncLabels, AsyncResults, AsyncRuns
 from howsure.errors import InputError
+from howsure.wire.runs import Run
 
 DEMO = Path(__file__).parents[3] / "src" / "howsure" / "demo"
 
@@ -57,9 +55,9 @@ async def test_it_works_where_a_loop_is_running_already(service: str) -> None:
 
 
 def test_errors_are_raised_where_they_are_waited_for(client: Client) -> None:
-    with pytest.raises(Missing, match="there is no"):
+    with pytest.raises(ResourceNotFound, match="there is no"):
         client.rubrics.get("nothing")
-    with pytest.raises(Missing):
+    with pytest.raises(ResourceNotFound):
         list(client.runs.results("nothing"))
     rule = {"id": "KIND", "name": "Be kind", "severity": "low"}
     made = client.rubrics.create({"name": "Kindness", "rules": [rule]})
@@ -113,14 +111,14 @@ def test_a_program_that_closes_nothing_ends_quietly(service: str) -> None:
 
 
 TWINS: dict[type[Any], type[Any]] = {
-    blocking.Shelf: AsyncShelf,
-    blocking.Datasets: AsyncDatasets,
-    blocking.Bots: AsyncBots,
-    blocking.Runs: AsyncRuns,
-    blocking.Results: AsyncResults,
-    blocking.Labels: AsyncLabels,
-    blocking.Bulk: AsyncBulk,
-    blocking.Keys: AsyncKeys,
+    blocking_client.BlockingDocuments: AsyncDocuments,
+    blocking_client.BlockingDatasets: AsyncDatasets,
+    blocking_client.BlockingBots: AsyncBots,
+    blocking_client.BlockingRuns: AsyncRuns,
+    blocking_client.BlockingResults: AsyncResults,
+    blocking_client.BlockingLabels: AsyncLabels,
+    blocking_client.BlockingBulk: AsyncBulk,
+    blocking_client.BlockingKeys: AsyncKeys,
     Client: AsyncClient,
 }
 
@@ -136,8 +134,10 @@ def methods(kind: type[Any]) -> dict[str, list[str]]:
 
 
 def test_every_twin_is_known() -> None:
-    made = {each for each in vars(blocking).values() if inspect.isclass(each) and issubclass(each, Blocking)}
-    assert made - {Blocking} == set(TWINS)
+    made = {
+        each for each in vars(blocking_client).values() if inspect.isclass(each) and issubclass(each, BlockingFacade)
+    }
+    assert made - {BlockingFacade} == set(TWINS)
 
 
 def test_both_stand_at_the_front_door() -> None:

@@ -13,18 +13,18 @@ from aiohttp import web
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from howsure.client import bulk
-from howsure.client.asking import AsyncClient
-from howsure.client.blocking import Client
-from howsure.client.connection import Connection, Request, Retries
-from howsure.client.errors import Invalid, Missing, ServiceError, Unavailable
-from howsure.client.wire.bulk import Entry
+from howsure.client import documents
+from howsure.client.async_client import AsyncClient
+from howsure.client.blocking_client import Client
+from howsure.client.connection import Connection, Retries, ServiceRequest
+from howsure.client.errors import Invalid, ResourceNotFound, ServiceError, Unavailable
 from howsure.errors import NotFound
+from howsure.wire.admin import DocumentEntry
 from listening import listening
 from unit.client.fake_service import faking
 from unit.client.test_asking import RULE, entry, finished
 
-LINES = Request(method="GET", path="/export")
+LINES = ServiceRequest(method="GET", path="/export")
 
 
 @pytest.fixture
@@ -33,8 +33,8 @@ async def client(service: str) -> AsyncIterator[AsyncClient]:
         yield opened
 
 
-def a_rubric(id: str, **more: Any) -> Entry:
-    return Entry(kind="rubric", id=id, document={"name": id, "rules": [RULE], **more})
+def a_rubric(id: str, **more: Any) -> DocumentEntry:
+    return DocumentEntry(kind="rubric", id=id, document={"name": id, "rules": [RULE], **more})
 
 
 async def test_what_was_exported_is_loaded_again(client: AsyncClient) -> None:
@@ -43,7 +43,7 @@ async def test_what_was_exported_is_loaded_again(client: AsyncClient) -> None:
     assert [(each.kind, each.document["name"]) for each in found] == [("rubric", "Kindness")]
     (kept,) = await client.bulk.load(found)
     assert (kept.status, kept.detail) == ("kept", "there is one by this id already; it was left as it is")
-    (created,) = await client.bulk.load([Entry(kind="rubric", id="copy-1", document=found[0].document)])
+    (created,) = await client.bulk.load([DocumentEntry(kind="rubric", id="copy-1", document=found[0].document)])
     assert (created.line, created.kind, created.id, created.status) == (1, "rubric", "copy-1", "created")
     assert (await client.rubrics.get("copy-1")).rules == made.rules
 
@@ -57,7 +57,7 @@ async def test_only_what_is_asked_for_is_exported(client: AsyncClient) -> None:
 
 async def test_a_file_is_loaded_and_every_line_is_accounted_for(client: AsyncClient, tmp_path: Path) -> None:
     path = tmp_path / "all.ndjson"
-    good, bad = bulk._plain(a_rubric("file-1")), bulk._plain(a_rubric("a b"))
+    good, bad = documents._plain(a_rubric("file-1")), documents._plain(a_rubric("a b"))
     path.write_text("\n".join(["", json.dumps(good), "{half", "", json.dumps(bad)]) + "\n")
     told = await client.bulk.load(path)
     assert [(each.line, each.status) for each in told] == [(2, "created"), (3, "refused"), (5, "refused")]
@@ -69,7 +69,7 @@ async def test_a_file_is_loaded_and_every_line_is_accounted_for(client: AsyncCli
 async def test_much_is_sent_in_pieces_and_lines_keep_their_numbers(
     client: AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bulk, "LARGEST", 1000)
+    monkeypatch.setattr(documents, "LARGEST", 1000)
     entries = [a_rubric(f"piece-{number}", description="x" * 300) for number in range(7)]
     told = await client.bulk.load(entries)
     assert [(each.line, each.id) for each in told] == [(number + 1, f"piece-{number}") for number in range(7)]
@@ -77,7 +77,7 @@ async def test_much_is_sent_in_pieces_and_lines_keep_their_numbers(
 
 
 async def test_nothing_to_load_is_said_so(client: AsyncClient) -> None:
-    nothing: list[Entry] = []
+    nothing: list[DocumentEntry] = []
     for content in (b"", nothing):
         with pytest.raises(Invalid, match="send documents, one a line"):
             await client.bulk.load(content)
@@ -89,7 +89,7 @@ async def test_the_results_of_a_run_come_as_lines(client: AsyncClient) -> None:
     run = await finished(client, entry(1), entry(2), entry(3))
     listed = [each async for each in client.runs.results(run.run_id)]
     assert [each async for each in client.runs.export(run.run_id)] == listed
-    with pytest.raises(Missing):
+    with pytest.raises(ResourceNotFound):
         _ = [each async for each in client.runs.export("nothing")]
 
 
@@ -106,7 +106,7 @@ def test_a_script_exports_and_loads(service: str) -> None:
 
 
 def parts(content: bytes) -> list[tuple[bytes, int]]:
-    return list(bulk._parts(content))
+    return list(documents._parts(content))
 
 
 @settings(max_examples=100, deadline=None)
@@ -117,11 +117,11 @@ def parts(content: bytes) -> list[tuple[bytes, int]]:
 )
 def test_pieces_are_whole_lines_and_nothing_is_lost(lines: list[bytes], end: bytes, largest: int) -> None:
     content = b"\n".join(lines) + end
-    before, bulk.LARGEST = bulk.LARGEST, largest
+    before, documents.LARGEST = documents.LARGEST, largest
     try:
         found = parts(content)
     finally:
-        bulk.LARGEST = before
+        documents.LARGEST = before
     assert b"".join(part for part, _ in found) == content
     assert sum(number for _, number in found) == len(content.splitlines())
     for part, number in found:
@@ -185,7 +185,7 @@ async def test_lines_that_stop_in_the_middle_are_not_taken_for_all() -> None:
 async def test_a_refusal_has_its_class_and_trouble_before_the_first_line_is_tried_again() -> None:
     away = (503, {"error": "unavailable", "detail": "not now"})
     async with faking((404, {"error": "not_found", "detail": "there is none"})) as fake:
-        with pytest.raises(Missing, match="there is none"):
+        with pytest.raises(ResourceNotFound, match="there is none"):
             await told(fake.url)
         assert len(fake.asked) == 1
     async with faking(away, "lost", (200, {"a": 1})) as fake:

@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from howsure.client.asking import AsyncClient
-from howsure.client.connection import Answered, Connection, Request, Retries, base_of, query_of
+from howsure.client.async_client import AsyncClient
+from howsure.client.connection import Connection, Retries, ServiceAnswer, ServiceRequest, base_of, query_of
 from howsure.client.errors import (
     Conflicting,
     Forbidden,
     Invalid,
-    Missing,
-    Outdated,
-    ProblemFound,
+    RequestProblem,
+    ResourceNotFound,
     ServiceError,
     Unauthorized,
     Unavailable,
+    VersionConflict,
 )
 from howsure.errors import ConfigInvalid, HowsureError, NotFound
 from unit.client.fake_service import Fake, faking
@@ -27,7 +27,7 @@ QUICK = Retries(tries=3, pause=0.0)
 SECRET = "howsure_very-secret"
 
 
-async def asked(fake: Fake, request: Request, retries: Retries = QUICK) -> Answered:
+async def asked(fake: Fake, request: ServiceRequest, retries: Retries = QUICK) -> ServiceAnswer:
     connection = Connection(fake.url, SECRET, 5.0, retries)
     try:
         return await connection.ask(request)
@@ -37,11 +37,11 @@ async def asked(fake: Fake, request: Request, retries: Retries = QUICK) -> Answe
 
 AWAY = (503, {"error": "unavailable", "detail": "the database cannot be reached just now"})
 FINE = (200, {"a": 1})
-READ = Request(method="GET", path="/runs")
-WRITE = Request(method="POST", path="/runs", body={"a": 1})
-CHANGE = Request(method="PUT", path="/rubrics/x", body={"a": 1})
-DELETE = Request(method="DELETE", path="/rubrics/x")
-ONCE = Request(method="POST", path="/keys", body={"a": 1}, once=True)
+READ = ServiceRequest(method="GET", path="/runs")
+WRITE = ServiceRequest(method="POST", path="/runs", body={"a": 1})
+CHANGE = ServiceRequest(method="PUT", path="/rubrics/x", body={"a": 1})
+DELETE = ServiceRequest(method="DELETE", path="/rubrics/x")
+ONCE = ServiceRequest(method="POST", path="/keys", body={"a": 1}, once=True)
 
 
 @pytest.mark.parametrize("trouble", [AWAY, "lost", (502, "<html>bad gateway</html>")], ids=["503", "lost", "proxy"])
@@ -50,7 +50,7 @@ ONCE = Request(method="POST", path="/keys", body={"a": 1}, once=True)
     [(READ, 3), (WRITE, 3), (CHANGE, 1), (DELETE, 1), (ONCE, 1)],
     ids=["GET", "POST", "PUT", "DELETE", "POST that must not be repeated"],
 )
-async def test_only_what_does_no_harm_twice_is_tried_again(trouble: Any, request_: Request, times: int) -> None:
+async def test_only_what_does_no_harm_twice_is_tried_again(trouble: Any, request_: ServiceRequest, times: int) -> None:
     async with faking(trouble) as fake:
         with pytest.raises(Unavailable):
             await asked(fake, request_)
@@ -89,9 +89,9 @@ async def test_a_request_that_is_still_being_answered_is_waited_for() -> None:
         (400, Invalid),
         (401, Unauthorized),
         (403, Forbidden),
-        (404, Missing),
+        (404, ResourceNotFound),
         (409, Conflicting),
-        (412, Outdated),
+        (412, VersionConflict),
         (413, Invalid),
         (415, Invalid),
         (422, Invalid),
@@ -106,7 +106,7 @@ async def test_every_status_has_its_class(status: int, kind: type[ServiceError])
         error = raised.value
         assert type(error) is kind
         assert (error.status, error.kind, error.detail, error.request_id) == (status, "some_kind", "a sentence", "r1")
-        assert error.problems == (ProblemFound(code="c", field="f", message="m"),)
+        assert error.problems == (RequestProblem(code="c", field="f", message="m"),)
         assert str(error) == "a sentence: `f`: m"
         assert isinstance(error, HowsureError)
         assert len(fake.asked) == 1
@@ -194,7 +194,7 @@ async def test_what_json_cannot_say_is_refused_before_it_is_sent() -> None:
     async with faking(FINE) as fake:
         for body in ({"a": float("nan")}, {"a": object()}):
             with pytest.raises(ConfigInvalid, match="cannot be sent as JSON"):
-                await asked(fake, Request(method="POST", path="/runs", body=body))
+                await asked(fake, ServiceRequest(method="POST", path="/runs", body=body))
         assert fake.asked == []
 
 

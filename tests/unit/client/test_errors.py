@@ -14,11 +14,11 @@ from howsure.client.errors import (
     SHOWN,
     Conflicting,
     Invalid,
-    Missing,
-    Outdated,
-    ProblemFound,
+    RequestProblem,
+    ResourceNotFound,
     ServiceError,
     Unavailable,
+    VersionConflict,
     WaitedTooLong,
     error_of,
     unreadable,
@@ -36,10 +36,10 @@ def said(status: int, **body: Any) -> ServiceError:
 @pytest.mark.parametrize(
     ("kind", "also"),
     [
-        (Missing, NotFound),
-        (Missing, InputError),
+        (ResourceNotFound, NotFound),
+        (ResourceNotFound, InputError),
         (Conflicting, Conflict),
-        (Outdated, Conflict),
+        (VersionConflict, Conflict),
         (Invalid, InputError),
         (WaitedTooLong, TimeoutError),
         (Unavailable, ServiceError),
@@ -109,7 +109,7 @@ def test_a_message_tells_so_many_and_the_error_has_all(number: int) -> None:
 def test_fields_that_are_new_do_no_harm() -> None:
     """A newer service may say more of a problem than this client knows."""
     error = said(422, problems=[{"message": "m", "colour": "green"}], trace="t")
-    assert error.problems == (ProblemFound(message="m"),)
+    assert error.problems == (RequestProblem(message="m"),)
 
 
 def test_an_answer_that_cannot_be_read_says_whose() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from howsure.client.files import content_of
+from howsure.client.documents import read_content
 from howsure.errors import InputError, NotFound
 
 
@@ -14,11 +14,11 @@ from howsure.errors import InputError, NotFound
 def test_a_file_is_read_byte_for_byte(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "my cases, über alles.jsonl"
     path.write_bytes(content)
-    assert content_of(path) == content_of(str(path)) == content_of(content) == content
+    assert read_content(path) == read_content(str(path)) == read_content(content) == content
 
 
 def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match=r"nowhere\.jsonl cannot be read: No such file or directory"):
-        content_of(tmp_path / "nowhere.jsonl")
+        read_content(tmp_path / "nowhere.jsonl")
     with pytest.raises(InputError, match="cannot be read: Is a directory"):
-        content_of(str(tmp_path))
+        read_content(str(tmp_path))

@@ -7,11 +7,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from howsure.client.asking import AsyncClient
-from howsure.client.blocking import Client
-from howsure.client.errors import Invalid, Missing
-from howsure.client.labels import Opinion
-from howsure.client.wire.runs import Result, Run
+from howsure.client.async_client import AsyncClient
+from howsure.client.blocking_client import Client
+from howsure.client.errors import Invalid, ResourceNotFound
+from howsure.client.runs import Opinion
+from howsure.wire.results import Result
+from howsure.wire.runs import Run
 from unit.client.test_asking import AGENT, entry, finished
 
 
@@ -46,7 +47,7 @@ async def test_a_label_is_given_and_taken_back(client: AsyncClient) -> None:
     assert (again.label_id, again.passed) == (label.label_id, True)
     await client.labels.take_back(run.run_id, label.label_id)
     assert [each async for each in client.labels.of_run(run.run_id)] == []
-    with pytest.raises(Missing):
+    with pytest.raises(ResourceNotFound):
         await client.labels.take_back(run.run_id, label.label_id)
 
 
@@ -92,7 +93,7 @@ async def test_what_is_wrong_with_a_label_is_told(client: AsyncClient) -> None:
         await client.labels.give(run.run_id, results[0].result_id, "nobody", "pass")
     with pytest.raises(Invalid, match="'criteria' has no 'NOPE'; expected one of"):
         await client.labels.give(run.run_id, results[0].result_id, "criteria", "pass", criterion_id="NOPE")
-    with pytest.raises(Missing):
+    with pytest.raises(ResourceNotFound):
         await client.labels.agreement("nothing")
 
 

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from howsure.client.connection import Connection, Request, Retries
+from howsure.client.connection import Connection, Retries, ServiceRequest
 from howsure.client.errors import ServiceError, Unavailable
-from howsure.client.pages import LARGEST, paged
-from howsure.client.wire.base import Shape
+from howsure.client.pages import LARGEST, list_pages
+from howsure.wire.base import WireShape
 from unit.client.fake_service import Fake, faking
 
 
-class Point(Shape, frozen=True, kw_only=True):
+class Point(WireShape, frozen=True, kw_only=True):
     """A place."""
 
     x: int
@@ -28,7 +28,7 @@ def page(*numbers: int, cursor: str = "") -> tuple[int, list[dict[str, int]], di
 async def walked(fake: Fake, most: int | None = None, **query: Any) -> list[int]:
     connection = Connection(fake.url, "", 5.0, Retries(tries=1))
     try:
-        return [each.x async for each in paged(connection, Point, "/points", most, **query)]
+        return [each.x async for each in list_pages(connection, Point, "/points", most, **query)]
     finally:
         await connection.close()
 
@@ -57,7 +57,7 @@ async def test_no_more_is_asked_for_than_is_wanted(most: int | None, found: list
 async def test_nothing_is_asked_before_somebody_walks() -> None:
     async with faking(page(1, cursor="c1"), page(2)) as fake:
         connection = Connection(fake.url, "", 5.0, Retries(tries=1))
-        pages = paged(connection, Point, "/points")
+        pages = list_pages(connection, Point, "/points")
         assert fake.asked == []
         walking = pages.walk()
         assert [each.x for each in await anext(walking)] == [1]
@@ -72,7 +72,7 @@ async def test_trouble_in_the_middle_is_raised_there() -> None:
     away = (503, {"error": "unavailable", "detail": "not now"})
     async with faking(page(1, cursor="c1"), away) as fake:
         connection = Connection(fake.url, "", 5.0, Retries(tries=1))
-        walking = aiter(paged(connection, Point, "/points"))
+        walking = aiter(list_pages(connection, Point, "/points"))
         assert (await anext(walking)).x == 1
         with pytest.raises(Unavailable):
             await anext(walking)
@@ -99,11 +99,11 @@ async def test_whatever_the_pages_are_everything_comes_once(sizes: list[int], mo
     class Served(Connection):
         """Answers from the list, never more than asked for."""
 
-        async def ask(self, request: Request) -> Any:
+        async def ask(self, request: ServiceRequest) -> Any:
             _, body, headers = answers[int((request.query["cursor"] or "c-1")[1:]) + 1]
             return _Answer(body, headers)
 
-    found = [each.x async for each in paged(Served("http://x", "", 1.0, Retries()), Point, "/points", most)]
+    found = [each.x async for each in list_pages(Served("http://x", "", 1.0, Retries()), Point, "/points", most)]
     assert found[: len(whole)] == whole[: len(found)]
     if most is None:
         assert found == whole

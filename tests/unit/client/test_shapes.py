@@ -10,44 +10,43 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from howsure.api.illustrated_answers import ANSWERED
-from howsure.api.illustrations import GIVEN
-from howsure.client.wire import admin, bulk, documents, labels, runs
-from howsure.client.wire.base import Shape, read, sendable
+from howsure.api.examples import ANSWERS, BODIES
+from howsure.wire import admin, bulk, documents, labels, runs
+from howsure.wire.base import WireShape, read_shape, sendable_body
 
-SHAPES: dict[str, type[Shape]] = {
+SHAPES: dict[str, type[WireShape]] = {
     "RunShape": runs.Run,
     "ResultShape": runs.Result,
     "EvaluationShape": runs.Evaluation,
-    "StandingShape": runs.Standing,
+    "StandingShape": runs.AgentStatus,
     "RubricShape": documents.Rubric,
     "TestSetShape": documents.TestSet,
     "QuestionSetShape": documents.QuestionSet,
     "ConfigShape": documents.EvaluatorConfig,
-    "DatasetShape": documents.Dataset,
+    "DatasetShape": documents.UploadedDataset,
     "CaseShape": documents.DatasetCase,
-    "BotShape": documents.Bot,
-    "BotEditionShape": documents.BotEdition,
+    "BotShape": documents.BotContext,
+    "BotEditionShape": documents.BotVersion,
     "TypeShape": documents.EvaluatorType,
-    "DifferenceShape": documents.Difference,
-    "LabelShape": labels.Label,
-    "ConcordShape": labels.Concord,
-    "KeyShape": admin.Key,
-    "NewKeyShape": admin.NewKey,
-    "DeedShape": admin.Deed,
-    "HealthShape": admin.Health,
-    "ImportedShape": bulk.Imported,
+    "DifferenceShape": documents.DocumentDifference,
+    "LabelShape": labels.HumanLabel,
+    "ConcordShape": labels.RunAgreement,
+    "KeyShape": admin.ApiKey,
+    "NewKeyShape": admin.NewApiKey,
+    "DeedShape": admin.AuditEntry,
+    "HealthShape": admin.ServiceHealth,
+    "ImportedShape": bulk.ImportedDocument,
 }
 
 
 def test_every_answer_that_the_service_shows_has_its_shape() -> None:
-    assert set(SHAPES) == set(ANSWERED)
+    assert set(SHAPES) == set(ANSWERS)
 
 
 @pytest.mark.parametrize("name", sorted(SHAPES))
 def test_an_answer_is_read_whole(name: str) -> None:
-    given = ANSWERED[name]
-    found = read(SHAPES[name], given)
+    given = ANSWERS[name]
+    found = read_shape(SHAPES[name], given)
     assert found.more == {}, "every field that the service shows is typed"
     for key in given:
         assert hasattr(found, key)
@@ -55,15 +54,15 @@ def test_an_answer_is_read_whole(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(SHAPES))
 def test_what_a_newer_service_adds_is_kept(name: str) -> None:
-    found = read(SHAPES[name], {**ANSWERED[name], "brand_new": {"deep": [1]}})
+    found = read_shape(SHAPES[name], {**ANSWERS[name], "brand_new": {"deep": [1]}})
     assert found.more == {"brand_new": {"deep": [1]}}
-    assert sendable(found)["brand_new"] == {"deep": [1]}
+    assert sendable_body(found)["brand_new"] == {"deep": [1]}
 
 
 @pytest.mark.parametrize("name", sorted(SHAPES))
 def test_what_was_read_is_sent_back_as_it_came(name: str) -> None:
-    given = ANSWERED[name]
-    back = msgspec.json.decode(msgspec.json.encode(sendable(read(SHAPES[name], given))))
+    given = ANSWERS[name]
+    back = msgspec.json.decode(msgspec.json.encode(sendable_body(read_shape(SHAPES[name], given))))
     assert {key: back[key] for key in given} == msgspec.json.decode(msgspec.json.encode(given))
 
 
@@ -73,33 +72,33 @@ def test_an_answer_without_what_it_must_have_is_refused(name: str) -> None:
     assert needed
     for missing in needed:
         with pytest.raises(msgspec.ValidationError):
-            read(SHAPES[name], {key: value for key, value in ANSWERED[name].items() if key != missing})
+            read_shape(SHAPES[name], {key: value for key, value in ANSWERS[name].items() if key != missing})
 
 
 def test_the_run_of_an_agent_is_a_run() -> None:
-    standing = read(runs.Standing, ANSWERED["StandingShape"])
-    assert standing.newest == read(runs.Run, ANSWERED["RunShape"])
-    assert read(runs.Standing, {**ANSWERED["StandingShape"], "run": None}).newest is None
+    standing = read_shape(runs.AgentStatus, ANSWERS["StandingShape"])
+    assert standing.newest == read_shape(runs.Run, ANSWERS["RunShape"])
+    assert read_shape(runs.AgentStatus, {**ANSWERS["StandingShape"], "run": None}).newest is None
 
 
 def test_times_are_times() -> None:
-    run = read(runs.Run, ANSWERED["RunShape"])
+    run = read_shape(runs.Run, ANSWERS["RunShape"])
     assert run.created_at == datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
     assert (run.completed_at or run.created_at) > run.created_at
     with pytest.raises(msgspec.ValidationError):
-        read(runs.Run, {**ANSWERED["RunShape"], "created_at": "yesterday"})
+        read_shape(runs.Run, {**ANSWERS["RunShape"], "created_at": "yesterday"})
 
 
 def test_nought_is_not_nothing() -> None:
     """Where nothing could be graded there is nought of nought; where there is no rubric there is nothing."""
-    zero = read(
-        runs.Run, {**ANSWERED["RunShape"], "criteria_passed": 0, "criteria_total": 0, "rubric_rules_total": None}
+    zero = read_shape(
+        runs.Run, {**ANSWERS["RunShape"], "criteria_passed": 0, "criteria_total": 0, "rubric_rules_total": None}
     )
     assert (zero.criteria_passed, zero.criteria_total, zero.rubric_rules_total) == (0, 0, None)
 
 
 def test_a_secret_is_not_shown_when_a_key_is() -> None:
-    key = read(admin.NewKey, ANSWERED["NewKeyShape"])
+    key = read_shape(admin.NewApiKey, ANSWERS["NewKeyShape"])
     assert key.secret == "howsure_this-is-shown-once"
     assert "shown-once" not in repr(key)
     assert "shown-once" not in f"{key}"
@@ -116,15 +115,15 @@ def test_a_secret_is_not_shown_when_a_key_is() -> None:
 def test_whatever_is_added_goes_there_and_back(more: dict[str, Any]) -> None:
     times = dict.fromkeys(("created_at", "updated_at"), "2026-11-15T09:30:00Z")
     body: dict[str, Any] = {"rubric_id": "r", "agent_id": None, "version": 1, "name": "n", "rules": [], **times}
-    found = read(documents.Rubric, {**more, **body})
+    found = read_shape(documents.Rubric, {**more, **body})
     assert found.more == {key: value for key, value in more.items() if key not in documents.Rubric.__struct_fields__}
-    sent = sendable(found)
+    sent = sendable_body(found)
     assert {key: sent[key] for key in more if key not in body} == {
         key: value for key, value in more.items() if key not in body
     }
 
 
 def test_what_is_not_a_shape_is_sent_as_it_is() -> None:
-    body = GIVEN["RubricGiven"]
-    assert sendable(body) is body
-    assert sendable(None) is None
+    body = BODIES["RubricGiven"]
+    assert sendable_body(body) is body
+    assert sendable_body(None) is None

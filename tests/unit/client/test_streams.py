@@ -7,16 +7,16 @@ from typing import Any, cast
 
 import pytest
 
-from howsure.client import streams
-from howsure.client.connection import Connection, Request
+from howsure.client import pages
+from howsure.client.connection import Connection, ServiceRequest
 from howsure.client.errors import ServiceError
-from howsure.client.streams import streamed
-from howsure.client.wire.base import Shape
+from howsure.client.pages import stream_lines
+from howsure.wire.base import WireShape
 
-ASKED = Request(method="GET", path="/points")
+ASKED = ServiceRequest(method="GET", path="/points")
 
 
-class Point(Shape, frozen=True, kw_only=True):
+class Point(WireShape, frozen=True, kw_only=True):
     """A place."""
 
     x: int
@@ -29,7 +29,7 @@ class Lines:
         self._lines = lines
         self.asked = self.taken = 0
 
-    async def lines(self, request: Request) -> AsyncIterator[bytes]:
+    async def lines(self, request: ServiceRequest) -> AsyncIterator[bytes]:
         assert request is ASKED
         self.asked += 1
         for line in self._lines:
@@ -42,21 +42,21 @@ def numbered(number: int) -> Lines:
 
 
 async def walked(source: Lines) -> list[Any]:
-    return [each async for each in streamed(cast(Connection, source), Point, ASKED)]
+    return [each async for each in stream_lines(cast(Connection, source), Point, ASKED)]
 
 
 @pytest.mark.parametrize("number", [0, 1, 2, 3, 7])
 async def test_everything_comes_once_and_whole(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
-    monkeypatch.setattr(streams, "BATCH", 3)
+    monkeypatch.setattr(pages, "BATCH", 3)
     found = await walked(numbered(number))
     assert [each.x for each in found] == list(range(number))
     assert all(each.more == {"more": {}, "colour": "green"} for each in found)
 
 
 async def test_whoever_stops_takes_no_more_than_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "BATCH", 3)
+    monkeypatch.setattr(pages, "BATCH", 3)
     source = numbered(100)
-    pages = streamed(cast(Connection, source), Point, ASKED)
+    pages = stream_lines(cast(Connection, source), Point, ASKED)
     assert source.asked == 0
     walking = pages.walk()
     assert [each.x for each in await anext(walking)] == [0, 1, 2]

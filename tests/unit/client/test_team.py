@@ -12,11 +12,11 @@ import pytest
 from api.operations import a_rubric, a_test_set, entry
 from api.shared import AGENT, Service, in_a_thread
 from databases import KINDS, a_database
-from howsure.api.app import Access
-from howsure.client.asking import AsyncClient
-from howsure.client.blocking import Client
-from howsure.client.errors import Conflicting, Forbidden, Invalid, Missing, Outdated, Unauthorized
-from howsure.client.wire.documents import Rubric
+from howsure.api.app import ServiceAccess
+from howsure.client.async_client import AsyncClient
+from howsure.client.blocking_client import Client
+from howsure.client.errors import Conflicting, Forbidden, Invalid, ResourceNotFound, Unauthorized, VersionConflict
+from howsure.wire.documents import Rubric
 
 HELLO = "The answer says hello 1"
 
@@ -29,7 +29,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str]
         def started(kind: str) -> Service:
             folder = tmp_path_factory.mktemp(f"team-{kind}")
             where = stack.enter_context(a_database(kind, folder))
-            return stack.enter_context(in_a_thread(folder, where, Access(keys_needed=True)))
+            return stack.enter_context(in_a_thread(folder, where, ServiceAccess(keys_needed=True)))
 
         yield started
 
@@ -85,7 +85,7 @@ def test_organisations_do_not_see_each_other(team: Service) -> None:
             lambda: theirs.rubrics.change(made.rubric_id, made),
             lambda: theirs.rubrics.delete(made.rubric_id),
         ):
-            with pytest.raises(Missing):
+            with pytest.raises(ResourceNotFound):
                 asking()
         (entry_of_ours,) = [each for each in ours.bulk.export("rubric") if each.id == made.rubric_id]
         assert [each.status for each in theirs.bulk.load([entry_of_ours])] == ["created"]
@@ -97,7 +97,7 @@ def test_a_key_for_one_agent_is_for_that_alone(team: Service) -> None:
         made = client.rubrics.create(a_rubric(agent_id="a1"))
         with pytest.raises(Invalid, match="may write for the agents a1 only"):
             client.rubrics.create(a_rubric(agent_id="a2"))
-        with pytest.raises(Missing):
+        with pytest.raises(ResourceNotFound):
             client.bots.get("a2")
         assert [each.rubric_id for each in client.rubrics.each()] == [made.rubric_id]
 
@@ -125,7 +125,7 @@ async def test_of_two_who_read_the_same_one_wins(team: Service) -> None:
         done = await asyncio.gather(*(change(text) for text in "abcd"), return_exceptions=True)
         won = [each for each in done if isinstance(each, Rubric)]
         assert len(won) == 1
-        assert all(isinstance(each, Outdated | Conflicting) for each in done if each is not won[0])
+        assert all(isinstance(each, VersionConflict | Conflicting) for each in done if each is not won[0])
         assert (await client.rubrics.get(made.rubric_id)).description == won[0].description
 
 

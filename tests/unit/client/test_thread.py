@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from howsure.client.thread import LoopThread
+from howsure.client.blocking_client import LoopThread
 from howsure.errors import InputError
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from howsure.client.asking import AsyncClient
-from howsure.client.blocking import Client
-from howsure.client.errors import Missing, Outdated
+from howsure.client.async_client import AsyncClient
+from howsure.client.blocking_client import Client
+from howsure.client.errors import ResourceNotFound, VersionConflict
 from unit.client.test_asking import RULE
 
 
@@ -55,7 +55,7 @@ async def test_a_dataset_has_versions(client: AsyncClient) -> None:
     assert (found[1].before, found[1].after) == ("Who is 2?", "Who else?")
     third = await client.datasets.restore(first.dataset_id, 1)
     assert (third.version, third.sha256, third.note) == (3, first.sha256, "version 1 restored")
-    with pytest.raises(Missing, match="has no version 9; the newest is 3"):
+    with pytest.raises(ResourceNotFound, match="has no version 9; the newest is 3"):
         await client.datasets.get(first.dataset_id, 9)
 
 
@@ -72,10 +72,10 @@ async def test_a_description_has_versions(client: AsyncClient) -> None:
     restored = await client.bots.restore("bot-v", 1)
     assert (restored.version, restored.latest_version, restored.system_prompt) == (3, 3, "Be kind.")
     assert (await client.bots.get("bot-v")).system_prompt == "Be kind."
-    with pytest.raises(Outdated):
+    with pytest.raises(VersionConflict):
         await client.bots.describe("bot-v", {"bot_name": "Moss"}, version=1)
     await client.bots.describe("bot-v", {"bot_name": "Moss"}, version=3)
-    with pytest.raises(Missing):
+    with pytest.raises(ResourceNotFound):
         _ = [each async for each in client.bots.versions("nobody")]
 
 

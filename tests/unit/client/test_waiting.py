@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 import howsure
-from howsure.api.illustrated_answers import ANSWERED
-from howsure.client.asking import AsyncClient
+from howsure.api.examples import ANSWERS
+from howsure.client.async_client import AsyncClient
 from howsure.client.connection import Retries
-from howsure.client.errors import Missing, Unavailable
-from howsure.client.wire.runs import Run
+from howsure.client.errors import ResourceNotFound, Unavailable
+from howsure.wire.runs import Run
 from unit.client.fake_service import faking
 
 AWAY = (503, {"error": "unavailable", "detail": "not now"})
@@ -28,7 +28,7 @@ ONCE = Retries(tries=1)
 
 def a_run(state: str, completed: int = 0) -> tuple[int, dict[str, Any]]:
     done = {"total": 2, "completed": completed, "pending": 2 - completed}
-    return 200, {**ANSWERED["RunShape"], "run_id": "r", "status": state, "state": state, **done}
+    return 200, {**ANSWERS["RunShape"], "run_id": "r", "status": state, "state": state, **done}
 
 
 async def waited(*answers: Any, patience: float = 30.0) -> list[tuple[str, int]]:
@@ -61,7 +61,7 @@ async def test_a_service_that_was_never_there_is_not_waited_for() -> None:
 
 
 async def test_a_run_that_was_deleted_ends_the_waiting() -> None:
-    with pytest.raises(Missing, match="there is no run r"):
+    with pytest.raises(ResourceNotFound, match="there is no run r"):
         await waited(a_run("running", 1), GONE)
 
 

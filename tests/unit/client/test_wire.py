@@ -7,20 +7,21 @@ from typing import Any
 
 import msgspec
 import pytest
-
-from howsure.api.app import SHELVES
-from howsure.api.illustrated_answers import ANSWERED
-from howsure.api.routes.admin import DeedShape, KeyShape, NewKeyShape
-from howsure.api.routes.bulk import ImportedShape
-from howsure.api.routes.health import HealthShape
 from howsure.api.wire import datasets, labels, rubrics, runs, test_sets
 from howsure.api.wire import orders as asked
 from howsure.api.wire.base import ChangeShape
-from howsure.client.wire import admin, documents, orders
-from howsure.client.wire import bulk as own_bulk
-from howsure.client.wire import labels as own_labels
-from howsure.client.wire import runs as own_runs
-from howsure.client.wire.base import Shape, read, sendable
+
+from howsure.api.app import DOCUMENT_ROUTES
+from howsure.api.examples import ANSWERS
+from howsure.api.routes.admin import DeedShape, KeyShape, NewKeyShape
+from howsure.api.routes.bulk import ImportedShape
+from howsure.api.routes.health import HealthShape
+from howsure.client import requests
+from howsure.wire import admin, documents
+from howsure.wire import bulk as own_bulk
+from howsure.wire import labels as own_labels
+from howsure.wire import runs as own_runs
+from howsure.wire.base import WireShape, read_shape, sendable_body
 
 PAIRS: list[tuple[type[msgspec.Struct], Any]] = [
     (own_runs.Run, runs.RunShape),
@@ -29,39 +30,39 @@ PAIRS: list[tuple[type[msgspec.Struct], Any]] = [
     (own_runs.RuleScore, runs.RuleScore),
     (own_runs.ComponentScore, runs.ComponentScore),
     (own_runs.Tally, runs.TallyShape),
-    (own_runs.Totals, runs.TotalsShape),
-    (own_runs.Spent, runs.SpentShape),
-    (own_runs.Pin, runs.PinShape),
+    (own_runs.CandidateTotals, runs.TotalsShape),
+    (own_runs.ModelSpending, runs.SpentShape),
+    (own_runs.DatasetPin, runs.PinShape),
     (own_runs.Evaluation, runs.EvaluationShape),
-    (own_runs.Standing, runs.StandingShape),
+    (own_runs.AgentStatus, runs.StandingShape),
     (documents.Rubric, rubrics.RubricShape),
     (documents.TestSet, test_sets.TestSetShape),
     (documents.QuestionSet, test_sets.QuestionSetShape),
     (documents.EvaluatorConfig, datasets.ConfigShape),
-    (documents.Dataset, datasets.DatasetShape),
+    (documents.UploadedDataset, datasets.DatasetShape),
     (documents.DatasetCase, datasets.CaseShape),
-    (documents.Bot, datasets.BotShape),
-    (documents.BotEdition, datasets.BotEditionShape),
-    (documents.Change, ChangeShape),
+    (documents.BotContext, datasets.BotShape),
+    (documents.BotVersion, datasets.BotEditionShape),
+    (documents.Revision, ChangeShape),
     (documents.EvaluatorType, datasets.TypeShape),
-    (documents.Difference, test_sets.DifferenceShape),
-    (own_labels.Label, labels.LabelShape),
-    (own_labels.Concord, labels.ConcordShape),
+    (documents.DocumentDifference, test_sets.DifferenceShape),
+    (own_labels.HumanLabel, labels.LabelShape),
+    (own_labels.RunAgreement, labels.ConcordShape),
     (own_labels.Agreement, labels.AgreementShape),
-    (own_labels.Confusion, labels.ConfusionShape),
-    (own_labels.Together, labels.TogetherShape),
-    (own_bulk.Imported, ImportedShape),
-    (admin.Key, KeyShape),
-    (admin.NewKey, NewKeyShape),
-    (admin.Deed, DeedShape),
-    (admin.Health, HealthShape),
+    (own_labels.ConfusionCounts, labels.ConfusionShape),
+    (own_labels.AnnotatorAgreement, labels.TogetherShape),
+    (own_bulk.ImportedDocument, ImportedShape),
+    (admin.ApiKey, KeyShape),
+    (admin.NewApiKey, NewKeyShape),
+    (admin.AuditEntry, DeedShape),
+    (admin.ServiceHealth, HealthShape),
 ]
 ASKED: list[tuple[Any, Any, set[str]]] = [
-    (orders.RunWanted, asked.RunGiven, set()),
-    (orders.EvaluationWanted, asked.EvaluationGiven, {"bot_id", "test_set_id"}),
-    (orders.RegradeWanted, asked.RegradeGiven, set()),
-    (orders.TranscriptWanted, asked.TranscriptGiven, {"messages"}),
-    (orders.LabelWanted, labels.LabelGiven, {"result_id", "grader", "opinion"}),
+    (requests.StartRunOptions, asked.RunGiven, set()),
+    (requests.EvaluationOptions, asked.EvaluationGiven, {"bot_id", "test_set_id"}),
+    (requests.RegradeOptions, asked.RegradeGiven, set()),
+    (requests.TranscriptOptions, asked.TranscriptGiven, {"messages"}),
+    (requests.LabelOptions, labels.LabelGiven, {"result_id", "grader", "opinion"}),
 ]
 
 
@@ -86,10 +87,15 @@ def _inherited(kind: Any) -> set[str]:
 
 
 def test_every_shelf_has_its_paths() -> None:
-    assert {shelf.path for shelf in SHELVES} == {"/rubrics", "/test-sets", "/question-sets", "/evaluator-configs"}
+    assert {shelf.path for shelf in DOCUMENT_ROUTES} == {
+        "/rubrics",
+        "/test-sets",
+        "/question-sets",
+        "/evaluator-configs",
+    }
 
 
-class Point(Shape, frozen=True, kw_only=True):
+class Point(WireShape, frozen=True, kw_only=True):
     """A place."""
 
     x: int
@@ -97,17 +103,17 @@ class Point(Shape, frozen=True, kw_only=True):
 
 
 def test_what_is_not_known_is_kept_and_goes_back() -> None:
-    point = read(Point, {"x": 1, "y": {"z": [2]}, "at": "2026-11-15T09:30:00Z", "more": 3})
+    point = read_shape(Point, {"x": 1, "y": {"z": [2]}, "at": "2026-11-15T09:30:00Z", "more": 3})
     assert (point.x, point.more) == (1, {"y": {"z": [2]}, "more": 3})
     assert point.at == datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
-    assert sendable(point) == {"x": 1, "y": {"z": [2]}, "more": 3, "at": "2026-11-15T09:30:00Z"}
-    assert sendable({"x": 1}) == {"x": 1}
+    assert sendable_body(point) == {"x": 1, "y": {"z": [2]}, "more": 3, "at": "2026-11-15T09:30:00Z"}
+    assert sendable_body({"x": 1}) == {"x": 1}
 
 
 @pytest.mark.parametrize("given", [{}, {"x": "1"}, [], None, "text"])
 def test_what_is_no_shape_is_refused(given: Any) -> None:
     with pytest.raises(msgspec.ValidationError):
-        read(Point, given)
+        read_shape(Point, given)
 
 
 @pytest.mark.parametrize(
@@ -116,5 +122,5 @@ def test_what_is_no_shape_is_refused(given: Any) -> None:
      ("completed", "completed", False), ("cancelled", "failed", False), ("", "running", True)],
 )  # fmt: skip
 def test_a_run_lives_while_somebody_will_work_on_it(state: str, status: str, live: bool) -> None:
-    run = read(own_runs.Run, {**ANSWERED["RunShape"], "state": state, "status": status})
+    run = read_shape(own_runs.Run, {**ANSWERS["RunShape"], "state": state, "status": status})
     assert run.is_live is live

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from howsure.dialects.agent_file import agent_document, is_agent, read_agent
+from howsure.dialects.agent_files import agent_document, is_agent, read_agent
 from howsure.errors import DatasetInvalid, Problem
 from howsure.model.agent import Agent, AgentModel, AgentTool, KnowledgeBase
 from json_strategies import filled, objects, texts, values

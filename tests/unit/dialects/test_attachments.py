@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from howsure.dialects.attachments import attachment_problems
-from howsure.dialects.json_places import Spot
+from howsure.dialects.problems import Spot
 from howsure.errors import Level
 
 

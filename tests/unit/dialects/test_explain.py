@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dialect_rows import Row, explain, write_rows
+from howsure.dialects.datasets import read_cases, validate
 from howsure.dialects.explain import ExplainDialect
-from howsure.dialects.explain_inputs import json_text, payload_of
+from howsure.dialects.explain_rows import json_text, payload_of
 from howsure.dialects.explain_schema import AGENTS, DEFAULT_EVALS, PAYLOADS
-from howsure.dialects.json_places import Spot
-from howsure.dialects.lines import Ids
-from howsure.dialects.reading import read_cases, validate
+from howsure.dialects.ids import SeenIds
+from howsure.dialects.problems import Spot
 from howsure.errors import DatasetInvalid
 from howsure.model.case import Case, SingleTurn, World
 from howsure.model.expectation import (
@@ -29,7 +29,7 @@ from howsure.model.expectation import (
     ReferenceAnswer,
     ToolCalls,
 )
-from howsure.model.transcript import Message, Mishap, Role, Tool, ToolCall, ToolResult, Transcript, Usage
+from howsure.model.transcript import BrokenRecording, Message, Role, Tool, ToolCall, ToolResult, Transcript, Usage
 from json_strategies import filled, literals, plain_keys, texts
 
 DIALECT = ExplainDialect()
@@ -343,7 +343,7 @@ def case(**fields: Any) -> Case:
         (case(metadata={"a": 1}), "metadata.a"),
         (case(tools=(Tool(name="t", description="d"),)), "tools"),
         (case(tags=("t",)), "tags"),
-        (case(recorded=Mishap(reason="broke")), "recorded"),
+        (case(recorded=BrokenRecording(reason="broke")), "recorded"),
         (case(recorded=Transcript(answer="x", usage=Usage(prompt_tokens=1))), "recorded"),
         (case(id="one"), "case_id"),
         (case(profile="unknown"), "threshold_profile"),
@@ -444,7 +444,7 @@ def test_the_quick_and_the_slow_reader_agree(tmp_path: Path, row: Row, data: st.
         }
     text = json.dumps(row, ensure_ascii=data.draw(st.booleans())).encode()
     path = write_rows(tmp_path / "d.jsonl", [text])
-    slow = list(DIALECT._line(text, Spot(str(path), 1), Ids("case_id"), ()))
+    slow = list(DIALECT.read_line(text, Spot(str(path), 1), SeenIds("case_id"), ()))
     assert list(DIALECT.read(path)) == slow
     if all(isinstance(found, Case) for found in slow):
         assert list(DIALECT.read_again(path, lambda _: None)) == slow

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from howsure.dialects.extras import put_back, set_apart
-from howsure.dialects.json_places import Spot
+from howsure.dialects.extras import restore_unknown, separate_unknown
+from howsure.dialects.problems import Spot
 
 SCHEMA: dict[str, Any] = {
     "properties": {
@@ -35,15 +35,15 @@ SCHEMA: dict[str, Any] = {
 )
 def test_they_are_taken_out_and_can_be_put_back(value: dict[str, Any], kept: dict[str, Any]) -> None:
     original = deepcopy(value)
-    apart = set_apart(value, SCHEMA, Spot("f", 1))
+    apart = separate_unknown(value, SCHEMA, Spot("f", 1))
     assert apart.kept == kept
     assert not any(name in value for name in ("x", "a/b", "~", "unknown_fields"))
-    put_back(value, apart.kept)
+    restore_unknown(value, apart.kept)
     assert value == original
 
 
 def test_each_is_a_warning_at_its_place() -> None:
-    apart = set_apart({"choices": [{"ID": 1}], "Id": 2}, SCHEMA, Spot("f", 4))
+    apart = separate_unknown({"choices": [{"ID": 1}], "Id": 2}, SCHEMA, Spot("f", 4))
     assert [str(warning) for warning in apart.warnings] == [
         "f:4 `Id`: `Id` is not a field of this format; it is kept (did you mean `id`?) [unknown-field]",
         "f:4 `choices[0].ID`: `ID` is not a field of this format; it is kept (did you mean `id`?) [unknown-field]",
@@ -52,9 +52,9 @@ def test_each_is_a_warning_at_its_place() -> None:
 
 def test_a_pointer_that_leads_nowhere_is_not_passed_over() -> None:
     with pytest.raises(LookupError):
-        put_back({"choices": []}, {"/choices/3/why": 1})
+        restore_unknown({"choices": []}, {"/choices/3/why": 1})
 
 
 @pytest.mark.parametrize("value", ["text", None, 5, ["x"]])
 def test_what_is_no_object_has_no_unknown_fields(value: Any) -> None:
-    assert set_apart(value, SCHEMA, Spot("f", 1)).kept == {}
+    assert separate_unknown(value, SCHEMA, Spot("f", 1)).kept == {}

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from dialect_rows import Row, explain, mcq, reference_qa, rubric_qa, write_rows
+from howsure.dialects.datasets import read_cases, validate
 from howsure.dialects.explain import ExplainDialect
 from howsure.dialects.legal import LegalDialect
-from howsure.dialects.reading import read_cases, validate
 from howsure.errors import DatasetInvalid
 
 Fault = tuple[Row | bytes, str, str]

@@ -12,8 +12,8 @@ import pytest
 
 from dialect_rows import explain, mcq, write_rows
 from howsure.dialects.base import Dialect
+from howsure.dialects.datasets import detect, digest, expand, is_pipe, spool
 from howsure.dialects.explain import ExplainDialect
-from howsure.dialects.finding import detect, digest, expand, is_pipe, spool
 from howsure.dialects.legal import LegalDialect
 from howsure.errors import DatasetInvalid, InputError, NotFound, Problem
 from howsure.model.case import Case

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from howsure.dialects.golden import GoldenDialect
-from howsure.dialects.golden_schema import agent_of
-from howsure.dialects.reading import read_cases, validate
+from howsure.dialects.datasets import read_cases, validate
+from howsure.dialects.golden import GoldenDialect, agent_of
 from howsure.errors import DatasetInvalid, Level, Problem
 from howsure.model.case import Attachment, Case, Scenario, Script, SingleTurn, World
 from howsure.model.expectation import (
@@ -26,7 +25,7 @@ from howsure.model.expectation import (
     ToolCalls,
     Trajectory,
 )
-from howsure.model.transcript import Mishap, Tool
+from howsure.model.transcript import BrokenRecording, Tool
 from json_strategies import filled, literals, objects, plain_keys, texts, values
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "seed_001_golden.json"
@@ -420,7 +419,7 @@ REFUSED: list[tuple[str, Case, str]] = [
     ("a goal", Case(id="c", input=Script(turns=("Hi",)), expectations=(Goal(text="g"),)), "expectations"),
     ("two states",
      Case(id="c", input=Script(turns=("Hi",)), expectations=(FinalState(variables={"a": 1}),) * 2), "expectations"),
-    ("a recording", Case(id="c", input=Script(turns=("Hi",)), recorded=Mishap(reason="r")), "recorded"),
+    ("a recording", Case(id="c", input=Script(turns=("Hi",)), recorded=BrokenRecording(reason="r")), "recorded"),
     ("tools", Case(id="c", input=Script(turns=("Hi",)), tools=(Tool(name="t"),)), "tools"),
     ("tags", Case(id="c", input=Script(turns=("Hi",)), tags=("t",)), "tags"),
     ("a name", Case(id="c", input=Script(turns=("Hi",)), name="n"), "name"),

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from howsure.dialects.datasets import read_cases
 from howsure.dialects.golden import GoldenDialect
-from howsure.dialects.reading import read_cases
 from howsure.errors import DatasetInvalid
 from howsure.model.case import Case, Script, World
 from howsure.model.expectation import (

@@ -5,8 +5,8 @@ import tracemalloc
 
 import pytest
 
-from howsure.dialects.ids import FEW, Ids, Marks
-from howsure.dialects.json_places import Spot
+from howsure.dialects.ids import FEW, IdHashes, SeenIds
+from howsure.dialects.problems import Spot
 
 SIZES = [3, FEW - 1, FEW + 1, 3 * FEW + 7, 10 * FEW]
 """Few ids are kept as they are, many as marks; the table of marks grows several times."""
@@ -14,7 +14,7 @@ SIZES = [3, FEW - 1, FEW + 1, 3 * FEW + 7, 10 * FEW]
 
 @pytest.mark.parametrize("count", SIZES)
 def test_an_id_is_new_once(count: int) -> None:
-    ids = Ids()
+    ids = SeenIds()
     assert all(ids.is_new(f"case-{number}", number) for number in range(1, count + 1))
     assert not any(ids.is_new(f"case-{number}", count + number) for number in range(1, count + 1))
     assert ids.is_new("another", count + 1)
@@ -22,7 +22,7 @@ def test_an_id_is_new_once(count: int) -> None:
 
 @pytest.mark.parametrize("count", SIZES)
 def test_asking_again_for_the_same_line_gives_the_same_answer(count: int) -> None:
-    ids = Ids()
+    ids = SeenIds()
     for number in range(1, count + 1):
         ids.is_new(f"case-{number}", number)
     assert [ids.is_new(f"case-{number}", number) for number in (1, 2, count)] == [True, True, True]
@@ -31,7 +31,7 @@ def test_asking_again_for_the_same_line_gives_the_same_answer(count: int) -> Non
 
 @pytest.mark.parametrize("count", SIZES)
 def test_a_repeated_id_is_told_with_the_line_it_was_met_on(count: int) -> None:
-    ids = Ids("case_id")
+    ids = SeenIds("case_id")
     for number in range(1, count + 1):
         ids.is_new(f"case-{number}", 10 * number)
     assert not ids.is_new("case-2", 7)
@@ -43,7 +43,7 @@ def test_a_repeated_id_is_told_with_the_line_it_was_met_on(count: int) -> None:
 
 @pytest.mark.parametrize("count", SIZES)
 def test_many_are_asked_for_at_once(count: int) -> None:
-    ids = Ids()
+    ids = SeenIds()
     names = [f"case-{number}" for number in range(1, count + 1)]
     assert all(ids.all_new(names[start : start + 100], start + 1) for start in range(0, count, 100))
     assert [ids.line_of(names[place]) for place in (0, 1, count - 1)] == [1, 2, count]
@@ -52,7 +52,7 @@ def test_many_are_asked_for_at_once(count: int) -> None:
 
 @pytest.mark.parametrize("count", SIZES)
 def test_where_one_of_many_was_met_none_is_remembered(count: int) -> None:
-    ids = Ids()
+    ids = SeenIds()
     for number in range(1, count + 1):
         ids.is_new(f"case-{number}", number)
     fresh = [f"fresh-{number}" for number in range(500)]
@@ -65,7 +65,7 @@ def test_where_one_of_many_was_met_none_is_remembered(count: int) -> None:
 
 def test_what_is_taken_back_while_the_table_grows_is_gone() -> None:
     """One piece that makes the table of marks grow several times, and whose last id was met before."""
-    marks = Marks()
+    marks = IdHashes()
     assert marks.add_all(["first", "second"], 1)
     many = [f"case-{number}" for number in range(200_000)]
     assert not marks.add_all([*many, "second"], 3)
@@ -76,7 +76,7 @@ def test_what_is_taken_back_while_the_table_grows_is_gone() -> None:
 
 def test_marks_answer_as_a_dictionary_would() -> None:
     """Drawn from few enough ids that half of them come again."""
-    drawn, known, ids = random.Random(7), dict[str, int](), Ids()
+    drawn, known, ids = random.Random(7), dict[str, int](), SeenIds()
     for line in range(1, 60_001):
         id = f"q{drawn.randrange(40_000)}"
         assert ids.is_new(id, line) == (known.setdefault(id, line) == line)
@@ -85,7 +85,7 @@ def test_marks_answer_as_a_dictionary_would() -> None:
 
 @pytest.mark.parametrize("id", ["", " ", "ä", "日本語", "\ud800", "x" * 100_000], ids=repr)
 def test_any_text_can_be_an_id(id: str) -> None:
-    marks = Marks()
+    marks = IdHashes()
     assert marks.first(id, 5) == 5
     assert marks.first(id, 6) == 5
     assert (marks.known(id), marks.known(id + "!")) == (5, 0)
@@ -94,7 +94,7 @@ def test_any_text_can_be_an_id(id: str) -> None:
 @pytest.mark.thorough
 def test_two_hundred_thousand_ids_take_little_memory() -> None:
     """Kept as they are they would take 30 MB."""
-    ids = Ids()
+    ids = SeenIds()
     tracemalloc.start()
     for number in range(1, 200_001):
         ids.is_new(f"study-plan-generator-{number:07}", number)

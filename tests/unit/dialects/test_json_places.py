@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howsure.dialects.json_places import Spot, element_lines, head_keys, top_level_keys
+from howsure.dialects.problems import Spot
+from howsure.dialects.strict_json import element_lines, head_keys, top_level_keys
 from howsure.errors import Level
 from json_strategies import texts, values
 

@@ -11,11 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dialect_rows import Row, mcq, reference_qa, rubric_qa, write_rows
+from howsure.dialects.datasets import read_cases, validate
 from howsure.dialects.legal import LegalDialect
-from howsure.dialects.legal_bulk import valid_row
-from howsure.dialects.legal_schema import SCHEMA
-from howsure.dialects.problems import Checker
-from howsure.dialects.reading import read_cases, validate
+from howsure.dialects.legal_rows import SCHEMA, valid_row
+from howsure.dialects.problems import SchemaChecker, Spot
 from howsure.errors import DatasetInvalid, Level, Problem
 from howsure.model.case import Attachment, Case, Script, SingleTurn, World
 from howsure.model.expectation import (
@@ -30,7 +29,7 @@ from howsure.model.transcript import Message, Role, ToolCall, Transcript
 from json_strategies import filled, objects, texts
 
 DIALECT = LegalDialect()
-CHECKER = Checker(SCHEMA)
+CHECKER = SchemaChecker(SCHEMA)
 
 
 def read(path: Path, *rows: Row | bytes) -> list[Case]:
@@ -332,7 +331,7 @@ def test_a_row_that_is_taken_for_valid_fulfils_the_schema(row: Row, data: st.Dat
     odd = st.none() | st.booleans() | st.integers() | st.sampled_from(["", " ", "x", [], {}, [""], [{}], [{"id": ""}]])
     row = {**row, field: data.draw(odd)}
     taken = valid_row(row) is not None
-    refused = [problem.code for problem in CHECKER.problems(row, file="f", line=1)]
+    refused = [problem.code for problem in CHECKER.problems(row, Spot("f", 1))]
     assert not (taken and refused)
     assert taken or refused or row["task_type"] != "reference_qa"
 

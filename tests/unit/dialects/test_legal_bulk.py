@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dialect_rows import Row, mcq, reference_qa, rubric_qa
+from howsure.dialects.datasets import validate
 from howsure.dialects.legal import LegalDialect
-from howsure.dialects.legal_bulk import sound_rows, sure_keys, valid_row
-from howsure.dialects.legal_rows import AnyRow
-from howsure.dialects.reading import validate
+from howsure.dialects.legal_rows import AnyRow, sound_rows, sure_keys, valid_row
 
 DIALECT = LegalDialect()
 

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from howsure.dialects.legal import LegalDialect
-from howsure.dialects.legal_writing import Line, legal_rows, sure_lines
-from howsure.dialects.reading import read_cases
+from howsure.dialects.datasets import read_cases
+from howsure.dialects.legal import LegalDialect, LegalLine, legal_rows, sure_lines
 from howsure.errors import DatasetInvalid
 from howsure.model.case import Attachment, Case, SingleTurn, World
 from howsure.model.expectation import Choice, CorrectChoice, Criterion, Expectation, ReferenceAnswer, WeightedCriteria
@@ -55,7 +54,7 @@ def test_unknown_fields_messages_and_documents_are_looked_at_more_closely() -> N
     said = case(CHOICES, history=(Message(role=Role.USER, content="Hi"),))
     filed = case(CHOICES, attachments=(Attachment(path="a.txt"),))
     assert lines(odd)[0]["extra"] == 1
-    assert isinstance(lines(said)[0], Line)
+    assert isinstance(lines(said)[0], LegalLine)
     assert [sure_lines(lines(one)) for one in (odd, said, filed)] == [False, False, False]
 
 

@@ -10,20 +10,11 @@ from typing import Any
 
 import pytest
 
-from howsure.dialects.json_places import Spot
-from howsure.dialects.lines import (
-    CHUNK,
-    Ids,
-    Row,
-    RowDialect,
-    opened,
-    read_lines,
-    split_lines,
-    write_checked,
-    write_lines,
-    write_whole,
-)
-from howsure.dialects.reading import read_cases, validate
+from howsure.dialects.datasets import read_cases, validate
+from howsure.dialects.ids import SeenIds
+from howsure.dialects.lines import CHUNK, Row, RowDialect, open_file, read_lines, split_lines
+from howsure.dialects.problems import Spot
+from howsure.dialects.writers import write_checked, write_lines, write_whole
 from howsure.errors import DatasetInvalid, InputError, Problem
 from howsure.model.case import Case, SingleTurn
 from howsure.model.expectation import ReferenceAnswer
@@ -167,7 +158,7 @@ def test_a_watcher_sees_every_byte_once(tmp_path: Path) -> None:
     content = b"some line\n" * 200_000
     (tmp_path / "f").write_bytes(content)
     hashed = sha256()
-    with opened(tmp_path / "f", hashed.update) as stream:
+    with open_file(tmp_path / "f", hashed.update) as stream:
         assert sum(1 for _ in read_lines(stream)) == 200_000
     assert hashed.hexdigest() == sha256(content).hexdigest()
 
@@ -240,7 +231,7 @@ def test_splitting_in_pieces_gives_the_lines_of_the_file(content: bytes, tmp_pat
 
 
 def test_an_id_is_new_as_often_as_it_is_asked_for_on_its_own_line() -> None:
-    ids = Ids("case_id")
+    ids = SeenIds("case_id")
     assert [ids.is_new("a", 1), ids.is_new("a", 1), ids.is_new("a", 2), ids.is_new("b", 2)] == [True, True, False, True]
     problem = ids.repeated("a", Spot("f", 2))
     assert str(problem) == 'f:2 `case_id`: the id "a" stands on line 1 already (ids must be unique) [duplicate-id]'

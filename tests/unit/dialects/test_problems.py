@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from jsonschema import Draft202012Validator
 
-from howsure.dialects.problems import Checker, schema_problems, unknown_fields
+from howsure.dialects.golden import SCHEMA as GOLDEN
+from howsure.dialects.problems import SchemaChecker, Spot, unknown_fields
 from howsure.errors import Level, Problem
+from json_strategies import values
 
 STEP = {
     "oneOf": [
@@ -53,7 +57,7 @@ def essay(**fields: Any) -> dict[str, Any]:
 
 
 def only(value: Any) -> Problem:
-    problems = schema_problems(SCHEMA, value, file="f", line=3)
+    problems = SchemaChecker(SCHEMA).problems(value, Spot("f", 3))
     assert len(problems) == 1, problems
     return problems[0]
 
@@ -104,7 +108,7 @@ def test_a_forbidden_field_is_named_with_the_condition_that_forbids_it() -> None
 
 
 def test_all_violations_come_at_once() -> None:
-    problems = schema_problems(SCHEMA, {"type": "mcq", "name": 1, "weight": "x", "rubric": 1}, file="f", line=1)
+    problems = SchemaChecker(SCHEMA).problems({"type": "mcq", "name": 1, "weight": "x", "rubric": 1}, Spot("f", 1))
     assert sorted((problem.code, problem.field) for problem in problems) == [
         ("forbidden-field", "rubric"),
         ("missing-field", "choices"),
@@ -115,7 +119,7 @@ def test_all_violations_come_at_once() -> None:
 
 def test_each_missing_field_is_told_once() -> None:
     schema = {"type": "object", "required": ["a", "b", "c"]}
-    problems = schema_problems(schema, {"b": 1}, file="f", line=1)
+    problems = SchemaChecker(schema).problems({"b": 1}, Spot("f", 1))
     assert [problem.field for problem in problems] == ["a", "c"]
 
 
@@ -139,23 +143,23 @@ def test_found_values_are_short_and_printable() -> None:
 
 
 def test_the_prefix_leads_every_path() -> None:
-    problems = schema_problems(SCHEMA, {}, file="f", line=None, prefix="items[4]")
+    problems = SchemaChecker(SCHEMA).problems({}, Spot("f", None, "items[4]"))
     assert [problem.field for problem in problems] == ["items[4].type"]
 
 
 def test_a_checker_serves_many_values() -> None:
-    checker = Checker(SCHEMA)
-    assert checker.problems(essay(), file="f", line=1) == []
-    assert [problem.line for problem in checker.problems({}, file="f", line=2)] == [2]
+    checker = SchemaChecker(SCHEMA)
+    assert checker.problems(essay(), Spot("f", 1)) == []
+    assert [problem.line for problem in checker.problems({}, Spot("f", 2))] == [2]
 
 
 def test_a_keyword_without_words_of_ours_is_still_a_problem() -> None:
-    problems = schema_problems({"contains": {"const": 1}}, [2], file="f", line=1)
+    problems = SchemaChecker({"contains": {"const": 1}}).problems([2], Spot("f", 1))
     assert [problem.code for problem in problems] == ["invalid"]
 
 
 def test_fields_nobody_knows_are_warnings_with_a_guess() -> None:
-    problems = unknown_fields({"id": 1, "promt": "x"}, ["id", "prompt"], file="f", line=2, prefix="rows[0]")
+    problems = unknown_fields({"id": 1, "promt": "x"}, ["id", "prompt"], Spot("f", 2, "rows[0]"))
     assert problems == [
         Problem(
             code="unknown-field",
@@ -176,4 +180,82 @@ def test_a_forbidden_field_of_the_wrong_type_is_one_problem() -> None:
         "allOf": [{"properties": {"a": False}}],
     }
     for value in ({"a": 5}, {"a": [5]}):
-        assert [problem.code for problem in schema_problems(schema, value, file="f", line=1)] == ["forbidden-field"]
+        assert [problem.code for problem in SchemaChecker(schema).problems(value, Spot("f", 1))] == ["forbidden-field"]
+
+
+SCHEMAS: dict[str, dict[str, Any]] = {
+    "type": {"type": "string"},
+    "several types": {"type": ["integer", "null"]},
+    "number": {"type": "number", "minimum": 1},
+    "boolean": {"type": "boolean"},
+    "required": {"type": "object", "required": ["a"], "properties": {"a": {"type": "string"}}},
+    "closed": {"type": "object", "additionalProperties": False, "properties": {"a": {}}},
+    "open": {"type": "object", "additionalProperties": True},
+    "map": {"type": "object", "additionalProperties": {"type": "integer"}},
+    "list": {"type": "array", "minItems": 1, "items": {"type": "integer"}},
+    "unique": {"type": "array", "uniqueItems": True, "items": {"type": "string"}},
+    "pattern": {"pattern": r"\S"},
+    "enum": {"enum": ["a", None, 1]},
+    "const": {"const": 1},
+    "any of": {"anyOf": [{"type": "string", "enum": ["a"]}, {"type": "array"}]},
+    "all of": {"allOf": [{"type": "integer"}, {"minimum": 3}]},
+    "if": {
+        "if": {"properties": {"a": {"const": 1}}, "required": ["a"]},
+        "then": {"required": ["b"]},
+        "else": {"required": ["c"]},
+    },
+}
+CHECKERS = [(SchemaChecker(schema), Draft202012Validator(schema)) for schema in SCHEMAS.values()]
+TRIED: list[Any] = [
+    None,
+    True,
+    False,
+    0,
+    1,
+    3,
+    1.0,
+    2.5,
+    "",
+    " ",
+    "\x1c",
+    "\x85",
+    "\ufeff",
+    "\ud800",
+    10**400,
+    "a",
+    [],
+    [1],
+    ["a", "a"],
+    ["a", "b"],
+    [True],
+    {},
+    {"a": "x"},
+    {"a": 1},
+    {"a": 1, "b": 2},
+    {"b": 2},
+    {"c": 3},
+    {"a": True},
+]
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_what_the_compiled_check_accepts_the_slow_library_accepts(name: str) -> None:
+    checker, library = SchemaChecker(SCHEMAS[name]), Draft202012Validator(SCHEMAS[name])
+    for value in TRIED:
+        assert library.is_valid(value) or not checker.fits(value), value
+        assert bool(checker.problems(value, Spot("f"))) is not library.is_valid(value), value
+
+
+@given(values)
+def test_any_value_that_fits_is_valid(value: Any) -> None:
+    for checker, library in CHECKERS:
+        assert library.is_valid(value) or not checker.fits(value)
+
+
+def test_the_schema_that_is_printed_accepts_what_is_read() -> None:
+    question = {"id": "q", "user_inputs": ["Hi"], "agents_evaluated": [], "reference_data": {}}
+    printed = Draft202012Validator(GOLDEN)
+    assert printed.is_valid({"golden_questions": [question]})
+    assert printed.is_valid({"questions": [question]})
+    assert not printed.is_valid({"golden_questions": [question], "questions": []})
+    assert not printed.is_valid({"golden_questions": [{**question, "id": ""}]})

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from dialect_rows import mcq, write_rows
-from howsure.dialects.base import Dialect
+from howsure.dialects.base import Dialect, ScanningDialect, WatchedDialect
+from howsure.dialects.datasets import FileReport, read_cases, validate
 from howsure.dialects.explain import ExplainDialect
 from howsure.dialects.legal import LegalDialect
-from howsure.dialects.reading import FileReport, Surveying, Watchable, read_cases, validate
 from howsure.errors import Conflict, DatasetInvalid, InputError, Level, NotFound, Problem
 from howsure.model.case import Case, SingleTurn
 
@@ -141,8 +141,8 @@ def test_what_cannot_be_read_is_for_the_user_to_mend(dialect: LegalDialect | Pla
 
 def test_the_quick_ways_are_offered_by_the_built_in_line_dialects() -> None:
     dialects: list[Dialect] = [LEGAL, ExplainDialect(), Plain()]
-    assert [isinstance(dialect, Watchable) for dialect in dialects] == [True, True, False]
-    assert [isinstance(dialect, Surveying) for dialect in dialects] == [True, True, False]
+    assert [isinstance(dialect, WatchedDialect) for dialect in dialects] == [True, True, False]
+    assert [isinstance(dialect, ScanningDialect) for dialect in dialects] == [True, True, False]
 
 
 def test_a_warning_on_every_line_is_told_a_hundred_times_and_then_counted(tmp_path: Path) -> None:

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from howsure.dialects.responses import Response, read_responses
+from howsure.dialects.responses import RecordedResponse, read_responses
 from howsure.errors import Problem
 from howsure.model.transcript import (
     AgentStep,
+    BrokenRecording,
     Message,
-    Mishap,
     Role,
     Span,
     ToolCall,
@@ -24,7 +24,7 @@ from howsure.model.transcript import (
 )
 
 
-def read(path: Path) -> list[Response | Problem]:
+def read(path: Path) -> list[RecordedResponse | Problem]:
     return list(read_responses(path))
 
 
@@ -34,9 +34,9 @@ def lines(folder: Path, *rows: Any) -> Path:
     return path
 
 
-def one(folder: Path, row: Any) -> Response:
+def one(folder: Path, row: Any) -> RecordedResponse:
     (response,) = read(lines(folder, row))
-    assert isinstance(response, Response), response
+    assert isinstance(response, RecordedResponse), response
     return response
 
 
@@ -58,7 +58,9 @@ def test_an_empty_answer_is_an_answer(tmp_path: Path) -> None:
 
 
 def test_an_error_instead_of_an_answer_is_a_mishap(tmp_path: Path) -> None:
-    assert one(tmp_path, {"case_id": "a", "error": "gateway timeout"}).recording == Mishap(reason="gateway timeout")
+    assert one(tmp_path, {"case_id": "a", "error": "gateway timeout"}).recording == BrokenRecording(
+        reason="gateway timeout"
+    )
 
 
 def test_tool_calls_keep_arguments_results_and_errors(tmp_path: Path) -> None:
@@ -120,12 +122,12 @@ def test_steps_state_spans_and_usage_are_kept(tmp_path: Path) -> None:
 def test_a_plain_map_and_a_list_are_read_from_json(tmp_path: Path) -> None:
     path = tmp_path / "answers.json"
     path.write_text('{"a": "yes", "b": ""}', encoding="utf-8")
-    assert [(r.case_id, r.recording) for r in read(path) if isinstance(r, Response)] == [
+    assert [(r.case_id, r.recording) for r in read(path) if isinstance(r, RecordedResponse)] == [
         ("a", Transcript(answer="yes")),
         ("b", Transcript(answer="")),
     ]
     path.write_text('[{"example_id": "a", "response_text": "yes"}]', encoding="utf-8")
-    assert [r.case_id for r in read(path) if isinstance(r, Response)] == ["a"]
+    assert [r.case_id for r in read(path) if isinstance(r, RecordedResponse)] == ["a"]
 
 
 def test_blank_lines_and_a_byte_order_mark_are_passed_over(tmp_path: Path) -> None:

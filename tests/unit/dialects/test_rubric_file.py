@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from howsure.dialects.rubric_file import applicable, is_rubric, read_rubric, rubric_document
+from howsure.dialects.rubric_files import applicable, is_rubric, read_rubric, rubric_document
 from howsure.errors import DatasetInvalid, Level, Problem, UnknownName
 from howsure.model.rubric import Rubric, Rule, Scope, Severity
 from json_strategies import filled, texts, values

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from howsure.dialects.base import Dialect
+from howsure.dialects.datasets import detect, read_cases, validate
 from howsure.dialects.golden import GoldenDialect
-from howsure.dialects.reading import detect, read_cases, validate
 from howsure.dialects.simulation import SimulationDialect, question_of
 from howsure.dialects.simulation_columns import JSON_COLUMNS
 from howsure.dialects.test_set import TestSetDialect
@@ -22,8 +22,8 @@ from howsure.model.case import Case, Script, World
 from howsure.model.expectation import AgentsInvolved, ExpectedCall, ToolCalls
 from howsure.model.transcript import (
     AgentStep,
+    BrokenRecording,
     Message,
-    Mishap,
     Role,
     Tool,
     ToolCall,
@@ -216,7 +216,7 @@ def test_a_row_that_is_marked_as_failed_is_a_mishap_and_not_lost(
     tmp_path: Path, changes: dict[str, Any], reason: str, ending: str
 ) -> None:
     case = the_case(tmp_path, row(PROCESSED, **changes), ending)
-    assert case.recorded == Mishap(reason=reason)
+    assert case.recorded == BrokenRecording(reason=reason)
     assert case.metadata["final_session_state"] == SESSION
     assert case.metadata["final_response"] == ANSWER
 
@@ -225,7 +225,9 @@ def test_a_row_that_is_marked_as_failed_is_a_mishap_and_not_lost(
 def test_a_row_that_failed_before_it_had_anything_is_a_mishap_too(tmp_path: Path, ending: str) -> None:
     empty = dict.fromkeys(["final_session_state", "session_trace", "extracted_data", "final_response", "session_id"])
     status = {"boolean": "failed", "error_message": "timeout"}
-    assert the_case(tmp_path, row(PROCESSED, status=status, **empty), ending).recorded == Mishap(reason="timeout")
+    assert the_case(tmp_path, row(PROCESSED, status=status, **empty), ending).recorded == BrokenRecording(
+        reason="timeout"
+    )
 
 
 @pytest.mark.parametrize(
@@ -259,7 +261,7 @@ def test_the_answer_is_the_final_response_or_the_last_thing_said(
 
 def test_a_trace_without_anything_said_is_a_mishap(tmp_path: Path) -> None:
     case = the_case(tmp_path, row([*INTERACTION, "session_trace"]))
-    assert isinstance(case.recorded, Mishap)
+    assert isinstance(case.recorded, BrokenRecording)
     assert "no answer was recorded" in case.recorded.reason
     assert case.metadata["session_trace"] == INVENTED_TRACE
 
@@ -537,7 +539,7 @@ def test_a_cell_of_many_megabytes_is_read(tmp_path: Path) -> None:
 def test_what_python_printed_into_a_cell_is_read_with_a_warning(tmp_path: Path) -> None:
     given = row(PROCESSED, status="{'boolean': 'failed', 'error_message': None}", question_metadata="{'a': True}")
     (case,), problems = read(write_csv(tmp_path / "a.csv", given))
-    assert case.recorded == Mishap(reason="the row is marked as failed")
+    assert case.recorded == BrokenRecording(reason="the row is marked as failed")
     assert case.metadata["question_metadata"] == {"a": True}
     assert [(problem.code, problem.level) for problem in problems] == [("python-literal", Level.WARNING)] * 2
 

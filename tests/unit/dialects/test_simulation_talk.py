@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howsure.dialects.simulation_repair import camel, repaired
-from howsure.dialects.simulation_talk import (
+from howsure.dialects.simulation_messages import (
     arguments_of,
     events_of,
-    from_contents,
-    from_events,
-    from_extract,
-    from_traces,
-    from_turns,
-    pruned,
+    log_from_contents,
+    log_from_events,
+    log_from_extract,
+    log_from_traces,
+    log_from_turns,
     result_of,
+    without_empty,
 )
+from howsure.dialects.simulation_traces import camel, repaired
 from howsure.model.transcript import Message, Role, ToolCall, ToolResult
 from json_strategies import objects, texts, values
 from simulation_files import event
@@ -37,7 +37,7 @@ def response_part(name: str, response: Any, id: str = "") -> dict[str, Any]:
 
 def calls(*events: Any) -> list[tuple[str, Any]]:
     """Each call's name (and id) with the content of its result."""
-    made = [call for message in from_events(events).messages for call in message.tool_calls]
+    made = [call for message in log_from_events(events).messages for call in message.tool_calls]
     return [(f"{call.name}{call.id}", call.result and call.result.content) for call in made]
 
 
@@ -73,7 +73,7 @@ def test_results_go_to_the_calls_they_answer(events: list[Any], expected: list[t
 
 
 def test_thoughts_are_not_said() -> None:
-    talk = from_events([event("a", {"text": "hmm", "thought": True}, {"text": "Yes."}, {"text": "Really."})])
+    talk = log_from_events([event("a", {"text": "hmm", "thought": True}, {"text": "Yes."}, {"text": "Really."})])
     assert talk.messages == (Message(role=ASSISTANT, content="Yes.\nReally.", agent="a"),)
     assert talk.details == [{"event": 0, "parts": [{"thought": True, "text": "hmm"}]}]
 
@@ -89,14 +89,14 @@ def test_thoughts_are_not_said() -> None:
     ],
 )
 def test_the_author_is_a_role_or_an_agent(author: str, role: Role, agent: str) -> None:
-    assert from_events([event(author, {"text": "x"})]).messages == (Message(role=role, content="x", agent=agent),)
+    assert log_from_events([event(author, {"text": "x"})]).messages == (Message(role=role, content="x", agent=agent),)
 
 
 @pytest.mark.parametrize(
     "odd", [1, None, {}, {"author": "a"}, {"author": "a", "content": {"parts": [1, {}, {"text": 1}]}}]
 )
 def test_events_that_say_nothing_are_passed_over(odd: Any) -> None:
-    assert from_events([odd, event("user", {"text": "Hi"})]).messages == (Message(role=USER, content="Hi"),)
+    assert log_from_events([odd, event("user", {"text": "Hi"})]).messages == (Message(role=USER, content="Hi"),)
 
 
 def test_an_extract_reads_like_the_events_it_was_made_of() -> None:
@@ -107,7 +107,7 @@ def test_an_extract_reads_like_the_events_it_was_made_of() -> None:
         {"role": "a", "content_text": "Bye", "timestamp": "2024", "thought": None},
         "odd",
     ]
-    talk = from_extract(extract)
+    talk = log_from_extract(extract)
     failed = ToolResult(content={"error": "no"}, failed=True)
     assert talk.messages == (
         Message(role=USER, content="Hi"),
@@ -140,7 +140,7 @@ INTERACTIONS = [
     ],
 )
 def test_traces_that_are_apart_are_put_in_turn(turns: list[str], spoken: list[Any], said: list[str]) -> None:
-    messages = from_traces(turns, spoken, INTERACTIONS).messages
+    messages = log_from_traces(turns, spoken, INTERACTIONS).messages
     assert [one.content or one.tool_calls[0].name for one in messages] == said
     made = [call for one in messages for call in one.tool_calls]
     assert made == [
@@ -154,12 +154,12 @@ def test_traces_that_are_apart_are_put_in_turn(turns: list[str], spoken: list[An
 )
 def test_contents_end_in_the_answer_once(answer: str | None, said: list[str]) -> None:
     contents = [{"role": "user", "parts": [{"text": "Hi"}]}, {"role": "model", "parts": [{"text": "Bye"}]}, 1]
-    assert [one.content for one in from_contents(contents, answer).messages] == said
+    assert [one.content for one in log_from_contents(contents, answer).messages] == said
 
 
 def test_turns_alone_stand_before_the_answer() -> None:
-    assert [one.content for one in from_turns(["a", "b"], "c").messages] == ["a", "b", "c"]
-    assert [one.content for one in from_turns(["a"], "").messages] == ["a"]
+    assert [one.content for one in log_from_turns(["a", "b"], "c").messages] == ["a", "b", "c"]
+    assert [one.content for one in log_from_turns(["a"], "").messages] == ["a"]
 
 
 @pytest.mark.parametrize(
@@ -189,8 +189,8 @@ def test_arguments_are_an_object_whatever_was_written(given: Any, arguments: dic
 
 
 def test_empty_things_are_pruned() -> None:
-    assert pruned({"a": None, "b": {"c": [], "d": ""}, "e": [None, 0], "f": False}) == {"e": [0], "f": False}
-    assert pruned({"a": {"b": None}}) is None
+    assert without_empty({"a": None, "b": {"c": [], "d": ""}, "e": [None, 0], "f": False}) == {"e": [0], "f": False}
+    assert without_empty({"a": {"b": None}}) is None
 
 
 @pytest.mark.parametrize(
@@ -248,4 +248,4 @@ messages = st.one_of(
 def test_events_that_were_written_give_the_messages_back(said: list[Message]) -> None:
     used = [call.id for message in said for call in message.tool_calls]
     if len(set(used)) == len(used):
-        assert from_events(list(events_of(said))).messages == tuple(said)
+        assert log_from_events(list(events_of(said))).messages == tuple(said)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from howsure.dialects.json_places import Spot
-from howsure.dialects.simulation_trace import (
+from howsure.dialects.problems import Spot
+from howsure.dialects.simulation_traces import (
     invented,
     nanoseconds,
     read_spans,

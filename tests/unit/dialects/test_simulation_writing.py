@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from howsure.dialects.reading import read_cases, validate
+from howsure.dialects.datasets import read_cases, validate
 from howsure.dialects.simulation import SimulationDialect
 from howsure.model.case import Case, Scenario, Script, SingleTurn, World
 from howsure.model.expectation import (
@@ -28,8 +28,8 @@ from howsure.model.expectation import (
 )
 from howsure.model.transcript import (
     AgentStep,
+    BrokenRecording,
     Message,
-    Mishap,
     Role,
     Span,
     Tool,
@@ -126,7 +126,7 @@ def case(**fields: Any) -> Case:
         case(recorded=Transcript(answer="x", messages=(Message(role=Role.ASSISTANT),))),
         case(recorded=Transcript(answer="x", spans=(Span(name="s"),), invented_times=True)),
         case(recorded=Transcript(answer="x", state={"__hidden": 1})),
-        case(recorded=Mishap(reason="")),
+        case(recorded=BrokenRecording(reason="")),
         case(tools=(), recorded=CONVERSATION),
         case(id="q#2", labels={"repeat": "2"}, recorded=CONVERSATION),
         case(world=World.EXPLAIN),
@@ -247,7 +247,7 @@ any_cases = st.builds(
     labels=st.just({"repeat": "1"}) | st.dictionaries(texts, texts, max_size=1),
     metadata=st.dictionaries(st.sampled_from(["run_id", "adk_score.x", "note", "base_url"]), values, max_size=2),
     tools=st.none() | st.lists(st.builds(Tool, name=filled, description=texts), min_size=1, max_size=2).map(tuple),
-    recorded=st.none() | st.builds(Mishap, reason=texts) | transcripts,
+    recorded=st.none() | st.builds(BrokenRecording, reason=texts) | transcripts,
 )
 
 

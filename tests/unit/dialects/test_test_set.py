@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from howsure.dialects.reading import read_cases, validate
+from howsure.dialects.datasets import read_cases, validate
 from howsure.dialects.test_set import SCHEMA, TestSetDialect
 from howsure.errors import Conflict, DatasetInvalid, Level, Problem
 from howsure.model.case import Case, Fact, PlanStep, Scenario, Script, SingleTurn, World
@@ -28,7 +28,7 @@ from howsure.model.expectation import (
     Trajectory,
     text_id,
 )
-from howsure.model.transcript import Mishap
+from howsure.model.transcript import BrokenRecording
 from json_strategies import filled, objects, texts, values
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "seed_003_test_set.json"
@@ -279,7 +279,7 @@ REFUSED: list[tuple[str, Case, str]] = [
     ("arguments", Case(id="c", input=SingleTurn(message="a"), labels=LABELS, expectations=(
         ToolCalls(expected=(ExpectedCall(name="t", arguments={"a": 1}),),
                   match=Matching(args=ArgumentMode.IGNORE)),)), "expectations"),
-    ("a recording", Case(id="c", input=SingleTurn(message="a"), labels=LABELS, recorded=Mishap(reason="r")),
+    ("a recording", Case(id="c", input=SingleTurn(message="a"), labels=LABELS, recorded=BrokenRecording(reason="r")),
      "recorded"),
     ("a profile", Case(id="c", input=SingleTurn(message="a"), labels=LABELS, profile="p"), "profile"),
     ("labels", Case(id="c", input=SingleTurn(message="a"), labels={"x": "y"}), "labels"),

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from howsure.dialects.reading import detect, validate
+from howsure.dialects.datasets import detect, validate
 from howsure.dialects.simulation import SimulationDialect
-from howsure.dialects.simulation_trace import nanoseconds
+from howsure.dialects.simulation_traces import nanoseconds
 from howsure.errors import Level, Problem
 from howsure.model.case import Case, Script
-from howsure.model.transcript import Mishap, Transcript
+from howsure.model.transcript import BrokenRecording, Transcript
 from simulation_files import ANSWER, EXTRACTED, PROCESSED, REAL_TRACE, SESSION, STATE, TURNS, row, write_file
 
 DIALECT = SimulationDialect()
@@ -96,7 +96,7 @@ def test_a_status_that_names_no_failure_is_none(tmp_path: Path, status: str) -> 
 def test_a_status_that_names_a_failure_is_one_however_it_is_written(tmp_path: Path, status: str, reason: str) -> None:
     (case,), problems = read(tmp_path, status=status)
     assert problems == []
-    assert case.recorded == Mishap(reason=reason)
+    assert case.recorded == BrokenRecording(reason=reason)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_a_status_that_nobody_knows_is_a_problem_and_not_a_success(tmp_path: Pat
 def test_missing_information_is_read_in_all_its_spellings(tmp_path: Path, missing: str, reason: str | None) -> None:
     (case,), problems = read(tmp_path, missing_information=missing)
     assert problems == []
-    assert case.recorded == Mishap(reason=reason) if reason else isinstance(case.recorded, Transcript)
+    assert case.recorded == BrokenRecording(reason=reason) if reason else isinstance(case.recorded, Transcript)
 
 
 @pytest.mark.parametrize("missing", ["yes", "no", "trace", "[]", '["trace"]', '{"boolean": 1}', '{"boolean": "some"}'])
@@ -358,7 +358,7 @@ def test_a_row_with_nothing_but_turns_and_state_keeps_both(tmp_path: Path) -> No
     (case,), problems = found_in(path)
     assert problems == []
     assert case.input == Script(turns=("Hello",))
-    assert isinstance(case.recorded, Mishap)
+    assert isinstance(case.recorded, BrokenRecording)
     assert case.metadata["session_state"] == STATE
 
 

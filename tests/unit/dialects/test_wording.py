@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from howsure.dialects.wording import a, did_you_mean, kind_of, shown
+from howsure.dialects.problems import did_you_mean, kind_of, shown, with_article
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,11 @@ def test_kinds_have_the_names_of_json(value: Any, kind: str) -> None:
 
 
 def test_articles_follow_the_sound() -> None:
-    assert [a("array"), a("object or string"), a("string")] == ["an array", "an object or string", "a string"]
+    assert [with_article("array"), with_article("object or string"), with_article("string")] == [
+        "an array",
+        "an object or string",
+        "a string",
+    ]
 
 
 @pytest.mark.parametrize(

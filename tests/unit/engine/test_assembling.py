@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from howsure.engine.assembling import final_answer, total
+from howsure.engine.converse import final_answer, total_usage
 from howsure.model.transcript import Message, Role, ToolCall, Usage
 
 
@@ -44,4 +44,4 @@ def test_the_answer_is_the_last_thing_said_to_the_user(messages: list[Message], 
     ids=["unknown", "known ones add up", "one unknown makes the sum unknown", "money"],
 )
 def test_usage_adds_up_only_where_it_is_known(usages: list[Usage | None], expected: Usage | None) -> None:
-    assert total(usages) == expected
+    assert total_usage(usages) == expected

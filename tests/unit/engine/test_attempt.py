@@ -7,14 +7,13 @@ from collections.abc import Sequence
 import pytest
 
 from howsure.engine.attempt import attempt
-from howsure.engine.plan import CandidateRepeat, Rules
+from howsure.engine.candidates import CandidateRepeat, Rules
 from howsure.errors import JudgeFailed, TargetTimedOut
 from howsure.graders.base import Grader
 from howsure.model.case import Case, Script
-from howsure.model.profile import Profile
-from howsure.model.score import Grade, Score, Unscored, Why
+from howsure.model.score import Grade, Score, Unscored, UnscoredReason
 from howsure.model.transcript import Transcript
-from howsure.model.verdict import Decision, Verdict
+from howsure.model.verdict import Decision, Profile, Verdict
 from howsure.targets.base import Closing, Reply, Target
 from howsure.testing import ScriptedTarget, a_case, a_transcript
 
@@ -93,7 +92,7 @@ async def test_a_grader_that_breaks_leaves_the_other_grades_standing() -> None:
     assert result.failures[0].message == "grader 'broken': ZeroDivisionError: division by zero"
     first, second = result.grades
     assert isinstance(first, Unscored)
-    assert first.why is Why.ERROR
+    assert first.why is UnscoredReason.ERROR
     assert second == GOOD
 
 

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 
 import pytest
 
+from howsure.engine.candidates import CandidateRepeat, TimeLimits
 from howsure.engine.converse import Conversation, converse
-from howsure.engine.plan import CandidateRepeat, Limits
 from howsure.errors import BudgetReached, SimulatorFailed, TargetFailed, TargetTimedOut
 from howsure.model.case import Case, Fact, Scenario, Script, SingleTurn
-from howsure.model.simulation import Ending, SlipKind
+from howsure.model.simulation import Ending, MistakeKind
 from howsure.model.transcript import Message, Role, Span, Transcript, Usage
-from howsure.targets.base import Closing, Finished, Reply, Target
+from howsure.targets.base import Closing, FinishedSession, Reply, Target
 from howsure.testing import ScriptedTarget
-from howsure.users.base import Leave, Move, Say, User
-from howsure.users.offline import OfflineUsers
+from howsure.users.base import User, UserExit, UserMessage, UserMove
+from howsure.users.offline_users import OfflineUsers
 
 CASE = Case(id="1", input=SingleTurn(message="Hi"))
 LOST = Case(
@@ -99,7 +99,7 @@ class Unopened:
 
     name = "unopened"
 
-    async def open(self, case: Case) -> Finished:
+    async def open(self, case: Case) -> FinishedSession:
         raise ConnectionRefusedError("nobody listens")
 
 
@@ -154,11 +154,11 @@ async def test_a_session_that_cannot_be_closed_breaks_its_conversation() -> None
 @pytest.mark.parametrize(
     ("limits", "message"),
     [
-        (Limits(turn_seconds=0.01), "target 'fragile': turn 2 was not answered within 0.01 seconds"),
-        (Limits(case_seconds=0.01), "target 'fragile': the conversation was not over within 0.01 seconds"),
+        (TimeLimits(turn_seconds=0.01), "target 'fragile': turn 2 was not answered within 0.01 seconds"),
+        (TimeLimits(case_seconds=0.01), "target 'fragile': the conversation was not over within 0.01 seconds"),
     ],
 )
-async def test_a_target_that_hangs_is_given_up_and_closed(limits: Limits, message: str) -> None:
+async def test_a_target_that_hangs_is_given_up_and_closed(limits: TimeLimits, message: str) -> None:
     target = Fragile("Hello!", None)
     held = await talk(Case(id="1", input=Script(turns=("Hi", "Still there?"))), target, limits=limits)
     assert isinstance(held.failure, TargetTimedOut)
@@ -199,12 +199,12 @@ class ScriptedUser:
         self._lines = iter(lines)
         self._ending = ending
 
-    async def next(self, said: Sequence[Message]) -> Move:
+    async def next(self, said: Sequence[Message]) -> UserMove:
         match next(self._lines, None):
             case None:
-                return Leave(self._ending, "it is found")
+                return UserExit(self._ending, "it is found")
             case str(text):
-                return Say(text)
+                return UserMessage(text)
             case error:
                 raise error
 
@@ -257,8 +257,8 @@ class Wayward(Scripted):
     ("does", "message"),
     [
         (ValueError("no part"), "ValueError: no part"),
-        (None, "TypeError: expected `Say` or `Leave`, found None"),
-        ("Hello", "TypeError: expected `Say` or `Leave`, found 'Hello'"),
+        (None, "TypeError: expected `UserMessage` or `UserExit`, found None"),
+        ("Hello", "TypeError: expected `UserMessage` or `UserExit`, found 'Hello'"),
     ],
     ids=["not opened", "no move", "a text"],
 )
@@ -281,7 +281,7 @@ async def test_a_spoiled_conversation_is_kept_with_what_was_wrong_where_it_may_n
     assert held.transcript is not None and held.transcript.simulation is not None
     played = held.transcript.simulation
     assert played.spoiled
-    assert {slip.kind for slip in played.slips} <= {SlipKind.INVENTED_FACT, SlipKind.WRONG_FACT}
+    assert {slip.kind for slip in played.slips} <= {MistakeKind.INVENTED_FACT, MistakeKind.WRONG_FACT}
     assert {slip.turn for slip in played.slips} == {2}
     assert played.discarded == ()
 

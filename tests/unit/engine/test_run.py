@@ -9,15 +9,14 @@ from datetime import UTC, datetime
 import pytest
 from msgspec.structs import replace
 
-from howsure.engine.plan import CandidateRepeat, Rules
-from howsure.engine.run import WAITING_RESULTS, Outbox, results, todos
+from howsure.engine.candidates import CandidateRepeat, Rules
+from howsure.engine.run import WAITING_RESULTS, Outbox, attempts_left, run_attempts
 from howsure.model.case import Case, Scenario
-from howsure.model.profile import Profile
 from howsure.model.result import Result
 from howsure.model.score import Grade
 from howsure.model.simulation import Fault, Party
-from howsure.model.verdict import Decision, Verdict
-from howsure.targets.base import Finished
+from howsure.model.verdict import Decision, Profile, Verdict
+from howsure.targets.base import FinishedSession
 from howsure.testing import a_case, a_transcript
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -39,19 +38,19 @@ class Slow:
         self.open_now = 0
         self.most = 0
 
-    async def open(self, case: Case) -> Finished:
+    async def open(self, case: Case) -> FinishedSession:
         self.open_now += 1
         self.most = max(self.most, self.open_now)
         await asyncio.sleep(0.001)
         self.open_now -= 1
-        return Finished(a_transcript("ok"))
+        return FinishedSession(a_transcript("ok"))
 
 
 class Instant:
     name = "instant"
 
-    async def open(self, case: Case) -> Finished:
-        return Finished(a_transcript("ok"))
+    async def open(self, case: Case) -> FinishedSession:
+        return FinishedSession(a_transcript("ok"))
 
 
 def cases(count: int) -> list[Case]:
@@ -60,7 +59,9 @@ def cases(count: int) -> list[Case]:
 
 async def collected(lanes: Sequence[CandidateRepeat], count: int, done: set[int], concurrency: int = 4) -> list[Result]:
     found: list[Result] = []
-    async for handful in results(todos(cases(count), lanes, done), RULES, concurrency=concurrency, clock=lambda: NOW):
+    async for handful in run_attempts(
+        attempts_left(cases(count), lanes, done), RULES, concurrency=concurrency, clock=lambda: NOW
+    ):
         found += handful
     return found
 
@@ -88,8 +89,8 @@ async def test_a_scenario_that_did_not_pass_names_the_one_answerable_and_nothing
     lanes = [CandidateRepeat(target=Instant(), graders=())]
     faults = []
     for rules in (RULES, replace(RULES, fallback=failing)):
-        async for handful in results(
-            todos([scenario, a_case()], lanes, set()), rules, concurrency=1, clock=lambda: NOW
+        async for handful in run_attempts(
+            attempts_left([scenario, a_case()], lanes, set()), rules, concurrency=1, clock=lambda: NOW
         ):
             faults += [(result.case.id, result.fault.party if result.fault else None) for result in handful]
     assert faults == [("s", None), ("case-1", None), ("s", Party.AGENT), ("case-1", None)]
@@ -99,13 +100,13 @@ async def test_a_scenario_whose_target_breaks_is_attributed_too() -> None:
     class Unreachable:
         name = "shop"
 
-        async def open(self, case: Case) -> Finished:
+        async def open(self, case: Case) -> FinishedSession:
             raise ConnectionError("connection refused")
 
     scenario = a_case(id="s", input=Scenario(persona="P", initial_message="Hi"))
-    todo = todos([scenario], [CandidateRepeat(target=Unreachable(), graders=())], set())
+    todo = attempts_left([scenario], [CandidateRepeat(target=Unreachable(), graders=())], set())
     (result,) = [
-        result async for handful in results(todo, RULES, concurrency=1, clock=lambda: NOW) for result in handful
+        result async for handful in run_attempts(todo, RULES, concurrency=1, clock=lambda: NOW) for result in handful
     ]
     assert result.verdict is Verdict.ERRORED
     assert result.fault == Fault(
@@ -146,8 +147,11 @@ async def test_results_that_lie_there_when_the_box_closes_are_taken_before_the_e
 
 
 async def test_a_caller_that_is_slow_to_come_back_is_not_left_waiting() -> None:
-    stream = results(
-        todos(cases(3), [CandidateRepeat(target=Instant(), graders=())]), RULES, concurrency=1, clock=lambda: NOW
+    stream = run_attempts(
+        attempts_left(cases(3), [CandidateRepeat(target=Instant(), graders=())]),
+        RULES,
+        concurrency=1,
+        clock=lambda: NOW,
     )
     seen = 0
     async for handful in stream:
@@ -158,8 +162,11 @@ async def test_a_caller_that_is_slow_to_come_back_is_not_left_waiting() -> None:
 
 async def test_a_caller_that_stops_early_stops_the_workers() -> None:
     target = Slow()
-    stream = results(
-        todos(cases(10_000), [CandidateRepeat(target=target, graders=())]), RULES, concurrency=3, clock=lambda: NOW
+    stream = run_attempts(
+        attempts_left(cases(10_000), [CandidateRepeat(target=target, graders=())]),
+        RULES,
+        concurrency=3,
+        clock=lambda: NOW,
     )
     async for _ in stream:
         break
@@ -175,7 +182,10 @@ async def test_a_fault_of_our_own_is_raised_and_not_swallowed() -> None:
 
     rules = Rules(policies={}, fallback=broken, profiles={})
     with pytest.raises(RuntimeError, match="a policy with a bug"):
-        async for _ in results(
-            todos(cases(3), [CandidateRepeat(target=Instant(), graders=())]), rules, concurrency=2, clock=lambda: NOW
+        async for _ in run_attempts(
+            attempts_left(cases(3), [CandidateRepeat(target=Instant(), graders=())]),
+            rules,
+            concurrency=2,
+            clock=lambda: NOW,
         ):
             raise AssertionError("no result should arrive")

@@ -6,7 +6,7 @@ import pytest
 
 from howsure.graders.choice import ChoiceGrader
 from howsure.model.expectation import Choice, CorrectChoice
-from howsure.model.score import Score, Unscored, Why
+from howsure.model.score import Score, Unscored, UnscoredReason
 from howsure.testing import a_case, a_transcript
 
 CHOICES = tuple(
@@ -45,7 +45,7 @@ async def test_an_answer_that_cannot_be_read_is_an_error_not_a_zero(answer: str)
     case = a_case(CorrectChoice(choices=CHOICES, correct=("B",)))
     (grade,) = await ChoiceGrader().grade(case, a_transcript(answer))
     assert isinstance(grade, Unscored)
-    assert grade.why is Why.ERROR
+    assert grade.why is UnscoredReason.ERROR
     assert grade.reason
     assert grade.details["answer"] == answer
 

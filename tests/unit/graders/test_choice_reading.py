@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from howsure.graders.choice_options import Chosen, Options, Unclear
-from howsure.graders.choice_reading import read_choice, searched
+from howsure.graders.choice import read_choice, search_choice
+from howsure.graders.choice_options import ChoiceOptions, ChosenOptions, UnclearChoice
 from howsure.model.expectation import Choice
 
 FOUR = (
@@ -334,17 +334,17 @@ EMPTY = ["", "   \n", "<think>It is B.</think>", "<think>It is B, because"]
 
 @pytest.mark.parametrize(("answer", "ids"), [*STATED.items(), *LANGUAGES.items(), *THINKING_ALOUD.items()])
 def test_one_choice_is_read(answer: str, ids: str) -> None:
-    assert read_choice(answer, FOUR) == Chosen((ids,))
+    assert read_choice(answer, FOUR) == ChosenOptions((ids,))
 
 
 @pytest.mark.parametrize(("answer", "ids"), SETS.items())
 def test_several_choices_are_read_as_a_set(answer: str, ids: str) -> None:
-    assert read_choice(answer, FOUR) == Chosen(tuple(ids.split()))
+    assert read_choice(answer, FOUR) == ChosenOptions(tuple(ids.split()))
 
 
 @pytest.mark.parametrize("answer", UNCLEAR)
 def test_what_cannot_be_read_for_sure_is_not_guessed(answer: str) -> None:
-    assert isinstance(read_choice(answer, FOUR), Unclear)
+    assert isinstance(read_choice(answer, FOUR), UnclearChoice)
 
 
 @pytest.mark.parametrize("answer", EMPTY)
@@ -380,7 +380,7 @@ def test_an_answer_without_a_word_is_empty(answer: str) -> None:
     ],
 )
 def test_ids_may_be_any_strings(choices: tuple[Choice, ...], answer: str, ids: str) -> None:
-    assert read_choice(answer, choices) == Chosen((ids,))
+    assert read_choice(answer, choices) == ChosenOptions((ids,))
 
 
 @pytest.mark.parametrize(
@@ -401,29 +401,33 @@ def test_ids_may_be_any_strings(choices: tuple[Choice, ...], answer: str, ids: s
     ],
 )
 def test_what_ids_and_texts_make_ambiguous_is_not_guessed(choices: tuple[Choice, ...], answer: str) -> None:
-    assert isinstance(read_choice(answer, choices), Unclear)
+    assert isinstance(read_choice(answer, choices), UnclearChoice)
 
 
 def test_word_breaks_count_in_the_text_of_a_choice() -> None:
     romans = (Choice(id="A", text="i, ii"), Choice(id="B", text="iii"), Choice(id="C", text="i"))
-    assert read_choice("i, ii", romans) == Chosen(("A",))
-    assert read_choice("iii", romans) == Chosen(("B",))
-    assert read_choice("Answer: i", romans) == Chosen(("C",))
+    assert read_choice("i, ii", romans) == ChosenOptions(("A",))
+    assert read_choice("iii", romans) == ChosenOptions(("B",))
+    assert read_choice("Answer: i", romans) == ChosenOptions(("C",))
 
 
 def test_a_choice_may_be_about_other_choices() -> None:
     about = (Choice(id="A", text="first"), Choice(id="B", text="second"), Choice(id="C", text="A and B"))
-    assert read_choice("A and B", about) == Chosen(("C",))
-    assert read_choice("Answer: A and B", about) == Chosen(("C",))
-    assert read_choice("Answer: C. A and B", about) == Chosen(("C",))
-    assert read_choice("Answer: A", about) == Chosen(("A",))
+    assert read_choice("A and B", about) == ChosenOptions(("C",))
+    assert read_choice("Answer: A and B", about) == ChosenOptions(("C",))
+    assert read_choice("Answer: C. A and B", about) == ChosenOptions(("C",))
+    assert read_choice("Answer: A", about) == ChosenOptions(("A",))
 
 
 def test_the_reason_names_what_was_found() -> None:
-    assert read_choice("Answer: A or B", FOUR) == Unclear("the answer is A or B")
-    assert read_choice("Answer: E", FOUR) == Unclear("'E' is not one of the choices (A, B, C, D)")
-    assert read_choice("Answer: A. larceny by trick", FOUR) == Unclear("the answer names A, but has the text of B")
-    assert read_choice("A) fits.\nB) fits.", FOUR) == Unclear("several choices are set out (A, B) and none is stated")
+    assert read_choice("Answer: A or B", FOUR) == UnclearChoice("the answer is A or B")
+    assert read_choice("Answer: E", FOUR) == UnclearChoice("'E' is not one of the choices (A, B, C, D)")
+    assert read_choice("Answer: A. larceny by trick", FOUR) == UnclearChoice(
+        "the answer names A, but has the text of B"
+    )
+    assert read_choice("A) fits.\nB) fits.", FOUR) == UnclearChoice(
+        "several choices are set out (A, B) and none is stated"
+    )
 
 
 @pytest.mark.parametrize(
@@ -479,4 +483,4 @@ def test_an_answer_in_the_form_that_was_asked_for_is_read_as_a_search_would(
 ) -> None:
     for sign in "ABCDEIJOabei1247É":
         answer = f"Answer: {sign}{end}"
-        assert read_choice(answer, choices) == searched(answer, Options(choices)), answer
+        assert read_choice(answer, choices) == search_choice(answer, ChoiceOptions(choices)), answer

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from howsure.graders.base import Setting
+from howsure.graders.base import GraderContext
 from howsure.graders.criteria import CriteriaGrader
-from howsure.graders.rubric_rules import RubricGrader
+from howsure.graders.rubric import RubricGrader
 from howsure.model.expectation import Criteria, Criterion
 from howsure.model.rubric import Rubric, Rule, Scope, Severity
-from howsure.model.score import Grade, Part, Score, Unscored, Why
+from howsure.model.score import Grade, Part, Score, Unscored, UnscoredReason
 from howsure.testing import ScriptedJudge, a_case, a_transcript
 
 CASE = a_case(
@@ -29,7 +29,7 @@ RULES = Rubric(
 
 async def by_criteria(a: Any, b: Any, c: Any) -> tuple[list[Grade], Grade]:
     judge = ScriptedJudge({("criteria", "a"): a, ("criteria", "b"): b, ("criteria", "c"): c})
-    *parts, whole = await CriteriaGrader().bind(Setting(judge=judge)).grade(CASE, a_transcript("Hi"))
+    *parts, whole = await CriteriaGrader().bind(GraderContext(judge=judge)).grade(CASE, a_transcript("Hi"))
     assert len(judge.asked) >= 3
     return parts, whole
 
@@ -56,7 +56,7 @@ async def test_an_unreadable_criterion_leaves_the_whole_without_a_value() -> Non
     parts, whole = await by_criteria("no", "hm", "yes")
     assert [getattr(part, "value", None) for part in parts] == [0.0, None, 1.0]
     assert isinstance(whole, Unscored)
-    assert whole.why is Why.ERROR
+    assert whole.why is UnscoredReason.ERROR
     assert whole.reason.startswith("1 of 3 could not be judged; b: attempt 1: no value in the reply: “hm”")
 
 
@@ -69,19 +69,19 @@ async def test_a_criterion_that_does_not_apply_is_left_out_of_the_share() -> Non
 async def test_nothing_applicable_is_not_a_pass() -> None:
     _, whole = await by_criteria("N/A", "N/A", "N/A")
     assert isinstance(whole, Unscored)
-    assert whole.why is Why.NOT_APPLICABLE
+    assert whole.why is UnscoredReason.NOT_APPLICABLE
 
 
 @pytest.mark.parametrize("reply", [{"score": 0, "passed": True}, {"score": 0.5}, {"score": 7}])
 async def test_a_criterion_is_met_or_not(reply: Any) -> None:
     parts, _ = await by_criteria(reply, "yes", "yes")
     assert isinstance(parts[0], Unscored)
-    assert parts[0].why is Why.ERROR
+    assert parts[0].why is UnscoredReason.ERROR
 
 
 async def test_without_a_judge_each_part_and_the_whole_say_so() -> None:
     grades = await CriteriaGrader().grade(CASE, a_transcript("Hi"))
-    assert [grade.why for grade in grades if isinstance(grade, Unscored)] == [Why.NO_JUDGE] * 4
+    assert [grade.why for grade in grades if isinstance(grade, Unscored)] == [UnscoredReason.NO_JUDGE] * 4
     assert {grade.pass_mark for grade in grades} == {1.0}
 
 
@@ -92,7 +92,9 @@ def test_a_case_without_criteria_is_not_wanted() -> None:
 
 async def by_rules(brief: Any, safe: Any) -> tuple[list[Grade], Grade]:
     judge = ScriptedJudge({("rubric", "BRIEF"): brief, ("rubric", "SAFE"): safe})
-    *parts, whole = await RubricGrader().bind(Setting(judge=judge, rubric=RULES)).grade(a_case(), a_transcript("Hi"))
+    *parts, whole = (
+        await RubricGrader().bind(GraderContext(judge=judge, rubric=RULES)).grade(a_case(), a_transcript("Hi"))
+    )
     return parts, whole
 
 
@@ -115,5 +117,5 @@ async def test_a_rule_that_does_not_apply_is_left_out() -> None:
 
 def test_rules_are_asked_about_only_when_the_run_brings_them() -> None:
     assert not RubricGrader().wants(a_case())
-    assert not RubricGrader().bind(Setting(rubric=Rubric(name="Empty", rules=()))).wants(a_case())
-    assert RubricGrader().bind(Setting(rubric=RULES)).wants(a_case())
+    assert not RubricGrader().bind(GraderContext(rubric=Rubric(name="Empty", rules=()))).wants(a_case())
+    assert RubricGrader().bind(GraderContext(rubric=RULES)).wants(a_case())

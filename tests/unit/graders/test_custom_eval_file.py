@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from howsure.errors import DatasetInvalid, Problem
-from howsure.graders.case_sources import MISSING
-from howsure.graders.custom_eval_file import read_evals
-from howsure.graders.eval_spec import EvalSpec, Input, Output
-from howsure.graders.judged import Mark
+from howsure.graders.custom_eval_file import EvalInput, EvalOutput, EvalSpec, read_evals
+from howsure.graders.templates import MISSING
+from howsure.judges.panels import PassMark
 from howsure.model.score import LIKERT, Direction, Scale
 
 WHOLE = """\
@@ -58,13 +57,16 @@ def test_every_field_is_read(tmp_path: Path) -> None:
             name="tone",
             description="Whether the tone fits.",
             template="Judge the tone by the policy.\n\nPolicy: {policy}\nAnswer: {answer}",
-            inputs={"policy": Input(source="metadata.policy", default="be kind"), "answer": Input(source="answer")},
+            inputs={
+                "policy": EvalInput(source="metadata.policy", default="be kind"),
+                "answer": EvalInput(source="answer"),
+            },
             scale=LIKERT,
             whole=True,
-            mark=Mark(2, Direction.LOWER),
+            mark=PassMark(2, Direction.LOWER),
             worlds=("legal", "golden"),
             filters={"agent": ("billing", "7"), "urgent": ("true",)},
-            output=Output(score="Tone", reason="Why"),
+            output=EvalOutput(score="Tone", reason="Why"),
         ),
     )
 
@@ -75,9 +77,9 @@ def test_most_fields_may_be_left_out(tmp_path: Path) -> None:
         "How good is it?",
         Scale(0, 2.5),
         False,
-        Mark(None, Direction.HIGHER),
+        PassMark(None, Direction.HIGHER),
     )
-    assert (spec.worlds, spec.filters, spec.output, spec.description) == ((), {}, Output(), "")
+    assert (spec.worlds, spec.filters, spec.output, spec.description) == ((), {}, EvalOutput(), "")
     assert spec.inputs["answer"].default is MISSING
 
 

@@ -7,25 +7,25 @@ from typing import Any
 
 import pytest
 
-from howsure.graders.base import Setting
+from howsure.graders.base import GraderContext
+from howsure.graders.custom_eval_file import EvalInput, EvalOutput, EvalSpec
 from howsure.graders.custom_evals import CustomEval, custom_evals
-from howsure.graders.eval_spec import EvalSpec, Input, Output
-from howsure.graders.judged import Mark
-from howsure.judges.prompting import messages
+from howsure.judges.judge_prompts import judge_messages
+from howsure.judges.panels import PassMark
 from howsure.model.agent import Agent, AgentTool
 from howsure.model.case import Case, Script, SingleTurn, World
 from howsure.model.expectation import Criteria, Criterion, Goal, Qualities, ReferenceAnswer
-from howsure.model.score import LIKERT, UNIT, Direction, Grade, Scale, Score, Unscored, Why
+from howsure.model.score import LIKERT, UNIT, Direction, Grade, Scale, Score, Unscored, UnscoredReason
 from howsure.model.transcript import Tool, Transcript
 from howsure.testing import ScriptedJudge, a_case, a_transcript
 
 SPEC = EvalSpec(
     name="cites",
     template="Does {answer} cite its source?",
-    inputs={"answer": Input(source="answer")},
+    inputs={"answer": EvalInput(source="answer")},
     scale=LIKERT,
     whole=True,
-    mark=Mark(4),
+    mark=PassMark(4),
 )
 
 
@@ -38,7 +38,7 @@ async def graded(
     given: EvalSpec, reply: Any, case: Case | None = None, transcript: Transcript | None = None, **setting: Any
 ) -> tuple[Grade, ScriptedJudge]:
     judge = ScriptedJudge({given.name: reply})
-    grader = CustomEval(given).bind(Setting(judge=judge, **setting))
+    grader = CustomEval(given).bind(GraderContext(judge=judge, **setting))
     (grade,) = await grader.grade(case or a_case(), transcript or a_transcript("See § 5."))
     return grade, judge
 
@@ -47,7 +47,7 @@ async def asked(
     source: str, case: Case | None = None, transcript: Transcript | None = None, default: Any = ..., **setting: Any
 ) -> str:
     """The prompt for one input from this source."""
-    one = Input(source=source) if default is ... else Input(source=source, default=default)
+    one = EvalInput(source=source) if default is ... else EvalInput(source=source, default=default)
     grade, judge = await graded(spec(template="<{x}>", inputs={"x": one}), {"score": 4}, case, transcript, **setting)
     return judge.asked[0].prompt if judge.asked else grade.reason
 
@@ -66,22 +66,22 @@ async def test_a_score_is_on_the_evals_own_scale_with_its_mark() -> None:
 @pytest.mark.parametrize(
     ("reply", "why"),
     [
-        ({"score": 6}, Why.ERROR),
-        ({"score": 3.5}, Why.ERROR),
-        ({"score": "high"}, Why.ERROR),
-        ("no idea", Why.ERROR),
-        ({"score": 4, "rating": 2}, Why.ERROR),
-        ({"score": "N/A", "reason": "no source needed"}, Why.NOT_APPLICABLE),
+        ({"score": 6}, UnscoredReason.ERROR),
+        ({"score": 3.5}, UnscoredReason.ERROR),
+        ({"score": "high"}, UnscoredReason.ERROR),
+        ("no idea", UnscoredReason.ERROR),
+        ({"score": 4, "rating": 2}, UnscoredReason.ERROR),
+        ({"score": "N/A", "reason": "no source needed"}, UnscoredReason.NOT_APPLICABLE),
     ],
 )
-async def test_a_reply_that_is_no_value_on_the_scale_is_no_score(reply: Any, why: Why) -> None:
+async def test_a_reply_that_is_no_value_on_the_scale_is_no_score(reply: Any, why: UnscoredReason) -> None:
     grade, _ = await graded(SPEC, reply)
     assert isinstance(grade, Unscored)
     assert grade.why is why
 
 
 async def test_lower_can_be_better() -> None:
-    grade, _ = await graded(spec(scale=Scale(0, 10), whole=False, mark=Mark(2, Direction.LOWER)), {"score": 2.5})
+    grade, _ = await graded(spec(scale=Scale(0, 10), whole=False, mark=PassMark(2, Direction.LOWER)), {"score": 2.5})
     assert isinstance(grade, Score)
     assert (grade.value, grade.passed, grade.direction) == (2.5, False, Direction.LOWER)
 
@@ -101,7 +101,7 @@ async def test_lower_can_be_better() -> None:
     ],
 )
 async def test_the_value_may_have_a_name_of_its_own(reply: Any, value: float, reason: str, details: Any) -> None:
-    grade, _ = await graded(spec(output=Output(score="PlanScore", reason="Reasoning")), reply)
+    grade, _ = await graded(spec(output=EvalOutput(score="PlanScore", reason="Reasoning")), reply)
     assert isinstance(grade, Score)
     assert (grade.value, grade.reason, grade.details) == (value, reason, details)
 
@@ -117,7 +117,7 @@ async def test_the_value_may_have_a_name_of_its_own(reply: Any, value: float, re
     ],
 )
 async def test_and_then_nothing_else_stands_for_it(reply: Any, why: str) -> None:
-    grade, _ = await graded(spec(output=Output(score="PlanScore")), reply)
+    grade, _ = await graded(spec(output=EvalOutput(score="PlanScore")), reply)
     assert isinstance(grade, Unscored)
     assert why in grade.reason
 
@@ -125,7 +125,7 @@ async def test_and_then_nothing_else_stands_for_it(reply: Any, why: str) -> None
 async def test_the_judge_is_told_how_to_reply() -> None:
     prompt = await asked("answer")
     assert '{"reason": "…", "score": N}, where N is a whole number from 1 to 5' in prompt
-    _, judge = await graded(spec(scale=UNIT, whole=False, output=Output(score="Hit", reason="Why")), {"Hit": 1})
+    _, judge = await graded(spec(scale=UNIT, whole=False, output=EvalOutput(score="Hit", reason="Why")), {"Hit": 1})
     assert '{"Why": "…", "Hit": N}, where N is a number from 0 to 1' in judge.asked[0].prompt
 
 
@@ -185,10 +185,10 @@ async def test_the_tools_are_those_the_agent_has_not_those_it_used() -> None:
     ["context", "reference", "goal", "criteria", "instructions", "state", "state.a", "metadata.a", "labels.a"],
 )
 async def test_a_missing_input_is_an_error_that_names_it_and_nobody_is_asked(source: str) -> None:
-    grade, judge = await graded(spec(template="{x}", inputs={"x": Input(source=source)}), {"score": 5})
+    grade, judge = await graded(spec(template="{x}", inputs={"x": EvalInput(source=source)}), {"score": 5})
     assert judge.asked == []
     assert isinstance(grade, Unscored)
-    assert (grade.why, grade.pass_mark) == (Why.ERROR, 4)
+    assert (grade.why, grade.pass_mark) == (UnscoredReason.ERROR, 4)
     assert grade.reason == f"the case has no `{source}`, which the input `x` needs and has no default for"
 
 
@@ -222,7 +222,8 @@ async def test_what_the_agent_says_cannot_leave_its_block(attack: str) -> None:
 
 async def test_placeholders_in_a_value_are_not_filled() -> None:
     given = spec(
-        template="{a} {b}", inputs={"a": Input(source="answer"), "b": Input(source="labels.secret", default="S3CRET")}
+        template="{a} {b}",
+        inputs={"a": EvalInput(source="answer"), "b": EvalInput(source="labels.secret", default="S3CRET")},
     )
     _, judge = await graded(given, {"score": 1}, transcript=a_transcript("say {b}"))
     assert "say {b}" in judge.asked[0].prompt
@@ -237,14 +238,14 @@ async def test_braces_that_are_no_placeholder_stay() -> None:
 
 async def test_a_live_judge_is_asked_in_these_words() -> None:
     _, judge = await graded(SPEC, {"score": 4})
-    *_, user = messages(judge.asked[0])
+    *_, user = judge_messages(judge.asked[0])
     assert judge.asked[0].prompt in user.content
 
 
 async def test_without_a_judge_it_says_so() -> None:
     (grade,) = await CustomEval(SPEC).grade(a_case(), a_transcript("x"))
     assert isinstance(grade, Unscored)
-    assert grade.why is Why.NO_JUDGE
+    assert grade.why is UnscoredReason.NO_JUDGE
 
 
 @pytest.mark.parametrize(

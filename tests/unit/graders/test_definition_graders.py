@@ -9,16 +9,14 @@ from typing import Any
 import pytest
 
 from howsure.errors import DatasetInvalid, Problem
-from howsure.graders.base import Binding, Setting
-from howsure.graders.case_sources import MISSING, Material
-from howsure.graders.definition_columns import Columns
-from howsure.graders.definition_file import read_definitions
-from howsure.graders.definition_graders import definition_graders
-from howsure.graders.definitions import Column, Composed, Definition
+from howsure.graders.base import BindableGrader, GraderContext
+from howsure.graders.definition_graders import ConversationColumns, definition_graders
+from howsure.graders.definitions import ColumnTemplate, MappedColumn, MetricDefinition, read_definitions
+from howsure.graders.templates import MISSING, SourceMaterial
 from howsure.model.agent import Agent, AgentTool
 from howsure.model.case import Case, Script, World
 from howsure.model.expectation import AgentsInvolved, ExpectedCall, FinalState, ToolCalls, Trajectory
-from howsure.model.score import UNIT, ZERO_TO_FIVE, Grade, Scale, Score, Unscored, Why
+from howsure.model.score import UNIT, ZERO_TO_FIVE, Grade, Scale, Score, Unscored, UnscoredReason
 from howsure.model.transcript import AgentStep, Message, Role, Tool, ToolCall, ToolResult, ToolStep, Transcript
 from howsure.testing import ScriptedJudge, a_case
 
@@ -65,16 +63,16 @@ def written(tmp_path: Path, definitions: Any, **top: Any) -> Path:
     return path
 
 
-def one(tmp_path: Path, definition: dict[str, Any], name: str = "mine") -> Binding:
+def one(tmp_path: Path, definition: dict[str, Any], name: str = "mine") -> BindableGrader:
     (grader,) = definition_graders(written(tmp_path, {name: definition}))
     return grader
 
 
 async def asked(
-    grader: Binding, reply: Any, case: Case = CASE, transcript: Transcript = DONE, **setting: Any
+    grader: BindableGrader, reply: Any, case: Case = CASE, transcript: Transcript = DONE, **setting: Any
 ) -> tuple[Grade, str]:
     judge = ScriptedJudge({grader.name: reply})
-    (grade,) = await grader.bind(Setting(judge=judge, **setting)).grade(case, transcript)
+    (grade,) = await grader.bind(GraderContext(judge=judge, **setting)).grade(case, transcript)
     return grade, judge.asked[0].prompt if judge.asked else ""
 
 
@@ -106,16 +104,16 @@ def test_every_field_is_read(tmp_path: Path) -> None:
         },
     }
     assert read_definitions(written(tmp_path, {"mine": definition})) == (
-        Definition(
+        MetricDefinition(
             name="mine",
             scale=ZERO_TO_FIVE,
             template="Rate {response} to {prompt}.",
             agents=("root",),
             guidelines="Be strict.",
             mapping={
-                "prompt": Column(source="user_inputs", last=True),
-                "response": Column(source="final_response", default="none"),
-                "both": Composed(
+                "prompt": MappedColumn(source="user_inputs", last=True),
+                "response": MappedColumn(source="final_response", default="none"),
+                "both": ColumnTemplate(
                     template="{user_inputs} / {plan}", sources=("user_inputs", "extracted_data:plan"), default=MISSING
                 ),
             },
@@ -159,14 +157,14 @@ COLUMNS: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", COLUMNS)
 def test_columns_are_told_from_the_case_and_its_transcript(name: str) -> None:
-    assert Columns(Material(CASE, DONE)).find(name) == COLUMNS[name]
+    assert ConversationColumns(SourceMaterial(CASE, DONE)).find(name) == COLUMNS[name]
 
 
 def test_the_tools_are_those_the_agent_has_not_those_a_converter_gathered() -> None:
     declared = a_case(world=World.GOLDEN, tools=(Tool(name="map"),))
-    assert Columns(Material(declared, DONE)).find("tool_declarations") == [{"name": "map"}]
+    assert ConversationColumns(SourceMaterial(declared, DONE)).find("tool_declarations") == [{"name": "map"}]
     agent = Agent(id="a", name="A", tools=(AgentTool(tool_name="map", description="draws"),))
-    found = Columns(Material(CASE, DONE, agent)).find("extracted_data:tool_declarations")
+    found = ConversationColumns(SourceMaterial(CASE, DONE, agent)).find("extracted_data:tool_declarations")
     assert found == [{"name": "map", "description": "draws"}]
 
 
@@ -183,7 +181,7 @@ async def test_a_template_is_filled_and_scored_on_its_range(tmp_path: Path) -> N
 async def test_not_applicable_is_no_score(tmp_path: Path, reply: Any) -> None:
     grade, _ = await asked(one(tmp_path, ASKING), reply)
     assert isinstance(grade, Unscored)
-    assert grade.why is Why.NOT_APPLICABLE
+    assert grade.why is UnscoredReason.NOT_APPLICABLE
 
 
 def mapped(**mapping: Any) -> dict[str, Any]:
@@ -230,7 +228,7 @@ async def test_a_missing_column_is_an_error_that_names_it(tmp_path: Path, mappin
     assert prompt == ""
     assert isinstance(grade, Unscored)
     assert (grade.why, grade.reason) == (
-        Why.ERROR,
+        UnscoredReason.ERROR,
         f"the case has no column `{column}`, which `x` is mapped to and has no default for",
     )
 
@@ -274,7 +272,7 @@ async def test_a_managed_eval_of_several_turns_needs_several(tmp_path: Path) -> 
     single = a_case(world=World.GOLDEN)
     grade, prompt = await asked(one(tmp_path, definition), {"verdicts": []}, single)
     assert isinstance(grade, Unscored)
-    assert (grade.why, prompt) == (Why.NOT_APPLICABLE, "")
+    assert (grade.why, prompt) == (UnscoredReason.NOT_APPLICABLE, "")
 
 
 @pytest.mark.parametrize(
@@ -296,7 +294,7 @@ def test_agents_choose_the_cases(
     tmp_path: Path, managed: dict[str, Any], agents: list[str], case: Case, wanted: bool
 ) -> None:
     grader = one(tmp_path, {**ASKING, **managed, "agents": agents})
-    assert grader.bind(Setting()).wants(case) is wanted
+    assert grader.bind(GraderContext()).wants(case) is wanted
 
 
 @pytest.mark.parametrize(

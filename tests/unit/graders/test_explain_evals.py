@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from howsure.graders.base import Setting
+from howsure.graders.base import GraderContext
 from howsure.graders.explain_evals import ExplainEval, explain_evals
 from howsure.model.case import World
 from howsure.model.expectation import Qualities
-from howsure.model.score import LIKERT, Grade, Score, Unscored, Why
+from howsure.model.score import LIKERT, Grade, Score, Unscored, UnscoredReason
 from howsure.testing import ScriptedJudge, a_case, a_transcript
 
 CASE = a_case(Qualities(names=("RelevanceExplain", "FluencyExplain")), world=World.EXPLAIN)
 
 
 async def graded(reply: Any) -> Grade:
-    grader = ExplainEval("RelevanceExplain").bind(Setting(judge=ScriptedJudge({"RelevanceExplain": reply})))
+    grader = ExplainEval("RelevanceExplain").bind(GraderContext(judge=ScriptedJudge({"RelevanceExplain": reply})))
     (grade,) = await grader.grade(CASE, a_transcript("Hi"))
     return grade
 
@@ -64,12 +64,12 @@ async def test_log_probabilities_are_kept() -> None:
 async def test_a_value_off_1_to_5_is_an_error(reply: Any) -> None:
     grade = await graded(reply)
     assert isinstance(grade, Unscored)
-    assert (grade.why, grade.scale) == (Why.ERROR, LIKERT)
+    assert (grade.why, grade.scale) == (UnscoredReason.ERROR, LIKERT)
 
 
 async def test_perceived_intelligence_is_on_1_to_5_too() -> None:
     name = "PerceivedIntelligenceExplain"
-    grader = ExplainEval(name).bind(Setting(judge=ScriptedJudge({name: {"score": 8}})))
+    grader = ExplainEval(name).bind(GraderContext(judge=ScriptedJudge({name: {"score": 8}})))
     (grade,) = await grader.grade(CASE, a_transcript("Hi"))
     assert isinstance(grade, Unscored)
     assert "8 is not on the scale 1 to 5" in grade.reason
@@ -78,7 +78,7 @@ async def test_perceived_intelligence_is_on_1_to_5_too() -> None:
 async def test_an_eval_that_does_not_apply_has_no_value() -> None:
     grade = await graded({"score": "N/A", "explanation": "no feelings in JSON"})
     assert isinstance(grade, Unscored)
-    assert (grade.why, grade.reason) == (Why.NOT_APPLICABLE, "no feelings in JSON")
+    assert (grade.why, grade.reason) == (UnscoredReason.NOT_APPLICABLE, "no feelings in JSON")
 
 
 def test_only_the_evals_that_a_case_names_want_it() -> None:

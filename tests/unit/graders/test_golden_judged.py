@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from howsure.graders.base import Setting
-from howsure.graders.golden_judged import GoldenJudgedGrader, golden_judged
-from howsure.judges.recorded import RecordedJudge
-from howsure.judges.recording import RecordingJudge
+from howsure.graders.base import GraderContext
+from howsure.graders.golden_evals import GoldenJudgedGrader, golden_judged
+from howsure.judges.recordings import RecordedJudge, RecordingJudge
 from howsure.model.case import Case, Scenario, Script, World
-from howsure.model.score import UNIT, ZERO_TO_FIVE, Grade, Score, Unscored, Why
+from howsure.model.score import UNIT, ZERO_TO_FIVE, Grade, Score, Unscored, UnscoredReason
 from howsure.model.transcript import Message, Role
 from howsure.testing import ScriptedJudge, a_case, a_transcript
 
@@ -26,7 +25,7 @@ def user(*texts: str) -> tuple[Message, ...]:
 
 
 async def graded(name: str, reply: Any, case: Case = CASE, **transcript: Any) -> Grade:
-    grader = GRADERS[name].bind(Setting(judge=ScriptedJudge({name: reply})))
+    grader = GRADERS[name].bind(GraderContext(judge=ScriptedJudge({name: reply})))
     (grade,) = await grader.grade(case, a_transcript("Hi", **transcript))
     return grade
 
@@ -60,7 +59,7 @@ async def test_the_others_are_shares_of_verdicts() -> None:
 async def test_not_applicable_has_no_value(name: str) -> None:
     grade = await graded(name, "N/A")
     assert isinstance(grade, Unscored)
-    assert grade.why is Why.NOT_APPLICABLE
+    assert grade.why is UnscoredReason.NOT_APPLICABLE
 
 
 @pytest.mark.parametrize(
@@ -82,32 +81,32 @@ async def test_multi_turn_evals_need_several_turns(case: Case, transcript: dict[
     grade = await graded("multi_turn_text_quality", {"score": 1}, case, **transcript)
     assert isinstance(grade, Score) is applies
     if isinstance(grade, Unscored):
-        assert (grade.why, grade.reason) == (Why.NOT_APPLICABLE, "the conversation has a single turn")
+        assert (grade.why, grade.reason) == (UnscoredReason.NOT_APPLICABLE, "the conversation has a single turn")
 
 
-def wanting(setting: Setting, case: Case) -> list[str]:
+def wanting(setting: GraderContext, case: Case) -> list[str]:
     bound: list[GoldenJudgedGrader] = [grader.bind(setting) for grader in golden_judged()]
     return [grader.name for grader in bound if grader.wants(case)]
 
 
 def test_without_a_judge_they_want_nothing() -> None:
     assert not any(grader.wants(CASE) for grader in golden_judged())
-    assert wanting(Setting(), CASE) == []
+    assert wanting(GraderContext(), CASE) == []
 
 
 def test_a_judge_that_can_be_asked_anything_is_asked_about_golden_cases() -> None:
-    assert len(wanting(Setting(judge=ScriptedJudge({})), CASE)) == 16
-    assert wanting(Setting(judge=ScriptedJudge({})), a_case(world=World.LEGAL)) == []
+    assert len(wanting(GraderContext(judge=ScriptedJudge({})), CASE)) == 16
+    assert wanting(GraderContext(judge=ScriptedJudge({})), a_case(world=World.LEGAL)) == []
 
 
 def test_a_recording_is_asked_only_about_what_it_covers(tmp_path: Path) -> None:
     path = tmp_path / "judge.jsonl"
     path.write_text(json.dumps({"case_id": "case-1", "candidate": "a", "grader": "safety", "reply": "1"}))
     judge = RecordedJudge.load(path)
-    assert wanting(Setting(judge=judge.at("a", 1)), CASE) == ["safety"]
-    assert wanting(Setting(judge=RecordingJudge(judge.at("a", 1), lambda line: None)), CASE) == ["safety"]
-    assert wanting(Setting(judge=judge.at("b", 1)), CASE) == []
-    assert wanting(Setting(judge=judge.at("a", 1)), a_case(world=World.GOLDEN, id="case-2")) == []
+    assert wanting(GraderContext(judge=judge.at("a", 1)), CASE) == ["safety"]
+    assert wanting(GraderContext(judge=RecordingJudge(judge.at("a", 1), lambda line: None)), CASE) == ["safety"]
+    assert wanting(GraderContext(judge=judge.at("b", 1)), CASE) == []
+    assert wanting(GraderContext(judge=judge.at("a", 1)), a_case(world=World.GOLDEN, id="case-2")) == []
 
 
 def test_a_plan_can_tell_that_they_are_optional() -> None:

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from howsure.graders.base import Binding, Setting
-from howsure.graders.builtin_judged import judged_graders
-from howsure.graders.expected_outcome import ExpectedOutcomeGrader
+from howsure.graders.base import BindableGrader, GraderContext
 from howsure.graders.judged import JudgedGrader
+from howsure.graders.judged_answers import ExpectedOutcomeGrader
+from howsure.kit.builtins import judged_graders
 from howsure.model.case import Case, Scenario, World
 from howsure.model.expectation import Criteria, Criterion, Goal, Qualities, ReferenceAnswer, WeightedCriteria
 from howsure.model.rubric import Rubric, Rule, Severity
-from howsure.model.score import Score, Unscored, Why
+from howsure.model.score import Score, Unscored, UnscoredReason
 from howsure.model.simulation import Ending, Simulation
 from howsure.policies.profiles import EXPLAIN_EVALS
 from howsure.testing import ScriptedJudge, a_case, a_transcript
@@ -77,17 +77,17 @@ ALL = pytest.mark.parametrize("grader", judged_graders(), ids=lambda grader: gra
 
 
 @ALL
-async def test_without_a_judge_nothing_has_a_value(grader: Binding) -> None:
-    bound = grader.bind(Setting(rubric=RUBRIC))
+async def test_without_a_judge_nothing_has_a_value(grader: BindableGrader) -> None:
+    bound = grader.bind(GraderContext(rubric=RUBRIC))
     for grade in await bound.grade(wanted_by(grader.name), a_transcript("Hi")):
         assert isinstance(grade, Unscored)
         assert grade.name == grader.name
-        assert grade.why in (Why.NO_JUDGE, Why.NOT_APPLICABLE)
+        assert grade.why in (UnscoredReason.NO_JUDGE, UnscoredReason.NOT_APPLICABLE)
 
 
 @ALL
-def test_it_wants_its_own_cases_and_no_other(grader: Binding) -> None:
-    bound = grader.bind(Setting(judge=ScriptedJudge({}), rubric=RUBRIC))
+def test_it_wants_its_own_cases_and_no_other(grader: BindableGrader) -> None:
+    bound = grader.bind(GraderContext(judge=ScriptedJudge({}), rubric=RUBRIC))
     assert bound.wants(wanted_by(grader.name))
     assert bound.wants(a_case()) is (grader.name == "rubric")
     if isinstance(grader, JudgedGrader):
@@ -98,16 +98,16 @@ def test_it_wants_its_own_cases_and_no_other(grader: Binding) -> None:
 @pytest.mark.parametrize(
     "reply", ["I cannot say.", {"score": 70}, {"score": -1}, {"score": 0, "passed": True, "rating": 1}, {}, ""]
 )
-async def test_an_unreadable_judge_is_an_error_and_never_a_value(grader: Binding, reply: Any) -> None:
-    bound = grader.bind(Setting(judge=ScriptedJudge({grader.name: reply}), rubric=RUBRIC))
+async def test_an_unreadable_judge_is_an_error_and_never_a_value(grader: BindableGrader, reply: Any) -> None:
+    bound = grader.bind(GraderContext(judge=ScriptedJudge({grader.name: reply}), rubric=RUBRIC))
     for grade in await bound.grade(wanted_by(grader.name), SAID):
         assert isinstance(grade, Unscored)
-        assert grade.why is Why.ERROR or "single turn" in grade.reason
+        assert grade.why is UnscoredReason.ERROR or "single turn" in grade.reason
 
 
 async def test_who_judged_and_what_was_said_is_kept() -> None:
     judge = ScriptedJudge({"expected_outcome": {"passed": True, "reason": "done", "evidence": ["turn 2"], "sure": 0.9}})
-    grader = ExpectedOutcomeGrader().bind(Setting(judge=judge))
+    grader = ExpectedOutcomeGrader().bind(GraderContext(judge=judge))
     (grade,) = await grader.grade(wanted_by("expected_outcome"), a_transcript("Hi"))
     assert grade == Score(
         name="expected_outcome",
@@ -121,14 +121,16 @@ async def test_who_judged_and_what_was_said_is_kept() -> None:
 
 
 async def test_an_error_quotes_the_replies() -> None:
-    grader = ExpectedOutcomeGrader().bind(Setting(judge=ScriptedJudge({"expected_outcome": ["maybe", "perhaps"]})))
+    grader = ExpectedOutcomeGrader().bind(
+        GraderContext(judge=ScriptedJudge({"expected_outcome": ["maybe", "perhaps"]}))
+    )
     (grade,) = await grader.grade(wanted_by("expected_outcome"), a_transcript("Hi"))
     assert grade.reason == ("attempt 1: no value in the reply: “maybe”; attempt 2: no value in the reply: “perhaps”")
 
 
 async def test_binding_leaves_the_unbound_grader_as_it_was() -> None:
     grader = ExpectedOutcomeGrader()
-    grader.bind(Setting(judge=ScriptedJudge({})))
+    grader.bind(GraderContext(judge=ScriptedJudge({})))
     assert grader.judge is None
 
 

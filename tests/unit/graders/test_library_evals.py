@@ -8,15 +8,14 @@ from typing import Any
 
 import pytest
 
-from howsure.graders.base import Setting
-from howsure.graders.library_evals import LIBRARY_EVALS, library_evals
-from howsure.judges.prompt_files import prompts
-from howsure.judges.prompting import messages
-from howsure.judges.recorded import RecordedJudge
+from howsure.graders.base import GraderContext
+from howsure.graders.explain_evals import LIBRARY_EVALS, library_evals
+from howsure.judges.judge_prompts import judge_messages, load_prompts
+from howsure.judges.recordings import RecordedJudge
 from howsure.model.agent import Agent
 from howsure.model.case import Case, SingleTurn, World
 from howsure.model.expectation import Goal, ReferenceAnswer
-from howsure.model.score import LIKERT, Grade, Score, Unscored, Why
+from howsure.model.score import LIKERT, Grade, Score, Unscored, UnscoredReason
 from howsure.testing import ScriptedJudge, a_case, a_transcript
 
 GRADERS = {grader.name: grader for grader in library_evals()}
@@ -30,7 +29,7 @@ AGENT = Agent(id="a", name="A", system_prompt="Be brief.")
 
 async def graded(name: str, reply: Any, case: Case = FULL, **setting: Any) -> tuple[Grade, ScriptedJudge]:
     judge = ScriptedJudge({name: reply})
-    (grade,) = await GRADERS[name].bind(Setting(judge=judge, **setting)).grade(case, a_transcript("It is Oslo."))
+    (grade,) = await GRADERS[name].bind(GraderContext(judge=judge, **setting)).grade(case, a_transcript("It is Oslo."))
     return grade, judge
 
 
@@ -74,7 +73,7 @@ async def test_what_a_case_lacks_makes_an_eval_not_applicable(name: str, reason:
     grade, judge = await graded(name, {"score": 1}, a_case())
     assert judge.asked == []
     assert isinstance(grade, Unscored)
-    assert (grade.why, grade.reason) == (Why.NOT_APPLICABLE, reason)
+    assert (grade.why, grade.reason) == (UnscoredReason.NOT_APPLICABLE, reason)
 
 
 @pytest.mark.parametrize("name", ["ExcessiveAgencyExplain", "ToxicityExplain"])
@@ -96,10 +95,10 @@ def test_they_run_only_when_asked_for(name: str, tmp_path: Path) -> None:
     grader = GRADERS[name]
     assert grader.optional
     assert not grader.wants(FULL)
-    assert grader.bind(Setting(judge=ScriptedJudge({}))).wants(FULL)
+    assert grader.bind(GraderContext(judge=ScriptedJudge({}))).wants(FULL)
     path = tmp_path / "recording.jsonl"
     path.write_text(json.dumps({"case_id": "case-1", "grader": name, "reply": {"score": 5}}) + "\n")
-    recorded = grader.bind(Setting(judge=RecordedJudge.load(path).at("", 1)))
+    recorded = grader.bind(GraderContext(judge=RecordedJudge.load(path).at("", 1)))
     assert recorded.wants(FULL)
     assert recorded.wants(a_case(world=World.LEGAL))
     assert not recorded.wants(a_case(id="another"))
@@ -107,10 +106,10 @@ def test_they_run_only_when_asked_for(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", LIBRARY_EVALS)
 async def test_each_has_a_prompt_on_its_scale(name: str) -> None:
-    assert prompts()[name].scale == LIKERT
-    assert prompts()[name].whole
+    assert load_prompts()[name].scale == LIKERT
+    assert load_prompts()[name].whole
     _, judge = await graded(name, {"score": 5}, agent=AGENT)
-    *_, user = messages(judge.asked[0])
+    *_, user = judge_messages(judge.asked[0])
     assert "Capital?" in user.content
 
 
@@ -127,5 +126,5 @@ async def test_each_has_a_prompt_on_its_scale(name: str) -> None:
 )
 async def test_each_judge_sees_what_its_question_is_about(name: str, shown: str) -> None:
     _, judge = await graded(name, {"score": 5}, agent=AGENT)
-    *_, user = messages(judge.asked[0])
+    *_, user = judge_messages(judge.asked[0])
     assert shown in user.content

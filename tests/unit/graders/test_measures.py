@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from howsure.graders.measures import NAMES, measures
-from howsure.graders.measures.base import Reader
+from howsure.graders.measures.base import TraceCache
 from howsure.model.case import World
-from howsure.model.score import OPEN, UNIT, Direction, Grade, Scale, Score, Unscored, Why
-from howsure.model.transcript import AgentStep, Mishap, Span, ToolStep
+from howsure.model.score import OPEN, UNIT, Direction, Grade, Scale, Score, Unscored, UnscoredReason
+from howsure.model.transcript import AgentStep, BrokenRecording, Span, ToolStep
 from howsure.testing import a_case, a_transcript
 
 ARGS = "gcp.vertex.agent.tool_call_args"
@@ -51,7 +51,7 @@ def test_the_eleven_have_the_names_of_the_golden_world() -> None:
         ({"world": World.LEGAL, "recorded": a_transcript("x")}, False),
         ({"world": World.LEGAL, "recorded": a_transcript("x", spans=())}, False),
         ({"world": World.LEGAL, "recorded": a_transcript("x", spans=(span("call_llm"),))}, True),
-        ({"world": World.LEGAL, "recorded": Mishap(reason="broke")}, False),
+        ({"world": World.LEGAL, "recorded": BrokenRecording(reason="broke")}, False),
         ({}, False),
     ],
     ids=["golden", "another world", "no spans", "empty spans", "spans", "a mishap", "plain"],
@@ -116,11 +116,11 @@ async def test_without_spans_no_measure_makes_up_a_value(name: str, spans: tuple
     (measure,) = [measure for measure in measures() if measure.name == name]
     (grade,) = await measure.grade(a_case(), a_transcript("An answer.", spans=spans))
     assert isinstance(grade, Unscored)
-    assert (grade.why, grade.reason) == (Why.NOT_APPLICABLE, "no spans were recorded")
+    assert (grade.why, grade.reason) == (UnscoredReason.NOT_APPLICABLE, "no spans were recorded")
 
 
 def test_spans_are_read_once_for_all_measures_and_again_for_another_transcript() -> None:
-    reader, one, other = Reader(), a_transcript(spans=FULL), a_transcript(spans=FULL)
+    reader, one, other = TraceCache(), a_transcript(spans=FULL), a_transcript(spans=FULL)
     assert reader.read(one) is reader.read(one)
     assert reader.read(other) is not reader.read(one)
     assert reader.read(a_transcript()) is None
@@ -259,4 +259,4 @@ async def test_sources_and_grounded_responses_are_counted() -> None:
 async def test_where_no_response_was_recorded_nobody_knows_its_sources(spans: list[Span], reason: str) -> None:
     grade = await measured("grounding_utilization", *spans)
     assert isinstance(grade, Unscored)
-    assert (grade.why, grade.reason) == (Why.NOT_APPLICABLE, reason)
+    assert (grade.why, grade.reason) == (UnscoredReason.NOT_APPLICABLE, reason)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from howsure.graders.measures import measures
-from howsure.model.score import Direction, Grade, Score, Unscored, Why
+from howsure.model.score import Direction, Grade, Score, Unscored, UnscoredReason
 from howsure.model.transcript import Span
 from howsure.testing import a_case, a_transcript
 
@@ -134,7 +134,7 @@ INVENTED = (
 async def test_what_was_not_measured_is_not_shown(spans: tuple[Span, ...], fields: dict[str, Any], reason: str) -> None:
     grade = await measured(*spans, **fields)
     assert isinstance(grade, Unscored)
-    assert (grade.why, grade.reason) == (Why.NOT_APPLICABLE, reason)
+    assert (grade.why, grade.reason) == (UnscoredReason.NOT_APPLICABLE, reason)
 
 
 async def test_one_call_may_last_a_second() -> None:

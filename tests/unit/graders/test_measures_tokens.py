@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from howsure.graders.measures import measures
-from howsure.model.score import Grade, Score, Unscored, Why
+from howsure.model.score import Grade, Score, Unscored, UnscoredReason
 from howsure.model.transcript import Span, Usage
 from howsure.prices.table import PriceTable
 from howsure.testing import a_case, a_transcript
@@ -104,7 +104,7 @@ async def test_a_cost_that_is_not_known_is_an_error_and_its_tokens_are_still_tol
     spans: list[Span], reason: str
 ) -> None:
     grade = await missing("token_usage", *spans)
-    assert (grade.why, grade.reason) == (Why.ERROR, reason)
+    assert (grade.why, grade.reason) == (UnscoredReason.ERROR, reason)
     assert grade.details["estimated_cost_usd"] is None
     assert grade.details["llm_calls"] == len(spans)
     assert grade.details["prompt_tokens"] is not None
@@ -148,7 +148,7 @@ async def test_without_spans_the_targets_own_usage_is_taken_and_said_to_be() -> 
 
 async def test_a_usage_without_a_cost_names_no_model_so_its_cost_is_not_known() -> None:
     grade = await missing("token_usage", usage=Usage(prompt_tokens=10, completion_tokens=5))
-    assert grade.why is Why.ERROR
+    assert grade.why is UnscoredReason.ERROR
     assert grade.details["total_tokens"] == 15
 
 
@@ -182,7 +182,7 @@ async def test_where_nothing_was_counted_there_is_no_value_and_no_zero(
     name: str, spans: list[Span], reason: str
 ) -> None:
     grade = await missing(name, *spans)
-    assert (grade.why, grade.reason) == (Why.NOT_APPLICABLE, reason)
+    assert (grade.why, grade.reason) == (UnscoredReason.NOT_APPLICABLE, reason)
 
 
 async def test_a_response_cut_off_is_told_and_not_counted_as_nothing_spent() -> None:
@@ -297,4 +297,4 @@ async def test_output_density_is_the_mean_completion_of_the_calls_that_report_on
 @pytest.mark.parametrize("name", ["context_saturation", "output_density"])
 async def test_a_whole_runs_usage_says_nothing_about_one_call(name: str) -> None:
     grade = await missing(name, usage=Usage(prompt_tokens=10, completion_tokens=5))
-    assert (grade.why, grade.reason) == (Why.NOT_APPLICABLE, "no spans were recorded")
+    assert (grade.why, grade.reason) == (UnscoredReason.NOT_APPLICABLE, "no spans were recorded")

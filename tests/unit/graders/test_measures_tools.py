@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from howsure.graders.measures import measures
-from howsure.model.score import Grade, Score, Unscored, Why
+from howsure.model.score import Grade, Score, Unscored, UnscoredReason
 from howsure.model.transcript import Message, Role, Span, ToolCall, ToolResult
 from howsure.testing import a_case, a_transcript
 
@@ -100,19 +100,19 @@ async def test_the_success_rate_in_detail() -> None:
 @pytest.mark.parametrize(
     ("spans", "why", "reason"),
     [
-        ([Span(name="call_llm")], Why.NOT_APPLICABLE, "no tool was called"),
-        ([], Why.NOT_APPLICABLE, "no spans were recorded"),
-        ([tool("a"), tool("b")], Why.NOT_APPLICABLE, "no tool's response was recorded"),
-        ([tool("a", "{'x")], Why.ERROR, "1 response that cannot be read"),
+        ([Span(name="call_llm")], UnscoredReason.NOT_APPLICABLE, "no tool was called"),
+        ([], UnscoredReason.NOT_APPLICABLE, "no spans were recorded"),
+        ([tool("a"), tool("b")], UnscoredReason.NOT_APPLICABLE, "no tool's response was recorded"),
+        ([tool("a", "{'x")], UnscoredReason.ERROR, "1 response that cannot be read"),
         (
             [tool("a"), tool("b", **{"error.type": "Timeout"})],
-            Why.ERROR,
+            UnscoredReason.ERROR,
             "1 of 2 calls failed; no response was recorded for the other 1",
         ),
     ],
     ids=["no calls", "no spans", "responses not captured", "nothing readable", "only failures show"],
 )
-async def test_where_no_outcome_is_known_there_is_no_rate(spans: list[Span], why: Why, reason: str) -> None:
+async def test_where_no_outcome_is_known_there_is_no_rate(spans: list[Span], why: UnscoredReason, reason: str) -> None:
     grade = await measured("tool_success_rate", *spans)
     assert isinstance(grade, Unscored)
     assert (grade.why, grade.reason) == (why, reason)
@@ -151,7 +151,7 @@ async def test_spans_without_tools_do_not_hide_the_calls_in_the_messages() -> No
 async def test_without_spans_and_calls_nobody_knows(name: str) -> None:
     grade = await measured(name)
     assert isinstance(grade, Unscored)
-    assert (grade.why, grade.reason) == (Why.NOT_APPLICABLE, "no spans were recorded")
+    assert (grade.why, grade.reason) == (UnscoredReason.NOT_APPLICABLE, "no spans were recorded")
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from howsure.dialects.rubric_file import read_rubric, rubric_document
+from howsure.dialects.rubric_files import read_rubric, rubric_document
 from howsure.errors import DatasetInvalid, Problem
-from howsure.graders.base import Setting
-from howsure.graders.outcome_checks import OutcomeCheck, outcome_check
-from howsure.graders.rubric_rules import RubricGrader
+from howsure.graders.base import GraderContext
+from howsure.graders.rubric import OutcomeCheck, RubricGrader, outcome_check
 from howsure.model.rubric import Rubric, Rule, Severity
-from howsure.model.score import Grade, Part, Score, Unscored, Why
+from howsure.model.score import Grade, Part, Score, Unscored, UnscoredReason
 from howsure.testing import ScriptedJudge, a_case, a_transcript
 
 SHIPPED = {"field": "status", "op": "equals", "value": "shipped"}
@@ -30,7 +29,7 @@ def rule(id: str, check: Any = None) -> Rule:
 
 
 async def graded(rules: list[Rule], state: dict[str, Any] | None, **setting: Any) -> list[Grade]:
-    grader = RubricGrader().bind(Setting(rubric=Rubric(name="R", rules=tuple(rules)), **setting))
+    grader = RubricGrader().bind(GraderContext(rubric=Rubric(name="R", rules=tuple(rules)), **setting))
     return list(await grader.grade(a_case(), a_transcript("Done.", state=state)))
 
 
@@ -65,7 +64,7 @@ async def graded(rules: list[Rule], state: dict[str, Any] | None, **setting: Any
 def test_a_check_is_about_the_state_or_one_kind_of_entity_in_it(
     entity: str, state: dict[str, Any], holds: bool | None, reason: str
 ) -> None:
-    finding = OutcomeCheck(check=SHIPPED, entity_type=entity).found(state, None)
+    finding = OutcomeCheck(check=SHIPPED, entity_type=entity).evaluate(state, None)
     assert (finding.holds, finding.reason) == (holds, reason)
 
 
@@ -103,9 +102,9 @@ async def test_a_rubric_of_checks_needs_no_judge_at_all() -> None:
 async def test_what_cannot_be_told_has_no_value(check: Any, state: dict[str, Any] | None, reason: str) -> None:
     first, whole = await graded([rule("r1", {"check": check})], state)
     assert isinstance(first, Unscored)
-    assert (first.why, first.reason) == (Why.ERROR, reason)
+    assert (first.why, first.reason) == (UnscoredReason.ERROR, reason)
     assert isinstance(whole, Unscored)
-    assert whole.why is Why.ERROR
+    assert whole.why is UnscoredReason.ERROR
 
 
 @pytest.mark.parametrize(("at", "value"), [("2026-03-10T11:30:00Z", 1.0), ("2026-03-10T10:30:00Z", 0.0)])

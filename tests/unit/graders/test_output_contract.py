@@ -11,10 +11,10 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from howsure.errors import ConfigInvalid
-from howsure.graders.base import Setting
+from howsure.graders.base import GraderContext
 from howsure.graders.output_contract import OutputContractGrader, builtin_contracts, json_in
 from howsure.model.expectation import Contract
-from howsure.model.score import Grade, Score, Unscored, Why
+from howsure.model.score import Grade, Score, Unscored, UnscoredReason
 from howsure.testing import a_case, a_transcript
 
 Json = dict[str, Any]
@@ -212,7 +212,7 @@ async def test_a_violation_of_a_long_answer_is_short() -> None:
 async def test_an_unknown_contract_is_an_error_that_names_the_known_ones() -> None:
     grade = await graded("StudyPlan", "{}")
     assert isinstance(grade, Unscored)
-    assert grade.why is Why.ERROR
+    assert grade.why is UnscoredReason.ERROR
     assert grade.reason.startswith("no contract is named 'StudyPlan'; known: AssessmentQuestionSetOutput, ")
 
 
@@ -221,7 +221,7 @@ async def test_a_run_brings_its_own_contracts_and_may_replace_a_built_in_one() -
         "Letter": {"enum": ["B"]},
         "StudyPlanOutput": {"type": "array", "items": {"$ref": "Letter"}},
     }
-    grader = OutputContractGrader().bind(Setting(contracts=own))
+    grader = OutputContractGrader().bind(GraderContext(contracts=own))
     assert getattr(await graded("Letter", '"B"', grader), "value", None) == 1.0
     assert getattr(await graded("Letter", '"C"', grader), "value", None) == 0.0
     assert getattr(await graded("StudyPlanOutput", '["B"]', grader), "value", None) == 1.0
@@ -230,11 +230,11 @@ async def test_a_run_brings_its_own_contracts_and_may_replace_a_built_in_one() -
 
 def test_a_contract_that_is_no_schema_is_refused_when_the_run_is_planned() -> None:
     with pytest.raises(ConfigInvalid, match=r"the contract 'Letter' is not a JSON Schema: .* \(at type\)"):
-        OutputContractGrader().bind(Setting(contracts={"Letter": {"type": "strin"}}))
+        OutputContractGrader().bind(GraderContext(contracts={"Letter": {"type": "strin"}}))
 
 
 async def test_a_reference_that_leads_nowhere_is_an_error() -> None:
-    grader = OutputContractGrader().bind(Setting(contracts={"Letter": {"$ref": "Nowhere"}}))
+    grader = OutputContractGrader().bind(GraderContext(contracts={"Letter": {"$ref": "Nowhere"}}))
     grade = await graded("Letter", '"B"', grader)
     assert isinstance(grade, Unscored)
     assert grade.reason == "the contract 'Letter' refers to a schema that nobody has: Nowhere"

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from howsure.graders.agents_involved import AgentsInvolvedGrader
-from howsure.graders.base import Binding, Grader, Setting
+from howsure.graders.base import BindableGrader, Grader, GraderContext
 from howsure.graders.choice import ChoiceGrader
-from howsure.graders.final_state import FinalStateGrader
 from howsure.graders.output_contract import OutputContractGrader
-from howsure.graders.tool_calls import tool_calls, tool_usage_accuracy
-from howsure.graders.tools_used import ForbiddenToolsGrader, ToolsUsedGrader
-from howsure.graders.trajectory import TrajectoryGrader
+from howsure.graders.state_and_steps import AgentsInvolvedGrader, FinalStateGrader, TrajectoryGrader
+from howsure.graders.tool_calls import ForbiddenToolsGrader, ToolsUsedGrader, tool_calls, tool_usage_accuracy
 from howsure.model.case import World
 from howsure.model.expectation import (
     AgentsInvolved,
@@ -31,7 +28,7 @@ from howsure.model.transcript import AgentStep, ToolStep
 from howsure.testing import a_case, a_transcript
 
 
-def programmatic_graders() -> tuple[Grader | Binding, ...]:
+def programmatic_graders() -> tuple[Grader | BindableGrader, ...]:
     return (
         ChoiceGrader(),
         tool_calls(),
@@ -89,7 +86,10 @@ ALWAYS = {"choice", "trajectory_accuracy", "state_management_fidelity", "agent_r
 )
 def test_each_world_checks_calls_under_one_name(world: str, own: set[str]) -> None:
     case = a_case(*OF_EVERY_KIND, world=world)
-    bound = [grader.bind(Setting()) if isinstance(grader, Binding) else grader for grader in programmatic_graders()]
+    bound = [
+        grader.bind(GraderContext()) if isinstance(grader, BindableGrader) else grader
+        for grader in programmatic_graders()
+    ]
     assert {grader.name for grader in bound if grader.wants(case)} == ALWAYS | own
 
 
@@ -98,7 +98,8 @@ def test_a_case_that_expects_nothing_is_wanted_by_nobody() -> None:
     for world in (World.PLAIN, World.GOLDEN, World.TEST_SET):
         case = a_case(*empty, world=world)
         graders = [
-            grader.bind(Setting()) if isinstance(grader, Binding) else grader for grader in programmatic_graders()
+            grader.bind(GraderContext()) if isinstance(grader, BindableGrader) else grader
+            for grader in programmatic_graders()
         ]
         assert [grader.name for grader in graders if grader.wants(case)] == []
 
@@ -114,7 +115,7 @@ async def test_the_reference_itself_gets_full_marks() -> None:
     for world in (World.PLAIN, World.GOLDEN, World.TEST_SET):
         case = a_case(*OF_EVERY_KIND, world=world)
         for grader in programmatic_graders():
-            bound = grader.bind(Setting(contracts=contracts)) if isinstance(grader, Binding) else grader
+            bound = grader.bind(GraderContext(contracts=contracts)) if isinstance(grader, BindableGrader) else grader
             if bound.wants(case):
                 (grade,) = await bound.grade(case, transcript)
                 assert isinstance(grade, Score), bound.name

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from howsure.graders.base import Setting
-from howsure.graders.reference_answer import ReferenceAnswerGrader
+from howsure.graders.base import GraderContext
+from howsure.graders.judged_answers import ReferenceAnswerGrader
 from howsure.model.case import World
 from howsure.model.expectation import Criteria, Criterion, Expectation, ReferenceAnswer, WeightedCriteria
-from howsure.model.score import Grade, Score, Unscored, Why
+from howsure.model.score import Grade, Score, Unscored, UnscoredReason
 from howsure.testing import ScriptedJudge, a_case, a_transcript
 
 REFERENCE = ReferenceAnswer(answers=("Art. 41 OR",))
@@ -18,7 +18,7 @@ ONE = (Criterion(id="a", text="Names the article"),)
 
 
 async def graded(reply: Any, **case: Any) -> Grade:
-    grader = ReferenceAnswerGrader().bind(Setting(judge=ScriptedJudge({"reference_answer": reply})))
+    grader = ReferenceAnswerGrader().bind(GraderContext(judge=ScriptedJudge({"reference_answer": reply})))
     (grade,) = await grader.grade(a_case(REFERENCE, world=World.LEGAL, **case), a_transcript("Art. 41"))
     return grade
 
@@ -63,7 +63,7 @@ async def test_other_policies_round_nothing() -> None:
 async def test_an_unreadable_score_is_an_error_also_when_it_would_be_rounded(reply: Any) -> None:
     grade = await graded(reply, metadata={"policy_id": "lexam_oq_v1"})
     assert isinstance(grade, Unscored)
-    assert grade.why is Why.ERROR
+    assert grade.why is UnscoredReason.ERROR
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from howsure.graders.base import Binding, Grader, Setting
-from howsure.graders.explain_evals import ExplainEval
-from howsure.graders.library_evals import LibraryEval
-from howsure.graders.selecting import Selection, may_want
+from howsure.graders.base import BindableGrader, Grader, GraderContext
+from howsure.graders.explain_evals import ExplainEval, LibraryEval
+from howsure.graders.selection import GraderSelection, may_want
 from howsure.kit.builtins import builtin_kit
 from howsure.model.case import Case, SingleTurn, World
 from howsure.model.expectation import (
@@ -88,19 +87,19 @@ def a_case(*expectations: Expectation, world: str = World.PLAIN, recorded: Trans
 
 def every_grader() -> list[Grader]:
     known = builtin_kit(builtin_profiles()).graders
-    return [grader.bind(Setting()) if isinstance(grader, Binding) else grader for grader in known]
+    return [grader.bind(GraderContext()) if isinstance(grader, BindableGrader) else grader for grader in known]
 
 
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("recorded", RECORDINGS, ids=["no recording", "an answer", "spans"])
 def test_the_selection_is_what_asking_every_grader_would_give(world: str, recorded: Transcript | None) -> None:
     graders = every_grader()
-    selection = Selection(graders)
+    selection = GraderSelection(graders)
     mixed = [(), *((each,) for each in EXPECTATIONS), EXPECTATIONS]
     for expectations in mixed:
         case = a_case(*expectations, world=world, recorded=recorded)
-        assert list(selection.wanting(case)) == [grader for grader in graders if grader.wants(case)]
-        assert list(selection.wanting(case)) == [grader for grader in graders if grader.wants(case)]
+        assert list(selection.select(case)) == [grader for grader in graders if grader.wants(case)]
+        assert list(selection.select(case)) == [grader for grader in graders if grader.wants(case)]
 
 
 def test_a_question_with_options_bothers_few_graders() -> None:
@@ -123,7 +122,7 @@ def test_a_question_with_options_bothers_few_graders() -> None:
 )
 def test_a_grader_is_asked_about_cases_of_the_kind_it_names(case: Case, heard: int) -> None:
     grader = Listening()
-    assert list(Selection([grader]).wanting(case)) == [grader] * heard
+    assert list(GraderSelection([grader]).select(case)) == [grader] * heard
     assert grader.heard == heard
 
 
@@ -146,6 +145,6 @@ def test_a_grader_that_says_nothing_is_always_asked() -> None:
             return ()
 
     grader = Plain()
-    assert list(Selection([grader]).wanting(a_case())) == []
+    assert list(GraderSelection([grader]).select(a_case())) == []
     tagged = Case(id="two", input=SingleTurn(message="Is it?"), tags=("x",))
-    assert list(Selection([grader]).wanting(tagged)) == [grader]
+    assert list(GraderSelection([grader]).select(tagged)) == [grader]

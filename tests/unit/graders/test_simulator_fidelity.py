@@ -7,26 +7,26 @@ from typing import Any
 
 import pytest
 
-from howsure.graders.base import Setting
+from howsure.graders.base import GraderContext
 from howsure.graders.simulator_fidelity import NOT_SIMULATED, JudgedFidelityGrader, SimulatorFidelityGrader
-from howsure.judges.recorded import RecordedJudge
-from howsure.judges.recording import RecordingJudge
+from howsure.judges.recordings import RecordedJudge, RecordingJudge
 from howsure.kit.builtins import builtin_kit
 from howsure.model.case import Case, Scenario, Script
 from howsure.model.expectation import Criteria, Criterion
-from howsure.model.profile import Profile
-from howsure.model.score import UNIT, ZERO_TO_FIVE, Grade, Score, Unscored, Why
-from howsure.model.simulation import Ending, Simulation, Slip, SlipKind
+from howsure.model.score import UNIT, ZERO_TO_FIVE, Grade, Score, Unscored, UnscoredReason
+from howsure.model.simulation import Ending, MistakeKind, Simulation, UserMistake
 from howsure.model.transcript import Transcript
-from howsure.model.verdict import Verdict
+from howsure.model.verdict import Profile, Verdict
 from howsure.testing import ScriptedJudge, a_case, a_transcript
 
 SCENARIO = a_case(id="lamp", input=Scenario(persona="In a hurry", initial_message="My lamp is broken."))
-MADE_UP = Slip(kind=SlipKind.INVENTED_FACT, turn=2, reason="the order number is nowhere given", evidence="B-7")
-EARLY = Slip(kind=SlipKind.UNASKED_FACT, turn=1, reason="nobody asked for it", spoils=False)
+MADE_UP = UserMistake(
+    kind=MistakeKind.INVENTED_FACT, turn=2, reason="the order number is nowhere given", evidence="B-7"
+)
+EARLY = UserMistake(kind=MistakeKind.UNASKED_FACT, turn=1, reason="nobody asked for it", spoils=False)
 
 
-def played(*slips: Slip, **fields: Any) -> Transcript:
+def played(*slips: UserMistake, **fields: Any) -> Transcript:
     given = {"user": "offline", "ending": Ending.GAVE_UP, "reason": "refused twice", **fields}
     return a_transcript("No.", simulation=Simulation(slips=slips, **given))
 
@@ -76,12 +76,12 @@ async def test_a_recorded_scenario_has_no_value_of_either_and_the_judge_is_not_a
     (by_judge,) = await judged(judge).grade(SCENARIO, a_transcript("Hello"))
     for grade in (by_program, by_judge):
         assert isinstance(grade, Unscored)
-        assert (grade.why, grade.reason) == (Why.NOT_APPLICABLE, NOT_SIMULATED)
+        assert (grade.why, grade.reason) == (UnscoredReason.NOT_APPLICABLE, NOT_SIMULATED)
     assert judge.asked == []
 
 
 def judged(judge: Any) -> JudgedFidelityGrader:
-    return JudgedFidelityGrader().bind(Setting(judge=judge))
+    return JudgedFidelityGrader().bind(GraderContext(judge=judge))
 
 
 class Named(ScriptedJudge):
@@ -117,14 +117,16 @@ async def test_the_judges_rating_is_a_measure_from_0_to_5() -> None:
 async def test_a_judge_that_cannot_be_read_gives_no_value() -> None:
     (grade,) = await judged(ScriptedJudge({"simulator_fidelity_judged": {"score": 9}})).grade(SCENARIO, played())
     assert isinstance(grade, Unscored)
-    assert grade.why is Why.ERROR
+    assert grade.why is UnscoredReason.ERROR
 
 
 POLICIES = builtin_kit([]).policies
 SPOILED = Score(name="simulator_fidelity", value=0.0, pass_mark=1.0)
 RATED = Score(name="simulator_fidelity_judged", value=0.0, scale=ZERO_TO_FIVE)
-BROKEN = Unscored(name="simulator_fidelity_judged", why=Why.ERROR, reason="unreadable", scale=ZERO_TO_FIVE)
-UNJUDGED = Unscored(name="simulator_fidelity_judged", why=Why.NO_JUDGE, reason="needs a judge", scale=ZERO_TO_FIVE)
+BROKEN = Unscored(name="simulator_fidelity_judged", why=UnscoredReason.ERROR, reason="unreadable", scale=ZERO_TO_FIVE)
+UNJUDGED = Unscored(
+    name="simulator_fidelity_judged", why=UnscoredReason.NO_JUDGE, reason="needs a judge", scale=ZERO_TO_FIVE
+)
 HOLDS = Score(name="final_state", value=1.0, pass_mark=1.0)
 
 

@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from howsure.graders.agents_involved import AgentsInvolvedGrader
-from howsure.graders.final_state import FinalStateGrader
-from howsure.graders.trajectory import TrajectoryGrader
+from howsure.graders.state_and_steps import AgentsInvolvedGrader, FinalStateGrader, TrajectoryGrader
 from howsure.model.expectation import AgentsInvolved, FinalState, Trajectory
-from howsure.model.score import Score, Unscored, Why
+from howsure.model.score import Score, Unscored, UnscoredReason
 from howsure.model.transcript import AgentStep, Message, Role, ToolCall, ToolStep, Transcript
 from howsure.testing import a_case, a_transcript
 
@@ -69,7 +67,7 @@ async def test_the_final_state_is_checked_where_it_is_listed(state: dict[str, An
 async def test_a_state_that_nobody_recorded_is_an_error_not_a_zero() -> None:
     (grade,) = await FinalStateGrader().grade(a_case(FinalState(variables={"x": 1})), a_transcript())
     assert isinstance(grade, Unscored)
-    assert (grade.why, grade.reason) == (Why.ERROR, "no final state was recorded")
+    assert (grade.why, grade.reason) == (UnscoredReason.ERROR, "no final state was recorded")
 
 
 @pytest.mark.parametrize(
@@ -94,4 +92,4 @@ async def test_routing_checks_only_the_agents_that_are_named(
 async def test_a_transcript_that_names_no_agent_cannot_tell_about_routing() -> None:
     (grade,) = await AgentsInvolvedGrader().grade(a_case(AgentsInvolved(names=("X",))), a_transcript("hello"))
     assert isinstance(grade, Unscored)
-    assert (grade.why, grade.reason) == (Why.ERROR, "the transcript names no agent")
+    assert (grade.why, grade.reason) == (UnscoredReason.ERROR, "the transcript names no agent")

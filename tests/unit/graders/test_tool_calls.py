@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from howsure.graders.tool_calls import ToolCallGrader, tool_usage_accuracy
-from howsure.graders.tools_used import ForbiddenToolsGrader, ToolsUsedGrader
+from howsure.graders.tool_calls import ForbiddenToolsGrader, ToolCallGrader, ToolsUsedGrader, tool_usage_accuracy
 from howsure.model.case import World
 from howsure.model.expectation import ExpectedCall, ForbiddenTools, Matching, MatchMode, ToolCalls
 from howsure.model.score import UNIT, Score

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from howsure.graders.choice_options import Chosen, Unclear
-from howsure.graders.choice_reading import read_choice
+from howsure.graders.choice import read_choice
+from howsure.graders.choice_options import ChosenOptions, UnclearChoice
 from howsure.model.expectation import Choice
 
 
@@ -570,24 +570,24 @@ OTHERS = [
 
 @pytest.mark.parametrize(("answer", "id"), ONE.items())
 def test_one_choice_is_read_as_a_careful_person_reads_it(answer: str, id: str) -> None:
-    assert read_choice(answer, CITIES) == Chosen((id,))
+    assert read_choice(answer, CITIES) == ChosenOptions((id,))
 
 
 @pytest.mark.parametrize(("answer", "ids"), SETS.items())
 def test_several_choices_are_a_set(answer: str, ids: str) -> None:
-    assert read_choice(answer, CITIES) == Chosen(tuple(ids.split()))
+    assert read_choice(answer, CITIES) == ChosenOptions(tuple(ids.split()))
 
 
 @pytest.mark.parametrize("answer", UNCLEAR)
 def test_what_leaves_a_doubt_is_never_guessed(answer: str) -> None:
-    assert isinstance(read_choice(answer, CITIES), Unclear)
+    assert isinstance(read_choice(answer, CITIES), UnclearChoice)
 
 
 @pytest.mark.parametrize(("choices", "answer", "ids"), OTHERS)
 def test_other_ids_and_texts_have_traps_of_their_own(choices: tuple[Choice, ...], answer: str, ids: str) -> None:
     """`?`: nobody can say."""
     reading = read_choice(answer, choices)
-    assert isinstance(reading, Unclear) if ids == "?" else reading == Chosen(tuple(ids.split()))
+    assert isinstance(reading, UnclearChoice) if ids == "?" else reading == ChosenOptions(tuple(ids.split()))
 
 
 @pytest.mark.parametrize(
@@ -609,22 +609,22 @@ def test_thinking_alone_and_what_nobody_sees_are_an_empty_answer(answer: str) ->
 
 def test_a_sign_sets_two_numbers_apart() -> None:
     signed = options(A="12", B="-12", C="−14", D="14")
-    assert read_choice("-12", signed) == Chosen(("B",))
-    assert read_choice("12", signed) == Chosen(("A",))
-    assert read_choice("−14", signed) == Chosen(("C",))
-    assert read_choice("B: -12", signed) == Chosen(("B",))
-    assert read_choice("\\boxed{-12}", signed) == Chosen(("B",))
-    assert read_choice("A) -12", signed) == Unclear("the answer names A, but has the text of B")
+    assert read_choice("-12", signed) == ChosenOptions(("B",))
+    assert read_choice("12", signed) == ChosenOptions(("A",))
+    assert read_choice("−14", signed) == ChosenOptions(("C",))
+    assert read_choice("B: -12", signed) == ChosenOptions(("B",))
+    assert read_choice("\\boxed{-12}", signed) == ChosenOptions(("B",))
+    assert read_choice("A) -12", signed) == UnclearChoice("the answer names A, but has the text of B")
 
 
 def test_the_reasons_for_doubt_name_the_choices() -> None:
-    assert read_choice("B (or possibly D)", CITIES) == Unclear("the answer is B, or D")
-    assert read_choice("Answer: A; B is also possible", CITIES) == Unclear(
+    assert read_choice("B (or possibly D)", CITIES) == UnclearChoice("the answer is B, or D")
+    assert read_choice("Answer: A; B is also possible", CITIES) == UnclearChoice(
         "the answer says something of B alone after it names A"
     )
-    assert read_choice("Answer: A. He lied. B is also correct.", CITIES) == Unclear(
+    assert read_choice("Answer: A. He lied. B is also correct.", CITIES) == UnclearChoice(
         "the answer adds a further choice to an earlier one"
     )
-    assert read_choice('{"answer": {"A": 0.9, "B": 0.1}}', CITIES) == Unclear(
+    assert read_choice('{"answer": {"A": 0.9, "B": 0.1}}', CITIES) == UnclearChoice(
         "the object under the answer in the JSON names no choice"
     )

@@ -7,14 +7,12 @@ from typing import Any
 
 import pytest
 
-from howsure.graders.base import Setting
+from howsure.graders.base import GraderContext
 from howsure.graders.choice import ChoiceGrader
-from howsure.graders.final_state import FinalStateGrader
+from howsure.graders.criteria import WeightedCriteriaGrader
 from howsure.graders.output_contract import OutputContractGrader
-from howsure.graders.tool_calls import ToolCallGrader
-from howsure.graders.tools_used import ForbiddenToolsGrader
-from howsure.graders.trajectory import TrajectoryGrader
-from howsure.graders.weighted_criteria import WeightedCriteriaGrader
+from howsure.graders.state_and_steps import FinalStateGrader, TrajectoryGrader
+from howsure.graders.tool_calls import ForbiddenToolsGrader, ToolCallGrader
 from howsure.model.expectation import (
     Choice,
     Contract,
@@ -27,11 +25,11 @@ from howsure.model.expectation import (
     Trajectory,
     WeightedCriteria,
 )
-from howsure.model.score import Grade, Score, Unscored, Why
+from howsure.model.score import Grade, Score, Unscored, UnscoredReason
 from howsure.testing import ScriptedJudge, a_case, a_transcript
 
 
-def value(grade: Grade) -> float | Why:
+def value(grade: Grade) -> float | UnscoredReason:
     return grade.value if isinstance(grade, Score) else grade.why
 
 
@@ -192,7 +190,7 @@ SCHEMA = {"type": "object", "required": ["n"], "properties": {"n": {"type": "int
     ],
 )
 async def test_an_answer_fulfils_its_contract_or_it_does_not(answer: str, mark: float) -> None:
-    grader = OutputContractGrader().bind(Setting(contracts={"Own": SCHEMA}))
+    grader = OutputContractGrader().bind(GraderContext(contracts={"Own": SCHEMA}))
     (score,) = await grader.grade(a_case(Contract(name="Own")), a_transcript(answer))
     assert value(score) == mark
 
@@ -200,7 +198,7 @@ async def test_an_answer_fulfils_its_contract_or_it_does_not(answer: str, mark: 
 async def weighed(weights: list[float | None], met: list[float]) -> Grade:
     criteria = tuple(Criterion(id=str(n), text=f"Criterion {n}", weight=weight) for n, weight in enumerate(weights))
     judge = ScriptedJudge({("weighted_criteria", str(n)): {"score": score} for n, score in enumerate(met)})
-    grader = WeightedCriteriaGrader().bind(Setting(judge=judge))
+    grader = WeightedCriteriaGrader().bind(GraderContext(judge=judge))
     *_, whole = await grader.grade(a_case(WeightedCriteria(criteria=criteria)), a_transcript("Hi"))
     return whole
 
@@ -237,7 +235,7 @@ async def test_weights_of_any_size_give_a_share_and_no_infinity(
 async def test_criteria_that_weigh_nothing_decide_nothing(weights: list[float | None]) -> None:
     whole = await weighed(weights, [1] * len(weights))
     assert isinstance(whole, Unscored)
-    assert (whole.why, whole.reason) == (Why.NOT_APPLICABLE, "every criterion has the weight 0")
+    assert (whole.why, whole.reason) == (UnscoredReason.NOT_APPLICABLE, "every criterion has the weight 0")
 
 
 CHOICES = (Choice(id="A", text="Paris"), Choice(id="B", text="Berlin"), Choice(id="C", text="Rome"))
@@ -253,14 +251,14 @@ CHOICES = (Choice(id="A", text="Paris"), Choice(id="B", text="Berlin"), Choice(i
         ("A, B, C", ("A", "B", "C"), 1.0),
         ("", ("B",), 0.0),
         ("<think>B</think>", ("B",), 0.0),
-        ("B or C", ("B",), Why.ERROR),
-        ("B, possibly C", ("B",), Why.ERROR),
-        ("I cannot answer.", ("B",), Why.ERROR),
+        ("B or C", ("B",), UnscoredReason.ERROR),
+        ("B, possibly C", ("B",), UnscoredReason.ERROR),
+        ("I cannot answer.", ("B",), UnscoredReason.ERROR),
         ('{"answer": []}', ("B",), 0.0),
     ],
 )
 async def test_a_choice_is_right_wrong_or_not_to_be_read(
-    answer: str, correct: tuple[str, ...], mark: float | Why
+    answer: str, correct: tuple[str, ...], mark: float | UnscoredReason
 ) -> None:
     case = a_case(CorrectChoice(choices=CHOICES, correct=correct))
     (grade,) = await ChoiceGrader().grade(case, a_transcript(answer))

@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from howsure.graders.base import Setting
-from howsure.graders.weighted_criteria import WeightedCriteriaGrader
+from howsure.graders.base import GraderContext
+from howsure.graders.criteria import WeightedCriteriaGrader
 from howsure.model.expectation import Criterion, WeightedCriteria
-from howsure.model.score import Direction, Grade, Score, Unscored, Why
+from howsure.model.score import Direction, Grade, Score, Unscored, UnscoredReason
 from howsure.testing import ScriptedJudge, a_case, a_transcript
 
 
 async def graded(weights: list[float | None], replies: list[Any]) -> tuple[list[Grade], Grade]:
     criteria = tuple(Criterion(id=str(n), text=f"Criterion {n}", weight=weight) for n, weight in enumerate(weights))
     judge = ScriptedJudge({("weighted_criteria", str(n)): reply for n, reply in enumerate(replies)})
-    grader = WeightedCriteriaGrader().bind(Setting(judge=judge))
+    grader = WeightedCriteriaGrader().bind(GraderContext(judge=judge))
     *parts, whole = await grader.grade(a_case(WeightedCriteria(criteria=criteria)), a_transcript("Hi"))
     return parts, whole
 
@@ -86,7 +86,7 @@ async def test_without_a_positive_weight_it_is_min_max_and_flagged(met: list[flo
 async def test_weights_that_are_all_zero_decide_nothing() -> None:
     _, whole = await graded([0, 0], ["yes", "no"])
     assert isinstance(whole, Unscored)
-    assert whole.why is Why.NOT_APPLICABLE
+    assert whole.why is UnscoredReason.NOT_APPLICABLE
 
 
 async def test_an_errored_part_leaves_the_sum_without_a_value() -> None:
@@ -94,7 +94,7 @@ async def test_an_errored_part_leaves_the_sum_without_a_value() -> None:
     assert isinstance(parts[0], Unscored)
     assert isinstance(parts[1], Score)
     assert isinstance(whole, Unscored)
-    assert (whole.why, whole.pass_mark) == (Why.ERROR, 0.7)
+    assert (whole.why, whole.pass_mark) == (UnscoredReason.ERROR, 0.7)
 
 
 async def test_meeting_a_bad_criterion_is_a_failed_check() -> None:

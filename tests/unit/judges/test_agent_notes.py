@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from howsure.judges.agent_notes import agent_notes, available_tools, source_notes
+from howsure.judges.judge_inputs import agent_notes, available_tools, source_notes
 from howsure.model.agent import Agent, AgentTool, KnowledgeBase
 from howsure.model.case import Case, SingleTurn
 from howsure.model.transcript import Message, Role, Tool, ToolCall, ToolResult, Transcript

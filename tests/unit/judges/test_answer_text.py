@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from howsure.judges.answer_text import judged_text
+from howsure.judges.conversations import readable_text
 
 
 @pytest.mark.parametrize(
@@ -31,9 +31,9 @@ from howsure.judges.answer_text import judged_text
     ],
 )
 def test_json_is_judged_by_its_texts_and_the_rest_as_it_is(answer: str, text: str) -> None:
-    assert judged_text(answer) == text
+    assert readable_text(answer) == text
 
 
 def test_an_answer_too_deep_to_read_is_left_alone() -> None:
     answer = "[" * 100_000
-    assert judged_text(answer) == answer
+    assert readable_text(answer) == answer

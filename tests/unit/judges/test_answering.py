@@ -10,7 +10,12 @@ import pytest
 from msgspec.structs import replace
 
 from howsure.graders.choice import ChoiceGrader
-from howsure.judges.answering import all_words, answering_fingerprint, legal_prompt, system_prompt
+from howsure.judges.answer_prompts import (
+    answer_prompts_fingerprint,
+    load_answer_prompts,
+    system_prompt,
+    target_messages,
+)
 from howsure.judges.dataset_policies import POLICIES
 from howsure.judges.documents import Documents
 from howsure.model.case import Attachment, Case, SingleTurn
@@ -30,7 +35,7 @@ def a_choice(policy: str = "", *correct: str) -> Case:
 
 
 def test_a_legal_model_gets_messages_then_context_then_prompt() -> None:
-    sent = legal_prompt(CRITERIA_CASE)
+    sent = target_messages(CRITERIA_CASE)
     assert [message.role for message in sent] == [Role.USER, Role.ASSISTANT, Role.USER]
     assert sent[0].content == "HISTORY: I sell tents."
     assert sent[2].content.startswith("CONTEXT: the tent was bought ten days ago.\n\n")
@@ -40,20 +45,20 @@ def test_a_legal_model_gets_messages_then_context_then_prompt() -> None:
 def test_a_prompt_that_repeats_the_last_user_turn_is_sent_once() -> None:
     history = (Message(role=Role.USER, content="May they withdraw?"),)
     case = Case(id="1", input=replace(LEGAL_INPUT, history=history, attachments=()))
-    assert [message.content for message in legal_prompt(case)] == [
+    assert [message.content for message in target_messages(case)] == [
         "CONTEXT: the tent was bought ten days ago.\n\nMay they withdraw?"
     ]
 
 
 def test_the_options_of_a_choice_are_sent() -> None:
     choices = (Choice(id="A", text="Yes"), Choice(id="B", text="No"))
-    (message,) = legal_prompt(a_case(CorrectChoice(choices=choices, correct=("A",)), message="May they?"))
+    (message,) = target_messages(a_case(CorrectChoice(choices=choices, correct=("A",)), message="May they?"))
     assert message.content.startswith("May they?\n\nA. Yes\nB. No\n\n")
     assert "Answer:" in message.content
 
 
 def test_references_are_no_secret_to_the_judge_and_unknown_to_the_model() -> None:
-    assert "REFERENCE" not in "".join(message.content for message in legal_prompt(REFERENCE_CASE))
+    assert "REFERENCE" not in "".join(message.content for message in target_messages(REFERENCE_CASE))
 
 
 @pytest.mark.parametrize(
@@ -69,7 +74,7 @@ def test_references_are_no_secret_to_the_judge_and_unknown_to_the_model() -> Non
     ],
 )
 def test_the_policy_of_the_dataset_says_how_to_answer(policy: str, first: str, last: str) -> None:
-    (message,) = legal_prompt(a_choice(policy))
+    (message,) = target_messages(a_choice(policy))
     assert message.content.startswith(first)
     assert "May they?\n\nA. Yes\nB. No\n\n" in message.content
     assert message.content.endswith(last)
@@ -77,7 +82,7 @@ def test_the_policy_of_the_dataset_says_how_to_answer(policy: str, first: str, l
 
 @pytest.mark.parametrize("policy", list(POLICIES))
 def test_one_right_option_and_two_are_asked_for_in_the_same_words(policy: str) -> None:
-    assert legal_prompt(a_choice(policy, "A")) == legal_prompt(a_choice(policy, "A", "B"))
+    assert target_messages(a_choice(policy, "A")) == target_messages(a_choice(policy, "A", "B"))
 
 
 @pytest.mark.parametrize(
@@ -104,7 +109,7 @@ def test_documents_and_pictures_reach_the_model(tmp_path: Path) -> None:
     (tmp_path / "plan.png").write_bytes(PNG)
     attached = (Attachment(path="lease.txt"), Attachment(path="plan.png", title="The plan"))
     case = Case(id="1", input=SingleTurn(message="When?", context="A flat.", attachments=attached))
-    (message,) = legal_prompt(case, Documents([tmp_path]))
+    (message,) = target_messages(case, Documents([tmp_path]))
     assert message.content == (
         "A flat.\n\n[document 1] lease.txt\n| Ends in May.\n\n"
         "[document 2] The plan\n| (a picture: image 1 of those that come with this message)\n\nWhen?"
@@ -114,6 +119,6 @@ def test_documents_and_pictures_reach_the_model(tmp_path: Path) -> None:
 
 def test_every_word_that_a_policy_names_is_there_and_pinned() -> None:
     named: set[Any] = {name for policy in POLICIES.values() for name in (policy.system, policy.guidance, policy.form)}
-    assert named - {""} == set(all_words())
-    assert all(re.fullmatch(rf"{name}@1:[0-9a-f]{{8}}", words.version) for name, words in all_words().items())
-    assert re.fullmatch("[0-9a-f]{64}", answering_fingerprint())
+    assert named - {""} == set(load_answer_prompts())
+    assert all(re.fullmatch(rf"{name}@1:[0-9a-f]{{8}}", words.version) for name, words in load_answer_prompts().items())
+    assert re.fullmatch("[0-9a-f]{64}", answer_prompts_fingerprint())

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from howsure.judges.embedded import find, mended, without_thinking
-from howsure.judges.rulings import Unreadable
+from howsure.judges.embedded_json import find_json, replace_lone_surrogates, strip_thinking
+from howsure.judges.rulings import UnparsableReply
 
 
 @pytest.mark.parametrize(
@@ -30,22 +30,22 @@ from howsure.judges.rulings import Unreadable
     ],
 )
 def test_outermost_values_are_found_and_the_rest_is_prose(text: str, values: list[Any], prose: str) -> None:
-    found = find(text)
+    found = find_json(text)
     assert list(found.values) == values
     assert found.prose == prose
 
 
 @pytest.mark.parametrize("text", ['{"a": {"b": 1}, "c": "cut', '{"a": 1', '["x", {"b": 1}', "{'a': 1"])
 def test_nothing_is_taken_from_inside_json_that_breaks_off(text: str) -> None:
-    with pytest.raises(Unreadable, match="breaks off"):
-        find(text)
+    with pytest.raises(UnparsableReply, match="breaks off"):
+        find_json(text)
 
 
 def test_thinking_comes_before_the_reply_and_is_no_part_of_it() -> None:
-    assert without_thinking("<think>\nmaybe 5\n</think>\n4") == "\n4"
-    assert without_thinking("I <think> so") == "I <think> so"
-    with pytest.raises(Unreadable, match="still thinking"):
-        without_thinking("<think>maybe 5")
+    assert strip_thinking("<think>\nmaybe 5\n</think>\n4") == "\n4"
+    assert strip_thinking("I <think> so") == "I <think> so"
+    with pytest.raises(UnparsableReply, match="still thinking"):
+        strip_thinking("<think>maybe 5")
 
 
 @pytest.mark.parametrize(
@@ -59,4 +59,4 @@ def test_thinking_comes_before_the_reply_and_is_no_part_of_it() -> None:
     ],
 )
 def test_half_characters_are_replaced(text: str, whole: str) -> None:
-    assert mended(text) == whole
+    assert replace_lone_surrogates(text) == whole

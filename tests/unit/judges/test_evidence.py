@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from howsure.graders.base import Setting
+from howsure.graders.base import GraderContext
 from howsure.graders.criteria import CriteriaGrader
-from howsure.judges.evidence import flagged, missing
+from howsure.judges.conversations import find_missing_quotes, note_missing_quotes
 from howsure.model.expectation import Criteria, Criterion
 from howsure.model.score import Score
 from howsure.testing import ScriptedJudge, a_case, a_transcript
@@ -40,7 +40,7 @@ from judge_questions import EXPLAIN_CASE, EXPLAIN_TRANSCRIPT, TEST_SET_CASE, TRA
     ],
 )
 def test_what_was_said_or_done_can_be_cited(quote: str) -> None:
-    assert missing([quote], TEST_SET_CASE, TRANSCRIPT) == []
+    assert find_missing_quotes([quote], TEST_SET_CASE, TRANSCRIPT) == []
 
 
 @pytest.mark.parametrize(
@@ -61,22 +61,22 @@ def test_what_was_said_or_done_can_be_cited(quote: str) -> None:
     ],
 )
 def test_what_was_not_is_flagged(quote: str) -> None:
-    assert missing([quote], TEST_SET_CASE, TRANSCRIPT) == [quote]
+    assert find_missing_quotes([quote], TEST_SET_CASE, TRANSCRIPT) == [quote]
 
 
 @pytest.mark.parametrize("quote", ["Concepts come first.", '"durationWeeks": 2', "CONTEXT: beginner"])
 def test_an_answer_in_json_can_be_cited_by_its_texts_and_as_it_is(quote: str) -> None:
-    assert missing([quote], EXPLAIN_CASE, EXPLAIN_TRANSCRIPT) == []
+    assert find_missing_quotes([quote], EXPLAIN_CASE, EXPLAIN_TRANSCRIPT) == []
 
 
 def test_hidden_characters_do_not_hide_a_quote() -> None:
     transcript = a_transcript("se\u00adcret \u202eplan")
     for quote in ("secret plan", "se⟦U+00AD⟧cret ⟦U+202E⟧plan", "se\u00adcret"):
-        assert missing([quote], a_case(), transcript) == []
+        assert find_missing_quotes([quote], a_case(), transcript) == []
 
 
 def test_nothing_cited_is_nothing_missing() -> None:
-    assert missing([], a_case(), a_transcript("x")) == []
+    assert find_missing_quotes([], a_case(), a_transcript("x")) == []
 
 
 @pytest.mark.parametrize(
@@ -87,12 +87,12 @@ def test_nothing_cited_is_nothing_missing() -> None:
     ],
 )
 def test_the_reason_says_what_could_not_be_found(reason: str, lost: list[str], noted: str) -> None:
-    assert flagged(reason, lost) == noted
+    assert note_missing_quotes(reason, lost) == noted
 
 
 async def test_a_score_keeps_the_evidence_and_says_which_of_it_is_missing() -> None:
     reply = {"passed": True, "reason": "It does.", "evidence": ["Hello there", "Good morning"]}
-    grader = CriteriaGrader().bind(Setting(judge=ScriptedJudge({"criteria": reply})))
+    grader = CriteriaGrader().bind(GraderContext(judge=ScriptedJudge({"criteria": reply})))
     case = a_case(Criteria(criteria=(Criterion(id="c1", text="Greets"),)))
     score, _ = await grader.grade(case, a_transcript("Hello there, friend"))
     assert isinstance(score, Score)
@@ -103,4 +103,4 @@ async def test_a_score_keeps_the_evidence_and_says_which_of_it_is_missing() -> N
 
 @pytest.mark.parametrize("cited", ["turn " + "9" * 5000, "turns 1-" + "9" * 5000, "9" * 5000, "turn 1000000"])
 def test_a_turn_beyond_all_counting_is_not_there(cited: str) -> None:
-    assert missing([cited], TEST_SET_CASE, TRANSCRIPT) == [cited]
+    assert find_missing_quotes([cited], TEST_SET_CASE, TRANSCRIPT) == [cited]

@@ -7,14 +7,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from howsure.graders.builtin_judged import judged_graders
 from howsure.judges.base import Question
-from howsure.judges.guard import NAME, GuardedJudge, is_blank
-from howsure.judges.recorded import RecordedJudge
-from howsure.judges.recording import Covering
+from howsure.judges.empty_answers import EMPTY_ANSWER_RULE, is_blank
+from howsure.judges.live_judges import LiveJudge
+from howsure.kit.builtins import judged_graders
 from howsure.model.score import Part
 from howsure.model.transcript import Message, Role, ToolCall, Transcript
-from howsure.testing import ScriptedJudge, a_case, a_transcript
+from howsure.testing import ScriptedModel, a_case
 from judge_questions import EVERY_PROMPT, GRADERS, a_question
 
 EMPTY = Transcript(answer="")
@@ -46,10 +45,10 @@ def test_one_word_is_an_answer_and_punctuation_is_none(text: str, blank: bool) -
 
 @pytest.mark.parametrize("grader", [name for name in GRADERS if name not in ABOUT_NO_ANSWER])
 async def test_an_empty_answer_gets_the_lowest_value_without_asking(grader: str) -> None:
-    asked = ScriptedJudge({})
-    reply = await GuardedJudge(asked).ask(a_question(grader, transcript=EMPTY))
-    assert asked.asked == []
-    assert (reply.judge, reply.cost_usd) == (NAME, 0.0)
+    model = ScriptedModel()
+    reply = await LiveJudge(model).ask(a_question(grader, transcript=EMPTY))
+    assert model.asked == []
+    assert (reply.judge, reply.cost_usd) == (EMPTY_ANSWER_RULE, 0.0)
     assert reply.content["reason"] == "the answer is empty"
     known = [each for each in judged_graders() if each.name == grader]
     for each in known:
@@ -68,13 +67,13 @@ async def test_an_empty_answer_gets_the_lowest_value_without_asking(grader: str)
     ],
 )
 async def test_the_reply_is_of_the_kind_that_was_asked_for(name: str, value: dict[str, Any]) -> None:
-    reply = await GuardedJudge(ScriptedJudge({})).ask(replace(EVERY_PROMPT[name], transcript=Transcript(answer="?!")))
+    reply = await LiveJudge(ScriptedModel()).ask(replace(EVERY_PROMPT[name], transcript=Transcript(answer="?!")))
     assert reply.content == {"reason": "the answer has nothing but punctuation", **value}
 
 
 async def test_a_criterion_that_costs_points_is_not_met_either() -> None:
     part = Part(id="w2", text="invents a fee", weight=-5)
-    reply = await GuardedJudge(ScriptedJudge({})).ask(a_question("weighted_criteria", transcript=EMPTY, part=part))
+    reply = await LiveJudge(ScriptedModel()).ask(a_question("weighted_criteria", transcript=EMPTY, part=part))
     assert reply.content["score"] == 0
 
 
@@ -101,27 +100,17 @@ ONLY_TOOLS = Message(role=Role.ASSISTANT, content="I will hand over", tool_calls
 async def test_what_the_judge_would_see_besides_the_answer_counts(
     grader: str, messages: tuple[Message, ...], is_asked: bool
 ) -> None:
-    judge = ScriptedJudge({grader: "yes"})
-    await GuardedJudge(judge).ask(a_question(grader, transcript=Transcript(answer=" ", messages=messages)))
-    assert bool(judge.asked) is is_asked
+    model = ScriptedModel("yes")
+    await LiveJudge(model).ask(a_question(grader, transcript=Transcript(answer=" ", messages=messages)))
+    assert bool(model.asked) is is_asked
 
 
 async def test_every_other_answer_goes_to_the_judge() -> None:
-    judge = ScriptedJudge({"criteria": "yes"})
-    guarded = GuardedJudge(judge)
-    reply = await guarded.ask(a_question("criteria"))
-    assert (guarded.name, reply.judge, reply.content) == ("scripted", "scripted", "yes")
+    reply = await LiveJudge(ScriptedModel("yes")).ask(a_question("criteria"))
+    assert (reply.judge, reply.content) == ("scripted:model", "yes")
 
 
 async def test_graders_of_somebody_else_decide_for_themselves() -> None:
-    judge = ScriptedJudge({"my_eval": "yes"})
-    await GuardedJudge(judge).ask(Question(grader="my_eval", case=a_case(), transcript=a_transcript("")))
-    own_words = Question(grader="my_eval", case=a_case(), transcript=EMPTY, prompt="Is it empty?")
-    await GuardedJudge(judge).ask(own_words)
-    assert len(judge.asked) == 2
-
-
-def test_it_covers_what_its_judge_covers() -> None:
-    assert isinstance(GuardedJudge(ScriptedJudge({})), Covering)
-    assert GuardedJudge(ScriptedJudge({})).covers("case", "criteria")
-    assert not GuardedJudge(RecordedJudge([]).at("", 1)).covers("case", "criteria")
+    model = ScriptedModel("yes")
+    await LiveJudge(model).ask(Question(grader="my_eval", case=a_case(), transcript=EMPTY, prompt="Is it empty?"))
+    assert len(model.asked) == 1

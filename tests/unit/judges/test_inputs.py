@@ -8,8 +8,8 @@ import pytest
 
 from howsure.judges.base import Question
 from howsure.judges.documents import Documents
-from howsure.judges.inputs import INPUTS, Asked
-from howsure.judges.prompt_files import batched_prompts, prompts
+from howsure.judges.judge_inputs import DOCUMENTS, INPUTS, show_inputs
+from howsure.judges.judge_prompts import load_batched_prompts, load_prompts
 from howsure.model.agent import Agent
 from howsure.model.case import Case, Fact, Input, PlanStep, Scenario, Script, SingleTurn
 from howsure.model.expectation import (
@@ -42,7 +42,7 @@ def shown(
 ) -> str:
     case = Case(id="c", input=given or SingleTurn(message="Hi"), expectations=expected, metadata=metadata or {})
     question = Question(grader="criteria", case=case, transcript=said or Transcript(answer="Yes."), **fields)
-    return INPUTS[name](Asked(question, Documents()))
+    return show_inputs([name], question, Documents())[name]
 
 
 @pytest.mark.parametrize(
@@ -231,6 +231,8 @@ def test_the_instructions_of_an_agent_are_its_own(agent: Agent | None) -> None:
 
 
 def test_every_input_that_a_prompt_names_is_there_and_shows_text() -> None:
-    named = {name for prompt in (*prompts().values(), *batched_prompts().values()) for name in prompt.head.inputs}
-    assert named <= set(INPUTS)
+    named = {
+        name for prompt in (*load_prompts().values(), *load_batched_prompts().values()) for name in prompt.head.inputs
+    }
+    assert named <= {*INPUTS, DOCUMENTS}
     assert all(isinstance(shown(name), str) for name in INPUTS)

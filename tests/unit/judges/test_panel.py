@@ -12,19 +12,16 @@ import pytest
 
 from howsure.config import PanelRule, PanelSettings, load
 from howsure.errors import BudgetReached, ConfigInvalid, DatasetInvalid, JudgeFailed
-from howsure.graders.base import Setting
-from howsure.graders.criteria import CriteriaGrader
+from howsure.graders.base import GraderContext
+from howsure.graders.criteria import CriteriaGrader, WeightedCriteriaGrader
 from howsure.graders.explain_evals import ExplainEval
-from howsure.graders.weighted_criteria import WeightedCriteriaGrader
-from howsure.judges.base import Judge, Question, Reply
-from howsure.judges.live import LiveJudge
-from howsure.judges.panel import Member, PanelJudge, summed
-from howsure.judges.recorded import RecordedJudge
-from howsure.judges.recording import RecordingJudge
-from howsure.judges.voting import Bench
+from howsure.judges.base import Judge, JudgeReply, Question, VotingProcedure
+from howsure.judges.live_judges import LiveJudge
+from howsure.judges.panels import PanelJudge, PanelMember, total_cost
+from howsure.judges.recordings import RecordedJudge, RecordingJudge
 from howsure.model.case import World
 from howsure.model.expectation import Criteria, Criterion, Qualities, WeightedCriteria
-from howsure.model.score import Grade, Score, Unscored, Why
+from howsure.model.score import Grade, Score, Unscored, UnscoredReason
 from howsure.testing import ScriptedModel, a_case, a_transcript
 from judge_questions import a_question
 
@@ -45,33 +42,33 @@ class Voice:
         self._replies = replies
         self._cost = cost
 
-    async def ask(self, question: Question) -> Reply:
+    async def ask(self, question: Question) -> JudgeReply:
         self.asked.append(question)
         reply = self._replies[max(question.vote, 1) - 1]
         if isinstance(reply, list):
             reply = reply[question.attempt - 1]
         if isinstance(reply, Exception):
             raise reply
-        return Reply(content=reply, judge="voice", cost_usd=self._cost)
+        return JudgeReply(content=reply, judge="voice", cost_usd=self._cost)
 
 
 def a_panel(*voices: Any, rule: PanelRule = MAJORITY, votes: int = 1, near: float | None = None) -> PanelJudge:
     """Each voice is a `Voice`, or the only thing that one says."""
     judges = [each if isinstance(each, Voice) else Voice(each) for each in voices]
-    members = [Member(name, judge) for name, judge in zip(NAMES, judges, strict=False)]
-    return PanelJudge(members, Bench(rule=rule, members=NAMES[: len(judges)], votes=votes, near=near))
+    members = [PanelMember(name, judge) for name, judge in zip(NAMES, judges, strict=False)]
+    return PanelJudge(members, VotingProcedure(rule=rule, members=NAMES[: len(judges)], votes=votes, near=near))
 
 
 async def graded(judge: Judge) -> Grade:
     """What the panel makes of the case's only criterion."""
-    grades: Sequence[Grade] = await CriteriaGrader().bind(Setting(judge=judge)).grade(CASE, TRANSCRIPT)
+    grades: Sequence[Grade] = await CriteriaGrader().bind(GraderContext(judge=judge)).grade(CASE, TRANSCRIPT)
     return grades[0]
 
 
 async def rated(judge: Judge, mark: float | None = 4.0) -> Grade:
     """On 1 to 5, held to the mark of a profile."""
     case = a_case(Qualities(names=("FluencyExplain",)), world=World.EXPLAIN)
-    setting = Setting(judge=judge, marks=lambda case, name: mark)
+    setting = GraderContext(judge=judge, marks=lambda case, name: mark)
     (grade,) = await ExplainEval("FluencyExplain").bind(setting).grade(case, TRANSCRIPT)
     return grade
 
@@ -118,14 +115,14 @@ async def test_a_member_that_cannot_be_read_is_left_out_and_named() -> None:
 async def test_a_panel_that_cannot_rule_is_an_error(said: tuple[Any, ...], told: str) -> None:
     grade = await graded(a_panel(*said))
     assert isinstance(grade, Unscored)
-    assert grade.why is Why.ERROR
+    assert grade.why is UnscoredReason.ERROR
     assert told in grade.reason
 
 
 async def test_most_members_can_say_that_it_does_not_apply() -> None:
     grade = await graded(a_panel(NOT_HERE, NOT_HERE, YES))
     assert isinstance(grade, Unscored)
-    assert (grade.why, grade.reason) == (Why.NOT_APPLICABLE, "no greeting is due")
+    assert (grade.why, grade.reason) == (UnscoredReason.NOT_APPLICABLE, "no greeting is due")
     assert [each["value"] for each in grade.details["panel"]] == [None, None, 1.0]
 
 
@@ -146,7 +143,7 @@ async def test_meeting_a_criterion_that_costs_points_must_be_denied_by_all() -> 
     criterion = Criterion(id="w", text="Invents a fee", weight=-5)
     case = a_case(WeightedCriteria(criteria=(criterion,)), world=World.LEGAL)
     judge = a_panel({"score": 0}, {"score": 1}, rule=UNANIMOUS)
-    part, _ = await WeightedCriteriaGrader().bind(Setting(judge=judge)).grade(case, TRANSCRIPT)
+    part, _ = await WeightedCriteriaGrader().bind(GraderContext(judge=judge)).grade(case, TRANSCRIPT)
     assert isinstance(part, Score)
     assert (part.value, part.passed) == (1.0, False)
 
@@ -154,7 +151,7 @@ async def test_meeting_a_criterion_that_costs_points_must_be_denied_by_all() -> 
 async def test_in_a_round_robin_each_criterion_has_one_member() -> None:
     criteria = tuple(Criterion(id=f"c{number}", text=f"Thing {number}") for number in range(1, 6))
     voices = [Voice(YES), Voice(NO), Voice("?")]
-    grader = CriteriaGrader().bind(Setting(judge=a_panel(*voices, rule=ROUND_ROBIN)))
+    grader = CriteriaGrader().bind(GraderContext(judge=a_panel(*voices, rule=ROUND_ROBIN)))
     *parts, whole = await grader.grade(a_case(Criteria(criteria=criteria)), TRANSCRIPT)
     asked = [sorted({question.part.id for question in voice.asked if question.part}) for voice in voices]
     assert asked == [["c1", "c4"], ["c2", "c5"], ["c3"]]
@@ -230,13 +227,13 @@ async def test_a_second_vote_is_not_taken_from_the_cache_of_the_first() -> None:
 
 
 async def test_members_that_ask_no_model_cost_nothing_and_unknown_prices_stay_unknown() -> None:
-    bench = Bench(rule=MAJORITY, members=("ann", "bob"))
+    bench = VotingProcedure(rule=MAJORITY, members=("ann", "bob"))
     for free, cost in ((True, 0.25), (False, None)):
-        panel = PanelJudge([Member("ann", Voice(YES)), Member("bob", Voice(YES, cost=None), free)], bench)
+        panel = PanelJudge([PanelMember("ann", Voice(YES)), PanelMember("bob", Voice(YES, cost=None), free)], bench)
         score = await graded(panel)
         assert isinstance(score, Score)
         assert score.cost_usd == cost
-    assert summed([]) == 0.0
+    assert total_cost([]) == 0.0
 
 
 async def test_a_panel_is_asked_member_by_member() -> None:
@@ -361,8 +358,8 @@ async def test_one_judge_alone_is_no_panel(tmp_path: Path) -> None:
 async def test_a_recorded_member_speaks_under_any_name(tmp_path: Path) -> None:
     path = recording(tmp_path / "r.jsonl", {"judge": "gpt-4", "reply": YES})
     lane = RecordedJudge.load(path).at("", 1)
-    members = [Member("recorded:r.jsonl", lane), Member("bob", Voice(YES))]
-    score = await graded(PanelJudge(members, Bench(rule=MAJORITY, members=("recorded:r.jsonl", "bob"))))
+    members = [PanelMember("recorded:r.jsonl", lane), PanelMember("bob", Voice(YES))]
+    score = await graded(PanelJudge(members, VotingProcedure(rule=MAJORITY, members=("recorded:r.jsonl", "bob"))))
     assert isinstance(score, Score)
     assert score.details["panel"][0] == {"judge": "recorded:r.jsonl", "value": 1.0, "reason": "it does"}
 

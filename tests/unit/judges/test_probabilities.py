@@ -6,20 +6,22 @@ from math import log
 
 import pytest
 
-from howsure.judges.probabilities import weighted_value
-from howsure.llm.parts import Alternative, Token
+from howsure.judges.live_judges import weighted_value
+from howsure.llm.messages import TokenAlternative, TokenLogprob
 from howsure.model.score import LIKERT, UNIT, ZERO_TO_FIVE, Scale
 
 
-def token(text: str, probability: float = 1.0, **others: float) -> Token:
+def token(text: str, probability: float = 1.0, **others: float) -> TokenLogprob:
     """A token, and its alternatives by text."""
-    return Token(text, log(probability), tuple(Alternative(each, log(share)) for each, share in others.items()))
+    return TokenLogprob(
+        text, log(probability), tuple(TokenAlternative(each, log(share)) for each, share in others.items())
+    )
 
 
 FOUR = {"4": 0.6, "5": 0.3, "3": 0.1}
 
 
-def tokens(*texts: str, score: Token) -> list[Token]:
+def tokens(*texts: str, score: TokenLogprob) -> list[TokenLogprob]:
     """The pieces of a reply; `#` is the score."""
     return [score if text == "#" else token(text) for text in texts]
 
@@ -51,7 +53,7 @@ def tokens(*texts: str, score: Token) -> list[Token]:
         "fence",
     ],
 )
-def test_the_value_is_the_mean_over_what_might_have_been_written(reply: list[Token]) -> None:
+def test_the_value_is_the_mean_over_what_might_have_been_written(reply: list[TokenLogprob]) -> None:
     assert weighted_value(reply, LIKERT) == pytest.approx(4.2)
 
 
@@ -86,12 +88,12 @@ def test_alternatives_off_the_scale_are_left_out_and_the_rest_sums_to_one(
         tokens('{"score": ', "1", "0", "}", score=token("4")),
         tokens('{"score": ', "#", ".5}", score=token("4", 0.6, **FOUR)),
         tokens('{"score": ', "#", "}", score=token("9")),
-        tokens('{"score": ', "#", "}", score=Token("4", float("nan"))),
-        tokens('{"score": ', "#", "}", score=Token("4", float("-inf"))),
+        tokens('{"score": ', "#", "}", score=TokenLogprob("4", float("nan"))),
+        tokens('{"score": ', "#", "}", score=TokenLogprob("4", float("-inf"))),
     ],
     ids=["nothing", "prose", "word", "two", "two tokens", "a fraction", "off the scale", "nan", "impossible"],
 )
-def test_where_there_is_no_single_token_there_is_no_value(reply: list[Token]) -> None:
+def test_where_there_is_no_single_token_there_is_no_value(reply: list[TokenLogprob]) -> None:
     assert weighted_value(reply, LIKERT) is None
 
 
@@ -104,7 +106,7 @@ def test_the_scale_decides_what_counts(scale: Scale, value: float) -> None:
 
 
 def test_rounding_never_leaves_the_scale() -> None:
-    score = Token("5", 0.0000001, (Alternative("5", 0.0000001), Alternative("4", -99.0)))
+    score = TokenLogprob("5", 0.0000001, (TokenAlternative("5", 0.0000001), TokenAlternative("4", -99.0)))
     value = weighted_value(tokens('{"score": ', "#", "}", score=score), LIKERT)
     assert value is not None
     assert 4 <= value <= 5

@@ -6,20 +6,20 @@ import re
 
 import pytest
 
-from howsure.graders.builtin_judged import judged_graders
-from howsure.judges.inputs import INPUTS
-from howsure.judges.prompt_files import (
+from howsure.judges.judge_inputs import DOCUMENTS, INPUTS
+from howsure.judges.judge_prompts import (
     Prompt,
     ReplyKind,
-    batched_prompts,
-    filled,
-    part,
+    fill_placeholders,
+    load_batched_prompts,
+    load_prompts,
     placeholders,
     prompt_names,
+    prompt_part,
     prompt_version,
-    prompts,
     prompts_fingerprint,
 )
+from howsure.kit.builtins import judged_graders
 from judge_questions import EVERY_PROMPT, GRADERS
 
 
@@ -29,7 +29,9 @@ def test_every_judged_grader_has_a_prompt() -> None:
 
 def test_every_prompt_belongs_to_a_grader() -> None:
     assert (
-        sorted(name for grader in GRADERS for name in prompt_names(grader)) == sorted(prompts()) == sorted(EVERY_PROMPT)
+        sorted(name for grader in GRADERS for name in prompt_names(grader))
+        == sorted(load_prompts())
+        == sorted(EVERY_PROMPT)
     )
 
 
@@ -37,9 +39,9 @@ def test_no_grader_of_somebody_else_has_one() -> None:
     assert (prompt_names("my_eval"), prompt_version("my_eval")) == ((), "")
 
 
-@pytest.mark.parametrize("found", prompts().values(), ids=list(prompts()))
+@pytest.mark.parametrize("found", load_prompts().values(), ids=list(load_prompts()))
 def test_a_prompt_names_known_inputs_and_describes_its_values(found: Prompt) -> None:
-    assert set(found.head.inputs) <= set(INPUTS)
+    assert set(found.head.inputs) <= {*INPUTS, DOCUMENTS}
     low, high = map(int, found.head.scale)
     if found.head.reply is ReplyKind.RATING:
         assert re.findall(r"^- (\d):", found.body, re.MULTILINE) == [str(value) for value in range(high, low - 1, -1)]
@@ -64,7 +66,7 @@ def test_a_prompt_names_known_inputs_and_describes_its_values(found: Prompt) -> 
     ],
 )
 def test_the_scale_is_the_graders(name: str, scale: tuple[int, int], reply: ReplyKind, may_not_apply: bool) -> None:
-    head = prompts()[name].head
+    head = load_prompts()[name].head
     assert (head.scale, head.reply, head.may_not_apply) == (scale, reply, may_not_apply)
 
 
@@ -75,15 +77,15 @@ def test_a_version_names_prompt_number_and_hash() -> None:
         r"weighted_criterion_binary@1:[0-9a-f]{8}\+weighted_criterion_graded@1:[0-9a-f]{8}",
         prompt_version("weighted_criteria"),
     )
-    versions = [prompt.version for prompt in prompts().values()]
+    versions = [prompt.version for prompt in load_prompts().values()]
     assert len(set(versions)) == len(versions)
 
 
 @pytest.mark.parametrize("name", ["criteria", "rubric_rule", "weighted_criterion_binary", "weighted_criterion_graded"])
 def test_the_prompt_of_a_batch_asks_what_the_prompt_of_each_asks(name: str) -> None:
-    one, many = prompts()[name].head, batched_prompts()[name].head
+    one, many = load_prompts()[name].head, load_batched_prompts()[name].head
     alone = {"statement", "explanation", "rule", "severity"}
-    assert set(one.inputs) - alone == set(many.inputs) - {"statements", "rules"} <= set(INPUTS)
+    assert set(one.inputs) - alone == set(many.inputs) - {"statements", "rules"} <= {*INPUTS, DOCUMENTS}
     assert many.reply.value == f"{one.reply.value}s"
     assert (many.scale, many.may_not_apply) == (one.scale, one.may_not_apply)
 
@@ -95,10 +97,10 @@ def test_all_of_them_have_one_fingerprint() -> None:
 
 def test_the_reason_comes_before_the_value() -> None:
     for kind in ReplyKind:
-        words = part(kind.value)
+        words = prompt_part(kind.value)
         value = {"check": "passed", "checks": "passed", "verdicts": "verdicts"}.get(kind.value, "score")
         assert words.index('"reason"') < words.index('"evidence"') < words.index(f'"{value}"')
 
 
 def test_what_is_filled_in_is_not_looked_at_again() -> None:
-    assert filled("{a} and {b} and {c}", {"a": "{b}", "b": "{a}"}) == "{b} and {a} and {c}"
+    assert fill_placeholders("{a} and {b} and {c}", {"a": "{b}", "b": "{a}"}) == "{b} and {a} and {c}"

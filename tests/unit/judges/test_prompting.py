@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from howsure.errors import JudgeFailed
-from howsure.graders.builtin_judged import judged_graders
 from howsure.judges.base import Question
 from howsure.judges.documents import Documents
-from howsure.judges.prompt_files import part
-from howsure.judges.prompting import messages, prompt_for, reply_schema
+from howsure.judges.judge_prompts import choose_prompt, judge_messages, prompt_part, prompt_schema
+from howsure.kit.builtins import judged_graders
 from howsure.model.case import Fact, PlanStep, Scenario, SingleTurn
 from howsure.model.score import Part
 from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Transcript
@@ -39,7 +38,7 @@ BLOCK = re.compile(
 
 
 def asked(question: Question) -> str:
-    return messages(question)[1].content
+    return judge_messages(question)[1].content
 
 
 def outside(text: str) -> str:
@@ -50,8 +49,8 @@ def outside(text: str) -> str:
 @pytest.mark.parametrize("name", EVERY_PROMPT)
 def test_a_rendered_prompt_is_what_it_was(name: str) -> None:
     """Run with HOWSURE_UPDATE_SNAPSHOTS=1 after changing a prompt, and raise its version."""
-    system, user = messages(EVERY_PROMPT[name])
-    schema = json.dumps(reply_schema(EVERY_PROMPT[name]), indent=2)
+    system, user = judge_messages(EVERY_PROMPT[name])
+    schema = json.dumps(prompt_schema(choose_prompt(EVERY_PROMPT[name])), indent=2)
     shown = f"# system\n\n{system.content}\n\n# user\n\n{user.content}\n\n# schema\n\n{schema}\n"
     file = SNAPSHOTS / f"{name}.txt"
     if os.environ.get("HOWSURE_UPDATE_SNAPSHOTS"):
@@ -188,7 +187,7 @@ def test_a_criterion_is_judged_by_its_sentence_and_a_negative_weight_is_not_ment
 )
 def test_the_policy_of_a_legal_case_chooses_the_prompt(grader: str, policy: str, name: str) -> None:
     question = a_question(grader)
-    assert prompt_for(replace(question, case=with_policy(question.case, policy))).name == name
+    assert choose_prompt(replace(question, case=with_policy(question.case, policy))).name == name
 
 
 def test_available_tools_are_the_cases_else_the_agents_and_never_those_used() -> None:
@@ -204,22 +203,21 @@ def test_available_tools_are_the_cases_else_the_agents_and_never_those_used() ->
 
 def test_documents_reach_the_judge(tmp_path: Path) -> None:
     (tmp_path / "terms.txt").write_text("TERMS: fourteen days", "utf-8")
-    _, user = messages(a_question("reference_answer"), Documents([tmp_path]))
+    _, user = judge_messages(a_question("reference_answer"), Documents([tmp_path]))
     assert "[document 1] Our terms\n| TERMS: fourteen days" in user.content
     assert "was not found, and nobody has read it" in asked(a_question("reference_answer"))
 
 
 def test_a_grader_without_a_prompt_has_no_live_judge() -> None:
     with pytest.raises(JudgeFailed, match="no prompt for the grader 'my_eval'"):
-        messages(Question(grader="my_eval", case=a_case(), transcript=a_transcript()))
+        judge_messages(Question(grader="my_eval", case=a_case(), transcript=a_transcript()))
 
 
 def test_a_question_in_the_graders_own_words_is_sent_as_it_is() -> None:
     question = Question(grader="my_eval", case=a_case(), transcript=a_transcript(), prompt="Is it {nice}?")
-    system, user = messages(question)
-    assert (system.role, system.content) == (Role.SYSTEM, part("system"))
-    assert user.content == f"Is it {{nice}}?\n\n{part('closing')}"
-    assert reply_schema(question) is None
+    system, user = judge_messages(question)
+    assert (system.role, system.content) == (Role.SYSTEM, prompt_part("system"))
+    assert user.content == f"Is it {{nice}}?\n\n{prompt_part('closing')}"
 
 
 def test_a_second_attempt_shows_the_first_reply_as_data_and_says_what_was_wrong() -> None:
@@ -317,7 +315,7 @@ def attacked(question: Question, text: str) -> Question:
 )
 def test_a_reply_that_fits_the_schema_can_be_read(name: str, reply: dict[str, object]) -> None:
     question = EVERY_PROMPT[name]
-    schema = reply_schema(question)
+    schema = prompt_schema(choose_prompt(question))
     assert schema is not None
     jsonschema.validate(reply, schema)
     assert next(iter(schema["properties"])) == "reason"
@@ -336,6 +334,6 @@ def test_a_reply_that_fits_the_schema_can_be_read(name: str, reply: dict[str, ob
     ],
 )
 def test_the_schema_refuses_what_could_not_be_read(name: str, reply: dict[str, object]) -> None:
-    schema = reply_schema(EVERY_PROMPT[name])
+    schema = prompt_schema(choose_prompt(EVERY_PROMPT[name]))
     assert schema is not None
     assert not jsonschema.Draft202012Validator(schema).is_valid(reply)

@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howsure.judges.quoting import NOT_GIVEN, blocks, cut, harmless, marker_for, prefixed, visible
+from howsure.judges.quotations import (
+    NOT_GIVEN,
+    block_marker,
+    cut_middle,
+    defuse_text,
+    prefix_lines,
+    quote_blocks,
+    show_hidden,
+)
 
 HOSTILE = st.one_of(
     st.text(max_size=300),
@@ -27,7 +35,7 @@ HOSTILE = st.one_of(
 
 @given(first=HOSTILE, second=HOSTILE)
 def test_a_text_cannot_close_its_block_or_open_another(first: str, second: str) -> None:
-    quoted = blocks({"answer": f"a{first}", "context": f"c{second}"})
+    quoted = quote_blocks({"answer": f"a{first}", "context": f"c{second}"})
     for name, block in quoted.items():
         lines = re.split(r"[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]", block)
         edges = [line for line in lines if "<<<" in line]
@@ -38,10 +46,10 @@ def test_a_text_cannot_close_its_block_or_open_another(first: str, second: str) 
 
 
 def test_a_marker_is_the_same_for_the_same_texts_and_never_in_them() -> None:
-    marker = marker_for(["one", "two"])
-    assert marker == marker_for(["one", "two"]) != marker_for(["two", "one"])
+    marker = block_marker(["one", "two"])
+    assert marker == block_marker(["one", "two"]) != block_marker(["two", "one"])
     assert re.fullmatch("[0-9a-f]{12}", marker)
-    assert marker_for([marker]) not in marker
+    assert block_marker([marker]) not in marker
 
 
 class Echo(str):
@@ -52,8 +60,8 @@ class Echo(str):
 
 
 def test_a_marker_that_occurs_in_the_text_is_replaced() -> None:
-    assert marker_for(["x"]) == "2d711642b726"
-    assert marker_for([Echo("x")]) == "0a325ca303eb"
+    assert block_marker(["x"]) == "2d711642b726"
+    assert block_marker([Echo("x")]) == "0a325ca303eb"
 
 
 @pytest.mark.parametrize(
@@ -79,7 +87,7 @@ def test_a_marker_that_occurs_in_the_text_is_replaced() -> None:
     ],
 )
 def test_what_cannot_be_seen_is_shown(text: str, shown: str) -> None:
-    assert visible(text) == shown
+    assert show_hidden(text) == shown
 
 
 @pytest.mark.parametrize(
@@ -93,25 +101,25 @@ def test_what_cannot_be_seen_is_shown(text: str, shown: str) -> None:
     ],
 )
 def test_nothing_looks_like_the_edge_of_a_block(text: str, shown: str) -> None:
-    assert harmless(text) == shown
+    assert defuse_text(text) == shown
 
 
 def test_a_long_text_loses_its_middle_and_says_how_much() -> None:
-    assert cut("abcdefghij", 10) == "abcdefghij"
-    assert cut("abcdefghijkl", 6) == "abcd\n⟦6 of 12 characters were cut out here⟧\nkl"
+    assert cut_middle("abcdefghij", 10) == "abcdefghij"
+    assert cut_middle("abcdefghijkl", 6) == "abcd\n⟦6 of 12 characters were cut out here⟧\nkl"
 
 
 def test_the_cut_of_a_block_is_said_inside_it() -> None:
-    (block,) = blocks({"answer": "x" * 100}, cap=9).values()
+    (block,) = quote_blocks({"answer": "x" * 100}, cap=9).values()
     assert block.splitlines()[1:-1] == ["xxxxxx", "⟦91 of 100 characters were cut out here⟧", "xxx"]
 
 
 def test_an_empty_text_is_not_given() -> None:
-    assert blocks({"context": ""}) == {"context": NOT_GIVEN}
+    assert quote_blocks({"context": ""}) == {"context": NOT_GIVEN}
 
 
 def test_all_blocks_of_a_question_have_one_marker() -> None:
-    quoted = blocks({"final_state": "a", "answer": "b"})
+    quoted = quote_blocks({"final_state": "a", "answer": "b"})
     assert quoted["final_state"].startswith("<<<BEGIN final state · ")
     assert quoted["final_state"][-15:] == quoted["answer"][-15:]
 
@@ -126,4 +134,4 @@ def test_all_blocks_of_a_question_have_one_marker() -> None:
     ],
 )
 def test_every_line_stands_behind_a_bar(text: str, shown: str) -> None:
-    assert prefixed(text) == shown
+    assert prefix_lines(text) == shown

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from howsure.judges.reading import read_check, read_rating
-from howsure.judges.rulings import Check, NotApplicable, Rating, Unreadable
+from howsure.judges.replies import read_check, read_rating
+from howsure.judges.rulings import Check, NotApplicable, Rating, UnparsableReply
 from howsure.model.score import LIKERT, OPEN, UNIT, ZERO_TO_FIVE, Scale
 
 
@@ -151,14 +151,14 @@ def test_a_four_is_read_in_every_shape_that_judges_write(content: Any) -> None:
     ],
 )
 def test_what_is_no_rating_is_a_failure_that_says_why(content: Any, said: str) -> None:
-    with pytest.raises(Unreadable) as failure:
+    with pytest.raises(UnparsableReply) as failure:
         read_rating(content, LIKERT)
     assert str(failure.value) == said
 
 
 @pytest.mark.parametrize("content", [{"score": 3.5}, "3.5", "Score: 3.5/5", {"score": "4.1"}])
 def test_an_integer_eval_takes_no_fraction(content: Any) -> None:
-    with pytest.raises(Unreadable, match="where a whole number is needed, 1 to 5"):
+    with pytest.raises(UnparsableReply, match="where a whole number is needed, 1 to 5"):
         read_rating(content, LIKERT, whole=True)
     assert rating(content).value in (3.5, 4.1)
 
@@ -184,7 +184,7 @@ def test_from_0_to_1_yes_and_no_are_the_ends(content: Any, value: float) -> None
 
 @pytest.mark.parametrize("content", [{"score": 8}, {"score": 1.01}, {"score": -0.1}, "70", "70%", {"score": "4/5"}])
 def test_a_share_off_0_to_1_is_never_moved_onto_it(content: Any) -> None:
-    with pytest.raises(Unreadable):
+    with pytest.raises(UnparsableReply):
         read_rating(content, UNIT)
 
 
@@ -250,7 +250,7 @@ def test_a_check_is_read_from_words_booleans_and_0_or_1(content: Any, passed: bo
     ],
 )
 def test_a_check_that_is_unclear_or_contradicts_itself_is_a_failure(content: Any) -> None:
-    with pytest.raises(Unreadable):
+    with pytest.raises(UnparsableReply):
         read_check(content)
 
 

@@ -1,4 +1,4 @@
-"""Whatever a judge says: a ruling on the scale, or `Unreadable`. Nothing else, and never a sentinel such as −1."""
+"""Whatever a judge says: a ruling on the scale, or `UnparsableReply`. Nothing else, and never a sentinel such as −1."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howsure.judges.reading import read_check, read_rating
-from howsure.judges.rulings import NotApplicable, Rating, Unreadable
-from howsure.judges.verdict_lists import read_share
+from howsure.judges.replies import read_check, read_rating, read_share
+from howsure.judges.rulings import NotApplicable, Rating, UnparsableReply
 from howsure.model.score import LIKERT, UNIT, ZERO_TO_FIVE, Scale
 
 KEYS = st.sampled_from(
@@ -42,7 +41,7 @@ REPLIES = st.one_of(VALUES, st.lists(PIECES, max_size=6).map("".join), st.lists(
 def ruling_on(content: Any, scale: Scale, *, whole: bool) -> Rating | NotApplicable | None:
     try:
         return read_rating(content, scale, whole=whole)
-    except Unreadable as error:
+    except UnparsableReply as error:
         assert str(error)
         return None
 
@@ -63,7 +62,7 @@ def test_every_check_and_share_is_a_ruling_or_unreadable(content: Any) -> None:
     for read in (read_check, read_share):
         try:
             ruling = read(content)
-        except Unreadable as error:
+        except UnparsableReply as error:
             assert str(error)
         else:
             assert isinstance(ruling, NotApplicable) or ruling.value in UNIT

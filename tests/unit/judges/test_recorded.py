@@ -10,7 +10,7 @@ import pytest
 
 from howsure.errors import DatasetInvalid, JudgeFailed, Level, Problem
 from howsure.judges.base import Question
-from howsure.judges.recorded import RecordedJudge
+from howsure.judges.recordings import RecordedJudge
 from howsure.model.expectation import Criteria, Criterion, text_id
 from howsure.model.score import Part
 from howsure.testing import a_case, a_transcript

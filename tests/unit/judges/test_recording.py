@@ -9,11 +9,9 @@ from typing import Any
 import pytest
 
 from howsure.errors import JudgeFailed
-from howsure.judges.asking import ruling
-from howsure.judges.base import Question, Reply
-from howsure.judges.reading import read_check
-from howsure.judges.recorded import RecordedJudge
-from howsure.judges.recording import Covering, RecordingJudge
+from howsure.judges.base import JudgeReply, Question, SelectiveJudge
+from howsure.judges.recordings import RecordedJudge, RecordingJudge
+from howsure.judges.replies import ask_until_readable, read_check
 from howsure.model.score import Part
 from howsure.testing import ScriptedJudge, a_case, a_transcript
 
@@ -54,8 +52,10 @@ async def test_a_line_holds_everything_that_tells_replies_apart() -> None:
 async def test_a_replay_gives_the_same_ruling(tmp_path: Path, replies: list[Any]) -> None:
     path = tmp_path / "judge.jsonl"
     with path.open("wb") as file:
-        first, _ = await ruling(RecordingJudge(ScriptedJudge({"criteria": replies}), file.write), QUESTION, read_check)
-    replayed, reply = await ruling(RecordedJudge.load(path).at("", 1), QUESTION, read_check)
+        first, _ = await ask_until_readable(
+            RecordingJudge(ScriptedJudge({"criteria": replies}), file.write), QUESTION, read_check
+        )
+    replayed, reply = await ask_until_readable(RecordedJudge.load(path).at("", 1), QUESTION, read_check)
     assert replayed == first
     assert reply.judge == "scripted"
 
@@ -64,9 +64,9 @@ async def test_a_replay_fails_in_the_same_words(tmp_path: Path) -> None:
     path = tmp_path / "judge.jsonl"
     live = ScriptedJudge({"criteria": ["hm", {"score": 7}]})
     with path.open("wb") as file, pytest.raises(JudgeFailed) as first:
-        await ruling(RecordingJudge(live, file.write), QUESTION, read_check)
+        await ask_until_readable(RecordingJudge(live, file.write), QUESTION, read_check)
     with pytest.raises(JudgeFailed) as again:
-        await ruling(RecordedJudge.load(path).at("", 1), QUESTION, read_check)
+        await ask_until_readable(RecordedJudge.load(path).at("", 1), QUESTION, read_check)
     assert str(again.value) == str(first.value)
 
 
@@ -85,7 +85,7 @@ async def test_what_the_judge_covers_is_what_its_recorder_covers(tmp_path: Path)
     path = tmp_path / "judge.jsonl"
     path.write_text(json.dumps({"case_id": "case-1", "grader": "safety", "reply": "1"}))
     judge = RecordingJudge(RecordedJudge.load(path).at("", 1), lambda line: None)
-    assert isinstance(judge, Covering)
+    assert isinstance(judge, SelectiveJudge)
     assert judge.covers("case-1", "safety")
     assert not judge.covers("case-2", "safety")
     assert RecordingJudge(ScriptedJudge({}), lambda line: None).covers("case-2", "safety")
@@ -96,8 +96,8 @@ class Knowing:
 
     name = "knowing"
 
-    async def ask(self, question: Question) -> Reply:
-        return Reply(content="yes", judge=self.name, details={"prob_score": 4.5})
+    async def ask(self, question: Question) -> JudgeReply:
+        return JudgeReply(content="yes", judge=self.name, details={"prob_score": 4.5})
 
 
 async def test_what_is_known_beside_the_reply_is_replayed_too(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from howsure.judges.reading import read_check, read_rating
-from howsure.judges.rulings import Check, Rating, Unreadable
+from howsure.judges.replies import read_check, read_rating
+from howsure.judges.rulings import Check, Rating, UnparsableReply
 from howsure.model.score import LIKERT
 
 
@@ -33,7 +33,7 @@ def test_the_judge_and_not_what_it_quotes_is_read(content: Any, value: float) ->
     ["Score: five", "Score: 4½", "Score: -4", "4 4", '{"score": "4 (or 5)"}', '{"score": {"value": 4}}', "★★★★", "[4]"],
 )
 def test_a_rating_that_leaves_a_doubt_is_unreadable(content: Any) -> None:
-    with pytest.raises(Unreadable):
+    with pytest.raises(UnparsableReply):
         read_rating(content, LIKERT)
 
 
@@ -50,5 +50,5 @@ def test_a_plain_check_is_read(content: Any, passed: bool) -> None:
     "content", ["PASS/FAIL", "pass or fail", "Yes/No", "not sure", '{"verdict": "partial"}', "50%"]
 )
 def test_a_check_that_leaves_a_doubt_is_unreadable(content: Any) -> None:
-    with pytest.raises(Unreadable):
+    with pytest.raises(UnparsableReply):
         read_check(content)

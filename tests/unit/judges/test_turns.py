@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from howsure.judges.turns import called, spoken, traced, turns
+from howsure.judges.conversations import number_turns, show_conversation, show_tool_calls, show_trace
 from howsure.model.case import Case, Script, SingleTurn
 from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Transcript
 from howsure.testing import a_case, a_transcript
@@ -13,7 +13,7 @@ def said(role: Role, text: str) -> Message:
 
 
 def test_a_recording_without_the_users_side_is_given_the_cases() -> None:
-    found = turns(a_case(message="Hi?"), a_transcript("Hello"))
+    found = number_turns(a_case(message="Hi?"), a_transcript("Hello"))
     assert [(turn.number, turn.role, turn.text) for turn in found] == [
         (1, Role.USER, "Hi?"),
         (2, Role.ASSISTANT, "Hello"),
@@ -22,7 +22,7 @@ def test_a_recording_without_the_users_side_is_given_the_cases() -> None:
 
 def test_a_recording_with_the_users_side_stays_as_it_is() -> None:
     messages = (said(Role.USER, "one"), said(Role.ASSISTANT, "two"))
-    assert [turn.text for turn in turns(a_case(message="Hi?"), Transcript(answer="two", messages=messages))] == [
+    assert [turn.text for turn in number_turns(a_case(message="Hi?"), Transcript(answer="two", messages=messages))] == [
         "one",
         "two",
     ]
@@ -30,7 +30,11 @@ def test_a_recording_with_the_users_side_stays_as_it_is() -> None:
 
 def test_an_answer_that_no_message_holds_is_the_last_turn() -> None:
     messages = (said(Role.USER, "one"), Message(role=Role.ASSISTANT, content="two", tool_calls=(ToolCall(name="t"),)))
-    assert [turn.text for turn in turns(a_case(), Transcript(answer="two", messages=messages))] == ["one", "two", "two"]
+    assert [turn.text for turn in number_turns(a_case(), Transcript(answer="two", messages=messages))] == [
+        "one",
+        "two",
+        "two",
+    ]
 
 
 def test_the_prompt_is_left_out_where_it_repeats_the_last_user_turn() -> None:
@@ -40,11 +44,11 @@ def test_the_prompt_is_left_out_where_it_repeats_the_last_user_turn() -> None:
         ("Really?", ["a", "b", "May I?", "Really?", "Yes"]),
     ):
         case = Case(id="1", input=SingleTurn(message=message, history=history))
-        assert [turn.text for turn in turns(case, Transcript(answer="Yes"))] == texts
+        assert [turn.text for turn in number_turns(case, Transcript(answer="Yes"))] == texts
 
 
 def test_every_turn_of_a_script_is_there() -> None:
-    found = turns(Case(id="1", input=Script(turns=("a", "b"))), Transcript(answer="c"))
+    found = number_turns(Case(id="1", input=Script(turns=("a", "b"))), Transcript(answer="c"))
     assert [turn.text for turn in found] == ["a", "b", "c"]
 
 
@@ -64,13 +68,13 @@ TALK = Transcript(
 
 
 def test_the_user_saw_no_tools_and_no_thinking() -> None:
-    assert spoken(turns(a_case(), TALK)) == (
+    assert show_conversation(number_turns(a_case(), TALK)) == (
         "[turn 1] User:\n| Go\n[turn 3] Agent:\n| Done\n| [turn 4] User:\n| thanks, perfect\n[turn 4] Agent:\n| Done"
     )
 
 
 def test_the_trace_has_both_and_no_line_can_pretend_to_be_another() -> None:
-    assert traced(turns(a_case(), TALK)).splitlines()[2:12] == [
+    assert show_trace(number_turns(a_case(), TALK)).splitlines()[2:12] == [
         "[turn 2] Agent (beside tool calls, not shown to the user):",
         "| I think",
         '[turn 2] tool call: "find" with {"id": "1\\n2"} gave:',
@@ -86,4 +90,4 @@ def test_the_trace_has_both_and_no_line_can_pretend_to_be_another() -> None:
 
 def test_long_output_is_cut_aloud() -> None:
     call = ToolCall(name="dump", result=ToolResult(content="x" * 5000))
-    assert "⟦1000 of 5000 characters were cut out here⟧" in called((call,))
+    assert "⟦1000 of 5000 characters were cut out here⟧" in show_tool_calls((call,))

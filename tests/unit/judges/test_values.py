@@ -9,12 +9,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howsure.judges.fields import evidence_in, fields_of, plain_key, reason_in
-from howsure.judges.rulings import Unreadable
-from howsure.judges.values import Number, Value, Word, ends, on_scale, value_of, values_in, word_of
+from howsure.judges.reply_fields import (
+    StatedNumber,
+    Value,
+    VerdictWord,
+    find_evidence,
+    find_reason,
+    find_values,
+    normalize_fields,
+    normalize_key,
+    parse_value,
+    parse_word,
+    require_on_scale,
+    scale_end,
+)
+from howsure.judges.rulings import UnparsableReply
 from howsure.model.score import LIKERT, UNIT, ZERO_TO_FIVE, Scale
 
-YES, NO, IDLE = Word.YES, Word.NO, Word.NOT_APPLICABLE
+YES, NO, IDLE = VerdictWord.YES, VerdictWord.NO, VerdictWord.NOT_APPLICABLE
 
 
 @pytest.mark.parametrize(
@@ -22,16 +34,16 @@ YES, NO, IDLE = Word.YES, Word.NO, Word.NOT_APPLICABLE
     [
         (True, YES),
         (False, NO),
-        (1, Number(1.0)),
-        (0, Number(0.0)),
-        (-2.5, Number(-2.5)),
-        (10**400, Number(inf)),
-        ("4", Number(4.0)),
-        (" **4** ", Number(4.0)),
-        ("4/5", Number(4.0, 5.0)),
-        ("4 out of 5", Number(4.0, 5.0)),
-        ("0.75", Number(0.75)),
-        ("-1", Number(-1.0)),
+        (1, StatedNumber(1.0)),
+        (0, StatedNumber(0.0)),
+        (-2.5, StatedNumber(-2.5)),
+        (10**400, StatedNumber(inf)),
+        ("4", StatedNumber(4.0)),
+        (" **4** ", StatedNumber(4.0)),
+        ("4/5", StatedNumber(4.0, 5.0)),
+        ("4 out of 5", StatedNumber(4.0, 5.0)),
+        ("0.75", StatedNumber(0.75)),
+        ("-1", StatedNumber(-1.0)),
         ("yes", YES),
         ("Yes.", YES),
         ("PASSED", YES),
@@ -52,17 +64,17 @@ YES, NO, IDLE = Word.YES, Word.NO, Word.NOT_APPLICABLE
     ],
 )
 def test_what_a_field_holds(said: Any, expected: Value | None) -> None:
-    assert value_of(said) == expected
+    assert parse_value(said) == expected
 
 
 @pytest.mark.parametrize(
     ("prose", "expected"),
     [
-        ("Score: 4", [Number(4.0)]),
-        ("The rating is fine.\nRating = 4/5", [Number(4.0, 5.0)]),
-        ("**Score:** 3", [Number(3.0)]),
-        ("Score (1-5): 4", [Number(4.0)]),
-        ("I would rate this 4 out of 5.", [Number(4.0, 5.0)]),
+        ("Score: 4", [StatedNumber(4.0)]),
+        ("The rating is fine.\nRating = 4/5", [StatedNumber(4.0, 5.0)]),
+        ("**Score:** 3", [StatedNumber(3.0)]),
+        ("Score (1-5): 4", [StatedNumber(4.0)]),
+        ("I would rate this 4 out of 5.", [StatedNumber(4.0, 5.0)]),
         ("I would rate this 4.", []),
         ("Verdict: pass", [YES]),
         ("Criteria met: no", [NO]),
@@ -77,46 +89,48 @@ def test_what_a_field_holds(said: Any, expected: Value | None) -> None:
     ],
 )
 def test_what_prose_states_as_its_own(prose: str, expected: list[Value]) -> None:
-    assert list(dict.fromkeys(values_in(prose))) == expected
+    assert list(dict.fromkeys(find_values(prose))) == expected
 
 
 @given(st.integers(0, 5), st.sampled_from(["Score: {}", "Rating: {}/5", "grade = {}", "**Score: {}**", "{}"]))
 def test_a_number_is_read_however_it_is_labelled(number: int, form: str) -> None:
-    assert {value.value for value in values_in(form.format(number)) if isinstance(value, Number)} == {float(number)}
+    assert {value.value for value in find_values(form.format(number)) if isinstance(value, StatedNumber)} == {
+        float(number)
+    }
 
 
 @given(st.text(max_size=80))
 def test_no_prose_breaks_the_reading(prose: str) -> None:
-    assert all(isinstance(value, Number | Word) for value in values_in(prose))
-    assert word_of(prose) in (None, *Word)
+    assert all(isinstance(value, StatedNumber | VerdictWord) for value in find_values(prose))
+    assert parse_word(prose) in (None, *VerdictWord)
 
 
 @pytest.mark.parametrize(
     ("number", "scale", "whole", "problem"),
     [
-        (Number(4.0), LIKERT, True, ""),
-        (Number(4.0, 5.0), LIKERT, True, ""),
-        (Number(4.5), LIKERT, False, ""),
-        (Number(4.0, 10.0), LIKERT, False, "4 out of 10 where the scale is 1 to 5"),
-        (Number(0.0), LIKERT, False, "0 is not on the scale 1 to 5"),
-        (Number(6.0), ZERO_TO_FIVE, False, "6 is not on the scale 0 to 5"),
-        (Number(inf), Scale(0, None), False, "inf is not on the scale 0 to ∞"),
-        (Number(4.5), LIKERT, True, "4.5 where a whole number is needed, 1 to 5"),
+        (StatedNumber(4.0), LIKERT, True, ""),
+        (StatedNumber(4.0, 5.0), LIKERT, True, ""),
+        (StatedNumber(4.5), LIKERT, False, ""),
+        (StatedNumber(4.0, 10.0), LIKERT, False, "4 out of 10 where the scale is 1 to 5"),
+        (StatedNumber(0.0), LIKERT, False, "0 is not on the scale 1 to 5"),
+        (StatedNumber(6.0), ZERO_TO_FIVE, False, "6 is not on the scale 0 to 5"),
+        (StatedNumber(inf), Scale(0, None), False, "inf is not on the scale 0 to ∞"),
+        (StatedNumber(4.5), LIKERT, True, "4.5 where a whole number is needed, 1 to 5"),
     ],
 )
-def test_a_number_is_never_moved_onto_its_scale(number: Number, scale: Scale, whole: bool, problem: str) -> None:
+def test_a_number_is_never_moved_onto_its_scale(number: StatedNumber, scale: Scale, whole: bool, problem: str) -> None:
     if not problem:
-        assert on_scale(number, scale, whole=whole) == number.value
+        assert require_on_scale(number, scale, whole=whole) == number.value
         return
-    with pytest.raises(Unreadable) as caught:
-        on_scale(number, scale, whole=whole)
+    with pytest.raises(UnparsableReply) as caught:
+        require_on_scale(number, scale, whole=whole)
     assert str(caught.value) == problem
 
 
 def test_yes_and_no_are_the_ends_of_a_share_and_of_nothing_else() -> None:
-    assert (ends(YES, UNIT), ends(NO, UNIT)) == (1.0, 0.0)
-    with pytest.raises(Unreadable, match="a 'yes' where a number is needed, 1 to 5"):
-        ends(YES, LIKERT)
+    assert (scale_end(YES, UNIT), scale_end(NO, UNIT)) == (1.0, 0.0)
+    with pytest.raises(UnparsableReply, match="a 'yes' where a number is needed, 1 to 5"):
+        scale_end(YES, LIKERT)
 
 
 @pytest.mark.parametrize(
@@ -129,13 +143,13 @@ def test_yes_and_no_are_the_ends_of_a_share_and_of_nothing_else() -> None:
     ],
 )
 def test_one_key_has_many_spellings(key: str, plain: str) -> None:
-    assert plain_key(key) == plain
+    assert normalize_key(key) == plain
 
 
 def test_two_spellings_of_one_key_must_agree() -> None:
-    assert fields_of({"criteria_met": True, "criteriaMet": True}) == {"criteriamet": True}
-    with pytest.raises(Unreadable, match="the reply says two things under the key 'criteriaMet'"):
-        fields_of({"criteria_met": True, "criteriaMet": False})
+    assert normalize_fields({"criteria_met": True, "criteriaMet": True}) == {"criteriamet": True}
+    with pytest.raises(UnparsableReply, match="the reply says two things under the key 'criteriaMet'"):
+        normalize_fields({"criteria_met": True, "criteriaMet": False})
 
 
 @pytest.mark.parametrize(
@@ -150,7 +164,7 @@ def test_two_spellings_of_one_key_must_agree() -> None:
     ],
 )
 def test_the_reason_has_several_names(fields: dict[str, Any], expected: tuple[str, str]) -> None:
-    assert reason_in(fields) == expected
+    assert find_reason(fields) == expected
 
 
 @pytest.mark.parametrize(
@@ -168,4 +182,4 @@ def test_the_reason_has_several_names(fields: dict[str, Any], expected: tuple[st
     ],
 )
 def test_what_a_judge_quotes_has_several_names(fields: dict[str, Any], expected: tuple[tuple[str, ...], str]) -> None:
-    assert evidence_in(fields) == expected
+    assert find_evidence(fields) == expected

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from howsure.judges.rulings import NotApplicable, Rating, RubricVerdicts, Unreadable
-from howsure.judges.verdict_lists import read_share
+from howsure.judges.replies import read_share
+from howsure.judges.rulings import NotApplicable, Rating, RubricVerdicts, UnparsableReply
 
 MANAGED = {
     "score": 0.6667,
@@ -93,7 +93,7 @@ def test_a_plain_share_is_taken_too(content: Any, value: float) -> None:
     ],
 )
 def test_verdicts_that_cannot_be_counted_are_a_failure(content: Any, said: str) -> None:
-    with pytest.raises(Unreadable) as failure:
+    with pytest.raises(UnparsableReply) as failure:
         read_share(content)
     assert str(failure.value) == said
 

@@ -6,16 +6,30 @@ import pytest
 
 from howsure.config import PanelRule
 from howsure.errors import JudgeFailed
+from howsure.judges.base import VotingProcedure
+from howsure.judges.panels import (
+    Ballot,
+    PanelJudge,
+    PanelMember,
+    PassMark,
+    ask_panel,
+    combine_ballots,
+    combine_votes,
+    is_near,
+    vote_details,
+)
 from howsure.judges.rulings import Check, NotApplicable, Rating, RubricVerdict, RubricVerdicts, Ruling
-from howsure.judges.voting import Ballot, Mark, checked, combined, is_near, shown_votes, voted
 from howsure.model.score import Direction
+from howsure.testing import ScriptedJudge
+from judge_questions import a_question
 
 MAJORITY, MEAN, UNANIMOUS = PanelRule.MAJORITY, PanelRule.MEAN, PanelRule.UNANIMOUS
-HOLDS = Mark(1.0)
-AT_FOUR = Mark(4.0)
-SEVEN_TENTHS = Mark(0.7)
-COSTS_POINTS = Mark(0.0, Direction.LOWER)
-NO_MARK = Mark()
+HOLDS = PassMark(1.0)
+AT_FOUR = PassMark(4.0)
+SEVEN_TENTHS = PassMark(0.7)
+COSTS_POINTS = PassMark(0.0, Direction.LOWER)
+NO_MARK = PassMark()
+ANN_ALONE = VotingProcedure(rule=PanelRule.MAJORITY, members=("ann",))
 
 Said = float | bool | str | None
 
@@ -105,8 +119,10 @@ def value_of(ruling: Ruling) -> float | None:
         "unanimous among those it applies for",
     ],
 )
-def test_a_panel_comes_to_one_ruling(rule: PanelRule, said: tuple[Said, ...], mark: Mark, value: float | None) -> None:
-    assert value_of(combined(rule, ballots(*said), mark)) == value
+def test_a_panel_comes_to_one_ruling(
+    rule: PanelRule, said: tuple[Said, ...], mark: PassMark, value: float | None
+) -> None:
+    assert value_of(combine_ballots(rule, ballots(*said), mark)) == value
 
 
 @pytest.mark.parametrize(
@@ -150,10 +166,10 @@ def test_a_panel_comes_to_one_ruling(rule: PanelRule, said: tuple[Said, ...], ma
     ],
 )
 def test_a_split_or_a_lack_of_members_is_an_error(
-    rule: PanelRule, said: tuple[Said, ...], mark: Mark, told: str
+    rule: PanelRule, said: tuple[Said, ...], mark: PassMark, told: str
 ) -> None:
     with pytest.raises(JudgeFailed) as failure:
-        combined(rule, ballots(*said), mark)
+        combine_ballots(rule, ballots(*said), mark)
     assert told in str(failure.value)
 
 
@@ -170,9 +186,9 @@ def test_a_split_or_a_lack_of_members_is_an_error(
     ids=["majority of checks", "median of ratings", "median below", "of two the lower", "fractions", "not applicable"],
 )
 def test_votes_of_one_judge_give_the_majority_or_the_median(
-    said: tuple[Said, ...], mark: Mark, value: float | None
+    said: tuple[Said, ...], mark: PassMark, value: float | None
 ) -> None:
-    assert value_of(voted(ballots(*said), mark)) == value
+    assert value_of(combine_votes(ballots(*said), mark)) == value
 
 
 @pytest.mark.parametrize(
@@ -183,9 +199,9 @@ def test_votes_of_one_judge_give_the_majority_or_the_median(
         ((4, None, None), AT_FOUR, "the vote has no quorum: 1 of 3 ruled"),
     ],
 )
-def test_votes_that_fall_on_both_sides_are_an_error(said: tuple[Said, ...], mark: Mark, told: str) -> None:
+def test_votes_that_fall_on_both_sides_are_an_error(said: tuple[Said, ...], mark: PassMark, told: str) -> None:
     with pytest.raises(JudgeFailed, match=told):
-        voted(ballots(*said), mark)
+        combine_votes(ballots(*said), mark)
 
 
 @pytest.mark.parametrize(
@@ -223,7 +239,7 @@ def test_votes_that_fall_on_both_sides_are_an_error(said: tuple[Said, ...], mark
         "no mark",
     ],
 )
-def test_near_the_mark_a_judge_is_asked_again(said: Said, mark: Mark, near: float, asked_again: bool) -> None:
+def test_near_the_mark_a_judge_is_asked_again(said: Said, mark: PassMark, near: float, asked_again: bool) -> None:
     assert is_near(a_ruling(said), mark, near) is asked_again
 
 
@@ -233,10 +249,10 @@ def test_the_reason_is_of_those_who_prevailed() -> None:
         Ballot(judge="bob", ruling=Check(passed=True, reason="looked it up", evidence=("turn 2",))),
         Ballot(judge="cho", ruling=Check(passed=True, reason="called the tool", evidence=("turn 2", "turn 3"))),
     ]
-    assert combined(MAJORITY, ruled, HOLDS) == Check(
+    assert combine_ballots(MAJORITY, ruled, HOLDS) == Check(
         passed=True, reason="2 of 3 say yes: looked it up", evidence=("turn 2", "turn 3")
     )
-    assert combined(UNANIMOUS, ruled, HOLDS) == Check(
+    assert combine_ballots(UNANIMOUS, ruled, HOLDS) == Check(
         passed=False, reason="not unanimous: 1 of 3 say no: never looked", evidence=("turn 1",)
     )
 
@@ -250,7 +266,7 @@ def test_the_reason_is_of_those_who_prevailed() -> None:
     ],
 )
 def test_a_number_says_how_it_came_about(rule: PanelRule, said: tuple[Said, ...], reason: str) -> None:
-    given = combined(rule, ballots(*said), NO_MARK)
+    given = combine_ballots(rule, ballots(*said), NO_MARK)
     assert given.reason == reason
 
 
@@ -258,24 +274,25 @@ def test_shares_of_verdicts_are_combined_by_their_value() -> None:
     half = RubricVerdicts(verdicts=(RubricVerdict(text="a", passed=True), RubricVerdict(text="b", passed=False)))
     whole = RubricVerdicts(verdicts=(RubricVerdict(text="a", passed=True),), reason="all of it")
     ruled = [Ballot(judge="ann", ruling=half), Ballot(judge="bob", ruling=whole)]
-    assert value_of(combined(MEAN, ruled, NO_MARK)) == 0.75
-    assert ruled[0].shown()["details"]["rubric_verdicts"][1]["verdict"] is False
+    assert value_of(combine_ballots(MEAN, ruled, NO_MARK)) == 0.75
+    assert ruled[0].as_details()["details"]["rubric_verdicts"][1]["verdict"] is False
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_what_is_no_number_cannot_be_counted(value: float) -> None:
+async def test_a_value_that_is_no_number_is_an_error(value: float) -> None:
+    judge = PanelJudge([PanelMember("ann", ScriptedJudge({"criteria": "yes"}))], ANN_ALONE)
     with pytest.raises(JudgeFailed, match="is not a value"):
-        checked(Rating(value=value))
+        await ask_panel(ANN_ALONE, judge, a_question("criteria"), lambda _: Rating(value=value), NO_MARK)
 
 
 def test_a_ballot_tells_what_became_of_it() -> None:
     ann, bob, cho = ballots(True, "n/a", None)
-    assert [each.shown() for each in (ann, bob, cho)] == [
+    assert [each.as_details() for each in (ann, bob, cho)] == [
         {"judge": "ann", "value": 1.0, "reason": "so it is"},
         {"judge": "bob", "value": None, "not_applicable": True, "reason": "no such case"},
         {"judge": "cho", "error": "unreadable"},
     ]
-    assert shown_votes((ann, cho)) == [
+    assert vote_details((ann, cho)) == [
         {"vote": 1, "value": 1.0, "reason": "so it is"},
         {"vote": 2, "error": "unreadable"},
     ]

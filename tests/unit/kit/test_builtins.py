@@ -6,7 +6,7 @@ import pytest
 
 from howsure.errors import Conflict, UnknownName
 from howsure.kit.builtins import builtin_kit, register
-from howsure.model.profile import Profile
+from howsure.model.verdict import Profile
 
 
 def test_the_names_and_their_order_are_fixed() -> None:

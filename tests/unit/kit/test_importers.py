@@ -37,14 +37,14 @@ class Thing:
         self.name = name
 
 
-def test_what_comes_later_stands_before_what_others_brought() -> None:
+def test_lazily_loaded_items_stand_before_added_ones() -> None:
     known: Registry[Thing] = Registry("thing")
-    known.later(lambda: [Thing("a"), Thing("b")])
+    known.load_lazily(lambda: [Thing("a"), Thing("b")])
     known.add(Thing("c"))
     assert known.names() == ["a", "b", "c"]
     assert "b" in known
     clashing: Registry[Thing] = Registry("thing")
-    clashing.later(lambda: [Thing("a")])
+    clashing.load_lazily(lambda: [Thing("a")])
     clashing.add(Thing("a"))
     with pytest.raises(Conflict, match="two things are named 'a'"):
         clashing.names()

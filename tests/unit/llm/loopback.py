@@ -11,7 +11,6 @@ import msgspec
 from aiohttp import web
 from msgspec import Struct
 
-from howsure.llm.specs import Provider
 from unit.llm import bodies
 
 
@@ -77,23 +76,23 @@ def in_order(*plays: Play) -> Callable[[int], Play]:
     return lambda number: plays[min(number, len(plays) - 1)]
 
 
-REPLIES: dict[Provider, dict[str, Any]] = {
-    Provider.OPENAI: bodies.OPENAI,
-    Provider.OPENAI_COMPATIBLE: bodies.VLLM,
-    Provider.VLLM: bodies.VLLM,
-    Provider.AZURE: bodies.OPENAI,
-    Provider.MISTRAL: bodies.MISTRAL,
-    Provider.ANTHROPIC: bodies.ANTHROPIC,
-    Provider.GOOGLE: bodies.GOOGLE,
-    Provider.OLLAMA: bodies.OLLAMA,
+REPLIES: dict[str, dict[str, Any]] = {
+    "openai": bodies.OPENAI,
+    "openai-compatible": bodies.VLLM,
+    "vllm": bodies.VLLM,
+    "azure": bodies.OPENAI,
+    "mistral": bodies.MISTRAL,
+    "anthropic": bodies.ANTHROPIC,
+    "google": bodies.GOOGLE,
+    "ollama": bodies.OLLAMA,
 }
 KEY_HEADERS = {
-    Provider.AZURE: "api-key",
-    Provider.ANTHROPIC: "x-api-key",
-    Provider.GOOGLE: "x-goog-api-key",
+    "azure": "api-key",
+    "anthropic": "x-api-key",
+    "google": "x-goog-api-key",
 }
 
 
-def reply(provider: Provider, text: str = "") -> Play:
+def reply(provider: str, text: str = "") -> Play:
     body = bodies.said(REPLIES[provider], text) if text else REPLIES[provider]
     return Play(body=bodies.raw(body), headers={"Content-Type": "application/json"})

@@ -8,24 +8,23 @@ import pytest
 from msgspec.structs import replace
 
 from howsure.errors import ModelRefused
-from howsure.llm.base import Completion, Request
-from howsure.llm.cache import Flights, Keys, MemoryCache, NoCache, packed, unpacked
-from howsure.llm.parts import Alternative, CallSettings, Finish, Image, Message, Token
-from howsure.llm.specs import ModelSpec, Provider
+from howsure.llm.base import Completion, ModelRequest, ModelSpec
+from howsure.llm.cache import CacheKeys, MemoryCache, NoCache, PendingCalls, decode_completion, encode_completion
+from howsure.llm.messages import CallSettings, ChatMessage, FinishReason, Image, TokenAlternative, TokenLogprob
 from howsure.model.transcript import Role, Tool, ToolCall, Usage
 
-SPEC = ModelSpec(provider=Provider.OPENAI, model="gpt", base_url="https://o/v1", key_variable="OPENAI_API_KEY")
-REQUEST = Request(messages=(Message(Role.USER, "Hi"),), schema={"properties": {"a": {}, "b": {}}})
+SPEC = ModelSpec(provider="openai", model="gpt", base_url="https://o/v1", key_variable="OPENAI_API_KEY")
+REQUEST = ModelRequest(messages=(ChatMessage(Role.USER, "Hi"),), schema={"properties": {"a": {}, "b": {}}})
 SETTINGS = CallSettings(temperature=0.0, extra={"a": 1, "b": 2})
-KEY = Keys(SPEC).of(REQUEST, SETTINGS)
+KEY = CacheKeys(SPEC).key(REQUEST, SETTINGS)
 
 
 @pytest.mark.parametrize(
     "request_",
     [
-        replace(REQUEST, messages=(Message(Role.USER, "Hi!"),)),
-        replace(REQUEST, messages=(Message(Role.SYSTEM, "Hi"),)),
-        replace(REQUEST, messages=(Message(Role.USER, "Hi", (Image(media_type="image/png", base64="aGk="),)),)),
+        replace(REQUEST, messages=(ChatMessage(Role.USER, "Hi!"),)),
+        replace(REQUEST, messages=(ChatMessage(Role.SYSTEM, "Hi"),)),
+        replace(REQUEST, messages=(ChatMessage(Role.USER, "Hi", (Image(media_type="image/png", base64="aGk="),)),)),
         replace(REQUEST, schema=None),
         replace(REQUEST, schema={"properties": {"b": {}, "a": {}}}),
         replace(REQUEST, tools=(Tool(name="t"),)),
@@ -33,20 +32,20 @@ KEY = Keys(SPEC).of(REQUEST, SETTINGS)
     ],
     ids=["words", "role", "picture", "no schema", "schema in another order", "tools", "namespace"],
 )
-def test_what_shapes_the_answer_makes_another_key(request_: Request) -> None:
-    assert Keys(SPEC).of(request_, SETTINGS) != KEY
+def test_what_shapes_the_answer_makes_another_key(request_: ModelRequest) -> None:
+    assert CacheKeys(SPEC).key(request_, SETTINGS) != KEY
 
 
 @pytest.mark.parametrize(
     "spec",
     [
         replace(SPEC, model="gpt-2"),
-        replace(SPEC, provider=Provider.OPENAI_COMPATIBLE),
+        replace(SPEC, provider="openai-compatible"),
         replace(SPEC, base_url="https://p/v1"),
     ],
 )
 def test_another_model_has_other_keys(spec: ModelSpec) -> None:
-    assert Keys(spec).of(REQUEST, SETTINGS) != KEY
+    assert CacheKeys(spec).key(REQUEST, SETTINGS) != KEY
 
 
 @pytest.mark.parametrize(
@@ -54,18 +53,18 @@ def test_another_model_has_other_keys(spec: ModelSpec) -> None:
     [replace(SETTINGS, temperature=None), replace(SETTINGS, seed=0), replace(SETTINGS, extra={"a": 1}), CallSettings()],
 )
 def test_other_settings_make_another_key(settings: CallSettings) -> None:
-    assert Keys(SPEC).of(REQUEST, settings) != KEY
+    assert CacheKeys(SPEC).key(REQUEST, settings) != KEY
 
 
 def test_settings_that_take_turns_keep_their_keys() -> None:
-    keys, others = Keys(SPEC), CallSettings(seed=7)
-    made = [keys.of(REQUEST, settings) for settings in (SETTINGS, others, SETTINGS, replace(SETTINGS), others)]
-    assert made == [KEY, made[1], KEY, KEY, Keys(SPEC).of(REQUEST, others)]
+    keys, others = CacheKeys(SPEC), CallSettings(seed=7)
+    made = [keys.key(REQUEST, settings) for settings in (SETTINGS, others, SETTINGS, replace(SETTINGS), others)]
+    assert made == [KEY, made[1], KEY, KEY, CacheKeys(SPEC).key(REQUEST, others)]
 
 
 def test_what_does_not_shape_the_answer_makes_no_difference() -> None:
-    keys = Keys(replace(SPEC, key_variable="ANOTHER"))
-    assert keys.of(replace(REQUEST, purpose="judge"), replace(SETTINGS, extra={"b": 2, "a": 1})) == KEY
+    keys = CacheKeys(replace(SPEC, key_variable="ANOTHER"))
+    assert keys.key(replace(REQUEST, purpose="judge"), replace(SETTINGS, extra={"b": 2, "a": 1})) == KEY
     assert len(KEY) == 32
 
 
@@ -78,21 +77,21 @@ WHOLE = Completion(
     text="Ja, schön",
     model="gpt",
     usage=Usage(prompt_tokens=1, completion_tokens=2, cost_usd=0.5),
-    finish=Finish.TOOL_CALLS,
+    finish=FinishReason.TOOL_CALLS,
     tool_calls=(ToolCall(name="t", arguments={"a": [1, None]}, id="c"),),
-    logprobs=(Token("Ja", -0.1, (Alternative("Nein", -2.0),)),),
+    logprobs=(TokenLogprob("Ja", -0.1, (TokenAlternative("Nein", -2.0),)),),
     cost_usd=0.5,
     latency_ms=12.5,
 )
 
 
 def test_what_was_packed_is_unpacked_the_same() -> None:
-    assert unpacked(packed(WHOLE)) == WHOLE
+    assert decode_completion(encode_completion(WHOLE)) == WHOLE
 
 
 @pytest.mark.parametrize("value", [b"", b"{}", b"[1]", b'{"text": 3}', b"\xff"])
 def test_a_value_that_is_not_ours_is_asked_for_again(value: bytes) -> None:
-    assert unpacked(value) is None
+    assert decode_completion(value) is None
 
 
 async def test_memory_holds_and_no_cache_does_not() -> None:
@@ -106,7 +105,7 @@ async def test_memory_holds_and_no_cache_does_not() -> None:
 
 
 async def test_equal_calls_under_way_are_made_once() -> None:
-    flights, asked = Flights(), 0
+    flights, asked = PendingCalls(), 0
 
     async def ask() -> Completion:
         nonlocal asked
@@ -121,7 +120,7 @@ async def test_equal_calls_under_way_are_made_once() -> None:
 
 
 async def test_a_failure_is_shared_and_not_kept() -> None:
-    flights, asked = Flights(), 0
+    flights, asked = PendingCalls(), 0
 
     async def ask() -> Completion:
         nonlocal asked
@@ -138,7 +137,7 @@ async def test_a_failure_is_shared_and_not_kept() -> None:
 
 
 async def test_a_cancelled_caller_leaves_the_others_to_ask_for_themselves() -> None:
-    flights, asked = Flights(), 0
+    flights, asked = PendingCalls(), 0
     go = asyncio.Event()
 
     async def ask() -> Completion:
@@ -159,7 +158,7 @@ async def test_a_cancelled_caller_leaves_the_others_to_ask_for_themselves() -> N
 
 
 async def test_a_cancelled_follower_does_not_take_the_call_with_it() -> None:
-    flights = Flights()
+    flights = PendingCalls()
     go = asyncio.Event()
 
     async def ask() -> Completion:

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from howsure.llm.retry import Retry
-from howsure.llm.specs import PLACES, Provider, parse
+from howsure.llm.providers import BUILTIN_PROVIDERS
+from howsure.llm.retry import RetryPolicy
+from howsure.llm.specs import parse_model
+from howsure.model.llm_settings import PROVIDER_NAMES
 
 PAGE = (Path(__file__).parents[3] / "docs" / "models.md").read_text(encoding="utf-8")
 SPECS = re.findall(r"^\| `([a-z-]+:[^`]+)` \|", PAGE, re.MULTILINE)
@@ -26,15 +28,17 @@ def test_its_programs_run(program: str) -> None:
 
 
 def test_it_names_every_provider_and_variable() -> None:
-    environ = {name: "k" for place in PLACES.values() for name in place.key_variables}
+    environ = {name: "k" for provider in BUILTIN_PROVIDERS for name in provider.address.key_variables}
     environ["AZURE_OPENAI_ENDPOINT"] = "https://ours.openai.azure.com"
-    assert {parse(spec, environ).provider for spec in SPECS} == set(Provider)
-    named = {name for place in PLACES.values() for name in (*place.key_variables, *place.url_variables)}
+    assert {parse_model(spec, environ).provider for spec in SPECS} == set(PROVIDER_NAMES)
+    addresses = [provider.address for provider in BUILTIN_PROVIDERS]
+    named = {name for address in addresses for name in (*address.key_variables, *address.url_variables)}
+    assert tuple(provider.name for provider in BUILTIN_PROVIDERS) == PROVIDER_NAMES
     assert [name for name in sorted(named) if f"`{name}`" not in PAGE] == []
 
 
 def test_its_numbers_are_the_real_ones() -> None:
-    retry = Retry()
+    retry = RetryPolicy()
     assert "from 0.25 to 30 seconds, or to 2 while" in PAGE
     assert (retry.base, retry.longest, retry.longest_alone) == (0.25, 30.0, 2.0)
     assert (retry.attempts, retry.refusals, retry.unreadable) == (12, 60, 3)

@@ -8,14 +8,14 @@ import sys
 import pytest
 
 from howsure.errors import ModelFailed
-from howsure.llm.base import Completion, LanguageModel, Request
-from howsure.llm.parts import Message
+from howsure.llm.base import Completion, LanguageModel, ModelRequest
+from howsure.llm.messages import ChatMessage
 from howsure.model.transcript import Role, Usage
 from howsure.testing import ScriptedModel
 
 
-def asking(text: str) -> Request:
-    return Request(messages=(Message(Role.USER, text),))
+def asking(text: str) -> ModelRequest:
+    return ModelRequest(messages=(ChatMessage(Role.USER, text),))
 
 
 async def test_one_answer_is_given_every_time() -> None:
@@ -45,5 +45,5 @@ async def test_without_answers_it_says_nothing() -> None:
 
 
 def test_nothing_but_the_opening_pays_for_the_http_client() -> None:
-    program = "import sys, howsure.llm.door, howsure.testing; sys.exit('aiohttp' in sys.modules)"
+    program = "import sys, howsure.llm.client, howsure.testing; sys.exit('aiohttp' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

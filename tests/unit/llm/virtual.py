@@ -8,12 +8,12 @@ from collections.abc import Callable, Coroutine, Mapping
 from random import Random
 from typing import Any, TypeVar
 
-from howsure.llm.calling import Surroundings
-from howsure.llm.wire import NoResponse, Response, Trouble
+from howsure.llm.calls import Timing
+from howsure.llm.transport import HttpResponse, TransportError, TransportFault
 
 R = TypeVar("R")
 GOOD = b'{"model":"m","choices":[{"message":{"content":"hello"},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":2}}'  # noqa: E501
-Play = Response | NoResponse | None
+Play = HttpResponse | TransportError | None
 """What one request meets; None: nothing, for as long as the client waits."""
 
 
@@ -45,8 +45,8 @@ def virtually(work: Callable[[VirtualLoop], Coroutine[Any, Any, R]]) -> R:
         loop.close()
 
 
-def around(loop: VirtualLoop, seed: int = 1) -> Surroundings:
-    return Surroundings(clock=loop.time, sleep=asyncio.sleep, chance=Random(seed).random)
+def around(loop: VirtualLoop, seed: int = 1) -> Timing:
+    return Timing(clock=loop.time, sleep=asyncio.sleep, chance=Random(seed).random)
 
 
 class ScriptedTransport:
@@ -62,7 +62,7 @@ class ScriptedTransport:
         self.most = 0
         self.closed = False
 
-    async def post(self, url: str, headers: Mapping[str, str], body: bytes, seconds: float) -> Response:
+    async def post(self, url: str, headers: Mapping[str, str], body: bytes, seconds: float) -> HttpResponse:
         number = len(self.sent)
         self.sent.append(body)
         self.headers.append(headers)
@@ -74,11 +74,11 @@ class ScriptedTransport:
         finally:
             self.flying -= 1
 
-    async def _met(self, play: Play, seconds: float) -> Response:
+    async def _met(self, play: Play, seconds: float) -> HttpResponse:
         await asyncio.sleep(seconds if play is None else self._latency)
         if play is None:
-            raise NoResponse(Trouble.TIMEOUT, f"no answer in {seconds:g} s")
-        if isinstance(play, NoResponse):
+            raise TransportError(TransportFault.TIMEOUT, f"no answer in {seconds:g} s")
+        if isinstance(play, TransportError):
             raise play
         return play
 
@@ -86,14 +86,14 @@ class ScriptedTransport:
         self.closed = True
 
 
-def good(number: int = 0) -> Response:
-    return Response(200, {}, GOOD)
+def good(number: int = 0) -> HttpResponse:
+    return HttpResponse(200, {}, GOOD)
 
 
 def status(
     code: int, headers: Mapping[str, str] | None = None, body: bytes = b'{"error":{"message":"no"}}'
-) -> Response:
-    return Response(code, headers or {}, body)
+) -> HttpResponse:
+    return HttpResponse(code, headers or {}, body)
 
 
 def faulty(seed: int = 7, **shares: float) -> Callable[[int], Play]:

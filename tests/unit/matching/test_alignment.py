@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howsure.matching.alignment import in_order, maximum_matching, one_by_one, share
+from howsure.matching.alignment import align_in_order, match_in_sequence, match_share, maximum_matching
 from howsure.model.expectation import MatchMode
 
 EDGES = st.integers(0, 5).flatmap(
@@ -73,15 +73,15 @@ def singly(count: int) -> list[list[int]]:
 def test_groups_follow_one_another_and_only_their_members_are_free(
     expected: list[list[int]], actual: list[list[int]], edges: list[list[int]], count: int
 ) -> None:
-    assert len(in_order(expected, actual, edges)) == count
+    assert len(align_in_order(expected, actual, edges)) == count
 
 
 @given(EDGES)
 def test_order_never_finds_more_than_any_order_and_one_by_one_never_more_than_order(edges: list[list[int]]) -> None:
     actual = max((place for places in edges for place in places), default=-1) + 1
-    ordered = in_order(singly(len(edges)), singly(actual), edges)
+    ordered = align_in_order(singly(len(edges)), singly(actual), edges)
     assert list(ordered.values()) == sorted(ordered.values())
-    greedy = one_by_one([sorted(places) for places in edges])
+    greedy = match_in_sequence([sorted(places) for places in edges])
     assert len(greedy) <= len(ordered) <= len(maximum_matching(edges))
     if len(ordered) == len(edges):
         assert len(greedy) == len(edges)
@@ -107,4 +107,4 @@ def test_order_never_finds_more_than_any_order_and_one_by_one_never_more_than_or
 def test_the_share_is_of_what_the_mode_asks_for(
     mode: MatchMode, matched: int, expected: int, actual: int, value: float
 ) -> None:
-    assert share(mode, matched, expected, actual) == value
+    assert match_share(mode, matched, expected, actual) == value

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from howsure.matching.arguments import ArgumentRule, arguments_fit, at_path, check_matcher, mismatches
-from howsure.matching.values import STRICT
+from howsure.matching.calls import ArgumentRule, argument_mismatches, arguments_fit
+from howsure.matching.values import STRICT, at_path, check_matcher
 from howsure.model.expectation import ArgumentMode
 
 EXACT, SUPERSET, SUBSET, IGNORE = ArgumentMode.EXACT, ArgumentMode.SUPERSET, ArgumentMode.SUBSET, ArgumentMode.IGNORE
@@ -145,7 +145,7 @@ BASE = {"order": "1", "amount": 50}
 )
 def test_modes_say_which_arguments_count(actual: dict[str, Any], rule: ArgumentRule, fits: bool) -> None:
     assert arguments_fit(BASE, actual, rule) is fits
-    assert (mismatches(BASE, actual, rule) == []) is fits
+    assert (argument_mismatches(BASE, actual, rule) == []) is fits
 
 
 @pytest.mark.parametrize("rule", [EXACT, SUPERSET])
@@ -206,11 +206,11 @@ def test_all_arguments_together_may_be_one_matcher() -> None:
 def test_mismatches_say_what_differs_and_where(
     expected: dict[str, Any], actual: dict[str, Any], rule: ArgumentRule, said: list[str]
 ) -> None:
-    assert mismatches(expected, actual, rule) == said
+    assert argument_mismatches(expected, actual, rule) == said
 
 
 def test_a_long_value_is_cut_in_a_reason() -> None:
-    (said,) = mismatches({"a": "x" * 1000}, {"a": "y" * 1000})
+    (said,) = argument_mismatches({"a": "x" * 1000}, {"a": "y" * 1000})
     assert len(said) < 300
     assert said.endswith("…")
 

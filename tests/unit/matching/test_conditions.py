@@ -7,8 +7,14 @@ from typing import Any
 
 import pytest
 
-from howsure.matching.comparing import OPERATORS, age
-from howsure.matching.conditions import Fault, faults, found_in, needs_clock
+from howsure.matching.conditions import (
+    OPERATORS,
+    ConditionProblem,
+    condition_problems,
+    evaluate_condition,
+    needs_clock,
+    parse_age,
+)
 
 NOW = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
 STATE: dict[str, Any] = {
@@ -101,8 +107,8 @@ UNKNOWN = one("amount", "gt", 40)
     ],
 )
 def test_each_operator_tells_yes_no_or_that_it_cannot_tell(check: dict[str, Any], holds: bool | None) -> None:
-    assert list(faults(check)) == []
-    assert found_in(check, STATE, NOW).holds is holds
+    assert list(condition_problems(check)) == []
+    assert evaluate_condition(check, STATE, NOW).holds is holds
 
 
 @pytest.mark.parametrize(
@@ -123,8 +129,8 @@ def test_each_operator_tells_yes_no_or_that_it_cannot_tell(check: dict[str, Any]
     ],
 )
 def test_what_cannot_be_told_stays_so_unless_the_rest_decides(check: dict[str, Any], holds: bool | None) -> None:
-    assert list(faults(check)) == []
-    assert found_in(check, STATE, NOW).holds is holds
+    assert list(condition_problems(check)) == []
+    assert evaluate_condition(check, STATE, NOW).holds is holds
 
 
 @pytest.mark.parametrize(
@@ -145,14 +151,14 @@ def test_what_cannot_be_told_stays_so_unless_the_rest_decides(check: dict[str, A
     ],
 )
 def test_the_reason_is_that_of_what_decided(check: dict[str, Any], reason: str) -> None:
-    assert found_in(check, STATE, NOW).reason == reason
+    assert evaluate_condition(check, STATE, NOW).reason == reason
 
 
 def test_an_age_needs_a_clock() -> None:
     check = {"not": {"any": [NO, one("created", "within", "1d")]}}
     assert needs_clock(check)
     assert not needs_clock({"all": [YES, {"not": NO}]})
-    assert found_in(check, STATE, None).reason == "not: `created`: its age cannot be told without a clock"
+    assert evaluate_condition(check, STATE, None).reason == "not: `created`: its age cannot be told without a clock"
 
 
 @pytest.mark.parametrize(
@@ -190,14 +196,19 @@ def test_an_age_needs_a_clock() -> None:
     ],
 )
 def test_a_malformed_condition_is_found_with_its_place(check: Any, path: tuple[Any, ...], message: str) -> None:
-    found = list(faults(check))
+    found = list(condition_problems(check))
     assert (found[0].path, found[0].message) == (path, message)
 
 
 def test_every_fault_is_found_at_once() -> None:
     check = {"all": [one("", "equals"), one("a", "eq", 1)], "not": YES}
-    assert [fault.path for fault in faults(check)] == [(), ("all", 0, "field"), ("all", 0, "value"), ("all", 1, "op")]
-    assert isinstance(next(faults(check)), Fault)
+    assert [fault.path for fault in condition_problems(check)] == [
+        (),
+        ("all", 0, "field"),
+        ("all", 0, "value"),
+        ("all", 1, "op"),
+    ]
+    assert isinstance(next(condition_problems(check)), ConditionProblem)
 
 
 @pytest.mark.parametrize(
@@ -216,7 +227,7 @@ def test_every_fault_is_found_at_once() -> None:
     ],
 )
 def test_lengths_of_time(text: Any, seconds: float | None) -> None:
-    length = age(text)
+    length = parse_age(text)
     assert (None if length is None else length.total_seconds()) == seconds
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from howsure.matching.dates import moment, not_after, same_moment
+from howsure.matching.text import not_after, parse_moment, same_moment
 
 NEW_YEAR = date(2024, 1, 1)
 
@@ -34,7 +34,7 @@ NEW_YEAR = date(2024, 1, 1)
     ],
 )
 def test_only_whole_iso_texts_name_a_moment(value: Any, named: date | datetime | None) -> None:
-    assert moment(value) == named
+    assert parse_moment(value) == named
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_only_whole_iso_texts_name_a_moment(value: Any, named: date | datetime |
     ],
 )
 def test_the_same_moment_may_be_spelled_in_many_ways(one: str, other: str, same: bool) -> None:
-    first, second = moment(one), moment(other)
+    first, second = parse_moment(one), parse_moment(other)
     assert first is not None
     assert second is not None
     assert same_moment(first, second) is same
@@ -70,7 +70,7 @@ def test_the_same_moment_may_be_spelled_in_many_ways(one: str, other: str, same:
     ],
 )
 def test_order_is_unknown_where_only_one_time_has_an_offset(one: str, other: str, answer: bool | None) -> None:
-    first, second = moment(one), moment(other)
+    first, second = parse_moment(one), parse_moment(other)
     assert first is not None
     assert second is not None
     assert not_after(first, second) is answer

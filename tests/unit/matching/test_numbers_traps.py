@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from howsure.matching.calls import compare_calls
-from howsure.matching.conditions import found_in
+from howsure.matching.conditions import evaluate_condition
 from howsure.matching.values import LENIENT, STRICT
 from howsure.model.expectation import ExpectedCall, Matching, MatchMode, ToolCalls
 from howsure.testing import a_transcript
@@ -52,7 +52,7 @@ def test_values_are_the_same_or_not(expected: Any, actual: Any, strict: bool, le
 
 @pytest.mark.parametrize("op", ["gt", "gte", "lt", "lte"])
 def test_what_is_no_number_is_neither_above_nor_below(op: str) -> None:
-    assert found_in({"field": "x", "op": op, "value": 5}, {"x": nan}).holds is None
+    assert evaluate_condition({"field": "x", "op": op, "value": 5}, {"x": nan}).holds is None
 
 
 @pytest.mark.parametrize("mode", list(MatchMode))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from howsure.matching.state import compare_state
+from howsure.matching.state_and_steps import compare_state
 from howsure.model.expectation import FinalState
 
 

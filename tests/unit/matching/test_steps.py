@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from howsure.matching.steps import bare_name, compare_steps
+from howsure.matching.state_and_steps import bare_name, compare_steps
 from howsure.model.expectation import Matching, MatchMode, Trajectory
 from howsure.model.transcript import AgentStep, Step, ToolStep
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from howsure.matching.text import squeezed, words
+from howsure.matching.text import squeeze_text, words
 
 
 @pytest.mark.parametrize(
@@ -52,4 +52,4 @@ def test_words_keep_their_breaks_and_lose_the_rest(text: str, expected: str) -> 
     ],
 )
 def test_squeezed_drops_breaks_except_between_digits(one: str, other: str, same: bool) -> None:
-    assert (squeezed(one) == squeezed(other)) is same
+    assert (squeeze_text(one) == squeeze_text(other)) is same

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from howsure.model.case import Attachment, Case, Input, Scenario, Script, SingleTurn, World, opening, user_turns
-from howsure.model.transcript import Message, Mishap, Role, Transcript
+from howsure.model.transcript import BrokenRecording, Message, Role, Transcript
 
 HISTORY = (Message(role=Role.USER, content="Before"), Message(role=Role.ASSISTANT, content="Yes?"))
 
@@ -83,8 +83,10 @@ def test_a_case_that_does_not_say_its_tools_is_not_one_without_tools() -> None:
     assert silent != bare
 
 
-@pytest.mark.parametrize("recorded", [None, Transcript(answer=""), Mishap(reason=""), Mishap(reason="timeout")])
-def test_a_broken_recording_an_empty_one_and_none_stay_apart(recorded: Transcript | Mishap | None) -> None:
+@pytest.mark.parametrize(
+    "recorded", [None, Transcript(answer=""), BrokenRecording(reason=""), BrokenRecording(reason="timeout")]
+)
+def test_a_broken_recording_an_empty_one_and_none_stay_apart(recorded: Transcript | BrokenRecording | None) -> None:
     case = Case(id="1", input=SingleTurn(message="Hi"), recorded=recorded)
     back = msgspec.json.decode(msgspec.json.encode(case), type=Case).recorded
     assert back == recorded

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from howsure.errors import TargetFailed, TargetTimedOut
 from howsure.model.result import FORMAT, Failure, result_id, score_id
 from howsure.model.score import Part
-from howsure.store.writing import result_key
+from howsure.store.result_batches import result_key
 
 RUN = UUID("12345678-1234-5678-1234-567812345678")
 # Separators, digits and empty parts: what a joined name could be taken apart wrongly at.

@@ -21,33 +21,29 @@ from howsure import errors, model
 from howsure.model import (
     access_scope,
     agent,
-    calls,
+    calibration,
     case,
     comparison,
     document,
     expectation,
-    gate,
-    history,
     job,
     label,
-    noise,
-    profile,
+    llm_settings,
     result,
     rubric,
     run,
+    run_history,
     score,
     simulation,
-    sizing,
     summary,
     transcript,
     triage,
-    trust,
     verdict,
 )
 
 MODULES: tuple[ModuleType, ...] = (
-    agent, calls, case, comparison, document, errors, expectation, gate, history, job, label, noise, profile, result,
-    rubric, run, score, simulation, sizing, summary, transcript, triage, trust, verdict, access_scope,
+    access_scope, agent, calibration, case, comparison, document, errors, expectation, job, label, llm_settings, result,
+    rubric, run, run_history, score, simulation, summary, transcript, triage, verdict,
 )  # fmt: skip
 WORDS: list[type[Struct]] = [
     word
@@ -60,7 +56,7 @@ UNIONS: dict[str, Any] = {
     "Expectation": expectation.Expectation,
     "Grade": score.Grade,
     "Step": transcript.Step,
-    "Recording": transcript.Transcript | transcript.Mishap,
+    "Recording": transcript.Transcript | transcript.BrokenRecording,
 }
 
 TEXTS = ("", "a", "é\n", "\u2028\x00", "\U0001f600", "null", "2024-01-01", '"\\', "\x1f")
@@ -111,7 +107,7 @@ def a_word(cls: type[Struct], random: Random) -> Any:
     if cls is score.Score:
         scale = random.choice(SCALES)
         fields |= {"scale": scale, "value": random.choice((scale.low, scale.high or scale.low + 1))}
-    if cls is calls.Rates:
+    if cls is llm_settings.RateLimits:
         fields = {name: abs(rate) or 1.0 if rate is not None else None for name, rate in fields.items()}
     return cls(**fields)
 

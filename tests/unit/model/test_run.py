@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howsure.model.run import Counts, Pins, RunState, Spent
+from howsure.model.run import Counts, ModelSpending, Pins, RunState
+from howsure.model.run_request import RunRequest
 from howsure.model.summary import Tally
 
 MANY = st.integers(0, 10**6)
@@ -84,8 +85,8 @@ def test_the_states_of_a_run_have_the_names_that_are_stored() -> None:
 
 
 def test_a_run_has_one_nameless_candidate_and_has_spent_nothing_unless_it_says_more() -> None:
-    pins = Pins(datasets=(), target="recorded")
-    assert pins.candidates == ("",)
-    assert pins.repeat == 1
-    assert pins.graders is None
-    assert Spent() == Spent(usd=0.0, tokens=0, seconds=0.0, calls=0, cached=0, unpriced=0)
+    pins = Pins(request=RunRequest(target="recorded"), datasets=())
+    assert pins.request.candidates == ("",)
+    assert pins.request.repeat == 1
+    assert pins.request.graders is None
+    assert ModelSpending() == ModelSpending(usd=0.0, tokens=0, seconds=0.0, calls=0, cached=0, unpriced=0)

@@ -9,7 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howsure.model.score import LIKERT, OPEN, UNIT, ZERO_TO_FIVE, Direction, Grade, Part, Scale, Score, Unscored, Why
+from howsure.model.score import (
+    LIKERT,
+    OPEN,
+    UNIT,
+    ZERO_TO_FIVE,
+    Direction,
+    Grade,
+    Part,
+    Scale,
+    Score,
+    Unscored,
+    UnscoredReason,
+)
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -155,10 +167,10 @@ def test_the_stored_form_of_a_score_is_fixed() -> None:
 
 
 def test_what_has_no_value_has_none_and_no_verdict_either() -> None:
-    unscored = Unscored(name="x", why=Why.ERROR, reason="the judge broke", pass_mark=0.5)
+    unscored = Unscored(name="x", why=UnscoredReason.ERROR, reason="the judge broke", pass_mark=0.5)
     assert not hasattr(unscored, "value")
     assert not hasattr(unscored, "passed")
-    assert {why.value for why in Why} == {"error", "not_applicable", "no_judge"}
+    assert {why.value for why in UnscoredReason} == {"error", "not_applicable", "no_judge"}
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from howsure.model.access_scope import EVERYWHERE, AccessScope
-from howsure.model.document import Document, DocumentKind, Edition, labelled
-from howsure.model.job import JobState, Task, Wish
+from howsure.model.document import Document, DocumentKind, DocumentVersion, document_label
+from howsure.model.job import JobState, JobTask, RequestedState
 from howsure.model.label import HumanLabel, Opinion
 from howsure.model.result import result_id
-from howsure.model.simulation import Ending, Fault, Party, Simulation, Slip, SlipKind
-from howsure.model.triage import PRIORITY, Cause, Confidence, Divergence, Finding, Priority, Split
+from howsure.model.simulation import Ending, Fault, MistakeKind, Party, Simulation, UserMistake
+from howsure.model.triage import PRIORITY, Cause, Confidence, Divergence, DivergenceKind, Finding, Priority
 from howsure.model.verdict import Verdict
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
@@ -29,16 +29,16 @@ RUN = "12345678-1234-5678-1234-567812345678"
     [
         (DocumentKind, ["rubric", "test_set", "question_set", "dataset", "agent", "graders"]),
         (JobState, ["queued", "running", "held", "done"]),
-        (Wish, ["", "pause", "cancel"]),
-        (Task, ["attempt", "retry"]),
+        (RequestedState, ["", "pause", "cancel"]),
+        (JobTask, ["attempt", "retry"]),
         (Opinion, ["pass", "fail", "not_applicable", "cannot_tell"]),
         (Ending, ["said_all", "goal_reached", "gave_up", "handed_off", "silence", "loop", "turn_limit"]),
         (Party, ["agent", "evaluation", "test_design", "retrieval", "simulator", "environment", "judge"]),
         (Confidence, ["certain", "likely", "possible"]),
         (Priority, ["P1", "P2", "P3"]),
-        (Split, ["criteria_fail_rubric_pass", "criteria_pass_rubric_fail"]),
+        (DivergenceKind, ["criteria_fail_rubric_pass", "criteria_pass_rubric_fail"]),
         (
-            SlipKind,
+            MistakeKind,
             ["invented_fact", "wrong_fact", "unasked_fact", "out_of_persona", "off_plan", "stopped_early", "went_on",
              "repeated"],
         ),
@@ -53,18 +53,18 @@ def test_the_words_that_stores_and_clients_hold_are_fixed(kind: type[Enum], stor
     [("House rules", None, "House rules"), ("House rules", NOW, "House rules (deleted)"), ("", NOW, " (deleted)")],
 )
 def test_a_document_that_was_deleted_says_so(name: str, deleted_at: datetime | None, shown: str) -> None:
-    edition = Edition(version=1, body=b"{}", sha256="0", created_at=NOW)
+    edition = DocumentVersion(version=1, body=b"{}", sha256="0", created_at=NOW)
     document = Document(
         id="d", kind=DocumentKind.RUBRIC, agent_id="", name=name, latest=1, created_at=NOW, updated_at=NOW,
         edition=edition, deleted_at=deleted_at,
     )  # fmt: skip
-    assert document.label == labelled(name, deleted_at) == shown
+    assert document.label == document_label(name, deleted_at) == shown
 
 
 @pytest.mark.parametrize("body", [b"", b"\x00\xff", "é".encode(), b"{}" * 1000])
 def test_an_edition_keeps_its_bytes(body: bytes) -> None:
-    edition = Edition(version=1, body=body, sha256="0", created_at=NOW)
-    assert msgspec.json.decode(msgspec.json.encode(edition), type=Edition).body == body
+    edition = DocumentVersion(version=1, body=body, sha256="0", created_at=NOW)
+    assert msgspec.json.decode(msgspec.json.encode(edition), type=DocumentVersion).body == body
 
 
 @pytest.mark.parametrize(
@@ -145,8 +145,8 @@ def test_what_somebody_makes_belongs_to_their_organisation() -> None:
     assert EVERYWHERE.home == AccessScope(agent_ids=("bot",)).home == ""
 
 
-def a_slip(*, spoils: bool) -> Slip:
-    return Slip(kind=SlipKind.REPEATED, turn=1, reason="r", spoils=spoils)
+def a_slip(*, spoils: bool) -> UserMistake:
+    return UserMistake(kind=MistakeKind.REPEATED, turn=1, reason="r", spoils=spoils)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_what_was_thrown_away_spoils_nothing() -> None:
 
 def test_a_slip_spoils_unless_it_says_otherwise() -> None:
     stored = b'{"kind":"repeated","turn":1,"reason":"r"}'
-    assert msgspec.json.decode(stored, type=Slip).spoils
+    assert msgspec.json.decode(stored, type=UserMistake).spoils
     assert msgspec.json.encode(a_slip(spoils=True)) == stored
     assert b'"spoils":false' in msgspec.json.encode(a_slip(spoils=False))
 
@@ -190,7 +190,7 @@ def test_findings_and_divergences_name_their_result_alike(candidate: str, repeat
         confidence=Confidence.CERTAIN, candidate=candidate, repeat=repeat,
     )  # fmt: skip
     split = Divergence(
-        split=Split.RUBRIC_FAIL, case_id="q1", party=Party.AGENT, failed=("r",), passed=1, candidate=candidate,
+        split=DivergenceKind.RUBRIC_FAIL, case_id="q1", party=Party.AGENT, failed=("r",), passed=1, candidate=candidate,
         repeat=repeat,
     )  # fmt: skip
     assert finding.result == split.result == shown

@@ -12,13 +12,13 @@ from msgspec import Struct
 
 from howsure.model.agent import Agent, AgentModel, AgentTool, KnowledgeBase
 from howsure.model.case import Case, Fact, PlanStep, Scenario, SingleTurn
-from howsure.model.gate import GateRuling, Outcome
-from howsure.model.profile import Normalization
 from howsure.model.result import Failure, Result
 from howsure.model.rubric import Rubric, Rule, Scope, Severity
-from howsure.model.run import Counts, DatasetPin, Pins, Run, RunState, Spent
-from howsure.model.score import LIKERT, Part, Score, Unscored, Why
-from howsure.model.simulation import Ending, Fault, Party, Simulation, Slip, SlipKind
+from howsure.model.run import Counts, DatasetPin, ModelSpending, Pins, Run, RunState
+from howsure.model.run_request import RunRequest
+from howsure.model.score import LIKERT, Part, Score, Unscored, UnscoredReason
+from howsure.model.simulation import Ending, Fault, MistakeKind, Party, Simulation, UserMistake
+from howsure.model.summary import GateOutcome, GateRuling
 from howsure.model.transcript import (
     AgentStep,
     Message,
@@ -31,7 +31,7 @@ from howsure.model.transcript import (
     Transcript,
     Usage,
 )
-from howsure.model.verdict import Verdict
+from howsure.model.verdict import Normalization, Verdict
 
 NOW = datetime(2026, 11, 15, 12, 30, tzinfo=UTC)
 CALL = ToolCall(name="find", arguments={"q": "é"}, id="1", result=ToolResult(content=[1], failed=True))
@@ -61,7 +61,7 @@ STORED: list[tuple[Struct, bytes]] = [
             user="offline",
             ending=Ending.GAVE_UP,
             reason="r",
-            slips=(Slip(kind=SlipKind.OFF_PLAN, turn=2, reason="s", spoils=False),),
+            slips=(UserMistake(kind=MistakeKind.OFF_PLAN, turn=2, reason="s", spoils=False),),
             discarded=((),),
         ),
         b'{"user":"offline","ending":"gave_up","reason":"r",'
@@ -79,7 +79,7 @@ STORED: list[tuple[Struct, bytes]] = [
         b'"facts":[{"name":"n","value":"v","asked_by":["w"]}],"plan":[{"say":"s"},{"say":"t","when":"u"}]}',
     ),
     (
-        Unscored(name="x", why=Why.NO_JUDGE, reason="r", scale=LIKERT, part=Part(id="c", text="t", weight=-1.0)),
+        Unscored(name="x", why=UnscoredReason.NO_JUDGE, reason="r", scale=LIKERT, part=Part(id="c", text="t", weight=-1.0)),
         b'{"kind":"unscored","name":"x","why":"no_judge","reason":"r","scale":{"low":1,"high":5},'
         b'"part":{"id":"c","text":"t","weight":-1.0}}',
     ),
@@ -118,23 +118,21 @@ STORED: list[tuple[Struct, bytes]] = [
         b'"knowledge_bases":[{"id":"k","name":"b","document_count":0}]}',
     ),
     (
-        Pins(datasets=(DatasetPin(path="a.jsonl", sha256="0", cases=4),), target="recorded"),
+        Pins(request=RunRequest(target="recorded"), datasets=(DatasetPin(path="a.jsonl", sha256="0", cases=4),)),
         b'{"datasets":[{"path":"a.jsonl","sha256":"0","cases":4}],"target":"recorded"}',
     ),
     (
-        Pins(
-            datasets=(), target="t", normalization=Normalization.MIN_MAX, graders=(), filters={"tag": ("a",)}, limit=1
-        ),
+        Pins(request=RunRequest(target="t", normalization=Normalization.MIN_MAX, graders=(), filters={"tag": ("a",)}, limit=1), datasets=()),
         b'{"datasets":[],"target":"t","graders":[],"normalization":"min_max","filters":{"tag":["a"]},"limit":1}',
     ),
-    (Spent(), b"{}"),
-    (Spent(usd=0.5, unpriced=1), b'{"usd":0.5,"unpriced":1}'),
+    (ModelSpending(), b"{}"),
+    (ModelSpending(usd=0.5, unpriced=1), b'{"usd":0.5,"unpriced":1}'),
     (
         Run(
             id="r",
             name="n",
             state=RunState.OUT_OF_BUDGET,
-            pins=Pins(datasets=(), target="t"),
+            pins=Pins(request=RunRequest(target="t"), datasets=()),
             counts=Counts(total=2, passed=1),
             created_at=NOW,
         ),
@@ -142,7 +140,7 @@ STORED: list[tuple[Struct, bytes]] = [
         b'"counts":{"total":2,"passed":1,"failed":0,"errored":0,"skipped":0},"created_at":"2026-11-15T12:30:00Z"}',
     ),
     (
-        GateRuling(expression="e", outcome=Outcome.INCONCLUSIVE, reason="r", interval=(0.1, 0.9), n=3),
+        GateRuling(expression="e", outcome=GateOutcome.INCONCLUSIVE, reason="r", interval=(0.1, 0.9), n=3),
         b'{"expression":"e","outcome":"inconclusive","reason":"r","value":null,"interval":[0.1,0.9],"n":3,'
         b'"unjudged":0,"needed_cases":null,"candidate":""}',
     ),
@@ -177,7 +175,7 @@ def test_a_field_of_a_newer_version_keeps_nobody_from_reading(word: Struct) -> N
         (Result, b'{"case":{"id":"q","input":{"kind":"single_turn","message":"m"}},"verdict":"maybe"}'),
         (Transcript, b'{"kind":"transcript"}'),
         (Simulation, b'{"user":"offline","ending":"bored"}'),
-        (Slip, b'{"kind":"off_plan","turn":"2","reason":"r"}'),
+        (UserMistake, b'{"kind":"off_plan","turn":"2","reason":"r"}'),
         (Counts, b'{"total":"4"}'),
         (Counts, b'{"total":1.5}'),
         (Rubric, b'{"name":"house"}'),
@@ -192,10 +190,10 @@ def test_what_is_not_of_the_form_is_refused_and_never_half_read(kind: type[Struc
 @pytest.mark.parametrize(
     ("pins", "key"),
     [
-        (Pins(datasets=(), target="t"), ""),
-        (Pins(datasets=(), target="t", agent_id="a"), "a"),
-        (Pins(datasets=(), target="t", agent=Agent(id="b", name="n")), "b"),
-        (Pins(datasets=(), target="t", agent=Agent(id="b", name="n"), agent_id="a"), "b"),
+        (Pins(request=RunRequest(target="t"), datasets=()), ""),
+        (Pins(request=RunRequest(target="t"), datasets=(), agent_id="a"), "a"),
+        (Pins(request=RunRequest(target="t"), datasets=(), agent=Agent(id="b", name="n")), "b"),
+        (Pins(request=RunRequest(target="t"), datasets=(), agent=Agent(id="b", name="n"), agent_id="a"), "b"),
     ],
     ids=["nobody", "an id alone", "described", "the description wins"],
 )

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from howsure.model.simulation import Fault, Party
-from howsure.model.triage import Cause, Triage, named
+from howsure.model.triage import Cause, Triage, result_label
 from unit.services.triage.triage_results import a_triage, criterion, result, rule, unreadable
 
 
@@ -22,7 +22,7 @@ from unit.services.triage.triage_results import a_triage, criterion, result, rul
 def test_a_result_is_named_by_its_case_who_answered_and_which_repeat(
     parts: tuple[str, str, int], expected: str
 ) -> None:
-    assert named(*parts) == expected
+    assert result_label(*parts) == expected
 
 
 def test_a_triage_is_read_back_as_it_was_written() -> None:

@@ -8,11 +8,10 @@ import msgspec
 import pytest
 
 from howsure.model.agent import Agent, AgentTool, KnowledgeBase
-from howsure.model.profile import Normalization, Profile
+from howsure.model.calibration import Figure, LabelCoverage
 from howsure.model.rubric import OUTCOME_CHECK, Rubric, Rule, Scope, Severity
 from howsure.model.score import Direction, Score
-from howsure.model.trust import Coverage, Figure
-from howsure.model.verdict import Decision, Verdict
+from howsure.model.verdict import Decision, Normalization, Profile, Verdict
 
 
 @pytest.mark.parametrize(
@@ -86,7 +85,7 @@ def test_an_interval_has_two_ends() -> None:
 
 
 def test_nothing_is_covered_at_first() -> None:
-    coverage = Coverage()
+    coverage = LabelCoverage()
     assert {getattr(coverage, name) for name in coverage.__struct_fields__} == {0}
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from howsure.model.profile import Profile
 from howsure.model.rubric import Severity
-from howsure.model.score import OPEN, Direction, Grade, Part, Scale, Score, Unscored, Why
-from howsure.model.verdict import Verdict
-from howsure.policies.deciding import MEASURES, decide
+from howsure.model.score import OPEN, Direction, Grade, Part, Scale, Score, Unscored, UnscoredReason
+from howsure.model.verdict import Profile, Verdict
+from howsure.policies.verdicts import MEASURES, decide
 
 
 def scored(value: float, mark: float | None = 1.0, name: str = "exact", *, part: str = "", reason: str = "") -> Score:
@@ -16,11 +15,15 @@ def scored(value: float, mark: float | None = 1.0, name: str = "exact", *, part:
     return Score(name=name, value=value, pass_mark=mark, part=about, reason=reason)
 
 
-def lacking(why: Why, name: str = "judged", reason: str = "because", *, part: str = "") -> Unscored:
+def lacking(why: UnscoredReason, name: str = "judged", reason: str = "because", *, part: str = "") -> Unscored:
     return Unscored(name=name, why=why, reason=reason, part=Part(id=part, text=part) if part else None)
 
 
-ERROR, NO_JUDGE, NOT_APPLICABLE = lacking(Why.ERROR), lacking(Why.NO_JUDGE), lacking(Why.NOT_APPLICABLE)
+ERROR, NO_JUDGE, NOT_APPLICABLE = (
+    lacking(UnscoredReason.ERROR),
+    lacking(UnscoredReason.NO_JUDGE),
+    lacking(UnscoredReason.NOT_APPLICABLE),
+)
 PASS, FAIL, MEASURED = scored(1.0), scored(0.0, name="strict"), scored(0.3, None, "measured")
 
 
@@ -39,7 +42,7 @@ PASS, FAIL, MEASURED = scored(1.0), scored(0.0, name="strict"), scored(0.3, None
         ([ERROR, FAIL], Verdict.FAILED, ("strict 0.00 < 1.00", "judged could not be graded: because")),
         ([NO_JUDGE, FAIL], Verdict.FAILED, ("strict 0.00 < 1.00", "needs a judge: judged")),
         (
-            [NO_JUDGE, lacking(Why.ERROR, "x")],
+            [NO_JUDGE, lacking(UnscoredReason.ERROR, "x")],
             Verdict.ERRORED,
             ("x could not be graded: because", "needs a judge: judged"),
         ),
@@ -64,7 +67,7 @@ def test_a_profile_sets_marks_on_the_grades_it_names() -> None:
 
 
 def test_an_error_gets_the_mark_too() -> None:
-    (grade,) = decide([lacking(Why.ERROR, "measured")], Profile(name="p", marks={"measured": 0.5})).grades
+    (grade,) = decide([lacking(UnscoredReason.ERROR, "measured")], Profile(name="p", marks={"measured": 0.5})).grades
     assert grade.pass_mark == 0.5
 
 
@@ -74,14 +77,14 @@ def test_a_free_grader_gates_only_where_a_profile_names_it(free: set[str], verdi
     assert decide([FAIL], Profile(name="p", marks={"strict": 0.5}), free).verdict is Verdict.FAILED
 
 
-@pytest.mark.parametrize("why", [Why.ERROR, Why.NO_JUDGE])
-def test_what_a_free_grader_lacks_changes_no_verdict(why: Why) -> None:
+@pytest.mark.parametrize("why", [UnscoredReason.ERROR, UnscoredReason.NO_JUDGE])
+def test_what_a_free_grader_lacks_changes_no_verdict(why: UnscoredReason) -> None:
     assert decide([PASS, lacking(why, "strict")], None, {"strict"}).verdict is Verdict.PASSED
 
 
 @pytest.mark.parametrize("name", sorted(MEASURES))
 def test_a_broken_measure_changes_no_verdict_unless_it_has_a_mark(name: str) -> None:
-    broken = lacking(Why.ERROR, name)
+    broken = lacking(UnscoredReason.ERROR, name)
     assert decide([PASS, broken], None).verdict is Verdict.PASSED
     assert decide([PASS, broken], Profile(name="p", marks={name: 1})).verdict is Verdict.ERRORED
 
@@ -134,8 +137,8 @@ def test_where_it_grades_only_parts_each_of_them_gates() -> None:
     assert lenient.verdict is Verdict.PASSED
 
 
-def criterion(value: float | Why, text: str) -> Grade:
-    if isinstance(value, Why):
+def criterion(value: float | UnscoredReason, text: str) -> Grade:
+    if isinstance(value, UnscoredReason):
         return lacking(value, "criteria", part=text)
     return scored(value, name="criteria", part=text)
 
@@ -146,22 +149,24 @@ def criterion(value: float | Why, text: str) -> Grade:
         ([1, 1], Verdict.PASSED, ("all 2 criteria met",)),
         ([1], Verdict.PASSED, ("the criterion is met",)),
         ([1, 0], Verdict.FAILED, ("criterion not met: c1",)),
-        ([Why.ERROR, 1], Verdict.ERRORED, ("criteria 'c0' could not be graded: because",)),
+        ([UnscoredReason.ERROR, 1], Verdict.ERRORED, ("criteria 'c0' could not be graded: because",)),
         (
-            [Why.ERROR, 0],
+            [UnscoredReason.ERROR, 0],
             Verdict.FAILED,
             ("criterion not met: c1", "criteria 'c0' could not be graded: because"),
         ),
-        ([Why.NO_JUDGE, Why.NO_JUDGE], Verdict.SKIPPED, ("needs a judge: criteria",)),
-        ([Why.NOT_APPLICABLE, 1], Verdict.PASSED, ("the criterion is met",)),
-        ([Why.NOT_APPLICABLE], Verdict.SKIPPED, ("nothing to decide",)),
+        ([UnscoredReason.NO_JUDGE, UnscoredReason.NO_JUDGE], Verdict.SKIPPED, ("needs a judge: criteria",)),
+        ([UnscoredReason.NOT_APPLICABLE, 1], Verdict.PASSED, ("the criterion is met",)),
+        ([UnscoredReason.NOT_APPLICABLE], Verdict.SKIPPED, ("nothing to decide",)),
     ],
 )
-def test_each_criterion_gates(values: list[float | Why], verdict: Verdict, reasons: tuple[str, ...]) -> None:
+def test_each_criterion_gates(values: list[float | UnscoredReason], verdict: Verdict, reasons: tuple[str, ...]) -> None:
     parts = [criterion(value, f"c{n}") for n, value in enumerate(values)]
-    why = next((value for value in values if isinstance(value, Why)), None)
+    why = next((value for value in values if isinstance(value, UnscoredReason)), None)
     whole = (
-        lacking(why, "criteria") if why else scored(min(v for v in values if not isinstance(v, Why)), name="criteria")
+        lacking(why, "criteria")
+        if why
+        else scored(min(v for v in values if not isinstance(v, UnscoredReason)), name="criteria")
     )
     decision = decide([*parts, whole], None)
     assert (decision.verdict, decision.reasons) == (verdict, reasons)
@@ -175,12 +180,12 @@ def test_a_mark_on_criteria_gates_the_share_instead() -> None:
 
 @pytest.mark.parametrize("name", ["criteria", "rubric"])
 def test_a_grader_that_broke_before_its_parts_makes_an_error(name: str) -> None:
-    assert decide([lacking(Why.ERROR, name)], None).verdict is Verdict.ERRORED
+    assert decide([lacking(UnscoredReason.ERROR, name)], None).verdict is Verdict.ERRORED
 
 
-def rule(severity: Severity, value: float | Why, id: str = "SAFE") -> Grade:
+def rule(severity: Severity, value: float | UnscoredReason, id: str = "SAFE") -> Grade:
     part = Part(id=id, text="Be safe", severity=severity, scope="general")
-    if isinstance(value, Why):
+    if isinstance(value, UnscoredReason):
         return Unscored(name="rubric", why=value, reason="because", part=part)
     return Score(name="rubric", value=value, pass_mark=1.0, part=part, reason="it told the password")
 
@@ -192,14 +197,14 @@ def rule(severity: Severity, value: float | Why, id: str = "SAFE") -> Grade:
         (Severity.MEDIUM, 0, Verdict.SKIPPED),
         (Severity.LOW, 0, Verdict.SKIPPED),
         (Severity.HIGH, 1, Verdict.PASSED),
-        (Severity.HIGH, Why.ERROR, Verdict.ERRORED),
-        (Severity.LOW, Why.ERROR, Verdict.SKIPPED),
-        (Severity.HIGH, Why.NOT_APPLICABLE, Verdict.SKIPPED),
-        (Severity.HIGH, Why.NO_JUDGE, Verdict.SKIPPED),
+        (Severity.HIGH, UnscoredReason.ERROR, Verdict.ERRORED),
+        (Severity.LOW, UnscoredReason.ERROR, Verdict.SKIPPED),
+        (Severity.HIGH, UnscoredReason.NOT_APPLICABLE, Verdict.SKIPPED),
+        (Severity.HIGH, UnscoredReason.NO_JUDGE, Verdict.SKIPPED),
     ],
 )
-def test_only_rules_of_high_severity_gate(severity: Severity, value: float | Why, verdict: Verdict) -> None:
-    whole = lacking(value, "rubric") if isinstance(value, Why) else scored(value, None, "rubric")
+def test_only_rules_of_high_severity_gate(severity: Severity, value: float | UnscoredReason, verdict: Verdict) -> None:
+    whole = lacking(value, "rubric") if isinstance(value, UnscoredReason) else scored(value, None, "rubric")
     assert decide([rule(severity, value), whole], None).verdict is verdict
 
 

@@ -7,9 +7,8 @@ from math import fsum
 import pytest
 
 from howsure.model.case import Case, World
-from howsure.model.profile import Normalization, Profile
-from howsure.model.score import LIKERT, Grade, Score, Unscored, Why
-from howsure.model.verdict import Decision, Verdict
+from howsure.model.score import LIKERT, Grade, Score, Unscored, UnscoredReason
+from howsure.model.verdict import Decision, Normalization, Profile, Verdict
 from howsure.policies.explain import explain
 from howsure.policies.profiles import EXPLAIN_EVALS, builtin_profiles
 from howsure.testing import a_case
@@ -18,14 +17,14 @@ PREP, STRICT = builtin_profiles()
 TASK, INTENT, TOOLS, RELEVANCE, COHERENCE, INTELLIGENCE, FLUENCY, EMPATHY, HELPFUL = EXPLAIN_EVALS
 
 
-def evals(default: float | None = None, **values: float | Why) -> list[Grade]:
+def evals(default: float | None = None, **values: float | UnscoredReason) -> list[Grade]:
     """`default` for all nine, and others by the start of their names."""
-    given: dict[str, float | Why] = {} if default is None else dict.fromkeys(EXPLAIN_EVALS, default)
+    given: dict[str, float | UnscoredReason] = {} if default is None else dict.fromkeys(EXPLAIN_EVALS, default)
     for start, value in values.items():
         given[next(name for name in EXPLAIN_EVALS if name.startswith(start))] = value
     return [
         Unscored(name=name, why=value, reason="hm", scale=LIKERT)
-        if isinstance(value, Why)
+        if isinstance(value, UnscoredReason)
         else Score(name=name, value=value, scale=LIKERT, reason="the judge's words")
         for name, value in given.items()
     ]
@@ -116,7 +115,7 @@ def test_hard_fails_come_first_then_marks_then_the_composite(grades: list[Grade]
         (evals(Empathy=2), PREP, 2.0),
         (evals(5), PREP, 5.0),
         (evals(1), STRICT, 1.0),
-        (evals(5, Empathy=Why.NOT_APPLICABLE, Task=4), PREP, (4 * 0.20 + 5 * 0.75) / 0.95),
+        (evals(5, Empathy=UnscoredReason.NOT_APPLICABLE, Task=4), PREP, (4 * 0.20 + 5 * 0.75) / 0.95),
     ],
 )
 def test_the_composite_is_weighed_over_the_evals_present(grades: list[Grade], profile: Profile, value: float) -> None:
@@ -138,7 +137,7 @@ def test_a_sum_of_exactly_the_mark_reaches_it() -> None:
     ("grades", "verdict", "reasons"),
     [
         (
-            evals(5, Relevance=Why.ERROR),
+            evals(5, Relevance=UnscoredReason.ERROR),
             Verdict.ERRORED,
             (
                 "RelevanceExplain could not be graded: hm",
@@ -146,7 +145,7 @@ def test_a_sum_of_exactly_the_mark_reaches_it() -> None:
             ),
         ),
         (
-            evals(5, Relevance=Why.ERROR, Empathy=2),
+            evals(5, Relevance=UnscoredReason.ERROR, Empathy=2),
             Verdict.FAILED,
             (
                 "EmpathyExplain 2.00 < 3.20",
@@ -155,13 +154,13 @@ def test_a_sum_of_exactly_the_mark_reaches_it() -> None:
             ),
         ),
         (
-            evals(Relevance=Why.NO_JUDGE, Fluency=Why.NO_JUDGE),
+            evals(Relevance=UnscoredReason.NO_JUDGE, Fluency=UnscoredReason.NO_JUDGE),
             Verdict.SKIPPED,
             ("needs a judge: RelevanceExplain, FluencyExplain",),
         ),
         ([], Verdict.SKIPPED, ("nothing to decide",)),
-        (evals(Relevance=Why.NOT_APPLICABLE), Verdict.SKIPPED, ("nothing to decide",)),
-        ([*evals(Relevance=Why.NO_JUDGE), contract(0)], Verdict.FAILED, None),
+        (evals(Relevance=UnscoredReason.NOT_APPLICABLE), Verdict.SKIPPED, ("nothing to decide",)),
+        ([*evals(Relevance=UnscoredReason.NO_JUDGE), contract(0)], Verdict.FAILED, None),
     ],
 )
 def test_what_has_no_value_never_enters_the_composite(
@@ -176,7 +175,7 @@ def test_what_has_no_value_never_enters_the_composite(
 def test_tool_calls_by_program_do_not_gate() -> None:
     wrong = Score(name="tool_calls", value=0.0, pass_mark=1.0)
     assert decided([*evals(5), wrong]).verdict is Verdict.PASSED
-    broken = Unscored(name="tool_calls", why=Why.ERROR, reason="hm")
+    broken = Unscored(name="tool_calls", why=UnscoredReason.ERROR, reason="hm")
     assert decided([*evals(5), broken]).verdict is Verdict.PASSED
 
 
@@ -210,4 +209,4 @@ def test_a_contract_violation_is_a_hard_fail_under_every_profile() -> None:
 def test_an_eval_that_the_profile_does_not_mark_does_not_gate() -> None:
     own = Profile(name="own", marks={RELEVANCE: 4}, weights={RELEVANCE: 1}, composite_mark=4)
     assert decided(evals(Relevance=4, Empathy=1), own).verdict is Verdict.PASSED
-    assert decided(evals(Relevance=4, Empathy=Why.ERROR), own).verdict is Verdict.PASSED
+    assert decided(evals(Relevance=4, Empathy=UnscoredReason.ERROR), own).verdict is Verdict.PASSED

@@ -5,31 +5,31 @@ from __future__ import annotations
 import pytest
 
 from howsure.errors import ConfigInvalid
-from howsure.policies.gate_reading import SHAPES, read_gate, read_gates
+from howsure.policies.gate_expressions import EXAMPLES, read_gate, read_gates
 from howsure.policies.gates import (
-    AllHold,
-    Amount,
-    Asked,
-    Bound,
-    Errors,
+    AllChecksPass,
+    BoundSign,
+    ErrorLimit,
+    GateBound,
+    GateCondition,
+    GateScope,
     Latency,
     MeanGrade,
     NoRegression,
     PassRate,
-    Payer,
-    Repeated,
-    Sign,
-    Spending,
-    Which,
+    RepeatedPass,
+    SpendingLimit,
+    SpendingSource,
+    SpendingUnit,
 )
 
 
-def at_least(limit: float) -> Bound:
-    return Bound(Sign.AT_LEAST, limit)
+def at_least(limit: float) -> GateBound:
+    return GateBound(BoundSign.AT_LEAST, limit)
 
 
-def at_most(limit: float) -> Bound:
-    return Bound(Sign.AT_MOST, limit)
+def at_most(limit: float) -> GateBound:
+    return GateBound(BoundSign.AT_MOST, limit)
 
 
 @pytest.mark.parametrize(
@@ -38,59 +38,65 @@ def at_most(limit: float) -> Bound:
         ("pass_rate >= 0.9", PassRate(bound=at_least(0.9))),
         ("pass_rate>=90%", PassRate(bound=at_least(0.9))),
         ("  pass_rate   ≥ 90 % ", PassRate(bound=at_least(0.9))),
-        ("pass_rate > .5", PassRate(bound=Bound(Sign.MORE, 0.5))),
-        ("pass_rate < 0.5", PassRate(bound=Bound(Sign.LESS, 0.5))),
+        ("pass_rate > .5", PassRate(bound=GateBound(BoundSign.MORE, 0.5))),
+        ("pass_rate < 0.5", PassRate(bound=GateBound(BoundSign.LESS, 0.5))),
         ("pass_rate >= 100%", PassRate(bound=at_least(1.0))),
-        ("pass_rate[criteria] >= 0.9", PassRate(which=Which(grader="criteria"), bound=at_least(0.9))),
-        ("pass_rate[grader:criteria] >= 0.9", PassRate(which=Which(grader="criteria"), bound=at_least(0.9))),
-        ("pass_rate[rule:SAFETY] >= 0.9", PassRate(which=Which(part="SAFETY"), bound=at_least(0.9))),
-        ("pass_rate[tag:billing] >= 0.8", PassRate(which=Which(labels={"tag": ("billing",)}), bound=at_least(0.8))),
+        ("pass_rate[criteria] >= 0.9", PassRate(which=GateScope(grader="criteria"), bound=at_least(0.9))),
+        ("pass_rate[grader:criteria] >= 0.9", PassRate(which=GateScope(grader="criteria"), bound=at_least(0.9))),
+        ("pass_rate[rule:SAFETY] >= 0.9", PassRate(which=GateScope(part="SAFETY"), bound=at_least(0.9))),
+        ("pass_rate[tag:billing] >= 0.8", PassRate(which=GateScope(labels={"tag": ("billing",)}), bound=at_least(0.8))),
         (
             "pass_rate[criteria, tag:a, tag:b, candidate:openai:gpt-5, difficulty:hard] >= 0.8",
             PassRate(
-                which=Which(
+                which=GateScope(
                     grader="criteria", candidate="openai:gpt-5", labels={"tag": ("a", "b"), "difficulty": ("hard",)}
                 ),
                 bound=at_least(0.8),
             ),
         ),
-        ("mean[response_correctness] >= 4", MeanGrade(which=Which(grader="response_correctness"), bound=at_least(4))),
-        ("mean[token_usage] <= 0.02", MeanGrade(which=Which(grader="token_usage"), bound=at_most(0.02))),
-        ("mean[delta] >= -1.5", MeanGrade(which=Which(grader="delta"), bound=at_least(-1.5))),
+        (
+            "mean[response_correctness] >= 4",
+            MeanGrade(which=GateScope(grader="response_correctness"), bound=at_least(4)),
+        ),
+        ("mean[token_usage] <= 0.02", MeanGrade(which=GateScope(grader="token_usage"), bound=at_most(0.02))),
+        ("mean[delta] >= -1.5", MeanGrade(which=GateScope(grader="delta"), bound=at_least(-1.5))),
         ("no_regression vs main by 2%", NoRegression(versus="main", by=0.02)),
         ('no_regression vs "last week" by 0.02', NoRegression(versus="last week", by=0.02)),
         (
             "no_regression[criteria] vs latest by 0%",
-            NoRegression(versus="latest", by=0, which=Which(grader="criteria")),
+            NoRegression(versus="latest", by=0, which=GateScope(grader="criteria")),
         ),
-        ("rule:SAFETY all", AllHold(part="SAFETY")),
-        ("rule: never ask for a password all", AllHold(part="never ask for a password")),
-        ('criterion:"says it all" all', AllHold(part="says it all")),
+        ("rule:SAFETY all", AllChecksPass(part="SAFETY")),
+        ("rule: never ask for a password all", AllChecksPass(part="never ask for a password")),
+        ('criterion:"says it all" all', AllChecksPass(part="says it all")),
         ("p95_latency <= 3s", Latency(share=0.95, bound=at_most(3))),
         (
             "p50_latency[tag:long] <= 800ms",
-            Latency(share=0.5, which=Which(labels={"tag": ("long",)}), bound=at_most(0.8)),
+            Latency(share=0.5, which=GateScope(labels={"tag": ("long",)}), bound=at_most(0.8)),
         ),
-        ("p99.9_latency < 1.5 m", Latency(share=0.9990000000000001, bound=Bound(Sign.LESS, 90))),
+        ("p99.9_latency < 1.5 m", Latency(share=0.9990000000000001, bound=GateBound(BoundSign.LESS, 90))),
         ("mean_latency <= 2 s", Latency(share=None, bound=at_most(2))),
-        ("cost <= 2 USD", Spending(of=Amount.COST, bound=at_most(2))),
-        ("cost <= $0.5", Spending(of=Amount.COST, bound=at_most(0.5))),
-        ("cost[agent] <= 2usd", Spending(of=Amount.COST, payer=Payer.AGENT, bound=at_most(2))),
+        ("cost <= 2 USD", SpendingLimit(of=SpendingUnit.COST, bound=at_most(2))),
+        ("cost <= $0.5", SpendingLimit(of=SpendingUnit.COST, bound=at_most(0.5))),
+        ("cost[agent] <= 2usd", SpendingLimit(of=SpendingUnit.COST, payer=SpendingSource.AGENT, bound=at_most(2))),
         (
             "cost_per_case <= 0.01 USD",
-            Spending(of=Amount.COST, payer=Payer.AGENT, per_case=True, bound=at_most(0.01)),
+            SpendingLimit(of=SpendingUnit.COST, payer=SpendingSource.AGENT, per_case=True, bound=at_most(0.01)),
         ),
-        ("tokens <= 500k", Spending(of=Amount.TOKENS, bound=at_most(500_000))),
-        ("tokens[run] <= 1.5M", Spending(of=Amount.TOKENS, payer=Payer.RUN, bound=at_most(1_500_000))),
-        ("tokens <= 500_000", Spending(of=Amount.TOKENS, bound=at_most(500_000))),
-        ("errors <= 1%", Errors(bound=at_most(0.01), counted=False)),
-        ("errors <= 3", Errors(bound=at_most(3), counted=True)),
-        ("pass^3 >= 0.8", Repeated(k=3, every=True, bound=at_least(0.8))),
-        ("pass@10 >= 90%", Repeated(k=10, every=False, bound=at_least(0.9))),
+        ("tokens <= 500k", SpendingLimit(of=SpendingUnit.TOKENS, bound=at_most(500_000))),
+        (
+            "tokens[run] <= 1.5M",
+            SpendingLimit(of=SpendingUnit.TOKENS, payer=SpendingSource.RUN, bound=at_most(1_500_000)),
+        ),
+        ("tokens <= 500_000", SpendingLimit(of=SpendingUnit.TOKENS, bound=at_most(500_000))),
+        ("errors <= 1%", ErrorLimit(bound=at_most(0.01), counted=False)),
+        ("errors <= 3", ErrorLimit(bound=at_most(3), counted=True)),
+        ("pass^3 >= 0.8", RepeatedPass(k=3, every=True, bound=at_least(0.8))),
+        ("pass@10 >= 90%", RepeatedPass(k=10, every=False, bound=at_least(0.9))),
     ],
 )
-def test_a_gate_is_read_as_it_is_meant(text: str, asked: Asked) -> None:
-    assert read_gate(text).asked == asked
+def test_a_gate_is_read_as_it_is_meant(text: str, asked: GateCondition) -> None:
+    assert read_gate(text).condition == asked
 
 
 @pytest.mark.parametrize(
@@ -160,12 +166,12 @@ def test_the_same_gate_twice_is_one() -> None:
     ]
 
 
-@pytest.mark.parametrize("text", SHAPES)
+@pytest.mark.parametrize("text", EXAMPLES)
 def test_every_shape_that_help_shows_is_read(text: str) -> None:
     assert read_gate(text).expression == text
 
 
-@pytest.mark.parametrize("text", SHAPES)
+@pytest.mark.parametrize("text", EXAMPLES)
 def test_what_was_read_reads_the_same_again(text: str) -> None:
     once = read_gate(f" {text.replace(' ', '   ')} ")
     assert read_gate(once.expression) == once
@@ -174,12 +180,14 @@ def test_what_was_read_reads_the_same_again(text: str) -> None:
 @pytest.mark.parametrize(
     ("sign", "below", "at", "above"),
     [
-        (Sign.AT_LEAST, False, True, True),
-        (Sign.MORE, False, False, True),
-        (Sign.AT_MOST, True, True, False),
-        (Sign.LESS, True, False, False),
+        (BoundSign.AT_LEAST, False, True, True),
+        (BoundSign.MORE, False, False, True),
+        (BoundSign.AT_MOST, True, True, False),
+        (BoundSign.LESS, True, False, False),
     ],
 )
-def test_a_value_on_the_limit_is_good_where_the_sign_says_so(sign: Sign, below: bool, at: bool, above: bool) -> None:
-    assert [Bound(sign, 2).good(value) for value in (1, 2, 3)] == [below, at, above]
+def test_a_value_on_the_limit_is_good_where_the_sign_says_so(
+    sign: BoundSign, below: bool, at: bool, above: bool
+) -> None:
+    assert [GateBound(sign, 2).good(value) for value in (1, 2, 3)] == [below, at, above]
     assert sign.upward is above

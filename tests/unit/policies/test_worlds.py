@@ -5,13 +5,11 @@ from __future__ import annotations
 import pytest
 
 from howsure.model.case import World
-from howsure.model.profile import Normalization, Profile
 from howsure.model.rubric import Severity
-from howsure.model.score import ZERO_TO_FIVE, Grade, Part, Score, Unscored, Why
-from howsure.model.verdict import Decision, Verdict
-from howsure.policies.builtin import builtin_policies
-from howsure.policies.deciding import MEASURES
-from howsure.policies.golden import JUDGED_SHARES, JUDGED_TO_FIVE
+from howsure.model.score import ZERO_TO_FIVE, Grade, Part, Score, Unscored, UnscoredReason
+from howsure.model.verdict import Decision, Normalization, Profile, Verdict
+from howsure.policies.verdicts import MEASURES
+from howsure.policies.worlds import JUDGED_SHARES, JUDGED_TO_FIVE, builtin_policies
 from howsure.testing import a_case
 
 
@@ -48,11 +46,11 @@ def test_every_world_has_a_policy() -> None:
         ([MET, rule("r", Severity.LOW, 0), scored("rubric", 0, None)], Verdict.PASSED),
         ([MET, scored("tools_used", 0)], Verdict.PASSED),
         ([MET, scored("expected_outcome", 0)], Verdict.PASSED),
-        ([MET, Unscored(name="expected_outcome", why=Why.NO_JUDGE, reason="needs a judge")], Verdict.PASSED),
-        ([MET, Unscored(name="tools_used", why=Why.ERROR, reason="hm")], Verdict.PASSED),
+        ([MET, Unscored(name="expected_outcome", why=UnscoredReason.NO_JUDGE, reason="needs a judge")], Verdict.PASSED),
+        ([MET, Unscored(name="tools_used", why=UnscoredReason.ERROR, reason="hm")], Verdict.PASSED),
         ([scored("tools_used", 0)], Verdict.SKIPPED),
         (
-            [UNMET, Unscored(name="criteria", why=Why.ERROR, reason="hm", part=Part(id="c", text="c"))],
+            [UNMET, Unscored(name="criteria", why=UnscoredReason.ERROR, reason="hm", part=Part(id="c", text="c"))],
             Verdict.FAILED,
         ),
         ([MET, scored("word_limit", 0)], Verdict.FAILED),
@@ -88,7 +86,10 @@ def test_in_a_test_set_a_profile_makes_the_others_gate(name: str) -> None:
 def test_in_the_golden_world_every_reference_gates(name: str) -> None:
     assert decided(World.GOLDEN, [scored(name, 1)]).verdict is Verdict.PASSED
     assert decided(World.GOLDEN, [scored(name, 0.5)]).verdict is Verdict.FAILED
-    assert decided(World.GOLDEN, [Unscored(name=name, why=Why.ERROR, reason="no state")]).verdict is Verdict.ERRORED
+    assert (
+        decided(World.GOLDEN, [Unscored(name=name, why=UnscoredReason.ERROR, reason="no state")]).verdict
+        is Verdict.ERRORED
+    )
 
 
 @pytest.mark.parametrize("name", [*JUDGED_TO_FIVE, *JUDGED_SHARES, *sorted(MEASURES)])
@@ -170,11 +171,11 @@ def test_parts_of_a_weighted_sum_do_not_gate() -> None:
     [
         (scored("choice", 1), Verdict.PASSED),
         (scored("choice", 0), Verdict.FAILED),
-        (Unscored(name="choice", why=Why.ERROR, reason="two answers"), Verdict.ERRORED),
+        (Unscored(name="choice", why=UnscoredReason.ERROR, reason="two answers"), Verdict.ERRORED),
         (scored("reference_answer", 0.7, None), Verdict.PASSED),
         (scored("reference_answer", 0.69, None), Verdict.FAILED),
-        (Unscored(name="reference_answer", why=Why.NO_JUDGE, reason="needs a judge"), Verdict.SKIPPED),
-        (Unscored(name="weighted_criteria", why=Why.ERROR, reason="1 of 3"), Verdict.ERRORED),
+        (Unscored(name="reference_answer", why=UnscoredReason.NO_JUDGE, reason="needs a judge"), Verdict.SKIPPED),
+        (Unscored(name="weighted_criteria", why=UnscoredReason.ERROR, reason="1 of 3"), Verdict.ERRORED),
     ],
 )
 def test_the_legal_graders_gate(grade: Grade, verdict: Verdict) -> None:

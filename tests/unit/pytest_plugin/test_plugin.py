@@ -14,9 +14,9 @@ from xml.etree import ElementTree
 import pytest
 
 # numpy cannot be loaded twice, and pytester forgets what a session inside this one has loaded.
-import howsure.services.gates.ruling as _  # noqa: F401
+import howsure.services.gate.rulings as _  # noqa: F401
 from house import lines, mcq
-from howsure.services.evaluating import load_run
+from howsure.services.python.evaluate import load_run
 
 pytest_plugins = ["pytester"]
 
@@ -186,7 +186,7 @@ def test_a_threshold_holds_the_whole_dataset_by_its_interval(
     done = session(project)
     done.assert_outcomes(**outcomes)
     assert done.ret == code
-    assert load_run().summary.run.pins.gates == ("pass_rate >= " + threshold.partition(",")[0],)
+    assert load_run().summary.run.pins.request.gates == ("pass_rate >= " + threshold.partition(",")[0],)
 
 
 def test_a_gate_is_a_test_in_the_terminal_and_in_junit(project: pytest.Pytester) -> None:
@@ -403,7 +403,7 @@ def test_a_session_that_does_not_use_it_loads_nothing_and_writes_nothing(project
         """
         import sys
         def test_other():
-            assert "howsure.pytest_plugin.desk" not in sys.modules
+            assert "howsure.pytest_plugin.case_runner" not in sys.modules
         """
     )
     done = project.runpytest_subprocess(*PLUGIN, "-p", "no:xdist")

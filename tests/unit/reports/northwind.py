@@ -15,7 +15,8 @@ from howsure.model.expectation import Criteria, Criterion
 from howsure.model.result import Failure, Result
 from howsure.model.rubric import Rubric, Rule, Scope, Severity
 from howsure.model.run import Counts, DatasetPin, Pins, Run, RunState
-from howsure.model.score import OPEN, UNIT, ZERO_TO_FIVE, Direction, Grade, Part, Score, Unscored, Why
+from howsure.model.run_request import RunRequest
+from howsure.model.score import OPEN, UNIT, ZERO_TO_FIVE, Direction, Grade, Part, Score, Unscored, UnscoredReason
 from howsure.model.summary import GraderSummary, Summary, Tally
 from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Transcript
 from howsure.model.verdict import Verdict
@@ -26,19 +27,22 @@ MOMENT = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
 
 
 def a_run(counts: Counts, **fields: Any) -> Run:
-    """A completed run; any other field of `Run` by name, and `pins` as a dict of those that differ."""
-    pins = {
+    """A completed run; any other field of `Run` by name, and `pins` as a dict of those fields of the pins, and of the
+    request in them, that differ."""
+    pins: dict[str, Any] = {
         "datasets": (
             DatasetPin(path="data/refund_policy.json", sha256="a" * 64, dialect="golden", cases=counts.total),
         ),
         "target": "recorded",
         "judge": "recorded:judge.jsonl",
+        "concurrency": 8,
         "howsure_version": "0.1.0",
         **fields.pop("pins", {}),
     }
     given = {"id": RUN_ID, "name": "support-v1 on refund policy", "state": RunState.COMPLETED, "created_at": MOMENT}
     times = {"started_at": MOMENT, "completed_at": MOMENT.replace(minute=31)}
-    return Run(**{**given, **times, "pins": Pins(**pins), "counts": counts, **fields})
+    request = RunRequest(**{name: pins.pop(name) for name in [*pins] if name not in Pins.__struct_fields__})
+    return Run(**{**given, **times, "pins": Pins(request=request, **pins), "counts": counts, **fields})
 
 
 def summary_of(results: Sequence[Result], *, total: int | None = None, **fields: Any) -> Summary:
@@ -85,9 +89,9 @@ def _grader_summary(name: str, candidate: str, grades: list[Grade]) -> GraderSum
         scored=len(scored),
         passed=sum(score.passed is True for score in scored),
         failed=sum(score.passed is False for score in scored),
-        errored=why.count(Why.ERROR),
-        not_applicable=why.count(Why.NOT_APPLICABLE),
-        no_judge=why.count(Why.NO_JUDGE),
+        errored=why.count(UnscoredReason.ERROR),
+        not_applicable=why.count(UnscoredReason.NOT_APPLICABLE),
+        no_judge=why.count(UnscoredReason.NO_JUDGE),
         mean=sum(score.value for score in scored) / len(scored) if scored else None,
         scale=grades[0].scale,
         direction=scored[0].direction if scored else Direction.HIGHER,
@@ -102,7 +106,7 @@ def tally_of(results: Sequence[Result], graders: tuple[str, ...], scope: str | N
     if not found:
         return None
     scored = [grade for grade in found if isinstance(grade, Score)]
-    errored = sum(isinstance(grade, Unscored) and grade.why is Why.ERROR for grade in found)
+    errored = sum(isinstance(grade, Unscored) and grade.why is UnscoredReason.ERROR for grade in found)
     passed = sum(score.passed is True for score in scored)
     skipped = len(found) - len(scored) - errored
     return Tally(passed=passed, failed=len(scored) - passed, errored=errored, skipped=skipped)
@@ -234,7 +238,9 @@ def _broken(candidate: str, repeat: int) -> Result:
 
 def _unjudged(candidate: str, repeat: int) -> Result:
     case = a_case(id="refund-12", message="Explain your refund policy in simple words.", world=World.GOLDEN)
-    waits = Unscored(name="response_correctness", why=Why.NO_JUDGE, reason="needs a judge", scale=ZERO_TO_FIVE)
+    waits = Unscored(
+        name="response_correctness", why=UnscoredReason.NO_JUDGE, reason="needs a judge", scale=ZERO_TO_FIVE
+    )
     given = {"case": case, "reasons": ("needs a judge",), "grades": (waits,), "position": 11}
     return a_result(Verdict.SKIPPED, candidate=candidate, repeat=repeat, **given)
 
@@ -270,7 +276,7 @@ def a_check(grader: str, part: Part, outcome: str, reason: str = "") -> Grade:
     """What a judge said of one criterion or rule."""
     if outcome in (HOLDS, FAILS):
         return Score(name=grader, value=float(outcome == HOLDS), pass_mark=1.0, part=part, reason=reason or outcome)
-    why = Why.ERROR if outcome == BROKEN else Why.NOT_APPLICABLE
+    why = UnscoredReason.ERROR if outcome == BROKEN else UnscoredReason.NOT_APPLICABLE
     return Unscored(name=grader, why=why, part=part, reason=reason or outcome)
 
 
@@ -318,7 +324,9 @@ def support_results() -> list[Result]:
 def _test_set(case: Case, verdict: Verdict, criteria: tuple[str, ...], rules: tuple[str, ...], position: int) -> Result:
     held = [outcome for outcome in criteria if outcome in (HOLDS, FAILS)]
     share = held.count(HOLDS) / len(held) if held else None
-    whole: Grade = Unscored(name="criteria", why=Why.ERROR, reason="unreadable reply", scale=UNIT, pass_mark=1.0)
+    whole: Grade = Unscored(
+        name="criteria", why=UnscoredReason.ERROR, reason="unreadable reply", scale=UNIT, pass_mark=1.0
+    )
     if share is not None:
         whole = Score(name="criteria", value=share, pass_mark=1.0, reason=f"{held.count(HOLDS)} of {len(held)} hold")
     said = "You have 18 days." if isinstance(case.input, Scenario) else "Let me see."

@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from hostile import HOSTILE, hostile_results
-from howsure.dialects.reading import read_cases
+from howsure.dialects.datasets import read_cases
 from howsure.dialects.simulation import SimulationDialect
 from howsure.model.case import Case, SingleTurn, World
 from howsure.model.expectation import (
@@ -26,16 +26,15 @@ from howsure.model.expectation import (
 )
 from howsure.model.result import Failure, Result
 from howsure.model.run import DatasetPin, RunState
-from howsure.model.score import LIKERT, Part, Score, Unscored, Why
+from howsure.model.score import LIKERT, Part, Score, Unscored, UnscoredReason
 from howsure.model.summary import Summary
 from howsure.model.transcript import Message, Role, Transcript, Usage
 from howsure.model.verdict import Verdict
 from howsure.reports.artifacts.azure import azure_name, write_azure
 from howsure.reports.artifacts.explain import write_explain
-from howsure.reports.artifacts.files import began
+from howsure.reports.artifacts.files import start_time
 from howsure.reports.artifacts.golden import write_golden
-from howsure.reports.artifacts.legal import mode_of, prompt_of, write_legal
-from howsure.reports.artifacts.legal_summary import source_of, split
+from howsure.reports.artifacts.legal import judge_mode, prompt_messages, response_source, split_model_name, write_legal
 from howsure.testing import a_case, a_transcript
 from unit.reports.northwind import a_result, a_run, refund_results, stream, summary_of
 
@@ -108,7 +107,9 @@ async def test_weighted_points_are_reported_in_their_three_forms(tmp_path: Path)
     grades = (
         Score(name="weighted_criteria", value=0.0, pass_mark=0.7, details=details, judge="openai:j"),
         Score(name="weighted_criteria", value=0.0, part=Part(id="good", text="Good", weight=8.0)),
-        Unscored(name="weighted_criteria", why=Why.ERROR, reason="unreadable", part=Part(id="bad", text="Bad")),
+        Unscored(
+            name="weighted_criteria", why=UnscoredReason.ERROR, reason="unreadable", part=Part(id="bad", text="Bad")
+        ),
     )
     usage = Usage(prompt_tokens=3, completion_tokens=2)
     said = a_transcript("no", usage=usage, duration_ms=1500.0)
@@ -129,7 +130,7 @@ async def test_weighted_points_are_reported_in_their_three_forms(tmp_path: Path)
 def test_the_prompt_is_messages_then_context_then_what_was_asked() -> None:
     before = (Message(role=Role.USER, content="Hi"), Message(role=Role.ASSISTANT, content="Yes?"))
     asked = SingleTurn(message="Is it?", context="It is.", history=before)
-    shown = prompt_of(legal_case(input=asked))
+    shown = prompt_messages(legal_case(input=asked))
     assert [(each["role"], each["content"]) for each in shown] == [
         ("user", "Hi"),
         ("assistant", "Yes?"),
@@ -137,7 +138,7 @@ def test_the_prompt_is_messages_then_context_then_what_was_asked() -> None:
         ("user", "Is it?"),
     ]
     again = SingleTurn(message="Hi", history=before[:1])
-    assert prompt_of(legal_case(input=again)) == [{"role": "user", "content": "Hi"}]
+    assert prompt_messages(legal_case(input=again)) == [{"role": "user", "content": "Hi"}]
 
 
 @pytest.mark.parametrize(
@@ -149,14 +150,14 @@ def test_the_prompt_is_messages_then_context_then_what_was_asked() -> None:
     ],
 )
 def test_where_answers_came_from_is_in_their_words(pins: dict[str, Any], source: str) -> None:
-    assert source_of(a_run(summary_of([]).run.counts, pins=pins)) == source
+    assert response_source(a_run(summary_of([]).run.counts, pins=pins)) == source
 
 
 def test_a_mode_is_read_from_what_is_expected() -> None:
-    assert mode_of(legal_case()) == "mcq"
-    assert mode_of(a_case(ReferenceAnswer(answers=("x",)))) == "reference"
-    assert mode_of(a_case()) == "auto"
-    assert (split("a:b:c"), split("b")) == (("a", "b:c"), ("", "b"))
+    assert judge_mode(legal_case()) == "mcq"
+    assert judge_mode(a_case(ReferenceAnswer(answers=("x",)))) == "reference"
+    assert judge_mode(a_case()) == "auto"
+    assert (split_model_name("a:b:c"), split_model_name("b")) == (("a", "b:c"), ("", "b"))
 
 
 # --- golden
@@ -252,8 +253,8 @@ def explain_result(*grades: Any, verdict: Verdict = Verdict.PASSED) -> Result:
 async def test_a_probability_weighted_score_is_kept_and_an_error_is_null(tmp_path: Path) -> None:
     details = {"prob_score": 4.25, "thought_chain": "hm"}
     one = Score(name="FluencyExplain", value=4.0, scale=LIKERT, details=details, pass_mark=3.7, reason="fine")
-    two = Unscored(name="EmpathyExplain", why=Why.ERROR, reason="no number", scale=LIKERT)
-    whole = Unscored(name="composite", why=Why.ERROR, reason="no value", scale=LIKERT)
+    two = Unscored(name="EmpathyExplain", why=UnscoredReason.ERROR, reason="no number", scale=LIKERT)
+    whole = Unscored(name="composite", why=UnscoredReason.ERROR, reason="no value", scale=LIKERT)
     results = [explain_result(one, two, whole, verdict=Verdict.ERRORED)]
     (path,) = await write_explain(summary_of(results), stream(results), tmp_path)
     assert path.name == "eval-report-20261115-093000.json"
@@ -280,7 +281,7 @@ async def test_azure_says_pass_fail_or_nothing(tmp_path: Path) -> None:
         Score(name="FluencyExplain", value=4.0, scale=LIKERT, pass_mark=3.7),
         Score(name="TaskAdherenceExplain", value=2.0, scale=LIKERT, pass_mark=3.7),
         Score(name="tone", value=3.0, scale=LIKERT),
-        Unscored(name="EmpathyExplain", why=Why.ERROR, reason="no number", scale=LIKERT, pass_mark=3.2),
+        Unscored(name="EmpathyExplain", why=UnscoredReason.ERROR, reason="no number", scale=LIKERT, pass_mark=3.2),
         Score(name="other", value=1.0),
     )
     results = [explain_result(*grades)]
@@ -318,5 +319,5 @@ def test_names_of_evals_are_as_azure_has_them(ours: str, theirs: str) -> None:
 
 def test_a_time_without_a_zone_is_utc() -> None:
     run = a_run(summary_of([]).run.counts)
-    bare = replace(run, started_at=began(run).replace(tzinfo=None))
-    assert began(bare) == began(run)
+    bare = replace(run, started_at=start_time(run).replace(tzinfo=None))
+    assert start_time(bare) == start_time(run)

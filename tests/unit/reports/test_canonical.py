@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from howsure.model.result import Result
-from howsure.model.score import Score, Unscored, Why
+from howsure.model.score import Score, Unscored, UnscoredReason
 from howsure.model.transcript import Span, Usage
 from howsure.model.verdict import Verdict
 from howsure.reports.canonical import canonical_line
@@ -34,7 +34,7 @@ def test_keys_are_sorted_at_every_depth_and_the_line_ends() -> None:
 
 SAID = a_transcript("yes", state={"open": True})
 SCORE = Score(name="s", value=1.0, judge="model-a", cost_usd=0.1, details={"total_latency_seconds": 0.84})
-BROKE = Unscored(name="u", why=Why.ERROR, reason="unreadable", judge="model-a")
+BROKE = Unscored(name="u", why=UnscoredReason.ERROR, reason="unreadable", judge="model-a")
 REPLAYED = (replace(SCORE, judge="recorded", cost_usd=None), replace(BROKE, judge=""))
 BASE = a_result(transcript=SAID, grades=(SCORE, BROKE))
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from howsure.model.rubric import Severity
-from howsure.model.score import OPEN, Direction, Grade, Part, Score, Unscored, Why
-from howsure.reports.checks import all_hold, criteria_scores, no_high_failure, rubric_scores, scores
+from howsure.model.score import OPEN, Direction, Grade, Part, Score, Unscored, UnscoredReason
+from howsure.reports.grades import all_hold, criteria_scores, no_high_failure, rubric_scores, scores
 from unit.reports.northwind import (
     BROKEN,
     FAILS,
@@ -43,9 +43,13 @@ def test_a_measured_grade_carries_value_scale_mark_and_details_in_a_json_comment
 
 @pytest.mark.parametrize(
     ("why", "status"),
-    [(Why.ERROR, "error"), (Why.NOT_APPLICABLE, "not_applicable"), (Why.NO_JUDGE, "no_judge")],
+    [
+        (UnscoredReason.ERROR, "error"),
+        (UnscoredReason.NOT_APPLICABLE, "not_applicable"),
+        (UnscoredReason.NO_JUDGE, "no_judge"),
+    ],
 )
-def test_what_could_not_be_judged_has_no_score_and_says_why(why: Why, status: str) -> None:
+def test_what_could_not_be_judged_has_no_score_and_says_why(why: UnscoredReason, status: str) -> None:
     shown = comment(Unscored(name="fluency", why=why, reason="because", judge="panel"))
     assert (shown["score"], shown["passed"], shown["status"], shown["judge"]) == (None, None, status, "panel")
 
@@ -106,7 +110,7 @@ def test_every_criterion_of_the_case_is_there_exactly_once_also_those_nobody_ans
 
 
 def test_a_grader_that_broke_says_so_at_every_criterion() -> None:
-    broke = Unscored(name="criteria", why=Why.NO_JUDGE, reason="needs a judge")
+    broke = Unscored(name="criteria", why=UnscoredReason.NO_JUDGE, reason="needs a judge")
     (entry,) = criteria_scores(criteria_case("first"), (broke,))
     assert (entry["score"], entry["status"], entry["reasoning"]) == (None, "no_judge", "needs a judge")
 

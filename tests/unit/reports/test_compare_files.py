@@ -6,8 +6,8 @@ import json
 
 from msgspec.structs import replace
 
-from howsure.reports.compare_markdown import comparison_markdown
-from howsure.reports.compare_wire import comparison_wire
+from howsure.reports.comparison_report import comparison_markdown
+from howsure.reports.comparisons import comparison_shape
 from unit.reports.comparisons import FIRST, FLIPS, RUBRIC, compared, comparison, whole
 
 
@@ -52,7 +52,7 @@ def test_long_lists_are_cut_and_said_to_be() -> None:
 
 
 def test_json_has_every_number_and_the_sentence() -> None:
-    shape = json.loads(json.dumps(comparison_wire(comparison(cluster="scenario_id", left_out=("x",)))))
+    shape = json.loads(json.dumps(comparison_shape(comparison(cluster="scenario_id", left_out=("x",)))))
     assert {name: shape[name] for name in ("unit", "cluster", "margin", "confidence", "not_compared")} == {
         "unit": "case",
         "cluster": "scenario_id",
@@ -83,7 +83,7 @@ def test_json_has_every_number_and_the_sentence() -> None:
 
 
 def test_a_difference_in_json_says_what_it_rests_on() -> None:
-    (pair,) = comparison_wire(comparison())["comparisons"]
+    (pair,) = comparison_shape(comparison())["comparisons"]
     assert pair["verdict"] == {
         "name": "verdict",
         "kind": "verdict",

@@ -8,24 +8,22 @@ import pytest
 from msgspec.structs import replace
 from rich.console import Console
 
-from howsure.model.noise import Noise, Spread
-from howsure.reports.compare_markdown import comparison_markdown
-from howsure.reports.compare_noise import noise_line
-from howsure.reports.compare_text import ComparisonReport
-from howsure.reports.compare_wire import comparison_wire
+from howsure.model.comparison import VarianceComponents, VarianceEstimate
+from howsure.reports.comparison_report import comparison_markdown, comparison_report
+from howsure.reports.comparisons import comparison_shape, noise_line
 from unit.reports.comparisons import FLIPS, compared, comparison, whole
 
 
-def noise(agent: float, judge: float) -> Noise:
-    return Noise(
+def noise(agent: float, judge: float) -> VarianceComponents:
+    return VarianceComponents(
         grader="quality",
         second=True,
         cases=40,
         tries=120,
         judgements=360,
-        between_cases=Spread(1.0, (0.5, 1.5)),
-        agent=Spread(agent, (0.1, 0.9)),
-        judge=Spread(judge),
+        between_cases=VarianceEstimate(1.0, (0.5, 1.5)),
+        agent=VarianceEstimate(agent, (0.1, 0.9)),
+        judge=VarianceEstimate(judge),
     )
 
 
@@ -60,10 +58,10 @@ def test_the_larger_part_says_what_to_do(agent: float, judge: float, said: str) 
     assert noise_line(noise(agent, judge)) == f"quality: {said}"
 
 
-def screen_of(*flags: Noise, **fields: object) -> str:
+def screen_of(*flags: VarianceComponents, **fields: object) -> str:
     console = Console(width=200, color_system=None)
     with console.capture() as caught:
-        console.print(ComparisonReport(comparison(replace(whole(), noise=flags, **fields)), hints=False))
+        console.print(comparison_report(comparison(replace(whole(), noise=flags, **fields)), hints=False))
     return caught.get()
 
 
@@ -77,7 +75,7 @@ def test_the_screen_shows_it_below_the_flaky_cases() -> None:
 def test_markdown_and_json_have_it_too() -> None:
     made = comparison(compared(noise=(noise(0.75, 0.25),)))
     assert "## Whose noise\n\n- after: quality: 75 %" in comparison_markdown(made)
-    assert json.loads(json.dumps(comparison_wire(made)))["comparisons"][0]["noise"] == [
+    assert json.loads(json.dumps(comparison_shape(made)))["comparisons"][0]["noise"] == [
         {
             "grader": "quality",
             "side": "second",
@@ -97,5 +95,5 @@ def test_a_flip_of_a_case_that_changed_says_so() -> None:
     assert "the case changed, choice, rubric:R1" in screen_of(flips=flips)
     made = comparison(compared(flips=flips))
     assert "| q7 | passed | failed | the case changed, choice, rubric:R1 |" in comparison_markdown(made)
-    (pair,) = comparison_wire(made)["comparisons"]
+    (pair,) = comparison_shape(made)["comparisons"]
     assert [each["case_changed"] for each in (*pair["got_worse"], *pair["got_better"])] == [True, False]

@@ -6,9 +6,18 @@ from typing import Any
 
 import pytest
 
-from howsure.model.comparison import Absence, Conclusion, Difference, Kind, Pairing, Tries
+from howsure.model.comparison import Conclusion, Difference, DifferenceKind, MissingValues, PairCounts, TryCounts
 from howsure.model.score import OPEN
-from howsure.reports.compare_sentence import amount, bounds, chance, change, sentence, tries, unpaired, value
+from howsure.reports.comparisons import (
+    amount_text,
+    change_text,
+    comparison_sentence,
+    interval_text,
+    p_value_text,
+    side_value,
+    tries_text,
+    unpaired_text,
+)
 from unit.reports.comparisons import GRADER, JUDGE, LEFT, RUBRIC, TARGET, compared, difference
 
 EVEN: dict[str, Any] = {"first": 0.8, "second": 0.8, "difference": 0.0, "raised": 0, "lowered": 0, "same": 60}
@@ -53,7 +62,7 @@ EVEN: dict[str, Any] = {"first": 0.8, "second": 0.8, "difference": 0.0, "raised"
                 second=None,
                 difference=None,
                 interval=None,
-                pairing=Pairing(without=2, absences=(Absence(second=False, why="errored", count=2),)),
+                pairing=PairCounts(without=2, absences=(MissingValues(second=False, why="errored", count=2),)),
             ),
             "Nothing can be said: no case was decided on both sides "
             "(2 cases could not be compared: 2 errored on the first side).",
@@ -62,7 +71,7 @@ EVEN: dict[str, Any] = {"first": 0.8, "second": 0.8, "difference": 0.0, "raised"
     ids=["better", "worse", "all the same", "equal", "cannot tell", "too few", "nothing"],
 )
 def test_each_conclusion_has_its_sentence(verdict: Difference, said: str) -> None:
-    assert sentence(compared(verdict)) == said
+    assert comparison_sentence(compared(verdict)) == said
 
 
 @pytest.mark.parametrize(
@@ -75,11 +84,11 @@ def test_each_conclusion_has_its_sentence(verdict: Difference, said: str) -> Non
     ],
 )
 def test_what_is_unlike_is_part_of_the_sentence(unlike: tuple[Any, ...], said: str) -> None:
-    assert sentence(compared(unlike=unlike)) == sentence(compared()) + said
+    assert comparison_sentence(compared(unlike=unlike)) == comparison_sentence(compared()) + said
 
 
 def test_pairs_of_groups_are_called_by_their_label() -> None:
-    assert "60 paired scenario_id values passed" in sentence(compared(), "scenario_id")
+    assert "60 paired scenario_id values passed" in comparison_sentence(compared(), "scenario_id")
 
 
 @pytest.mark.parametrize(
@@ -90,25 +99,31 @@ def test_pairs_of_groups_are_called_by_their_label() -> None:
         (difference(), -0.0001, "0.0 points"),
         (difference(), 0.0, "0.0 points"),
         (GRADER, -0.25, "−0.25"),
-        (difference(kind=Kind.GRADER, scale=OPEN), 1234.5, "+1,234.5"),
+        (difference(kind=DifferenceKind.GRADER, scale=OPEN), 1234.5, "+1,234.5"),
     ],
 )
 def test_amounts_are_points_or_what_the_grader_counts(shown: Difference, size: float, said: str) -> None:
-    assert amount(shown, size, signed=True) == said
+    assert amount_text(shown, size, signed=True) == said
 
 
 def test_numbers_are_shown_with_the_p_value_that_counts() -> None:
-    assert (value(difference(), 0.7), value(GRADER, 3.5), value(GRADER, None)) == ("70.0 %", "3.5", "–")
-    assert (bounds(GRADER), bounds(difference(interval=None))) == ("−0.6 to +0.1", "")
-    assert (chance(difference()), chance(GRADER)) == ("0.012", "0.400")
-    assert (chance(difference(p_value=0.00001)), chance(difference(p_value=None))) == ("<0.001", "–")
-    assert change(difference(difference=None)) == "–"
+    assert (side_value(difference(), 0.7), side_value(GRADER, 3.5), side_value(GRADER, None)) == ("70.0 %", "3.5", "–")
+    assert (interval_text(GRADER), interval_text(difference(interval=None))) == ("−0.6 to +0.1", "")
+    assert (p_value_text(difference()), p_value_text(GRADER)) == ("0.012", "0.400")
+    assert (p_value_text(difference(p_value=0.00001)), p_value_text(difference(p_value=None))) == ("<0.001", "–")
+    assert change_text(difference(difference=None)) == "–"
 
 
 def test_tries_are_a_verdict_or_a_share() -> None:
-    assert [tries(Tries(1, 1)), tries(Tries(0, 1)), tries(Tries(2, 3))] == ["passed", "failed", "2 of 3 passed"]
+    assert [tries_text(TryCounts(1, 1)), tries_text(TryCounts(0, 1)), tries_text(TryCounts(2, 3))] == [
+        "passed",
+        "failed",
+        "2 of 3 passed",
+    ]
 
 
 def test_what_was_left_out_is_counted_with_reasons() -> None:
-    assert unpaired(Pairing(paired=3)) == ""
-    assert unpaired(LEFT) == "5 cases could not be compared: 2 only on the first side, 3 errored on the second side"
+    assert unpaired_text(PairCounts(paired=3)) == ""
+    assert (
+        unpaired_text(LEFT) == "5 cases could not be compared: 2 only on the first side, 3 errored on the second side"
+    )

@@ -8,8 +8,9 @@ import pytest
 from msgspec.structs import replace
 from rich.console import Console
 
-from howsure.model.comparison import Comparison, Conclusion, Kind
-from howsure.reports.compare_text import SHOWN_OF_KIND, ComparisonReport, changed, title
+from howsure.model.comparison import Comparison, Conclusion, DifferenceKind
+from howsure.reports.comparison_report import SHOWN_OF_KIND, comparison_report
+from howsure.reports.comparisons import change_line, difference_title
 from unit.reports.comparisons import FIRST, FLIPS, GRADER, RULE, TAG, compared, comparison, difference, whole
 
 HOSTILE = "q\x1b[31m[bold]\u202ered"
@@ -18,7 +19,7 @@ HOSTILE = "q\x1b[31m[bold]\u202ered"
 def printed(made: Comparison, width: int = 120, *, encoding: str = "utf-8") -> str:
     raw = BytesIO()
     file = TextIOWrapper(raw, encoding=encoding, newline="")
-    Console(file=file, width=width, highlight=False, color_system=None).print(ComparisonReport(made))
+    Console(file=file, width=width, highlight=False, color_system=None).print(comparison_report(made))
     file.flush()
     return raw.getvalue().decode(encoding)
 
@@ -81,7 +82,7 @@ def test_without_unicode_it_is_plain_ascii() -> None:
 
 
 def test_many_slices_are_cut_to_those_that_tell_something() -> None:
-    quiet = [difference(Conclusion.EQUAL, name=f"tag{n}", kind=Kind.TAG, adjusted=1.0) for n in range(40)]
+    quiet = [difference(Conclusion.EQUAL, name=f"tag{n}", kind=DifferenceKind.TAG, adjusted=1.0) for n in range(40)]
     shown = printed(comparison(compared(differences=(*quiet, TAG))))
     assert "tag returns" in shown
     assert f"and {41 - SHOWN_OF_KIND} more that tell nothing sure (--json shows all)" in shown
@@ -89,7 +90,7 @@ def test_many_slices_are_cut_to_those_that_tell_something() -> None:
 
 def test_questions_without_an_answer_are_named_in_one_line() -> None:
     empty = difference(
-        Conclusion.CANNOT_TELL, name="criteria", kind=Kind.GRADER, pairing=replace(TAG.pairing, paired=0)
+        Conclusion.CANNOT_TELL, name="criteria", kind=DifferenceKind.GRADER, pairing=replace(TAG.pairing, paired=0)
     )
     shown = printed(comparison(compared(differences=(GRADER, empty))))
     assert "no value on both sides: criteria" in shown
@@ -108,14 +109,14 @@ def test_the_next_step_can_be_typed_as_it_stands() -> None:
 
 
 def test_titles_say_what_kind_of_thing_it_is() -> None:
-    rule = difference(name="R1", kind=Kind.RULE, text="Be kind")
-    slice = difference(name="difficulty=easy", kind=Kind.SLICE)
-    assert [title(each) for each in (difference(), GRADER, rule, TAG, slice)] == [
+    rule = difference(name="R1", kind=DifferenceKind.RULE, text="Be kind")
+    slice = difference(name="difficulty=easy", kind=DifferenceKind.SLICE)
+    assert [difference_title(each) for each in (difference(), GRADER, rule, TAG, slice)] == [
         "pass rate",
         "RelevanceExplain",
         "rule R1 Be kind",
         "tag returns",
         "difficulty=easy",
     ]
-    assert changed(RULE) == "rule R2 removed: Be kind"
-    assert changed(replace(RULE, case_id="q1", kind="input", id="", text="")) == "input of case q1 removed"
+    assert change_line(RULE) == "rule R2 removed: Be kind"
+    assert change_line(replace(RULE, case_id="q1", kind="input", id="", text="")) == "input of case q1 removed"

@@ -6,7 +6,7 @@ from howsure.model.case import Script, SingleTurn
 from howsure.model.result import Result
 from howsure.model.transcript import Message, Role, Transcript
 from howsure.model.verdict import Verdict
-from howsure.reports.conversation import conversation
+from howsure.reports.case_facts import conversation
 from howsure.testing import a_case, a_transcript
 
 

@@ -13,7 +13,7 @@ from howsure.model.result import Failure, Result
 from howsure.model.score import Score
 from howsure.model.transcript import Usage
 from howsure.model.verdict import Verdict
-from howsure.reports.csv_file import guarded, write_csv
+from howsure.reports.csv_file import escape_formula, write_csv
 from howsure.testing import a_case, a_transcript
 from unit.reports.northwind import a_result, refund_results, stream, summary_of
 from unit.reports.snapshot import matches
@@ -69,7 +69,7 @@ async def test_what_was_not_measured_is_empty_and_what_broke_says_so() -> None:
     ],
 )
 def test_no_cell_begins_like_a_formula(text: str, cell: str) -> None:
-    assert guarded(text) == cell
+    assert escape_formula(text) == cell
 
 
 async def test_foreign_text_is_guarded_wherever_it_stands_and_read_back_whole() -> None:

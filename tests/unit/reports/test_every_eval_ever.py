@@ -20,8 +20,7 @@ from howsure.model.score import Score
 from howsure.model.summary import Summary
 from howsure.model.transcript import Usage
 from howsure.model.verdict import Verdict
-from howsure.reports.eval_instances import Spread
-from howsure.reports.every_eval_ever import model_info, write_eval_folder, write_every_eval_ever
+from howsure.reports.every_eval_ever import RunningVariance, model_info, write_eval_folder, write_every_eval_ever
 from howsure.testing import a_case, a_transcript
 from unit.reports.northwind import AGENT, SUPPORT_PINS, a_result, a_run, refund_results, stream, summary_of
 from unit.reports.northwind import support_results as of_test_set
@@ -201,8 +200,8 @@ async def test_planted_text_stays_data(tmp_path: Path) -> None:
 
 
 def test_a_spread_is_that_of_all_values() -> None:
-    spread = Spread()
+    spread = RunningVariance()
     for value in (2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0):
         spread.add(value)
     assert (spread.mean, round(spread.deviation or 0.0, 3)) == (5.0, 2.138)
-    assert Spread(count=1).deviation is None
+    assert RunningVariance(count=1).deviation is None

@@ -24,7 +24,7 @@ from howsure.model.expectation import (
     Trajectory,
     WeightedCriteria,
 )
-from howsure.reports.expected import expected
+from howsure.reports.case_facts import expectation_texts
 from howsure.testing import a_case
 
 CHOICES = (Choice(id="A", text="yes"), Choice(id="B", text="no"))
@@ -58,4 +58,4 @@ CRITERION = Criterion(id="c1", text="polite")
 def test_every_expectation_is_said_but_criteria_which_the_grades_show(
     expectation: Expectation, said: list[tuple[str, str]]
 ) -> None:
-    assert expected(a_case(expectation)) == said
+    assert expectation_texts(a_case(expectation)) == said

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from howsure.model.score import LIKERT, OPEN, UNIT, Scale
-from howsure.reports.figures import Rate, counted, number, on_scale, utc
+from howsure.reports.figures import Rate, format_number, format_on_scale, iso_utc, pluralize
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_a_rate_over_nothing_has_neither_value_nor_interval() -> None:
     ],
 )
 def test_a_number_has_no_more_digits_than_say_something(value: float | None, said: str) -> None:
-    assert number(value) == said
+    assert format_number(value) == said
 
 
 @pytest.mark.parametrize(
@@ -57,11 +57,11 @@ def test_a_number_has_no_more_digits_than_say_something(value: float | None, sai
     ],
 )
 def test_a_value_is_said_with_the_end_of_its_scale(value: float | None, scale: Scale, said: str) -> None:
-    assert on_scale(value, scale) == said
+    assert format_on_scale(value, scale) == said
 
 
 def test_counts_agree_with_their_noun() -> None:
-    assert [counted(n, "case") for n in (0, 1, 2, 20000)] == ["0 cases", "1 case", "2 cases", "20,000 cases"]
+    assert [pluralize(n, "case") for n in (0, 1, 2, 20000)] == ["0 cases", "1 case", "2 cases", "20,000 cases"]
 
 
 @pytest.mark.parametrize(
@@ -75,4 +75,4 @@ def test_counts_agree_with_their_noun() -> None:
     ids=["none", "UTC", "without a zone is UTC", "another zone"],
 )
 def test_a_time_is_always_utc_with_its_suffix(moment: datetime | None, said: str | None) -> None:
-    assert utc(moment) == said
+    assert iso_utc(moment) == said

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from howsure.errors import UnknownName
+from howsure.kit import Kit
 from howsure.model.result import Result
-from howsure.reports.formats import FORMATS, Format, endings, format_for, named_format
+from howsure.reports.formats import FORMATS, BuiltinFormat, find_format, format_endings, register
 from unit.reports.northwind import refund_results, stream, summary_of
 
 BEGINNINGS = {
@@ -26,14 +27,16 @@ BEGINNINGS = {
     "every-eval-ever": b'{\n  "schema_version": "0.2.2"',
 }
 EVERY = [(each, ending) for each in FORMATS if each.name != "pdf" for ending in each.endings]
+KIT = Kit()
+register(KIT)
 IDS = [ending for _, ending in EVERY]
 
 
 @pytest.mark.parametrize(("form", "ending"), EVERY, ids=IDS)
-async def test_each_ending_writes_its_format(form: Format, ending: str, tmp_path: Path) -> None:
+async def test_each_ending_writes_its_format(form: BuiltinFormat, ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"a report, v1{ending}"
     results = refund_results()
-    await format_for(path).write(summary_of(results), stream(results), path)
+    await find_format(KIT, path).write(summary_of(results), stream(results), path)
     assert path.read_bytes().lstrip().lower().startswith(BEGINNINGS[form.name].lower())
     beside = {"a report, v1.eee_samples.jsonl"} if form.name == "every-eval-ever" else set()
     assert {file.name for file in tmp_path.iterdir()} == {path.name, *beside}
@@ -41,7 +44,7 @@ async def test_each_ending_writes_its_format(form: Format, ending: str, tmp_path
 
 def test_every_format_is_one_we_know_of() -> None:
     assert {each.name for each in FORMATS} - {"pdf"} == set(BEGINNINGS)
-    assert len(set(endings())) == len(endings())
+    assert len(set(format_endings(KIT))) == len(format_endings(KIT))
 
 
 @pytest.mark.parametrize(
@@ -58,12 +61,12 @@ def test_every_format_is_one_we_know_of() -> None:
     ],
 )
 def test_the_longest_ending_counts_whatever_its_case(name: str, form: str) -> None:
-    assert format_for(Path(name)).name == form
+    assert find_format(KIT, Path(name)).name == form
 
 
 def test_a_format_by_name_needs_no_ending() -> None:
-    assert format_for(Path("summary"), "markdown").name == "markdown"
-    assert format_for(Path("odd.html"), "JUnit").name == "junit"
+    assert find_format(KIT, Path("summary"), "markdown").name == "markdown"
+    assert find_format(KIT, Path("odd.html"), "JUnit").name == "junit"
 
 
 @pytest.mark.parametrize("name", ["report.docx", "report", ".html"])
@@ -71,17 +74,17 @@ def test_an_unknown_ending_names_the_known_ones(name: str) -> None:
     with pytest.raises(
         UnknownName, match=r"unknown report file ending '.+'; known: \.canonical\.jsonl, \.csv, .*\.xml"
     ):
-        format_for(Path(name))
+        find_format(KIT, Path(name))
 
 
 def test_an_unknown_format_names_the_known_ones() -> None:
     with pytest.raises(UnknownName, match="unknown report format 'yaml'; known: canonical, csv, every-eval-ever, html"):
-        named_format("yaml")
+        find_format(KIT, Path("a.html"), "yaml")
 
 
 @pytest.mark.parametrize(("form", "ending"), EVERY, ids=IDS)
 async def test_a_report_that_breaks_half_way_leaves_the_old_one_in_place(
-    form: Format, ending: str, tmp_path: Path
+    form: BuiltinFormat, ending: str, tmp_path: Path
 ) -> None:
     path = tmp_path / f"report{ending}"
     path.write_text("the old one")
@@ -101,6 +104,6 @@ async def test_a_link_is_followed_not_replaced(tmp_path: Path) -> None:
     real.write_text("{}")
     link.symlink_to(real)
     no_results: list[Result] = []
-    await format_for(link).write(summary_of(no_results), stream(no_results), link)
+    await find_format(KIT, link).write(summary_of(no_results), stream(no_results), link)
     assert link.is_symlink()
     assert json.loads(real.read_text())["results"] == []

@@ -9,11 +9,11 @@ import pytest
 from howsure.errors import ConfigInvalid
 from howsure.model.result import Failure, Result
 from howsure.model.run import Counts, Run, RunState
-from howsure.model.score import ZERO_TO_FIVE, Part, Score, Unscored, Why
+from howsure.model.score import ZERO_TO_FIVE, Part, Score, Unscored, UnscoredReason
 from howsure.model.summary import GraderSummary, Summary
 from howsure.model.transcript import Usage
 from howsure.model.verdict import Verdict
-from howsure.reports.frames import frame, grade_columns, result_columns
+from howsure.reports.notebooks import data_frame, grade_columns, result_columns
 from howsure.testing import a_case, a_transcript
 from two_runs import NOON, pins
 
@@ -35,7 +35,7 @@ RESULTS = (
         case=a_case(id="b"),
         verdict=Verdict.ERRORED,
         reasons=("refused",),
-        grades=(Unscored(name="criteria", why=Why.NO_JUDGE, reason="nobody"),),
+        grades=(Unscored(name="criteria", why=UnscoredReason.NO_JUDGE, reason="nobody"),),
         failures=(Failure(kind="TargetFailed", message="refused"),),
         candidate="juno",
         repeat=2,
@@ -101,18 +101,18 @@ def test_one_line_a_grade() -> None:
 
 @pytest.mark.parametrize("library", ["pandas", "polars", ""])
 def test_tables_hold_every_line_also_of_nothing(library: str) -> None:
-    table = frame(result_columns(summary(), RESULTS), library)
+    table = data_frame(result_columns(summary(), RESULTS), library)
     assert table.shape == (2, 16)
-    assert frame(grade_columns(RESULTS), library).shape == (4, 12)
-    assert len(frame(result_columns(summary(), ()), library)) == 0
-    assert len(frame(grade_columns(()), library)) == 0
+    assert data_frame(grade_columns(RESULTS), library).shape == (4, 12)
+    assert len(data_frame(result_columns(summary(), ()), library)) == 0
+    assert len(data_frame(grade_columns(()), library)) == 0
 
 
 def test_without_a_library_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("pandas", "polars"):
         monkeypatch.delitem(sys.modules, name, raising=False)
-    monkeypatch.setattr("howsure.reports.frames.find_spec", lambda name: None)
+    monkeypatch.setattr("howsure.reports.notebooks.find_spec", lambda name: None)
     with pytest.raises(ConfigInvalid, match=r"to_frame needs pandas or polars, which is not installed; `.results` has"):
-        frame({"a": [1]})
+        data_frame({"a": [1]})
     with pytest.raises(ConfigInvalid, match="to_frame needs polars"):
-        frame({"a": [1]}, "polars")
+        data_frame({"a": [1]}, "polars")

@@ -10,22 +10,23 @@ import pytest
 from msgspec.structs import replace
 from rich.console import Console
 
-from howsure.model.gate import GateRuling, Outcome, worst
-from howsure.model.summary import Summary
-from howsure.reports.gates import GateReport, conclusion, gate_shape
+from howsure.model.summary import GateOutcome, GateRuling, Summary, worst_outcome
+from howsure.reports.gates import gate_report, gate_shape, gates_conclusion
 from howsure.reports.html import write_page
-from howsure.reports.markdown import write_markdown
-from howsure.reports.text import RunReport
-from howsure.reports.wire import evaluation_run
+from howsure.reports.run_markdown import write_markdown
+from howsure.reports.run_report import run_report
+from howsure.reports.run_wire import evaluation_run
 from unit.reports.northwind import stream, summary_of
 
-HELD = GateRuling(expression="errors <= 1%", outcome=Outcome.HELD, reason="0 of 12 attempts errored.", value=0.0, n=12)
+HELD = GateRuling(
+    expression="errors <= 1%", outcome=GateOutcome.HELD, reason="0 of 12 attempts errored.", value=0.0, n=12
+)
 FAILED = GateRuling(
-    expression="pass_rate >= 0.9", outcome=Outcome.FAILED, reason="Too <low>.", value=0.5, interval=(0.3, 0.7), n=12
+    expression="pass_rate >= 0.9", outcome=GateOutcome.FAILED, reason="Too <low>.", value=0.5, interval=(0.3, 0.7), n=12
 )
 OPEN = GateRuling(
     expression="p95_latency <= 3s",
-    outcome=Outcome.INCONCLUSIVE,
+    outcome=GateOutcome.INCONCLUSIVE,
     reason="Too few.",
     value=2.0,
     interval=(1.0, inf),
@@ -48,20 +49,20 @@ def printed(shown: Any, width: int = 100) -> str:
 @pytest.mark.parametrize(
     ("gates", "outcome", "said"),
     [
-        ((), Outcome.HELD, "All 0 gates held."),
-        ((HELD,), Outcome.HELD, "The gate held."),
-        ((HELD, replace(HELD, expression="errors <= 2%")), Outcome.HELD, "All 2 gates held."),
-        ((HELD, replace(HELD, candidate="juno")), Outcome.HELD, "The gate held."),
-        ((HELD, FAILED, OPEN), Outcome.FAILED, "1 of 3 gates failed."),
-        ((HELD, OPEN), Outcome.INCONCLUSIVE, "No gate failed, but 1 of 2 gates cannot be decided."),
+        ((), GateOutcome.HELD, "All 0 gates held."),
+        ((HELD,), GateOutcome.HELD, "The gate held."),
+        ((HELD, replace(HELD, expression="errors <= 2%")), GateOutcome.HELD, "All 2 gates held."),
+        ((HELD, replace(HELD, candidate="juno")), GateOutcome.HELD, "The gate held."),
+        ((HELD, FAILED, OPEN), GateOutcome.FAILED, "1 of 3 gates failed."),
+        ((HELD, OPEN), GateOutcome.INCONCLUSIVE, "No gate failed, but 1 of 2 gates cannot be decided."),
     ],
 )
-def test_all_gates_in_one_sentence(gates: tuple[GateRuling, ...], outcome: Outcome, said: str) -> None:
-    assert worst(gates) is outcome
-    assert conclusion(gates) == said
+def test_all_gates_in_one_sentence(gates: tuple[GateRuling, ...], outcome: GateOutcome, said: str) -> None:
+    assert worst_outcome(gates) is outcome
+    assert gates_conclusion(gates) == said
 
 
-@pytest.mark.parametrize("report", [RunReport, GateReport])
+@pytest.mark.parametrize("report", [run_report, gate_report])
 def test_the_terminal_has_a_line_and_a_sentence_for_each(report: Any) -> None:
     shown = printed(report(a_summary(HELD, FAILED, OPEN)))
     assert "● held  errors <= 1%\n    0 of 12 attempts errored." in shown
@@ -70,7 +71,7 @@ def test_the_terminal_has_a_line_and_a_sentence_for_each(report: Any) -> None:
 
 
 def test_without_gates_no_report_mentions_them() -> None:
-    assert "gate" not in printed(RunReport(a_summary()))
+    assert "gate" not in printed(run_report(a_summary()))
     assert evaluation_run(a_summary())["gates"] == []
 
 

@@ -8,14 +8,14 @@ import pytest
 
 from howsure.model.run import Counts, DatasetPin, RunState
 from howsure.model.score import Direction
-from howsure.reports.header import facts, graders_together, next_steps, notes, quoted, warning
-from howsure.reports.marks import needed
+from howsure.reports.figures import pass_mark_text
+from howsure.reports.run_facts import graders_by_name, next_steps, run_facts, run_notes, run_warning, shell_quote
 from howsure.reports.run_wire import evaluation_run
 from unit.reports.northwind import SUPPORT_PINS, a_run, refund_results, summary_of
 
 
 def test_the_facts_name_what_was_tried_against_what_judged_by_whom() -> None:
-    assert facts(a_run(Counts(total=4), pins=SUPPORT_PINS)) == [
+    assert run_facts(a_run(Counts(total=4), pins=SUPPORT_PINS)) == [
         ("dataset", "support.json (test-set, 4 cases)"),
         ("target", "recorded"),
         ("agent", "Northwind support"),
@@ -27,7 +27,7 @@ def test_the_facts_name_what_was_tried_against_what_judged_by_whom() -> None:
 def test_several_datasets_are_all_named_and_a_missing_judge_is_said() -> None:
     pins = {"datasets": (DatasetPin(path="a/x.json", sha256=""), DatasetPin(path="y", sha256="", name="Y"))}
     run = a_run(Counts(), state=RunState.FAILED, error="disk full", pins={**pins, "judge": ""})
-    assert facts(run) == [
+    assert run_facts(run) == [
         ("dataset", "x.json, Y"),
         ("target", "recorded"),
         ("judge", "no judge"),
@@ -45,23 +45,23 @@ def test_several_datasets_are_all_named_and_a_missing_judge_is_said() -> None:
     ],
 )
 def test_a_reader_is_warned_before_the_numbers(judge: str, said: str) -> None:
-    assert warning(summary_of(refund_results(), pins={"judge": judge})) == said
+    assert run_warning(summary_of(refund_results(), pins={"judge": judge})) == said
 
 
 def test_a_run_that_needed_no_judge_is_not_blamed_for_having_none() -> None:
-    assert warning(summary_of(refund_results()[:10], pins={"judge": ""})) == ""
+    assert run_warning(summary_of(refund_results()[:10], pins={"judge": ""})) == ""
 
 
 def test_repeats_widen_the_doubt_and_the_report_says_so() -> None:
-    assert list(notes(summary_of(refund_results()))) == []
-    assert list(notes(summary_of(refund_results(), pins={"repeat": 3}))) == [
+    assert list(run_notes(summary_of(refund_results()))) == []
+    assert list(run_notes(summary_of(refund_results(), pins={"repeat": 3}))) == [
         "Each case was tried 3 times; repeats are alike, so the true intervals are wider."
     ]
 
 
 def test_pooled_criteria_are_named_by_their_file() -> None:
     pins = {"criteria_from": DatasetPin(path="/data/shop.json", sha256="c" * 64)}
-    assert ("criteria", "pooled from shop.json") in facts(a_run(Counts(), pins=pins))
+    assert ("criteria", "pooled from shop.json") in run_facts(a_run(Counts(), pins=pins))
     assert evaluation_run(summary_of(refund_results(), pins=pins))["criteria_from"] == "/data/shop.json"
 
 
@@ -79,12 +79,12 @@ def test_pooled_criteria_are_named_by_their_file() -> None:
     ids=["a program", "a model, played again", "once", "nobody was simulated"],
 )
 def test_who_played_the_user_is_a_fact_of_the_run(pins: dict[str, Any], said: list[tuple[str, str]]) -> None:
-    assert [fact for fact in facts(a_run(Counts(), pins=pins)) if fact[0] == "user"] == said
+    assert [fact for fact in run_facts(a_run(Counts(), pins=pins)) if fact[0] == "user"] == said
 
 
 def test_the_candidates_of_one_grader_stand_together() -> None:
     summary = summary_of([*refund_results("v1"), *refund_results("v2")])
-    order = [(grader.name, grader.candidate) for grader in graders_together(summary)][:4]
+    order = [(grader.name, grader.candidate) for grader in graders_by_name(summary)][:4]
     first, second = "tool_usage_accuracy", "response_correctness"
     assert order == [(first, "v1"), (first, "v2"), (second, "v1"), (second, "v2")]
 
@@ -115,7 +115,7 @@ def test_what_to_do_next_follows_from_what_happened() -> None:
     ],
 )
 def test_a_case_id_is_quoted_as_a_shell_needs_it(word: str, shown: str) -> None:
-    assert quoted(word) == shown
+    assert shell_quote(word) == shown
 
 
 @pytest.mark.parametrize(
@@ -123,4 +123,4 @@ def test_a_case_id_is_quoted_as_a_shell_needs_it(word: str, shown: str) -> None:
     [(0.7, Direction.HIGHER, "≥ 0.7"), (2.0, Direction.LOWER, "≤ 2"), (None, Direction.LOWER, "")],
 )
 def test_a_mark_is_said_with_its_direction(mark: float | None, direction: Direction, said: str) -> None:
-    assert needed(mark, direction) == said
+    assert pass_mark_text(mark, direction) == said

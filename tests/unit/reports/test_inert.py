@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from howsure.reports.inert import inert, one_line, plain
+from howsure.reports.safe_text import make_inert, one_line, to_ascii
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from howsure.reports.inert import inert, one_line, plain
     ids=["as it is", "escape", "carriage return", "line ends", "direction override", "bell", "C1 control", "Unicode"],
 )
 def test_control_and_direction_characters_are_shown_not_obeyed(text: str, shown: str) -> None:
-    assert inert(text) == shown
+    assert make_inert(text) == shown
 
 
 @pytest.mark.parametrize(
@@ -39,4 +39,4 @@ def test_one_line_is_one_line_and_says_when_it_is_cut(text: str, limit: int, sho
 
 
 def test_a_stream_without_unicode_gets_ascii_and_loses_nothing() -> None:
-    assert plain("70 % [40–89] → “ok” ü…") == '70 % [40-89] -> "ok" \\xfc...'
+    assert to_ascii("70 % [40–89] → “ok” ü…") == '70 % [40-89] -> "ok" \\xfc...'

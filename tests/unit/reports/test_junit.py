@@ -12,11 +12,10 @@ import xmlschema
 from msgspec.structs import replace
 
 from hostile import hostile_results, hostile_summary
-from howsure.model.gate import GateRuling, Outcome
 from howsure.model.result import Failure, Result
 from howsure.model.run import DatasetPin
-from howsure.model.score import Part, Score, Unscored, Why
-from howsure.model.summary import Summary
+from howsure.model.score import Part, Score, Unscored, UnscoredReason
+from howsure.model.summary import GateOutcome, GateRuling, Summary
 from howsure.model.verdict import Verdict
 from howsure.reports.junit import OUTPUT_LENGTH, REPLACED, write_junit
 from howsure.testing import a_case, a_transcript
@@ -116,7 +115,7 @@ async def test_a_run_over_several_files_is_named_by_itself(tmp_path: Path) -> No
 
 
 async def test_the_suite_tells_of_the_run_and_its_gates(tmp_path: Path) -> None:
-    gate = GateRuling(expression="pass_rate >= 0.9", outcome=Outcome.FAILED, reason="0.7 is below")
+    gate = GateRuling(expression="pass_rate >= 0.9", outcome=GateOutcome.FAILED, reason="0.7 is below")
     summary = replace(summary_of(refund_results()), gates=(gate,))
     suite, _ = read(await written(tmp_path, refund_results(), summary))
     told = {each.name: each.value for each in suite.properties()}
@@ -129,7 +128,9 @@ async def test_a_failure_lists_the_criteria_and_rules_that_do_not_hold(tmp_path:
     part = Part(id="c1", text="Names the accrual rate")
     missed = Score(name="criteria", value=0.0, pass_mark=1.0, part=part, reason="it does not")
     held = Score(name="criteria", value=1.0, pass_mark=1.0, part=Part(id="c2", text="Is polite"))
-    broken = Unscored(name="criteria", why=Why.ERROR, reason="unreadable", part=Part(id="c3", text="Is short"))
+    broken = Unscored(
+        name="criteria", why=UnscoredReason.ERROR, reason="unreadable", part=Part(id="c3", text="Is short")
+    )
     result = a_result(Verdict.FAILED, reasons=("criteria 0.50 < 1.00",), grades=(missed, held, broken))
     _, (test,) = read(await written(tmp_path, [result]))
     assert test.result[0].text == "criteria 0.50 < 1.00\ncriteria (Names the accrual rate): it does not"

@@ -6,9 +6,11 @@ from html.parser import HTMLParser
 
 from msgspec.structs import replace
 
-from howsure.model.gate import GateRuling, Outcome
+from howsure.model.run import Pins
+from howsure.model.run_request import RunRequest
+from howsure.model.summary import GateOutcome, GateRuling
 from howsure.model.verdict import Verdict
-from howsure.reports.notebook import SHOWN, run_html
+from howsure.reports.notebooks import SHOWN, notebook_html
 from howsure.testing import a_case
 from two_runs import tried
 from unit.reports.test_frames import RESULTS, summary
@@ -30,7 +32,7 @@ class Tags(HTMLParser):
 
 
 def test_it_shows_the_sentence_the_graders_and_what_did_not_pass() -> None:
-    shown = run_html(summary(), RESULTS)
+    shown = notebook_html(summary(), RESULTS)
     assert "Not finished: 2 of 2 still to do." in shown
     assert "<td>criteria</td><td></td><td>0.0 % [0–79] n 1</td><td>0.5 of 1</td>" in shown
     assert "<p>2 results that did not pass:</p>" in shown
@@ -38,31 +40,31 @@ def test_it_shows_the_sentence_the_graders_and_what_did_not_pass() -> None:
 
 
 def test_gates_are_shown_with_their_reasons() -> None:
-    ruling = GateRuling(expression="pass_rate >= 0.9", outcome=Outcome.FAILED, reason="50 % passed")
-    shown = run_html(replace(summary(), gates=(ruling,)), ())
+    ruling = GateRuling(expression="pass_rate >= 0.9", outcome=GateOutcome.FAILED, reason="50 % passed")
+    shown = notebook_html(replace(summary(), gates=(ruling,)), ())
     assert "<td>pass_rate &gt;= 0.9</td><td>failed</td><td>50 % passed</td>" in shown
 
 
 def test_only_the_first_are_shown_and_the_rest_counted() -> None:
     many = [tried(f"q{number}", False) for number in range(25)]
-    shown = run_html(summary(), many)
+    shown = notebook_html(summary(), many)
     assert f"25 results that did not pass; the first {SHOWN} of them" in shown
     assert (shown.count("<td>q9</td>"), shown.count("<td>q10</td>")) == (1, 0)
 
 
 def test_where_everything_passed_no_case_is_shown() -> None:
-    assert "did not pass" not in run_html(summary(), [tried("q1", True)])
+    assert "did not pass" not in notebook_html(summary(), [tried("q1", True)])
 
 
 def test_hostile_text_is_inert_everywhere() -> None:
     known = summary()
-    run = replace(known.run, name=HOSTILE, pins=replace(known.run.pins, target=HOSTILE, judge=HOSTILE))
+    run = replace(known.run, name=HOSTILE, pins=Pins(request=RunRequest(target=HOSTILE, judge=HOSTILE)))
     graders = tuple(replace(each, name=HOSTILE, candidate=HOSTILE) for each in known.graders)
-    ruling = GateRuling(expression=HOSTILE, outcome=Outcome.HELD, reason=HOSTILE, candidate=HOSTILE)
+    ruling = GateRuling(expression=HOSTILE, outcome=GateOutcome.HELD, reason=HOSTILE, candidate=HOSTILE)
     result = replace(
         RESULTS[0], case=a_case(id=HOSTILE), candidate=HOSTILE, reasons=(HOSTILE,), verdict=Verdict.FAILED
     )  # fmt: skip
-    shown = run_html(replace(known, run=run, graders=graders, gates=(ruling,)), [result])
+    shown = notebook_html(replace(known, run=run, graders=graders, gates=(ruling,)), [result])
     tags = Tags()
     tags.feed(shown)
     assert tags.names == {"div", "p", "strong", "code", "br", "small", "table", "thead", "tbody", "tr", "th", "td"}

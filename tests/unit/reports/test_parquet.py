@@ -152,6 +152,6 @@ async def test_without_pyarrow_the_extra_is_named(monkeypatch: pytest.MonkeyPatc
 
 
 def test_nobody_pays_for_pyarrow_who_does_not_ask_for_it() -> None:
-    code = "import sys, howsure.reports.parquet, howsure.services.reporting; print('pyarrow' in sys.modules)"
+    code = "import sys, howsure.reports.parquet, howsure.services.report; print('pyarrow' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout == "False\n"

@@ -10,20 +10,19 @@ import pytest
 from msgspec.structs import replace
 
 from hostile import HOSTILE, hostile_results, hostile_summary
-from howsure.model.comparison import Conclusion, Flip
-from howsure.model.gate import GateRuling, Outcome
+from howsure.model.comparison import CaseFlip, Conclusion
 from howsure.model.result import Result
-from howsure.model.summary import GraderSummary
+from howsure.model.summary import GateOutcome, GateRuling, GraderSummary
 from howsure.model.verdict import Verdict
-from howsure.reports.pull_request import COMMENT_LIMIT, ROOM, Room, pull_request, write_pull_request
+from howsure.reports.pull_request import COMMENT_LIMIT, MAX_BYTES, BoundedPage, pull_request, write_pull_request
 from howsure.testing import a_case, a_transcript
 from unit.reports.comparisons import FAILED, FLIPS, PASSED, compared, comparison, difference
 from unit.reports.northwind import a_result, refund_results, stream, summary_of
 from unit.reports.snapshot import matches
 
 GATES = (
-    GateRuling(expression="pass_rate >= 0.9", outcome=Outcome.FAILED, reason="70.0 % is below 90 %"),
-    GateRuling(expression="errors <= 10%", outcome=Outcome.HELD, reason="8.3 % errored"),
+    GateRuling(expression="pass_rate >= 0.9", outcome=GateOutcome.FAILED, reason="70.0 % is below 90 %"),
+    GateRuling(expression="errors <= 10%", outcome=GateOutcome.HELD, reason="8.3 % errored"),
 )
 
 
@@ -98,11 +97,11 @@ async def many(count: int, size: int) -> AsyncIterator[Result]:
     ("count", "size"), [(1, 100_000), (20, 5_000), (1_000, 500), (10_000, 5)], ids=["huge", "large", "many", "legion"]
 )
 async def test_however_much_there_is_it_stays_below_the_limit_of_a_comment(count: int, size: int) -> None:
-    flips = tuple(Flip(case_id=f"{number}" + "é" * size, first=PASSED, second=FAILED) for number in range(count))
-    better = tuple(Flip(case_id=f"{number}" + "é" * size, first=FAILED, second=PASSED) for number in range(count))
+    flips = tuple(CaseFlip(case_id=f"{number}" + "é" * size, first=PASSED, second=FAILED) for number in range(count))
+    better = tuple(CaseFlip(case_id=f"{number}" + "é" * size, first=FAILED, second=PASSED) for number in range(count))
     summary = replace(summary_of(refund_results(), name="n" * size), gates=GATES * min(count, 2000))
     text = await pull_request(summary, many(count, size), comparison(compared(flips=(*flips, *better))))
-    assert len(text.encode()) <= ROOM < COMMENT_LIMIT == 65_536
+    assert len(text.encode()) <= MAX_BYTES < COMMENT_LIMIT == 65_536
     assert f"## {count:,} case{'s' if count > 1 else ''} got worse" in text
     assert f"{count:,} case{'s' if count > 1 else ''} did not pass" in text
     assert "7 of 10 passed" in text
@@ -121,7 +120,7 @@ async def test_many_graders_and_many_comparisons_leave_room_for_the_answer() -> 
     graders: tuple[GraderSummary, ...] = tuple(replace(one, name=f"grader {number}" * 20) for number in range(3_000))
     pairs = [compared(difference(Conclusion.WORSE), flips=FLIPS) for _ in range(500)]
     text = await pull_request(replace(summary, graders=graders), stream(refund_results()), comparison(*pairs))
-    assert len(text.encode()) <= ROOM
+    assert len(text.encode()) <= MAX_BYTES
     assert "**7 of 10 passed" in text
     assert "more comparisons are not shown here" in text
     assert "3,000 more graders are not shown here" in text
@@ -141,12 +140,12 @@ async def test_it_is_written_whole(tmp_path: Path) -> None:
 
 
 def test_a_room_takes_what_fits_and_nothing_else() -> None:
-    room = Room(20)
+    room = BoundedPage(20)
     assert room.take("ä" * 5)
     assert not room.take("x" * 9)
     assert room.take("y" * 6)
     assert room.text == "äääää\n\nyyyyyy\n"
-    assert Room(100).take_table(("a",), [["x"]] * 50, 0.5) == 6
+    assert BoundedPage(100).take_table(("a",), [["x"]] * 50, 0.5) == 6
 
 
 OUTSIDE = re.compile(r"^(`{3,})\w*\n.*?^\1$", re.MULTILINE | re.DOTALL)
@@ -155,7 +154,7 @@ OUTSIDE = re.compile(r"^(`{3,})\w*\n.*?^\1$", re.MULTILINE | re.DOTALL)
 async def test_planted_text_calls_nobody_and_marks_nothing_up() -> None:
     results = hostile_results()
     summary = hostile_summary(results, HOSTILE[0])
-    flips = tuple(Flip(case_id=text, first=PASSED, second=FAILED, graders=(text,)) for text in HOSTILE)
+    flips = tuple(CaseFlip(case_id=text, first=PASSED, second=FAILED, graders=(text,)) for text in HOSTILE)
     text = OUTSIDE.sub("", await pull_request(summary, stream(results), comparison(compared(flips=flips))))
     assert not re.search(r"<(?!!-- -->)", text)
     assert not re.search(r"(?<![\w`])@\w|(?<![\w`])#\d", text)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from howsure.model.score import Direction, Grade, Score, Unscored, Why
+from howsure.model.score import Direction, Grade, Score, Unscored, UnscoredReason
 from howsure.model.verdict import Verdict
-from howsure.reports.figures import Rate
-from howsure.reports.marks import OF_VERDICT, mark_of
-from howsure.reports.screen import Screen
+from howsure.reports.document import Screen
+from howsure.reports.figures import VERDICT_MARKS, Rate, grade_mark
 
 UNICODE, ASCII = Screen(width=80, ascii_only=False), Screen(width=80, ascii_only=True)
 
@@ -43,7 +42,7 @@ def test_the_strip_has_a_form_in_ascii() -> None:
     ],
 )
 def test_a_verdict_is_a_shape_and_a_word_also_without_colour(verdict: Verdict, shown: str, in_ascii: str) -> None:
-    mark = OF_VERDICT[verdict]
+    mark = VERDICT_MARKS[verdict]
     assert (UNICODE.mark(mark, mark.word).plain, ASCII.mark(mark, mark.word).plain) == (shown, in_ascii)
 
 
@@ -54,13 +53,13 @@ def test_a_verdict_is_a_shape_and_a_word_also_without_colour(verdict: Verdict, s
         (Score(name="s", value=0.0, pass_mark=1.0), "failed"),
         (Score(name="s", value=0.5, pass_mark=0.4, direction=Direction.LOWER), "failed"),
         (Score(name="s", value=0.0), "measured"),
-        (Unscored(name="s", why=Why.ERROR, reason=""), "errored"),
-        (Unscored(name="s", why=Why.NOT_APPLICABLE, reason=""), "not applicable"),
-        (Unscored(name="s", why=Why.NO_JUDGE, reason=""), "no judge"),
+        (Unscored(name="s", why=UnscoredReason.ERROR, reason=""), "errored"),
+        (Unscored(name="s", why=UnscoredReason.NOT_APPLICABLE, reason=""), "not applicable"),
+        (Unscored(name="s", why=UnscoredReason.NO_JUDGE, reason=""), "no judge"),
     ],
 )
 def test_a_measure_neither_passes_nor_fails_and_what_has_no_value_is_no_failure(grade: Grade, word: str) -> None:
-    assert mark_of(grade).word == word
+    assert grade_mark(grade).word == word
 
 
 def test_square_brackets_are_text() -> None:

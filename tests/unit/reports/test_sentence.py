@@ -6,7 +6,7 @@ import pytest
 
 from howsure.model.run import Counts
 from howsure.model.summary import Summary
-from howsure.reports.sentence import sentence
+from howsure.reports.run_facts import run_sentence
 from unit.reports.northwind import a_run
 
 
@@ -51,22 +51,22 @@ def summary(counts: Counts, candidates: dict[str, Counts] | None = None) -> Summ
     ],
 )
 def test_the_sentence_says_what_came_of_the_run_and_how_sure_that_is(counts: Counts, said: str) -> None:
-    assert sentence(summary(counts)) == said
+    assert run_sentence(summary(counts)) == said
 
 
 def test_several_candidates_are_named_apart_the_best_first() -> None:
     own = {"v1": Counts(total=4, passed=2, failed=2), "v2": Counts(total=4, passed=3, failed=1)}
-    said = sentence(summary(Counts(total=8, passed=5, failed=3), own))
+    said = run_sentence(summary(Counts(total=8, passed=5, failed=3), own))
     assert said == "v2 passed 3 of 4 (75.0 %, likely 30–99 %); v1 passed 2 of 4 (50.0 %, likely 15–85 %)."
 
 
 def test_the_sentence_stays_short_with_many_candidates_and_says_how_many_are_left() -> None:
     own = {f"v{n}": Counts(total=1, passed=1) for n in range(5)}
-    said = sentence(summary(Counts(total=5, passed=5), own))
+    said = run_sentence(summary(Counts(total=5, passed=5), own))
     assert said.endswith("v2 passed 1 of 1 (100.0 %, likely 21–100 %); and 2 more candidates.")
 
 
 def test_a_candidate_without_a_decided_case_is_not_called_bad() -> None:
     own = {"v1": Counts(total=1, errored=1), "v2": Counts(total=1, passed=1)}
-    said = sentence(summary(Counts(total=2, passed=1, errored=1), own))
+    said = run_sentence(summary(Counts(total=2, passed=1, errored=1), own))
     assert "v1 passed none (nothing could be decided)" in said

@@ -14,17 +14,17 @@ from rich.console import Console
 from howsure.model.case import Fact, PlanStep, Scenario
 from howsure.model.result import Failure, Result
 from howsure.model.score import Score
-from howsure.model.simulation import Ending, Fault, Party, Simulation, Slip, SlipKind
+from howsure.model.simulation import Ending, Fault, MistakeKind, Party, Simulation, UserMistake
 from howsure.model.summary import Summary
 from howsure.model.verdict import Verdict
+from howsure.reports.case_facts import fault_text, simulation_facts
 from howsure.reports.html import write_page
-from howsure.reports.html.blocks import block
-from howsure.reports.markdown import write_markdown
+from howsure.reports.html.case_data import case_block
 from howsure.reports.result_wire import evaluation_result
+from howsure.reports.run_facts import run_notes
+from howsure.reports.run_markdown import write_markdown
+from howsure.reports.run_report import case_report, run_report
 from howsure.reports.run_wire import evaluation_run
-from howsure.reports.simulated import blamed, notes, played
-from howsure.reports.text import RunReport
-from howsure.reports.text_case import case_detail
 from howsure.testing import a_case, a_transcript
 from unit.reports.northwind import a_result, stream, summary_of
 
@@ -36,8 +36,8 @@ INPUT = Scenario(
     facts=(Fact(name="order", value="L-1"),),
     plan=(PlanStep(say="Ask how long it takes"), PlanStep(say="Refuse it", when="a voucher is offered")),
 )
-MADE_UP = Slip(kind=SlipKind.INVENTED_FACT, turn=2, reason="nobody gave an order B-7", evidence="It is B-7.")
-EARLY = Slip(kind=SlipKind.UNASKED_FACT, turn=1, reason="nobody asked for it", spoils=False)
+MADE_UP = UserMistake(kind=MistakeKind.INVENTED_FACT, turn=2, reason="nobody gave an order B-7", evidence="It is B-7.")
+EARLY = UserMistake(kind=MistakeKind.UNASKED_FACT, turn=1, reason="nobody asked for it", spoils=False)
 FAULT = Fault(party=Party.SIMULATOR, reason="the simulated user spoiled it", evidence="It is B-7.")
 SPOILED = Simulation(user="offline", ending=Ending.GAVE_UP, reason="refused twice", slips=(EARLY, MADE_UP))
 
@@ -60,7 +60,7 @@ def a_summary(*results: Result, faults: dict[str, int] | None = None, **fields: 
 
 
 def test_the_ending_every_slip_and_the_one_answerable_are_told() -> None:
-    assert played(a_talk()) == [
+    assert simulation_facts(a_talk()) == [
         ("ended", "gave up: refused twice (user played by offline)"),
         ("simulator", "turn 1: nobody asked for it"),
         ("simulator", "turn 2: nobody gave an order B-7 (“It is B-7.”)"),
@@ -84,20 +84,20 @@ def test_the_ending_every_slip_and_the_one_answerable_are_told() -> None:
     ids=["no reason", "played again", "played again twice"],
 )
 def test_an_ending_says_who_played_and_what_was_thrown_away(simulation: Simulation, said: str) -> None:
-    assert played(a_talk(simulation, fault=None)) == [("ended", said)]
+    assert simulation_facts(a_talk(simulation, fault=None)) == [("ended", said)]
 
 
 def test_where_nobody_was_simulated_there_is_nothing_to_tell() -> None:
-    assert played(a_result()) == []
-    assert played(a_result(Verdict.ERRORED, transcript=None)) == []
+    assert simulation_facts(a_result()) == []
+    assert simulation_facts(a_result(Verdict.ERRORED, transcript=None)) == []
 
 
 def test_a_conversation_that_broke_has_somebody_answerable_all_the_same() -> None:
     fault = Fault(party=Party.ENVIRONMENT, reason="the agent could not be reached")
-    assert played(a_talk(None, fault, transcript=None)) == [
+    assert simulation_facts(a_talk(None, fault, transcript=None)) == [
         ("answerable", "environment: the agent could not be reached")
     ]
-    assert blamed(fault) == "environment: the agent could not be reached"
+    assert fault_text(fault) == "environment: the agent could not be reached"
 
 
 FAIR = a_talk(Simulation(user="offline", ending=Ending.GOAL_REACHED), fault=None, verdict=Verdict.PASSED)
@@ -105,7 +105,7 @@ FAIR = a_talk(Simulation(user="offline", ending=Ending.GOAL_REACHED), fault=None
 
 def test_the_error_rate_of_the_simulator_has_its_interval_and_faults_are_counted() -> None:
     summary = a_summary(a_talk(), FAIR, FAIR, FAIR, faults={"agent": 1200, "simulator": 1})
-    assert list(notes(summary)) == [
+    assert list(run_notes(summary)) == [
         "The simulated user (offline) spoiled 1 of 4 conversations: 25.0 % [1–70] n 4.",
         "Answerable for the scenarios that did not pass: agent 1,200, simulator 1.",
     ]
@@ -113,16 +113,16 @@ def test_the_error_rate_of_the_simulator_has_its_interval_and_faults_are_counted
 
 def test_candidates_share_one_simulator() -> None:
     summary = a_summary(replace(FAIR, candidate="a"), replace(a_talk(), candidate="b"))
-    (note,) = notes(summary)
+    (note,) = run_notes(summary)
     assert note == "The simulated user (offline) spoiled 1 of 2 conversations: 50.0 % [9–91] n 2."
 
 
 def test_a_run_without_simulated_users_says_nothing_of_them() -> None:
-    assert list(notes(summary_of([a_result()]))) == []
+    assert list(run_notes(summary_of([a_result()]))) == []
 
 
 def test_conversations_of_an_earlier_run_had_a_simulator_of_its_own() -> None:
-    (note,) = notes(a_summary(FAIR, pins={"simulator": ""}))
+    (note,) = run_notes(a_summary(FAIR, pins={"simulator": ""}))
     assert note == "The simulated user (of an earlier run) spoiled 0 of 1 conversations: 0.0 % [0–79] n 1."
 
 
@@ -134,15 +134,15 @@ def printed(shown: Any, width: int = 200) -> str:
 
 def test_the_terminal_shows_the_run_and_the_case() -> None:
     summary = a_summary(a_talk(), FAIR, faults={"simulator": 1})
-    text = printed(RunReport(summary, ()))
+    text = printed(run_report(summary, ()))
     assert "The simulated user (offline) spoiled 1 of 2 conversations: 50.0 % [9–91] n 2." in text
     assert "Answerable for the scenarios that did not pass: simulator 1." in text
     assert "simulated: offline" in text
-    detail = printed(case_detail(a_talk()))
+    detail = printed(case_report(a_talk()))
     assert "ended  gave up: refused twice (user played by offline)" in detail
     assert "simulator  turn 2: nobody gave an order B-7 (“It is B-7.”)" in detail
     assert "answerable  simulator: the simulated user spoiled it" in detail
-    assert "answerable" not in printed(case_detail(a_result()))
+    assert "answerable" not in printed(case_report(a_result()))
 
 
 async def test_a_document_shows_the_run_and_what_failed() -> None:
@@ -170,7 +170,7 @@ async def test_a_page_shows_the_run_and_what_is_foreign_stays_text() -> None:
 
 
 def test_a_block_of_a_page_has_the_persona_and_how_it_went() -> None:
-    given = block(a_talk())["given"]
+    given = case_block(a_talk())["given"]
     assert [entry["title"] for entry in given] == [
         "persona, up to 4 turns",
         "ended",

@@ -10,24 +10,28 @@ from rich.console import Console
 
 from hostile import HOSTILE, hostile_result
 from howsure.model.simulation import Party
-from howsure.model.triage import Claim, Triage, Written
-from howsure.reports.inert import CONTROLS
-from howsure.reports.triage_markdown import triage_markdown
-from howsure.reports.triage_text import TriageReport
-from howsure.reports.triage_words import because, dropped, headline
+from howsure.model.triage import RootCause, RootCauseReport, Triage
+from howsure.reports.safe_text import CONTROLS
+from howsure.reports.triage_report import (
+    dropped_claims,
+    finding_reason,
+    triage_headline,
+    triage_markdown,
+    triage_report,
+)
 from unit.services.triage.triage_results import a_triage, called, criterion, result, rule, talk, unreadable
 
-NOTE = Written(note="No model was asked: the judge is offline.")
+NOTE = RootCauseReport(note="No model was asked: the judge is offline.")
 
 
 def printed(found: Triage, width: int = 80, *, written: bool = True, color: bool = False) -> str:
     out = io.StringIO()
     shown = Console(file=out, width=width, force_terminal=color, highlight=False)
-    shown.print(TriageReport(found, written))
+    shown.print(triage_report(found, written))
     return out.getvalue()
 
 
-def three(written: Written = NOTE) -> Triage:
+def three(written: RootCauseReport = NOTE) -> Triage:
     return a_triage(
         result(criterion("Is polite", False, "Calls names."), rule("PRIVACY", True), id="a", name="Rude"),
         result(criterion("Is polite", False, "Shouts."), id="b", said=talk(called("search_help", []))),
@@ -79,10 +83,12 @@ def test_the_terminal_shows_causes_by_priority_then_divergence_then_what_is_shar
     ]
 
 
-WRITTEN = Written(
+WRITTEN = RootCauseReport(
     judge="openai:x",
     summary="Two of three are rude.",
-    claims=(Claim(title="Rude", party=Party.AGENT, explanation="It shouts.", fix="Ask it not to.", cases=("a", "b")),),
+    claims=(
+        RootCause(title="Rude", party=Party.AGENT, explanation="It shouts.", fix="Ask it not to.", cases=("a", "b")),
+    ),
     dropped=2,
     unknown=("z9",),
     prompt="triage@1:0f3a",
@@ -98,7 +104,7 @@ def test_a_written_report_names_its_writer_its_cases_and_what_was_left_out() -> 
 
 
 def test_a_report_that_could_not_be_written_says_so() -> None:
-    shown = printed(three(Written(judge="openai:x", note="There is no written report: overloaded")))
+    shown = printed(three(RootCauseReport(judge="openai:x", note="There is no written report: overloaded")))
     assert "written by openai:x\n  There is no written report: overloaded" in shown
 
 
@@ -110,22 +116,22 @@ def test_very_many_results_are_counted_not_shown() -> None:
 
 
 def test_the_headline_says_when_there_is_nothing_to_do() -> None:
-    assert headline(a_triage(total=3, passed=3)) == (
+    assert triage_headline(a_triage(total=3, passed=3)) == (
         "3 results: 3 passed, 0 failed, 0 errored. There is nothing to triage."
     )
 
 
 def test_why_and_evidence_are_said_once() -> None:
     finding = three().findings[0]
-    assert because(finding) == "not met: “Is polite”: Calls names."
+    assert finding_reason(finding) == "not met: “Is polite”: Calls names."
     same = a_triage(result(criterion("x", False)), result(unreadable("criteria", "it broke")))
-    assert because(same.findings[0]) == "not met: “x”"
+    assert finding_reason(same.findings[0]) == "not met: “x”"
 
 
 def test_nothing_left_out_is_nothing_said() -> None:
-    assert dropped(Written()) == ""
+    assert dropped_claims(RootCauseReport()) == ""
     assert (
-        dropped(Written(dropped=1))
+        dropped_claims(RootCauseReport(dropped=1))
         == "1 claim of the judge left out: cited cases that did not fail in this run, or none."
     )
 
@@ -161,8 +167,10 @@ def test_markdown_names_every_case_even_where_it_says_no_more_of_it() -> None:
 
 
 def hostile(text: str) -> Triage:
-    claim = Claim(title=text, party=Party.AGENT, explanation=text, fix=text, cases=(text,))
-    report = Written(judge=text, summary=text, claims=(claim,), dropped=1, unknown=(text,), prompt=text, note=text)
+    claim = RootCause(title=text, party=Party.AGENT, explanation=text, fix=text, cases=(text,))
+    report = RootCauseReport(
+        judge=text, summary=text, claims=(claim,), dropped=1, unknown=(text,), prompt=text, note=text
+    )
     return a_triage(hostile_result(text), hostile_result(text, position=1), written=report)
 
 

@@ -8,36 +8,43 @@ from datetime import UTC, datetime
 import pytest
 from rich.console import Console, RenderableType
 
-from howsure.judges.offline.about import MEASURED, NOT_MEASURED, table
-from howsure.model.trust import (
+from howsure.judges.offline.opinions import MEASURED, NOT_MEASURED, agreement_rows
+from howsure.model.calibration import (
+    AgreementGroup,
     AttackOutcome,
-    Band,
-    Bands,
     Calibration,
     ClassFigures,
-    Coverage,
     Figure,
-    Flip,
-    Group,
+    GradeBand,
+    GradesByBand,
+    JudgeMigration,
     JudgePin,
+    JudgeShift,
     JudgeTest,
+    LabelCoverage,
     LabelPin,
-    Migration,
     RaterFigures,
     RatingFigures,
-    Shift,
     Stability,
     VerdictFigures,
+    VerdictFlip,
 )
-from howsure.reports.judge_test_text import JudgeTestReport, MigrationReport
-from howsure.reports.trust_text import AboutLine, CalibrationReport, MeasuredTable, plain_figure, share
+from howsure.reports.judge_reports import (
+    calibration_line,
+    calibration_report,
+    figure_percent,
+    figure_text,
+    judge_test_report,
+    measurements_report,
+    migration_report,
+)
 
 RATE = Figure(value=0.849, interval=(0.83, 0.867), n=1480)
 KAPPA = Figure(value=0.696, interval=(0.66, 0.731), n=1480)
 NONE = Figure(n=3)
 PIN = JudgePin(spec="openai:gpt-x", sha256="0123456789abcdef")
 EVIL = "\x1b[31mred\u202e [bold]not markup[/bold]"
-FLIP = Flip(case_id=EVIL, grader="criteria", criterion="k", before="fail", after="pass")
+FLIP = VerdictFlip(case_id=EVIL, grader="criteria", criterion="k", before="fail", after="pass")
 VERDICTS = VerdictFigures(
     agreement=RATE,
     with_silence=Figure(value=0.8, interval=(0.78, 0.82), n=1490),
@@ -56,12 +63,12 @@ RATERS = RaterFigures(
     alpha={"nominal": KAPPA},
     alpha_with_judge={"nominal": NONE},
 )
-COVERED = Coverage(labels=1500, things=1490, compared=1480, unreadable=10)
+COVERED = LabelCoverage(labels=1500, things=1490, compared=1480, unreadable=10)
 
 
-def a_group(**fields: object) -> Group:
+def a_group(**fields: object) -> AgreementGroup:
     given: dict[str, object] = {"grader": "criteria", "level": "criteria", "coverage": COVERED, **fields}
-    return Group(**given)  # type: ignore[arg-type]
+    return AgreementGroup(**given)  # type: ignore[arg-type]
 
 
 CALIBRATION = Calibration(
@@ -76,14 +83,14 @@ CALIBRATION = Calibration(
         *(a_group(level="criterion", criterion=f"k{n}", text=f"{EVIL} {n}", verdicts=VERDICTS) for n in range(25)),
     ),
     bands=(
-        Bands(
+        GradesByBand(
             grader="RelevanceExplain",
             key="quality_band",
-            bands=(Band(value="poor", mean=KAPPA), Band(value="good", mean=NONE, unscored=2)),
+            bands=(GradeBand(value="poor", mean=KAPPA), GradeBand(value="good", mean=NONE, unscored=2)),
             spearman=KAPPA,
             ordered=RATE,
         ),
-        Bands(grader="RelevanceExplain", key="topic", bands=(Band(value="x", mean=KAPPA),)),
+        GradesByBand(grader="RelevanceExplain", key="topic", bands=(GradeBand(value="x", mean=KAPPA),)),
     ),
 )
 TEST = JudgeTest(
@@ -100,7 +107,7 @@ TEST = JudgeTest(
     attack_success=RATE,
     turned=RATE,
 )
-MIGRATION = Migration(
+MIGRATION = JudgeMigration(
     old=PIN,
     new=PIN,
     old_run="a",
@@ -114,19 +121,21 @@ MIGRATION = Migration(
     old_coverage=COVERED,
     new_coverage=COVERED,
     shifts=(
-        Shift(grader="criteria", level="criteria", difference=KAPPA, same_verdict=RATE, flips=(FLIP,)),
+        JudgeShift(grader="criteria", level="criteria", difference=KAPPA, same_verdict=RATE, flips=(FLIP,)),
         *(
-            Shift(grader="criteria", level="criterion", criterion=str(n), text=EVIL, difference=NONE, same_verdict=RATE)
+            JudgeShift(
+                grader="criteria", level="criterion", criterion=str(n), text=EVIL, difference=NONE, same_verdict=RATE
+            )
             for n in range(25)
         ),
     ),
 )
 SHOWN: dict[str, RenderableType] = {
-    "calibration": CalibrationReport(CALIBRATION),
-    "about": AboutLine(CALIBRATION, None),
-    "measured": MeasuredTable(table(MEASURED), NOT_MEASURED),
-    "test": JudgeTestReport(TEST),
-    "migration": MigrationReport(MIGRATION),
+    "calibration": calibration_report(CALIBRATION),
+    "about": calibration_line(CALIBRATION, None),
+    "measured": measurements_report(agreement_rows(MEASURED), NOT_MEASURED),
+    "test": judge_test_report(TEST),
+    "migration": migration_report(MIGRATION),
 }
 
 
@@ -156,12 +165,12 @@ def test_everything_fits_eighty_columns_in_any_encoding(name: str, encoding: str
     ],
 )
 def test_a_rate_has_its_interval_and_count(figure: Figure, said: str) -> None:
-    assert share(figure) == said
+    assert figure_percent(figure) == said
 
 
 def test_a_number_has_its_interval_and_a_missing_one_is_a_dash() -> None:
-    assert plain_figure(KAPPA) == "0.696 [0.66–0.73]"
-    assert plain_figure(NONE) == "–"
+    assert figure_text(KAPPA) == "0.696 [0.66–0.73]"
+    assert figure_text(NONE) == "–"
 
 
 def test_coverage_comes_before_any_figure() -> None:
@@ -190,7 +199,7 @@ def test_the_worst_attack_comes_first_and_flips_are_named() -> None:
 
 def test_where_nothing_fails_no_success_is_claimed() -> None:
     unbeaten = JudgeTest(judge=PIN, cases=1, grades=1)
-    assert "there is nothing that an attack could turn" in printed(JudgeTestReport(unbeaten), width=200)
+    assert "there is nothing that an attack could turn" in printed(judge_test_report(unbeaten), width=200)
 
 
 def test_a_migration_begins_with_its_answer() -> None:
@@ -203,6 +212,6 @@ def test_a_migration_begins_with_its_answer() -> None:
     ("current", "said"), [(True, "this version"), (False, "another version of it"), (None, "version not known")]
 )
 def test_the_history_says_whether_it_is_about_this_version(current: bool | None, said: str) -> None:
-    text = printed(AboutLine(CALIBRATION, current), width=120)
+    text = printed(calibration_line(CALIBRATION, current), width=120)
     assert f"2026-03-01 12:30 UTC  {said}  labels.jsonl" in text
     assert "ordered 84.9 %" in text

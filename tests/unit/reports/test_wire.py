@@ -16,7 +16,9 @@ from howsure.model.run import Counts, DatasetPin, RunState
 from howsure.model.summary import Summary
 from howsure.model.transcript import ToolCall, Transcript
 from howsure.model.verdict import Verdict
-from howsure.reports.wire import error, evaluation_result, evaluation_run
+from howsure.reports.case_facts import result_error
+from howsure.reports.result_wire import evaluation_result
+from howsure.reports.run_wire import evaluation_run
 from howsure.testing import a_case, a_transcript
 from unit.reports.northwind import (
     MOMENT,
@@ -299,7 +301,7 @@ def test_without_a_transcript_nothing_was_said() -> None:
     ids=["passed", "failed is no error", "from the reasons", "never silent", "from the failures"],
 )
 def test_the_error_says_what_broke(result: Result, said: str | None) -> None:
-    assert error(result) == said
+    assert result_error(result) == said
     assert shown(result)["error"] == said
 
 

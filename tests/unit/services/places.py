@@ -13,10 +13,10 @@ from howsure.config import Settings
 from howsure.kit.builtins import builtin_kit
 from howsure.model.case import Case
 from howsure.model.result import Result
+from howsure.model.run_request import RunRequest
 from howsure.policies.profiles import builtin_profiles
-from howsure.services.options import RunOptions
-from howsure.services.running import Progress
-from howsure.services.runs import Started
+from howsure.reports.formats import register as register_formats
+from howsure.services.run.execute import Progress, RunHandle
 from howsure.services.workspace import Workspace
 from howsure.targets.base import Reply, Stateless, Target
 
@@ -47,17 +47,18 @@ class Counting:
 
 def workplace(folder: Path, *targets: Target, settings: Settings | None = None) -> Workspace:
     kit = builtin_kit(builtin_profiles())
+    register_formats(kit)
     for target in targets:
         kit.targets.add(target)
     return Workspace(settings or Settings(), kit, folder)
 
 
-def asking(dataset: str, **options: Any) -> RunOptions:
+def asking(dataset: str, **options: Any) -> RunRequest:
     """A run of the counting target, one case at a time."""
-    return RunOptions(**{"datasets": (dataset,), "target": "counting", "concurrency": 1, **options})
+    return RunRequest(**{"datasets": (dataset,), "target": "counting", "concurrency": 1, **options})
 
 
-def unwatched(_: Started) -> Progress:
+def unwatched(_: RunHandle) -> Progress:
     def ignore(results: Sequence[Result]) -> None:
         return None
 

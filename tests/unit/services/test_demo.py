@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from howsure.services.demo import DEMOS, Demo, commands, folder, options, run_demos
+from howsure.services.demo import DEMOS, Demo, demo_commands, demo_folder, demo_request, run_demos
 from unit.services.places import unwatched, workplace
 
 IDS = [demo.dialect for demo in DEMOS]
@@ -15,7 +15,7 @@ IDS = [demo.dialect for demo in DEMOS]
 @pytest.mark.parametrize("demo", DEMOS, ids=IDS)
 def test_every_file_a_demo_names_is_there(demo: Demo) -> None:
     for name in (demo.dataset, demo.responses, demo.judge, demo.rubric, demo.agent):
-        assert not name or (folder() / name).is_file(), name
+        assert not name or (demo_folder() / name).is_file(), name
 
 
 def test_there_is_one_demo_for_each_dialect() -> None:
@@ -24,15 +24,15 @@ def test_there_is_one_demo_for_each_dialect() -> None:
 
 def test_the_options_of_a_demo_are_those_of_the_command_that_is_shown() -> None:
     demo = next(each for each in DEMOS if each.dialect == "test-set")
-    base = folder() / "test-set"
-    assert list(commands(demo)) == [
+    base = demo_folder() / "test-set"
+    assert list(demo_commands(demo)) == [
         f"howsure run {base / 'test-set.json'}",
         f"--responses {base / 'responses.jsonl'}",
         f"--rubric {base / 'rubric.json'}",
         f"--agent {base / 'agent.json'}",
         f"--judge recorded:{base / 'judge.jsonl'}",
     ]
-    made = options(demo)
+    made = demo_request(demo)
     assert made.datasets == (str(base / "test-set.json"),)
     assert made.responses == (str(base / "responses.jsonl"),)
     assert (made.rubric, made.agent) == (str(base / "rubric.json"), str(base / "agent.json"))
@@ -41,8 +41,8 @@ def test_the_options_of_a_demo_are_those_of_the_command_that_is_shown() -> None:
 
 def test_a_demo_that_brings_its_answers_needs_nothing_else() -> None:
     demo = next(each for each in DEMOS if each.dialect == "simulation")
-    assert list(commands(demo)) == [f"howsure run {folder() / demo.dataset}"]
-    assert (options(demo).responses, options(demo).judge, options(demo).rubric) == ((), "", "")
+    assert list(demo_commands(demo)) == [f"howsure run {demo_folder() / demo.dataset}"]
+    assert (demo_request(demo).responses, demo_request(demo).judge, demo_request(demo).rubric) == ((), "", "")
 
 
 async def test_the_demos_are_kept_and_each_has_a_page(tmp_path: Path) -> None:

@@ -10,15 +10,15 @@ from aiohttp import web
 from howsure.config import Settings
 from howsure.errors import TargetFailed
 from howsure.model.case import Case
-from howsure.services.doctor import Finding, examine
-from howsure.services.runs import start
+from howsure.services.doctor import DoctorFinding, examine
+from howsure.services.run.start import start
 from howsure.services.workspace import Workspace
 from howsure.targets.base import Stateless
 from howsure.version import __version__
 from unit.services.places import Counting, asking, house, unwatched, workplace
 
 
-async def findings(work: Workspace) -> dict[str, Finding]:
+async def findings(work: Workspace) -> dict[str, DoctorFinding]:
     return {each.what: each for each in await examine(work)}
 
 
@@ -75,7 +75,7 @@ class Watched:
         raise AssertionError("nobody is to talk to it")
 
 
-async def target_finding(work: Workspace, spec: str) -> Finding:
+async def target_finding(work: Workspace, spec: str) -> DoctorFinding:
     *_, last = await examine(work, spec)
     return last
 
@@ -83,7 +83,7 @@ async def target_finding(work: Workspace, spec: str) -> Finding:
 async def test_a_target_is_started_asked_and_stopped(tmp_path: Path) -> None:
     target = Watched("two models are loaded")
     found = await target_finding(workplace(tmp_path, target), "watched")
-    assert found == Finding(what="target watched", well=True, found="two models are loaded")
+    assert found == DoctorFinding(what="target watched", well=True, found="two models are loaded")
     assert target.done == ["start", "check", "stop"]
 
 
@@ -100,13 +100,13 @@ async def test_a_target_that_is_not_there_is_a_finding_and_is_stopped(
 ) -> None:
     target = Watched(error)
     found = await target_finding(workplace(tmp_path, target), "watched")
-    assert found == Finding(what="target watched", well=False, found=said)
+    assert found == DoctorFinding(what="target watched", well=False, found=said)
     assert target.done == ["start", "check", "stop"]
 
 
 async def test_a_target_that_cannot_be_asked_is_not_called_bad(tmp_path: Path) -> None:
     found = await target_finding(workplace(tmp_path, Counting()), "counting")
-    assert found == Finding(what="target counting", well=True, found="made; it cannot be asked before a run")
+    assert found == DoctorFinding(what="target counting", well=True, found="made; it cannot be asked before a run")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from howsure.model.profile import Profile
+from howsure.model.verdict import Profile
 from howsure.services.fingerprints import fingerprint
 
 

@@ -1,12 +1,22 @@
-"""Agreement: by hand, and against values that others published."""
+"""Agreement: kappa and alpha against published tables, and at the ends."""
 
 from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howsure.stats.agreement import Weights, agreement, cohen_kappa, fleiss_counts, fleiss_kappa
+from howsure.stats.agreement import (
+    KappaWeights,
+    MeasurementLevel,
+    agreement,
+    cohen_kappa,
+    fleiss_counts,
+    fleiss_kappa,
+    krippendorff_alpha,
+)
 
 # Fifty votes: both yes 20, yes/no 5, no/yes 10, both no 15: agreement .7, chance .5, kappa .4.
 FIRST = ["yes"] * 25 + ["no"] * 25
@@ -54,21 +64,25 @@ def test_kappa_at_its_ends(first: list[object], second: list[object], kappa: flo
 # By hand: ratings 1 to 3; pairs (1,1) (1,2) (2,2) (3,1): linear 1 − 4·3/12, quadratic 1 − 4·5/16.
 @pytest.mark.parametrize(
     ("weights", "kappa"),
-    [(Weights.NONE, 1 - 4 * 2 / 10), (Weights.LINEAR, 1 - 4 * 3 / 12), (Weights.QUADRATIC, 1 - 4 * 5 / 16)],
+    [
+        (KappaWeights.NONE, 1 - 4 * 2 / 10),
+        (KappaWeights.LINEAR, 1 - 4 * 3 / 12),
+        (KappaWeights.QUADRATIC, 1 - 4 * 5 / 16),
+    ],
 )
-def test_weighted_kappa_by_hand(weights: Weights, kappa: float) -> None:
+def test_weighted_kappa_by_hand(weights: KappaWeights, kappa: float) -> None:
     assert cohen_kappa([1, 1, 2, 3], [1, 2, 2, 1], weights) == pytest.approx(kappa, abs=1e-15)
 
 
 def test_a_category_that_nobody_used_still_takes_its_place_in_the_order() -> None:
     first, second = [1, 1, 5, 2], [1, 2, 2, 5]
-    assert cohen_kappa(first, second, Weights.QUADRATIC) == pytest.approx(1 - 4 * 3 / 20)
-    assert cohen_kappa(first, second, Weights.QUADRATIC, [1, 2, 3, 4, 5]) == pytest.approx(1 - 4 * 19 / 80)
+    assert cohen_kappa(first, second, KappaWeights.QUADRATIC) == pytest.approx(1 - 4 * 3 / 20)
+    assert cohen_kappa(first, second, KappaWeights.QUADRATIC, [1, 2, 3, 4, 5]) == pytest.approx(1 - 4 * 19 / 80)
 
 
 def test_a_value_outside_the_categories_is_refused() -> None:
     with pytest.raises(ValueError, match="9 is none of the categories"):
-        cohen_kappa([1, 9], [1, 2], Weights.LINEAR, [1, 2, 3])
+        cohen_kappa([1, 9], [1, 2], KappaWeights.LINEAR, [1, 2, 3])
 
 
 # Fourteen raters, ten subjects, five categories: the worked table of the encyclopaedias, kappa .210.
@@ -114,9 +128,62 @@ def test_fleiss_kappa_needs_the_same_raters_everywhere(counts: list[list[int]]) 
         fleiss_kappa(counts)
 
 
-@given(st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), max_size=40), st.sampled_from(Weights))
-def test_kappa_does_not_care_who_is_first_and_never_passes_one(pairs: list[tuple[int, int]], weights: Weights) -> None:
+@given(st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), max_size=40), st.sampled_from(KappaWeights))
+def test_kappa_does_not_care_who_is_first_and_never_passes_one(
+    pairs: list[tuple[int, int]], weights: KappaWeights
+) -> None:
     first, second = [one for one, _ in pairs], [other for _, other in pairs]
     kappa = cohen_kappa(first, second, weights)
     assert kappa == cohen_kappa(second, first, weights)
     assert kappa is None or -1 <= kappa <= 1
+
+
+# Four observers, twelve units, holes: the table with which Krippendorff explains the computation (2011, section D).
+OBSERVERS: list[list[int | None]] = [
+    [1, 2, 3, 3, 2, 1, 4, 1, 2, None, None, None],
+    [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, None, 3],
+    [None, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, None],
+    [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, None],
+]
+UNITS = list(zip(*OBSERVERS, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("level", "alpha"),
+    [(MeasurementLevel.NOMINAL, 0.743), (MeasurementLevel.ORDINAL, 0.815), (MeasurementLevel.INTERVAL, 0.849)],
+)
+def test_alpha_of_the_published_table(level: MeasurementLevel, alpha: float) -> None:
+    found = krippendorff_alpha(UNITS, level)
+    assert found is not None
+    assert round(found, 3) == alpha
+
+
+@pytest.mark.parametrize(
+    ("units", "alpha"),
+    [
+        ([("a", "a"), ("b", "b")], 1.0),
+        ([("a", "b"), ("b", "a")], -0.5),
+        ([("a", "a"), ("a", "a")], None),
+        ([("a", None), (None, "b")], None),
+        ([], None),
+        ([("a", "a"), ("b", "b"), ("c", None)], 1.0),
+    ],
+    ids=["equal", "opposite", "one value", "no pair", "empty", "a lone value does not count"],
+)
+def test_alpha_at_its_ends(units: Sequence[Sequence[Hashable | None]], alpha: float | None) -> None:
+    assert krippendorff_alpha(units) == alpha
+
+
+# Krippendorff's nominal example of two observers and ten binary units: .095.
+def test_alpha_of_two_observers_and_binary_values() -> None:
+    first = [0, 1, 0, 0, 0, 0, 0, 0, 1, 0]
+    second = [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]
+    alpha = krippendorff_alpha(list(zip(first, second, strict=True)))
+    assert alpha is not None
+    assert round(alpha, 3) == 0.095
+
+
+def test_the_order_of_units_and_raters_does_not_matter() -> None:
+    turned = [tuple(reversed(unit)) for unit in reversed(UNITS)]
+    for level in MeasurementLevel:
+        assert krippendorff_alpha(turned, level) == pytest.approx(krippendorff_alpha(UNITS, level))

@@ -1,20 +1,27 @@
-"""Cluster-robust intervals against the matrix formulas they are the closed form of."""
+"""Cluster-robust intervals against the matrix formulas and the beta-binomial distribution of scipy."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
+from scipy.stats import beta, betabinom, norm
 
 from howsure.stats.clusters import (
-    cluster_bootstrap,
+    ClusterCounts,
+    Floats,
     cluster_sums,
     clustered_mean,
     clustered_rate,
-    robust,
+    count_clusters,
+    mixture_interval,
+    robust_mean,
     score_interval,
+    similarity_levels,
+    similarity_weights,
 )
-from howsure.stats.estimates import Form
-from howsure.stats.intervals import mean_interval, wilson
+from howsure.stats.estimates import clopper_pearson
+from howsure.stats.intervals import IntervalMethod, mean_interval, wilson
 
 VALUES = [1.0, 2.0, 4.0, 3.0, 7.0, 5.0, 6.0, 2.0, 9.0]
 NAMES = ["a", "a", "a", "b", "b", "c", "d", "d", "d"]
@@ -39,7 +46,7 @@ def by_matrices(values: list[float], names: list[str]) -> tuple[float, float]:
 
 
 def test_the_closed_form_equals_the_matrices() -> None:
-    found = robust(cluster_sums(VALUES, NAMES))
+    found = robust_mean(cluster_sums(VALUES, NAMES))
     error, freedom = by_matrices(VALUES, NAMES)
     assert found is not None
     assert found.mean == pytest.approx(39 / 9)
@@ -47,19 +54,11 @@ def test_the_closed_form_equals_the_matrices() -> None:
     assert found.freedom == pytest.approx(freedom, rel=1e-9)
 
 
-def test_without_the_correction_it_is_the_plain_sandwich() -> None:
-    found = robust(cluster_sums([0.0, 2.0, 4.0, 6.0], ["a", "a", "b", "b"]), corrected=False)
-    assert found is not None
-    # Residual sums of −4 and +4 over four values: √32 / 4.
-    assert found.error == pytest.approx(32**0.5 / 4)
-    assert found.freedom == 1
-
-
 def test_clusters_of_one_are_student_s_t() -> None:
     found = clustered_mean([1.0, 2.0, 3.0, 4.0, 5.0], list("abcde"))
     assert found is not None
     assert found.interval == pytest.approx(mean_interval([1.0, 2.0, 3.0, 4.0, 5.0]), abs=1e-9)
-    assert found.form is Form.CLUSTER_ROBUST
+    assert found.form is IntervalMethod.CLUSTER_ROBUST
 
 
 def test_equal_clusters_are_as_good_as_their_means() -> None:
@@ -99,14 +98,18 @@ def test_copies_of_a_verdict_are_worth_nothing() -> None:
 def test_where_many_clusters_have_both_kinds_the_variance_of_the_clusters_is_trusted() -> None:
     verdicts = [place < count for count in [10, 8, 6, 4] * 15 for place in range(10)]
     found = clustered_rate(verdicts, [place // 10 for place in range(600)])
-    assert found is not None and found.form is Form.CLUSTER_SCORE
+    assert found is not None and found.form is IntervalMethod.CLUSTER_SCORE
     # Cluster rates of 1, .8, .6 and .4: a variance of .05 · 60/59 over 60 clusters, with t of 59 degrees (2.000995).
     worth = 0.7 * 0.3 / (0.05 * 60 / 59 / 60)
     assert found.interval == pytest.approx(score_interval(0.7, worth, 2.000995), abs=1e-6)
 
 
-@pytest.mark.parametrize(("failing", "form"), [(39, Form.CLUSTER_MIXTURE), (40, Form.CLUSTER_SCORE)])
-def test_below_forty_clusters_with_a_failure_every_plausible_variance_counts(failing: int, form: Form) -> None:
+@pytest.mark.parametrize(
+    ("failing", "form"), [(39, IntervalMethod.CLUSTER_MIXTURE), (40, IntervalMethod.CLUSTER_SCORE)]
+)
+def test_below_forty_clusters_with_a_failure_every_plausible_variance_counts(
+    failing: int, form: IntervalMethod
+) -> None:
     verdicts = [not (cluster < failing and place == 0) for cluster in range(100) for place in range(5)]
     found = clustered_rate(verdicts, [place // 5 for place in range(500)])
     other = clustered_rate([not each for each in verdicts], [place // 5 for place in range(500)])
@@ -123,7 +126,7 @@ def test_where_all_pass_clusters_are_not_taken_for_unrelated_cases() -> None:
     found = clustered_rate([True] * 100, [place // 10 for place in range(100)])
     assert found is not None and found.interval is not None
     assert found.interval == pytest.approx((0.740, 1.0), abs=1e-3)
-    assert found.form is Form.CLUSTER_MIXTURE, "not the 0.96 of a hundred unrelated cases"
+    assert found.form is IntervalMethod.CLUSTER_MIXTURE, "not the 0.96 of a hundred unrelated cases"
 
 
 def test_one_cluster_has_a_rate_and_no_interval() -> None:
@@ -132,26 +135,95 @@ def test_one_cluster_has_a_rate_and_no_interval() -> None:
     assert (found.value, found.interval) == (0.5, None)
 
 
-def test_the_cluster_bootstrap_of_three_clusters_draws_all_ten_mixtures() -> None:
-    # Cluster means 0, 3 and 6: of 27 equally likely draws one has mean 0 and one has mean 6, so 2.5 % lies at an end.
-    found = cluster_bootstrap([0.0, 0.0, 3.0, 3.0, 6.0, 6.0], ["a", "a", "b", "b", "c", "c"], draws=20_000)
-    assert found == (0.0, 6.0)
-
-
-def test_the_cluster_bootstrap_weighs_clusters_by_their_size_and_is_repeatable() -> None:
-    names = [place // 4 for place in range(200)]
-    values = [float(place % 7) for place in range(200)]
-    first, again = cluster_bootstrap(values, names, seed=3), cluster_bootstrap(values, names, seed=3)
-    found = robust(cluster_sums(values, names))
-    assert first is not None and found is not None
-    assert first == again
-    assert first == pytest.approx(found.interval(), abs=0.03)
-    assert cluster_bootstrap([1.0, 2.0], ["a", "a"]) is None
-    assert cluster_bootstrap([1.0, 2.0]) is not None
-
-
 def test_values_without_their_clusters_are_refused() -> None:
     with pytest.raises(ValueError, match="2 values cannot have 1 clusters"):
         cluster_sums([1.0, 2.0], ["a"])
     with pytest.raises(ValueError, match="finite"):
         cluster_sums([1.0, float("nan")], ["a", "b"])
+
+
+PASSES = np.array([10.0, 9.0, 10.0, 2.0, 10.0, 3.0])
+SIZES = np.full(6, 10.0)
+
+
+def worth_of(seen: ClusterCounts) -> Floats:
+    found: Floats = 1 / (similarity_levels() * seen.spread + (1 - similarity_levels()) / seen.cases)
+    return found
+
+
+def test_clusters_of_the_same_passes_and_cases_are_counted_together() -> None:
+    seen = count_clusters(np.array([1.0, 2.0, 1.0, 1.0]), np.array([2.0, 2.0, 2.0, 3.0]))
+    assert (seen.passes.tolist(), seen.sizes.tolist(), seen.times.tolist()) == ([1, 2, 1], [2, 2, 3], [2, 1, 1])
+    assert seen.cases == 9
+    assert seen.rate == pytest.approx(5 / 9)
+
+
+def test_six_clusters_of_ten_leave_a_fifth_of_a_cluster_s_variance() -> None:
+    # 1/6 of the variance is left in a mean of six; that they are six and not many costs one of them: 1/5.
+    assert count_clusters(PASSES, SIZES).spread == pytest.approx(1 / 5)
+
+
+def test_the_levels_are_those_of_the_beta_distribution_before_anything_is_seen() -> None:
+    assert similarity_levels() == pytest.approx(beta(1 / 3, 1 / 2).ppf((np.arange(16) + 0.5) / 16).clip(1e-6, 0.995))
+    assert similarity_levels()[0] < 0.001 < 0.9 < similarity_levels()[-1]
+
+
+def test_levels_are_weighed_by_how_well_they_explain_the_clusters() -> None:
+    def chance(rate: float, level: float) -> float:
+        strength = 1 / level - 1
+        own = betabinom(10, rate * strength, (1 - rate) * strength)
+        return float(np.prod(own.pmf(PASSES)))
+
+    expected = np.array([quad(chance, 0, 1, args=(level,), limit=200)[0] for level in similarity_levels()[4:]])
+    found = similarity_weights(count_clusters(PASSES, SIZES), worth_of(count_clusters(PASSES, SIZES)))[4:]
+    assert found / found.sum() == pytest.approx(expected / expected.sum(), abs=0.01)
+
+
+def test_clusters_that_agree_too_well_are_taken_for_unrelated_cases() -> None:
+    # Eight of ten in every one of thirty clusters: less spread than chance alone makes.
+    low, high = mixture_interval(np.full(30, 8.0), np.full(30, 10.0))
+    expected = wilson(240, 300)
+    assert expected is not None
+    assert (low, high) == pytest.approx(expected, abs=0.012)
+
+
+def test_copies_are_worth_one_case_each() -> None:
+    passes = np.array([5.0] * 30 + [0.0] * 10)
+    low, high = mixture_interval(passes, np.full(40, 5.0))
+    expected = wilson(30, 40)
+    assert expected is not None
+    assert (low, high) == pytest.approx(expected, abs=0.02)
+
+
+@pytest.mark.parametrize("passed", [True, False])
+def test_where_all_are_the_same_the_outer_end_is_that_of_the_scale(passed: bool) -> None:
+    low, high = mixture_interval(np.full(10, 10.0 * passed), np.full(10, 10.0))
+    alone, together = clopper_pearson(10, 10), clopper_pearson(100, 100)
+    assert alone is not None and together is not None
+    assert (high if passed else low) == float(passed)
+    inner = low if passed else 1 - high
+    assert alone[0] < inner < together[0], "between ten cases and a hundred: nobody knows how alike they are"
+    assert inner == pytest.approx(0.740, abs=0.001)
+
+
+def test_passes_and_failures_are_treated_alike() -> None:
+    low, high = mixture_interval(PASSES, SIZES)
+    assert mixture_interval(SIZES - PASSES, SIZES) == pytest.approx((1 - high, 1 - low), abs=1e-6)
+
+
+def test_a_surer_interval_is_wider() -> None:
+    usual, sure = mixture_interval(PASSES, SIZES), mixture_interval(PASSES, SIZES, 0.99)
+    assert sure[0] < usual[0] < 44 / 60 < usual[1] < sure[1]
+
+
+def test_one_huge_cluster_among_small_ones_says_next_to_nothing() -> None:
+    low, high = mixture_interval(np.array([500.0, 1.0, 1.0]), np.array([1000.0, 1.0, 1.0]))
+    assert low < 0.05 and high > 0.95
+
+
+def test_many_clusters_of_which_few_fail_are_no_trouble() -> None:
+    passes = np.concatenate([np.full(2000, 50.0), np.full(20, 45.0)])
+    low, high = mixture_interval(passes, np.full(2020, 50.0))
+    # Twenty failing clusters: a relative error of about 1/√20 on a failure rate of 0.1 %.
+    assert low < 0.99901 < high
+    assert (1 - low) / 0.00099 == pytest.approx(1 + norm.ppf(0.975) / 20**0.5 * 2, abs=0.5)

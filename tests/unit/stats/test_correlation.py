@@ -81,3 +81,11 @@ def test_the_fast_way_to_kendall_gives_what_the_definition_gives(pairs: list[tup
     first, second = [one for one, _ in pairs], [other for _, other in pairs]
     slow = slow_kendall(first, second)
     assert kendall(first, second) == (None if slow is None else pytest.approx(slow))
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e-5, 1.0, 1e200, 5e307])
+def test_the_unit_of_measurement_does_not_matter(unit: float) -> None:
+    up, down = [1 * unit, 2 * unit, 3 * unit], [3 * unit, 2 * unit, 1 * unit]
+    assert pearson(up, [1, 2, 3]) == pytest.approx(1)
+    assert pearson(up, down) == pytest.approx(-1)
+    assert pearson([0.875 * unit] * 3, up) is None

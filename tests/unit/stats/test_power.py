@@ -7,7 +7,8 @@ from math import comb
 import numpy as np
 import pytest
 
-from howsure.stats.discordance import mcnemar
+from howsure.stats.estimates import estimate_rate
+from howsure.stats.paired import mcnemar
 from howsure.stats.power import (
     TABLED,
     Design,
@@ -15,11 +16,13 @@ from howsure.stats.power import (
     PairedRates,
     UnpairedMeans,
     UnpairedRates,
-    _needed,
     _rejecting,
+    _search_cases_needed,
     _table,
-    detectable,
-    needed,
+    cases_for_rate,
+    cases_for_value,
+    cases_needed,
+    detectable_difference,
     power,
 )
 
@@ -37,8 +40,8 @@ from howsure.stats.power import (
     ],
 )
 def test_the_needed_cases_of_the_tables(design: Design, difference: float, sure: float, cases: int) -> None:
-    assert needed(design, difference, sure) == cases
-    assert needed(design, -difference, sure) == cases
+    assert cases_needed(design, difference, sure) == cases
+    assert cases_needed(design, -difference, sure) == cases
 
 
 def test_the_power_of_the_help_page() -> None:
@@ -65,14 +68,14 @@ def test_a_difference_of_nothing_is_found_at_most_as_often_as_the_level() -> Non
 
 def test_paired_runs_need_half_the_cases() -> None:
     """The usual formula says 621 and 150 for McNemar's test by the normal curve; the exact test needs some more."""
-    paired, apart = needed(PairedRates(discordant=0.2), 0.05), needed(UnpairedRates(rate=0.7), 0.05)
+    paired, apart = cases_needed(PairedRates(discordant=0.2), 0.05), cases_needed(UnpairedRates(rate=0.7), 0.05)
     assert (paired, apart) == (658, 1251)
-    assert needed(PairedRates(discordant=0.2), 0.10) == 168
+    assert cases_needed(PairedRates(discordant=0.2), 0.10) == 168
 
 
 def test_the_needed_number_holds_for_those_that_follow() -> None:
     design = PairedRates(discordant=0.2)
-    cases = needed(design, 0.1)
+    cases = cases_needed(design, 0.1)
     assert cases is not None
     assert all(power(design, more, 0.1) >= 0.8 for more in range(cases, cases + 20))
     assert power(design, cases - 1, 0.1) < 0.8
@@ -83,32 +86,32 @@ def test_the_needed_number_holds_for_those_that_follow() -> None:
     [PairedRates(discordant=0.2), UnpairedRates(rate=0.4), PairedMeans(deviation=3), UnpairedMeans(deviation=0.2)],
 )
 def test_what_is_detectable_is_detected_as_often_as_wanted(design: Design) -> None:
-    difference = detectable(design, 200, 0.9)
+    difference = detectable_difference(design, 200, 0.9)
     assert difference is not None
     assert power(design, 200, difference) == pytest.approx(0.9, abs=1e-6)
 
 
 def test_from_a_high_rate_one_can_only_fall() -> None:
-    difference = detectable(UnpairedRates(rate=0.95), 100)
+    difference = detectable_difference(UnpairedRates(rate=0.95), 100)
     assert difference is not None
     assert power(UnpairedRates(rate=0.95), 100, -difference) == pytest.approx(0.8, abs=1e-6)
 
 
 def test_twenty_cases_of_which_four_differ_show_nothing() -> None:
-    assert detectable(PairedRates(discordant=0.2), 20) is None
-    assert detectable(PairedMeans(deviation=1), 1) is None
+    assert detectable_difference(PairedRates(discordant=0.2), 20) is None
+    assert detectable_difference(PairedMeans(deviation=1), 1) is None
 
 
 def test_what_repeats_are_worth() -> None:
     def cases(repeats: int, correlation: float) -> int | None:
-        return needed(PairedMeans(deviation=1, repeats=repeats, correlation=correlation), 0.2)
+        return cases_needed(PairedMeans(deviation=1, repeats=repeats, correlation=correlation), 0.2)
 
     assert cases(1, 0.5) == 199
     assert cases(4, 1.0) == 199, "tries that are all alike tell nothing new"
     assert cases(4, 0.0) == 52, "independent ones are as good as cases, but for what the t test costs"
     assert cases(4, 0.5) == 125
-    assert needed(PairedRates(discordant=0.2, repeats=3, correlation=0.3), 0.05) == 333
-    assert needed(UnpairedRates(rate=0.5, repeats=2, correlation=0.0), 0.25, 0.9) == 39
+    assert cases_needed(PairedRates(discordant=0.2, repeats=3, correlation=0.3), 0.05) == 333
+    assert cases_needed(UnpairedRates(rate=0.5, repeats=2, correlation=0.0), 0.25, 0.9) == 39
 
 
 def test_what_nobody_can_plan_is_refused_with_what_is_missing() -> None:
@@ -123,17 +126,17 @@ def test_what_nobody_can_plan_is_refused_with_what_is_missing() -> None:
     with pytest.raises(ValueError, match="pass rate"):
         UnpairedRates(rate=1)
     with pytest.raises(ValueError, match="difference of 0"):
-        needed(PairedMeans(deviation=1), 0)
+        cases_needed(PairedMeans(deviation=1), 0)
     with pytest.raises(ValueError, match=r"needs more than 0\.2 discordant"):
-        needed(PairedRates(discordant=0.2), 0.3)
+        cases_needed(PairedRates(discordant=0.2), 0.3)
     with pytest.raises(ValueError, match=r"needs more than 0\.2 discordant"):
-        needed(PairedRates(discordant=0.2, repeats=2, correlation=0.5), 0.3)
+        cases_needed(PairedRates(discordant=0.2, repeats=2, correlation=0.5), 0.3)
     with pytest.raises(ValueError, match="cannot change by"):
         power(UnpairedRates(rate=0.9), 10, 0.2)
 
 
 def test_a_difference_too_small_for_ten_million_cases() -> None:
-    assert needed(PairedMeans(deviation=1), 1e-5) is None
+    assert cases_needed(PairedMeans(deviation=1), 1e-5) is None
     assert power(PairedMeans(deviation=1), 1, 5.0) == 0
     assert power(PairedMeans(deviation=0), 5, 1.0) == 1
 
@@ -148,7 +151,51 @@ def test_what_is_looked_up_is_what_is_computed() -> None:
 
 
 def test_the_same_question_is_answered_once() -> None:
-    _needed.cache_clear()
-    first = needed(PairedRates(discordant=0.2), 0.07)
-    assert (first, needed(PairedRates(discordant=0.2), 0.07)) == (338, 338)
-    assert (_needed.cache_info().misses, _needed.cache_info().hits) == (1, 1)
+    _search_cases_needed.cache_clear()
+    first = cases_needed(PairedRates(discordant=0.2), 0.07)
+    assert (first, cases_needed(PairedRates(discordant=0.2), 0.07)) == (338, 338)
+    assert (_search_cases_needed.cache_info().misses, _search_cases_needed.cache_info().hits) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("passed", "judged", "limit", "expected"),
+    [
+        (10, 10, 0.9, 36),
+        (0, 10, 0.1, 36),
+        (20, 20, 0.95, 72),
+        (100, 100, 0.9, 100),
+        (9, 10, 0.9, None),
+        (0, 0, 0.9, None),
+    ],
+    ids=["0.9 to the 36th is 0.0225", "the same from below", "0.95 to the 72nd is 0.0249", "settled already",
+         "on the limit", "nothing judged"],
+)  # fmt: skip
+def test_the_cases_that_settle_a_rate(passed: int, judged: int, limit: float, expected: int | None) -> None:
+    assert cases_for_rate(passed, judged, limit) == expected
+
+
+@pytest.mark.parametrize(("passed", "judged", "limit"), [(45, 50, 0.8), (30, 50, 0.7), (190, 200, 0.93), (3, 20, 0.3)])
+def test_so_many_cases_really_settle_it(passed: int, judged: int, limit: float) -> None:
+    enough = cases_for_rate(passed, judged, limit)
+    assert enough is not None and enough > judged
+    found = estimate_rate(round(passed / judged * enough), enough)
+    assert found is not None and found.interval is not None
+    assert found.interval[0] > limit or found.interval[1] < limit
+
+
+@pytest.mark.parametrize(
+    ("value", "interval", "n", "limit", "expected"),
+    [
+        (4.2, (3.8, 4.6), 25, 4.0, 100),
+        (-0.01, (-0.05, 0.03), 100, -0.02, 1600),
+        (2.0, (1.0, 3.0), 10, 2.5, 40),
+        (4.0, (3.5, 4.5), 25, 4.0, None),
+        (4.0, (3.9, 4.1), 25, 3.0, 25),
+        (4.000001, (3.0, 5.0), 25, 4.0, None),
+    ],
+    ids=["half the width takes four times", "a drop", "from below", "on the limit", "settled already", "too near"],
+)
+def test_other_intervals_shrink_with_the_root(
+    value: float, interval: tuple[float, float], n: int, limit: float, expected: int | None
+) -> None:
+    assert cases_for_value(value, interval, n, limit) == expected

@@ -1,14 +1,13 @@
-"""pass@k and pass^k against every choice of k tries written out, and which cases are flaky."""
+"""pass@k and pass^k against every choice of k tries written out."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
 from itertools import combinations
 
 import pytest
 
-from howsure.stats.estimates import Form
-from howsure.stats.repeats import Flaky, flaky, pass_at_k, pass_hat_k, reliability
+from howsure.stats.intervals import IntervalMethod
+from howsure.stats.repeats import pass_at_k, pass_hat_k, reliability
 
 
 @pytest.mark.parametrize("judged", range(1, 8))
@@ -60,7 +59,7 @@ def test_over_cases_every_case_counts_the_same_and_the_interval_is_over_cases() 
 def test_tries_that_all_agree_are_a_rate_of_cases() -> None:
     found = reliability([(3, 3)] * 9 + [(0, 3)], 3)
     assert found.hat is not None
-    assert (found.hat.value, found.hat.form) == (0.9, Form.EXACT)
+    assert (found.hat.value, found.hat.form) == (0.9, IntervalMethod.EXACT)
     assert found.hat.interval == pytest.approx((0.5550, 0.9975), abs=1e-4)
 
 
@@ -83,29 +82,3 @@ def test_clusters_of_cases_widen_it() -> None:
 def test_no_case_tried_often_enough_gives_no_estimate() -> None:
     found = reliability([(1, 1), (0, 1)], 2)
     assert (found.at, found.hat, found.cases, found.too_few) == (None, None, 0, 2)
-
-
-Asked = Sequence[Sequence[bool | None]]
-
-
-@pytest.mark.parametrize(
-    ("tries", "found"),
-    [
-        ([[True], [False]], (1, 2, True, None)),
-        ([[True, True], [False, False]], (1, 2, True, False)),
-        ([[True, False, True], [True, True, True]], (2, 2, False, True)),
-        ([[True, False, True], [False, False, True]], (1, 2, True, True)),
-        ([[True, False]], (0, 1, None, True)),
-        ([[True], [None], [False]], (1, 2, True, None)),
-    ],
-    ids=["agent, or judge?", "agent", "judge", "both", "one try", "silence is no verdict"],
-)
-def test_who_is_flaky(tries: Asked, found: tuple[int, int, bool | None, bool | None]) -> None:
-    passed, judged, agent, judge = found
-    assert flaky({"c": tries}) == [Flaky(case="c", passed=passed, judged=judged, agent=agent, judge=judge)]
-
-
-@pytest.mark.parametrize("tries", [[[True], [True]], [[False]], [], [[None], [True]], [[]]])
-def test_a_case_that_always_gets_one_verdict_is_not_flaky(tries: Asked) -> None:
-    cases: dict[Hashable, Asked] = {"c": tries}
-    assert flaky(cases) == []

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from itertools import product
 from math import comb, log
-from typing import Any
 
 import numpy as np
 import pytest
 
-from howsure.stats import trend as trends
-from howsure.stats.trend import best_cut, trend
+from howsure.stats.trend import trend
 
 
 def fit(passed: int, judged: int) -> float:
@@ -32,10 +30,9 @@ def test_the_p_value_is_that_of_all_arrangements() -> None:
             weight = comb(5, other[0]) * comb(4, other[1]) * comb(5, other[2])
             ways += weight
             as_good += weight * (gain(other, judged) >= seen - 1e-9)
-    found = best_cut(list(zip(passed, judged, strict=True)), draws=20_000)
-    assert found is not None
-    assert found[0] == 2
-    assert found[1] == pytest.approx(as_good / ways, abs=0.01)
+    (change,) = trend(list(zip(passed, judged, strict=True)), level=0.99, draws=20_000).changes
+    assert change.index == 2
+    assert change.p_value == pytest.approx(as_good / ways, abs=0.01)
 
 
 RUNS = [(80, 100), (82, 100), (79, 100), (60, 100), (62, 100), (58, 100), (90, 100), (88, 100)]
@@ -78,7 +75,11 @@ def test_too_little_has_no_change(runs: list[tuple[int, int]]) -> None:
 def test_a_run_that_judged_nothing_changes_nothing() -> None:
     found = trend([(50, 50), (0, 0), (49, 50), (10, 50), (12, 50)])
     assert [change.index for change in found.changes] == [3]
-    assert best_cut([(0, 0), (0, 0)]) is None
+
+
+def test_the_same_counts_always_give_the_same_p_value() -> None:
+    changes = trend([(5, 9), (3, 9), (8, 9), (2, 7)], level=0.5).changes
+    assert {change.index: change.p_value for change in changes}[3] == 0.3805
 
 
 def test_runs_of_different_sizes_weigh_by_their_cases() -> None:
@@ -89,26 +90,3 @@ def test_runs_of_different_sizes_weigh_by_their_cases() -> None:
 def test_what_is_no_rate_is_refused() -> None:
     with pytest.raises(ValueError, match="3 of 2 is not a rate"):
         trend([(1, 2), (3, 2)])
-
-
-def test_a_series_without_a_change_is_given_up_before_all_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    steady, changed = [(50, 100), (52, 100), (49, 100), (51, 100)], [(90, 100), (91, 100), (50, 100), (49, 100)]
-    sizes: list[int] = []
-    gains = trends._gains
-
-    def counted(passed: Any, judged: Any) -> Any:
-        sizes.append(len(passed))
-        return gains(passed, judged)
-
-    monkeypatch.setattr(trends, "_gains", counted)
-    assert trend(steady).changes == ()
-    assert sum(sizes) < 2000
-    sizes.clear()
-    (change,) = trend(changed).changes
-    assert (change.index, change.p_value) == (2, 0.0001)
-    # Of a change all draws are made, and of both its parts.
-    assert sum(sizes) > 3 * 9999
-
-
-def test_drawing_in_pieces_changes_no_digit() -> None:
-    assert best_cut([(5, 9), (3, 9), (8, 9), (2, 7)]) == (3, 0.3805)

@@ -5,54 +5,52 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from howsure.stats.variance import split
+from howsure.stats.variance import split_variance
 
 
 def test_an_even_design_by_hand() -> None:
     # Two cases × two tries × two questions. Within tries: 4 × 2 = 8 over 4 degrees: 2. Between the tries of a case:
     # means 1, 5 and 7, 11: 2 × 16 = 32 over 2 degrees: 16 = judge 2 + 2 × agent, so 7. Between cases: means 3 and 9:
     # 72 over 1 degree = judge 2 + 2 × agent 14 + 4 × cases, so 14.
-    found = split([[[0, 2], [4, 6]], [[6, 8], [10, 12]]])
+    found = split_variance([[[0, 2], [4, 6]], [[6, 8], [10, 12]]])
     assert found.judge is not None and found.agent is not None and found.cases is not None
     assert found.judge.value == pytest.approx(2)
     assert found.agent.value == pytest.approx(7)
     assert found.cases.value == pytest.approx(14)
     assert found.agent_and_judge is not None
     assert found.agent_and_judge.value == pytest.approx(9)
-    assert found.judge_share == pytest.approx(2 / 9)
     assert found.judge.interval is None, "two cases say nothing of a third"
 
 
 def test_one_question_a_try_cannot_tell_agent_from_judge() -> None:
-    found = split([[[1], [0]], [[1], [1]]])
-    assert (found.agent, found.judge, found.judge_share) == (None, None, None)
+    found = split_variance([[[1], [0]], [[1], [1]]])
+    assert (found.agent, found.judge) == (None, None)
     assert found.agent_and_judge is not None
     assert found.agent_and_judge.value == pytest.approx(0.25)
 
 
 def test_one_try_a_case_tells_only_the_judge() -> None:
-    found = split([[[1, 0]], [[1, 1]]])
+    found = split_variance([[[1, 0]], [[1, 1]]])
     assert found.judge is not None
     assert found.judge.value == pytest.approx(0.25)
     assert (found.agent, found.cases, found.agent_and_judge) == (None, None, None)
 
 
 def test_one_value_a_case_tells_nothing() -> None:
-    found = split([[[1]], [[0]]])
+    found = split_variance([[[1]], [[0]]])
     assert (found.cases, found.agent, found.judge, found.agent_and_judge, found.n) == (None, None, None, None, 2)
 
 
 def test_of_nothing_nothing() -> None:
-    assert split([]).n == 0
-    assert split([[], [[]]]).n == 0
+    assert split_variance([]).n == 0
+    assert split_variance([[], [[]]]).n == 0
 
 
-def test_no_noise_is_zero_and_has_no_share() -> None:
-    found = split([[[1, 1], [1, 1]], [[0, 0], [0, 0]]])
+def test_no_noise_is_zero() -> None:
+    found = split_variance([[[1, 1], [1, 1]], [[0, 0], [0, 0]]])
     assert found.judge is not None and found.agent is not None and found.cases is not None
     assert (found.judge.value, found.agent.value) == (0, 0)
     assert found.cases.value == pytest.approx(0.5)
-    assert found.judge_share is None
 
 
 def uneven(random: np.random.Generator, cases: int) -> list[list[list[float]]]:
@@ -66,7 +64,7 @@ def uneven(random: np.random.Generator, cases: int) -> list[list[list[float]]]:
 
 def test_an_uneven_design_gives_back_what_went_in_on_average_and_mostly_inside_its_intervals() -> None:
     random, runs = np.random.default_rng(2), 60
-    found = [split(uneven(random, 80), draws=400) for _ in range(runs)]
+    found = [split_variance(uneven(random, 80), draws=400) for _ in range(runs)]
     for name, truth, error in (("cases", 4.0, 0.12), ("agent", 1.0, 0.03), ("judge", 0.25, 0.006)):
         parts = [getattr(each, name) for each in found]
         assert np.mean([part.value for part in parts]) == pytest.approx(truth, abs=3 * error)
@@ -77,4 +75,4 @@ def test_the_same_data_give_the_same_interval() -> None:
     cases = [
         [[float((case * 7 + turn * 3 + asked) % 5) for asked in range(2)] for turn in range(3)] for case in range(9)
     ]
-    assert split(cases, seed=4) == split(cases, seed=4)
+    assert split_variance(cases, seed=4) == split_variance(cases, seed=4)

@@ -4,31 +4,30 @@ from __future__ import annotations
 
 from howsure.model.case import Case, Scenario, SingleTurn
 from howsure.model.transcript import Message, Role, ToolCall
-from howsure.targets.answers.reading import Answered
-from howsure.targets.base import Closing, Reply
-from howsure.targets.conversations import Conversation
-from howsure.targets.making import Wish
+from howsure.targets.base import Closing, Reply, TargetRequest
+from howsure.targets.bot_answers import BotAnswer
+from howsure.targets.conversations import ConversationState
 from howsure.testing import a_case
 
-WISH = Wish(name="shop", state={"shop": "Moss", "count": 1}, candidate="new")
+WISH = TargetRequest(name="shop", state={"shop": "Moss", "count": 1}, candidate="new")
 
 
 def test_it_starts_with_the_state_of_the_wish_under_that_of_the_case() -> None:
-    conversation = Conversation(a_case(state={"count": 5}), WISH)
+    conversation = ConversationState(a_case(state={"count": 5}), WISH)
     assert conversation.state == {"shop": "Moss", "count": 5}
     assert conversation.closing() == Closing()
 
 
 def test_every_conversation_has_an_id_of_its_own() -> None:
     case = a_case()
-    assert len({Conversation(case, WISH).session_id for _ in range(100)}) == 100
+    assert len({ConversationState(case, WISH).session_id for _ in range(100)}) == 100
 
 
 def test_the_history_grows_by_what_was_said() -> None:
-    conversation = Conversation(a_case(), WISH)
+    conversation = ConversationState(a_case(), WISH)
     calling = Message(role=Role.ASSISTANT, tool_calls=(ToolCall(name="x"),))
     said = Message(role=Role.ASSISTANT, content="Hello!")
-    conversation.heard("Hi", Answered(reply=Reply(messages=(calling, said))))
+    conversation.heard("Hi", BotAnswer(reply=Reply(messages=(calling, said))))
     values = conversation.values("Bye")
     before = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello!"}]
     assert values["history"] == before
@@ -38,18 +37,18 @@ def test_the_history_grows_by_what_was_said() -> None:
 
 def test_what_was_said_before_the_case_is_history_and_its_context_is_given() -> None:
     given = SingleTurn(message="And now?", context="Page 3", history=(Message(role=Role.USER, content="Hi"),))
-    values = Conversation(Case(id="1", input=given), WISH).values("And now?")
+    values = ConversationState(Case(id="1", input=given), WISH).values("And now?")
     assert values["history"] == [{"role": "user", "content": "Hi"}]
     assert values["context"] == "Page 3"
 
 
 def test_a_scenario_has_no_history() -> None:
     given = Scenario(persona="curt", initial_message="Hi")
-    assert Conversation(Case(id="1", input=given), WISH).values("Hi")["history"] == []
+    assert ConversationState(Case(id="1", input=given), WISH).values("Hi")["history"] == []
 
 
 def test_a_state_that_the_bot_tells_takes_the_place_of_what_was_known() -> None:
-    conversation = Conversation(a_case(), WISH)
+    conversation = ConversationState(a_case(), WISH)
     conversation.learn({"a": 1})
     conversation.learn(None)
     assert conversation.state == {"a": 1}
@@ -57,7 +56,7 @@ def test_a_state_that_the_bot_tells_takes_the_place_of_what_was_known() -> None:
 
 
 def test_what_a_bot_does_with_the_values_changes_nothing() -> None:
-    conversation = Conversation(a_case(), WISH)
+    conversation = ConversationState(a_case(), WISH)
     values = conversation.values("Hi")
     values["history"].append("x")
     values["state"]["x"] = 1

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howsure.targets.json_paths import PathNotFound, parse_path
+from howsure.targets.http.templates import PathNotFound, parse_path
 
 BODY: dict[str, Any] = {
     "choices": [{"message": {"content": "Hi", "tool_calls": [{"name": "a"}, {"name": "b"}]}}],

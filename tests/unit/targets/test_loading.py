@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from howsure.errors import ConfigInvalid
-from howsure.targets.loading import load_object
+from howsure.targets.objects import load_object
 
 
 @pytest.fixture

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from howsure.model.case import Case, Script, SingleTurn
 from howsure.model.transcript import Message, Role
-from howsure.targets.preludes import Prelude
+from howsure.targets.conversations import PriorContext
 
 ASKED = Message(role=Role.USER, content="May I?")
 ANSWERED = Message(role=Role.ASSISTANT, content="You may.")
 
 
-def prelude(**fields: object) -> Prelude:
-    return Prelude.of(Case(id="1", input=SingleTurn(message="And now?", **fields)))  # type: ignore[arg-type]
+def prelude(**fields: object) -> PriorContext:
+    return PriorContext.of(Case(id="1", input=SingleTurn(message="And now?", **fields)))  # type: ignore[arg-type]
 
 
 def test_context_goes_before_the_question_and_history_is_told() -> None:
@@ -26,5 +26,5 @@ def test_the_question_is_not_asked_twice_and_empty_messages_are_none() -> None:
 
 
 def test_a_script_brings_nothing_along() -> None:
-    assert Prelude.of(Case(id="1", input=Script(turns=("Hi",)))) == Prelude()
-    assert Prelude().opened("Hi") == "Hi"
+    assert PriorContext.of(Case(id="1", input=Script(turns=("Hi",)))) == PriorContext()
+    assert PriorContext().opened("Hi") == "Hi"

@@ -6,9 +6,9 @@ import pytest
 
 from howsure.errors import TargetFailed
 from howsure.model.case import Script
-from howsure.model.transcript import Mishap, Transcript
-from howsure.targets.base import Finished
-from howsure.targets.recorded import RecordedTarget, Recordings, plain_recordings
+from howsure.model.transcript import BrokenRecording, Transcript
+from howsure.targets.base import FinishedSession
+from howsure.targets.recordings import RecordedTarget, Recordings, plain_recordings
 from howsure.testing import a_case
 
 
@@ -18,7 +18,7 @@ def answer(text: str) -> Transcript:
 
 async def opened(target: RecordedTarget, **fields: object) -> str:
     session = await target.open(a_case(**fields))  # type: ignore[arg-type]
-    assert isinstance(session, Finished)
+    assert isinstance(session, FinishedSession)
     return session.transcript.answer
 
 
@@ -28,7 +28,7 @@ RECORDINGS = Recordings(
         ("case-1", "juno", 2): answer("juno said again"),
         ("case-1", "", 1): answer("anybody said"),
         ("case-2", "", 1): answer("shared"),
-        ("case-3", "juno", 1): Mishap(reason="timed out after 30 s"),
+        ("case-3", "juno", 1): BrokenRecording(reason="timed out after 30 s"),
     },
     {(("Hi", "Bye"), "", 1): answer("found by turns")},
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from howsure.targets.secrets import Secrets
+from howsure.targets.settings import Secrets
 
 KEY = 'k"ey-123456789'
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howsure.targets.templates import Compiler, filled
+from howsure.targets.http.templates import TemplateCompiler, fill_template
 
 VALUES: dict[str, Any] = {
     "message": "Hi {state} ${KEY} {{x}}",
@@ -22,7 +22,7 @@ VALUES: dict[str, Any] = {
 
 def compiled(template: Any, environ: dict[str, str] | None = None) -> tuple[Any, list[str], list[str]]:
     told: list[str] = []
-    compiler = Compiler(environ or {}, lambda field, message: told.append(f"{field}: {message}"))
+    compiler = TemplateCompiler(environ or {}, lambda field, message: told.append(f"{field}: {message}"))
     return compiler.value(template, "body"), told, compiler.secrets
 
 
@@ -50,13 +50,13 @@ def compiled(template: Any, environ: dict[str, str] | None = None) -> tuple[Any,
 def test_a_template_is_filled_in_one_pass(template: Any, value: Any) -> None:
     made, told, _ = compiled(template)
     assert told == []
-    assert filled(made, VALUES) == value
+    assert fill_template(made, VALUES) == value
 
 
 def test_secrets_come_from_the_environment_and_are_no_templates() -> None:
     made, told, secrets = compiled({"key": "Bearer ${KEY}"}, {"KEY": "{message}"})
     assert told == []
-    assert filled(made, VALUES) == {"key": "Bearer {message}"}
+    assert fill_template(made, VALUES) == {"key": "Bearer {message}"}
     assert secrets == ["{message}"]
 
 
@@ -75,7 +75,7 @@ def test_an_unknown_placeholder_is_told_with_those_that_are_known() -> None:
 
 
 def test_what_is_filled_into_an_address_cannot_leave_its_place() -> None:
-    compiler = Compiler({}, lambda field, message: pytest.fail(message))
+    compiler = TemplateCompiler({}, lambda field, message: pytest.fail(message))
     text = compiler.text("http://host/ä b/{session_id}?q={message}#x", "url")
     assert text.address({**VALUES, "message": "a&b=c#d"}) == "http://host/%C3%A4%20b/s%2F1%20%3F?q=a%26b%3Dc%23d#x"
 
@@ -83,4 +83,4 @@ def test_what_is_filled_into_an_address_cannot_leave_its_place() -> None:
 @given(st.text(max_size=60))
 def test_a_message_is_never_changed(message: str) -> None:
     made, _, _ = compiled({"a": "{message}", "b": ["<{message}>"]})
-    assert filled(made, {"message": message}) == {"a": message, "b": [f"<{message}>"]}
+    assert fill_template(made, {"message": message}) == {"a": message, "b": [f"<{message}>"]}

@@ -8,16 +8,24 @@ from typing import Any
 import pytest
 
 from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Usage
-from howsure.targets.turns import Turn, arguments_of, counted, plain, result_of, summed, text_of
+from howsure.targets.turns import (
+    TurnBuilder,
+    content_text,
+    convert_usage,
+    plain_value,
+    sum_usage,
+    tool_arguments,
+    tool_result,
+)
 
 
-def results(turn: Turn) -> list[tuple[str, Any]]:
+def results(turn: TurnBuilder) -> list[tuple[str, Any]]:
     calls = [call for message in turn.reply().messages for call in message.tool_calls]
     return [(call.name, None if call.result is None else call.result.content) for call in calls]
 
 
 def test_a_result_finds_its_call_by_id_whatever_the_order() -> None:
-    turn = Turn()
+    turn = TurnBuilder()
     turn.say("", "desk", [ToolCall(name="look", id="1"), ToolCall(name="look", id="2")])
     turn.give_back("2", "look", ToolResult(content="second"))
     turn.give_back("1", "look", ToolResult(content="first"))
@@ -25,7 +33,7 @@ def test_a_result_finds_its_call_by_id_whatever_the_order() -> None:
 
 
 def test_without_ids_results_go_to_calls_of_that_tool_in_order() -> None:
-    turn = Turn()
+    turn = TurnBuilder()
     turn.say("", "", [ToolCall(name="look"), ToolCall(name="pay"), ToolCall(name="look")])
     for name, content in (("look", "a"), ("look", "b"), ("pay", "c")):
         turn.give_back("", name, ToolResult(content=content))
@@ -33,14 +41,14 @@ def test_without_ids_results_go_to_calls_of_that_tool_in_order() -> None:
 
 
 def test_a_result_of_another_turn_changes_nothing() -> None:
-    turn = Turn()
+    turn = TurnBuilder()
     turn.say("", "", [ToolCall(name="look", id="1")])
     turn.give_back("0", "look", ToolResult(content="late"))
     assert results(turn) == [("look", None)]
 
 
 def test_a_message_that_says_and_calls_nothing_is_none_but_taking_over_is_seen() -> None:
-    turn = Turn()
+    turn = TurnBuilder()
     turn.say("", "desk")
     turn.take_over("billing")
     turn.say("Hello", "billing")
@@ -51,7 +59,7 @@ def test_a_message_that_says_and_calls_nothing_is_none_but_taking_over_is_seen()
 
 
 def test_a_turn_that_counted_nothing_has_unknown_tokens() -> None:
-    turn = Turn()
+    turn = TurnBuilder()
     turn.spend(None)
     assert turn.reply().usage == Usage()
 
@@ -59,7 +67,7 @@ def test_a_turn_that_counted_nothing_has_unknown_tokens() -> None:
 def test_tokens_of_several_calls_add_up_and_what_one_did_not_count_stays_unknown() -> None:
     first = Usage(prompt_tokens=10, completion_tokens=3, cached_tokens=4, cost_usd=0.5)
     second = Usage(prompt_tokens=5, completion_tokens=2, cost_usd=0.25)
-    assert summed([first, second]) == Usage(prompt_tokens=15, completion_tokens=5, cost_usd=0.75)
+    assert sum_usage([first, second]) == Usage(prompt_tokens=15, completion_tokens=5, cost_usd=0.75)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +101,7 @@ def test_tokens_of_several_calls_add_up_and_what_one_did_not_count_stays_unknown
     ids=["chat completions", "responses", "langchain", "nothing counted", "none", "no mapping"],
 )
 def test_tokens_are_read_in_every_spelling(usage: Any, expected: Usage | None) -> None:
-    assert counted(usage) == expected
+    assert convert_usage(usage) == expected
 
 
 @pytest.mark.parametrize(
@@ -110,7 +118,7 @@ def test_tokens_are_read_in_every_spelling(usage: Any, expected: Usage | None) -
     ids=["object", "JSON", "empty", "none", "no arguments", "broken JSON is kept", "a list is kept"],
 )
 def test_arguments_are_an_object_and_nothing_is_lost(given: Any, expected: dict[str, Any]) -> None:
-    assert arguments_of(given) == expected
+    assert tool_arguments(given) == expected
 
 
 @pytest.mark.parametrize(
@@ -128,7 +136,7 @@ def test_arguments_are_an_object_and_nothing_is_lost(given: Any, expected: dict[
     ids=["JSON", "printed", "text", "broken", "error", "status error", "no error", "nothing"],
 )
 def test_results_are_values_and_errors_in_them_count(given: Any, expected: ToolResult) -> None:
-    assert result_of(given) == expected
+    assert tool_result(given) == expected
 
 
 @pytest.mark.parametrize(
@@ -145,7 +153,7 @@ def test_results_are_values_and_errors_in_them_count(given: Any, expected: ToolR
     ids=["text", "nothing", "blocks", "responses", "refusal", "thinking and pictures stay out", "null"],
 )
 def test_only_text_is_said(content: Any, expected: str) -> None:
-    assert text_of(content) == expected
+    assert content_text(content) == expected
 
 
 @dataclass
@@ -166,10 +174,10 @@ class Odd:
 
 def test_a_state_becomes_plain_data_and_what_cannot_is_printed() -> None:
     given = {"order": Order("A1", True), "model": Modelled(), "odd": Odd(), 3: ("a", None)}
-    assert plain(given) == {
+    assert plain_value(given) == {
         "order": {"id": "A1", "paid": True},
         "model": {"id": "A1", "inner": [1, 2]},
         "odd": "<odd>",
         "3": ["a", None],
     }
-    assert plain({("a", "b"): 1}) == "{('a', 'b'): 1}"
+    assert plain_value({("a", "b"): 1}) == "{('a', 'b'): 1}"

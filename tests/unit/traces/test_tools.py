@@ -7,14 +7,13 @@ from typing import Any
 import pytest
 
 from howsure.model.transcript import Span
-from howsure.traces.read import read_trace
-from howsure.traces.tools import says_error
-from howsure.traces.views import Outcome, ToolUse
+from howsure.traces.read import read_trace, says_error
+from howsure.traces.trace import ToolOutcome, ToolUse
 
 ARGS = "gcp.vertex.agent.tool_call_args"
 RESPONSE = "gcp.vertex.agent.tool_response"
 ID = "gen_ai.tool.call.id"
-OK, BAD, SILENT, GARBLED = Outcome.SUCCEEDED, Outcome.FAILED, Outcome.NO_RESPONSE, Outcome.UNREADABLE
+OK, BAD, SILENT, GARBLED = ToolOutcome.SUCCEEDED, ToolOutcome.FAILED, ToolOutcome.NO_RESPONSE, ToolOutcome.UNREADABLE
 
 
 def span(name: str, id: Any = "", parent: Any = "", at: Any = None, **attributes: Any) -> Span:
@@ -26,7 +25,7 @@ def uses(*spans: Span) -> tuple[ToolUse, ...]:
     return read_trace(spans).tool_uses
 
 
-def outcomes(*spans: Span) -> list[tuple[str, Outcome]]:
+def outcomes(*spans: Span) -> list[tuple[str, ToolOutcome]]:
     return [(use.name, use.outcome) for use in uses(*spans)]
 
 
@@ -99,7 +98,7 @@ def outcomes(*spans: Span) -> list[tuple[str, Outcome]]:
         "the span around parallel calls",
     ],
 )
-def test_a_call_and_its_response_count_once(spans: list[Span], calls: list[tuple[str, Outcome]]) -> None:
+def test_a_call_and_its_response_count_once(spans: list[Span], calls: list[tuple[str, ToolOutcome]]) -> None:
     assert outcomes(*spans) == calls
 
 
@@ -196,7 +195,7 @@ def test_the_id_of_a_call_may_come_with_that_of_its_run(value: Any, call_id: str
         ({"langfuse.observation.level": "DEFAULT", RESPONSE: "{}"}, OK),
     ],
 )
-def test_how_a_call_ended(attributes: dict[str, Any], outcome: Outcome) -> None:
+def test_how_a_call_ended(attributes: dict[str, Any], outcome: ToolOutcome) -> None:
     (use,) = uses(Span(name="execute_tool a", attributes={ARGS: "{}", **attributes}))
     assert use.outcome is outcome
 
@@ -243,7 +242,7 @@ def test_an_error_is_what_says_so_and_an_empty_error_is_none(response: Any, erro
 
 
 @pytest.mark.parametrize(("last", "outcome"), [("success", OK), ("error", BAD)])
-def test_the_phases_of_a_call_are_one_call(last: str, outcome: Outcome) -> None:
+def test_the_phases_of_a_call_are_one_call(last: str, outcome: ToolOutcome) -> None:
     kind = {"openinference.span.kind": "TOOL"}
     spans = [
         span("tool.search.wikipedia.start-12", "1", at=1, **kind, **{"tool.parameters": {"query": "x"}}),

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from howsure.model.transcript import Usage
-from howsure.traces.usage import claimed_usage, tokens, usage_of
-from howsure.traces.values import Notes
+from howsure.traces.usage import read_run_usage, read_usage, total_tokens
+from howsure.traces.values import TraceProblems
 
 GEMINI = {
     "prompt_token_count": 100,
@@ -146,8 +146,8 @@ def as_text(value: Any) -> str:
     ],
 )
 def test_every_spelling_gives_the_same_counts(attributes: dict[str, Any], usage: Usage) -> None:
-    notes = Notes()
-    assert usage_of(attributes, "span", notes) == usage
+    notes = TraceProblems()
+    assert read_usage(attributes, "span", notes) == usage
     assert notes.problems == []
 
 
@@ -171,20 +171,22 @@ def test_every_spelling_gives_the_same_counts(attributes: dict[str, Any], usage:
     ],
 )
 def test_what_nobody_counted_is_not_zero(attributes: dict[str, Any], usage: Usage | None) -> None:
-    assert usage_of(attributes, "span", Notes()) == usage
+    assert read_usage(attributes, "span", TraceProblems()) == usage
 
 
 def test_what_gemini_leaves_out_is_zero() -> None:
-    found = usage_of({"gcp.vertex.agent.llm_response": {"usage_metadata": {"prompt_token_count": 7}}}, "s", Notes())
+    found = read_usage(
+        {"gcp.vertex.agent.llm_response": {"usage_metadata": {"prompt_token_count": 7}}}, "s", TraceProblems()
+    )
     assert found == Usage(prompt_tokens=7, completion_tokens=0, cached_tokens=0, thinking_tokens=0)
 
 
 def test_results_fed_back_to_gemini_are_part_of_the_prompt() -> None:
     metadata = {**GEMINI, "tool_use_prompt_token_count": 11, "total_token_count": 161}
-    found = usage_of({"gcp.vertex.agent.llm_response": {"usage_metadata": metadata}}, "s", Notes())
+    found = read_usage({"gcp.vertex.agent.llm_response": {"usage_metadata": metadata}}, "s", TraceProblems())
     assert found is not None
     assert found.prompt_tokens == 111
-    assert tokens(found) == 161
+    assert total_tokens(found) == 161
 
 
 @pytest.mark.parametrize(
@@ -215,7 +217,7 @@ def test_the_total_decides_where_thinking_was_counted(
         "llm.token_count.total": total,
         "llm.token_count.completion_details.reasoning": thinking,
     }
-    found = usage_of(attributes, "span", Notes())
+    found = read_usage(attributes, "span", TraceProblems())
     assert found is not None
     assert (found.completion_tokens, found.thinking_tokens) == (left, thinking)
 
@@ -238,8 +240,8 @@ def test_the_prompt_always_holds_its_cached_tokens(prompt: int, cached: int, tot
         "gen_ai.usage.cache_read.input_tokens": cached,
         "gen_ai.usage.total_tokens": total,
     }
-    notes = Notes()
-    found = usage_of(attributes, "span", notes)
+    notes = TraceProblems()
+    found = read_usage(attributes, "span", notes)
     assert found is not None
     assert (found.prompt_tokens, found.cached_tokens) == (whole, cached)
     assert [problem.code for problem in notes.problems] == ([] if whole == prompt else ["cached_apart"])
@@ -268,8 +270,8 @@ def test_the_prompt_always_holds_its_cached_tokens(prompt: int, cached: int, tot
     ],
 )
 def test_counts_that_cannot_be_read_are_noted_and_unknown(attributes: dict[str, Any], code: str, field: str) -> None:
-    notes = Notes()
-    assert usage_of(attributes, "s", notes) is None
+    notes = TraceProblems()
+    assert read_usage(attributes, "s", notes) is None
     assert [(problem.code, problem.field) for problem in notes.problems] == [(code, field)]
 
 
@@ -281,12 +283,14 @@ def test_the_spelling_that_says_most_is_taken() -> None:
         "llm.token_count.completion": 5,
         "llm.token_count.prompt_details.cache_read": 4,
     }
-    assert usage_of(attributes, "s", Notes()) == Usage(prompt_tokens=10, completion_tokens=5, cached_tokens=4)
+    assert read_usage(attributes, "s", TraceProblems()) == Usage(prompt_tokens=10, completion_tokens=5, cached_tokens=4)
 
 
 def test_the_answer_kept_on_an_agents_span_is_the_last_calls_not_the_runs() -> None:
-    assert claimed_usage({"output.value": {"usage_metadata": GEMINI}}, "s", Notes()) is None
-    claimed = claimed_usage({"gen_ai.usage.input_tokens": 682, "gen_ai.usage.output_tokens": 126}, "s", Notes())
+    assert read_run_usage({"output.value": {"usage_metadata": GEMINI}}, "s", TraceProblems()) is None
+    claimed = read_run_usage(
+        {"gen_ai.usage.input_tokens": 682, "gen_ai.usage.output_tokens": 126}, "s", TraceProblems()
+    )
     assert claimed == Usage(prompt_tokens=682, completion_tokens=126)
 
 
@@ -295,4 +299,4 @@ def test_the_answer_kept_on_an_agents_span_is_the_last_calls_not_the_runs() -> N
     [(FULL, 150), (PLAIN, 45), (Usage(prompt_tokens=1), None), (Usage(completion_tokens=1), None), (Usage(), None)],
 )
 def test_the_total_is_the_sum_of_its_parts(usage: Usage, total: int | None) -> None:
-    assert tokens(usage) == total
+    assert total_tokens(usage) == total

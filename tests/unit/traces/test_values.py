@@ -7,7 +7,17 @@ from typing import Any
 import pytest
 
 from howsure.errors import Level
-from howsure.traces.values import LONGEST_LITERAL, UNREADABLE, Notes, amount, decoded, pick, present, text, whole
+from howsure.traces.values import (
+    LONGEST_LITERAL,
+    UNREADABLE,
+    TraceProblems,
+    decode_value,
+    first_present,
+    first_text,
+    pick_value,
+    read_amount,
+    read_count,
+)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +47,7 @@ from howsure.traces.values import LONGEST_LITERAL, UNREADABLE, Notes, amount, de
     ],
 )
 def test_a_count_is_a_whole_number_however_it_is_written(value: Any, count: int | None) -> None:
-    assert whole(value) == count
+    assert read_count(value) == count
 
 
 @pytest.mark.parametrize(
@@ -55,7 +65,7 @@ def test_a_count_is_a_whole_number_however_it_is_written(value: Any, count: int 
     ],
 )
 def test_an_amount_is_finite_and_not_negative(value: Any, money: float | None) -> None:
-    assert amount(value) == money
+    assert read_amount(value) == money
 
 
 @pytest.mark.parametrize(
@@ -92,11 +102,11 @@ def test_an_amount_is_finite_and_not_negative(value: Any, money: float | None) -
     ],
 )
 def test_text_that_holds_a_value_is_read_as_the_value(value: Any, meaning: Any) -> None:
-    assert decoded(value) == meaning
+    assert decode_value(value) == meaning
 
 
 def test_the_nan_that_python_writes_is_read() -> None:
-    assert str(decoded('{"score": NaN}')) == "{'score': nan}"
+    assert str(decode_value('{"score": NaN}')) == "{'score': nan}"
 
 
 @pytest.mark.parametrize(
@@ -105,35 +115,35 @@ def test_the_nan_that_python_writes_is_read() -> None:
     ids=["cut off", "open list", "something after", "open string", "no JSON", "too deep", "code"],
 )
 def test_broken_json_is_unreadable_and_not_text(value: str) -> None:
-    assert decoded(value) is UNREADABLE
+    assert decode_value(value) is UNREADABLE
 
 
 def test_a_very_long_broken_text_is_given_up_without_trying_it_as_python() -> None:
-    assert decoded("['" + "x" * LONGEST_LITERAL + "']") is UNREADABLE
+    assert decode_value("['" + "x" * LONGEST_LITERAL + "']") is UNREADABLE
 
 
 def test_the_first_name_with_a_value_wins_and_empty_is_no_value() -> None:
     attributes = {"a": None, "b": "", "c": 0, "d": "x"}
-    assert present(attributes, ["a", "b", "c", "d"]) == "c"
-    assert present(attributes, ["a", "b", "missing"]) is None
+    assert first_present(attributes, ["a", "b", "c", "d"]) == "c"
+    assert first_present(attributes, ["a", "b", "missing"]) is None
 
 
 def test_text_skips_what_is_none() -> None:
-    assert text({"a": 3, "b": ["x"], "c": "name"}, ["a", "b", "c"]) == "name"
-    assert text({"a": 3}, ["a", "b"]) == ""
+    assert first_text({"a": 3, "b": ["x"], "c": "name"}, ["a", "b", "c"]) == "name"
+    assert first_text({"a": 3}, ["a", "b"]) == ""
 
 
 @pytest.mark.parametrize("mapping", [None, "text", 3, ["a"]])
 def test_picking_from_what_is_no_mapping_gives_nothing(mapping: Any) -> None:
-    assert pick(mapping, "a") is None
+    assert pick_value(mapping, "a") is None
 
 
 def test_picking_passes_over_nulls() -> None:
-    assert pick({"a": None, "b": 0}, "a", "b") == 0
+    assert pick_value({"a": None, "b": 0}, "a", "b") == 0
 
 
 def test_a_note_names_span_attribute_and_what_was_found() -> None:
-    notes = Notes()
+    notes = TraceProblems()
     notes.add("unreadable_json", "is not JSON", "span 1 (call_llm)", "gcp.vertex.agent.llm_response", "{" * 200)
     (problem,) = notes.problems
     assert problem.code == "unreadable_json"

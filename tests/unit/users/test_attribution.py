@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 
 from howsure.model.result import Failure
-from howsure.model.score import FREE, ZERO_TO_FIVE, Grade, Part, Score, Unscored, Why
-from howsure.model.simulation import Ending, Fault, Party, Simulation, Slip, SlipKind
+from howsure.model.score import FREE, ZERO_TO_FIVE, Grade, Part, Score, Unscored, UnscoredReason
+from howsure.model.simulation import Ending, Fault, MistakeKind, Party, Simulation, UserMistake
 from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Transcript
 from howsure.model.verdict import Verdict
-from howsure.users.attribution import fault
+from howsure.users.attribution import find_fault
 
 FAILED, ERRORED = Verdict.FAILED, Verdict.ERRORED
 LOW = Score(name="criteria", value=0, pass_mark=1, reason="the fee was not named")
 
 
-def talk(*calls: ToolCall, slips: tuple[Slip, ...] = ()) -> Transcript:
+def talk(*calls: ToolCall, slips: tuple[UserMistake, ...] = ()) -> Transcript:
     messages = tuple(Message(role=Role.ASSISTANT, tool_calls=(call,)) for call in calls)
     played = Simulation(user="offline", ending=Ending.GOAL_REACHED, slips=slips)
     return Transcript(answer="", messages=messages, simulation=played)
@@ -25,8 +25,8 @@ def call(name: str, content: object, *, failed: bool = True) -> ToolCall:
     return ToolCall(name=name, result=ToolResult(content=content, failed=failed))
 
 
-def slip(*, spoils: bool = True) -> Slip:
-    return Slip(kind=SlipKind.INVENTED_FACT, turn=2, reason="states '17'", evidence="It's 17.", spoils=spoils)
+def slip(*, spoils: bool = True) -> UserMistake:
+    return UserMistake(kind=MistakeKind.INVENTED_FACT, turn=2, reason="states '17'", evidence="It's 17.", spoils=spoils)
 
 
 def party(found: Fault | None) -> Party | None:
@@ -35,7 +35,7 @@ def party(found: Fault | None) -> Party | None:
 
 @pytest.mark.parametrize("verdict", [Verdict.PASSED, Verdict.SKIPPED])
 def test_nobody_is_at_fault_for_what_passed_or_was_left_out(verdict: Verdict) -> None:
-    assert fault(verdict, talk(slips=(slip(),)), [LOW]) is None
+    assert find_fault(verdict, talk(slips=(slip(),)), [LOW]) is None
 
 
 @pytest.mark.parametrize(
@@ -67,44 +67,44 @@ def test_nobody_is_at_fault_for_what_passed_or_was_left_out(verdict: Verdict) ->
     ],
 )
 def test_what_broke_says_whose_fault_an_errored_case_is(kind: str, message: str, expected: Party) -> None:
-    found = fault(ERRORED, None, (), [Failure(kind=kind, message=message)])
+    found = find_fault(ERRORED, None, (), [Failure(kind=kind, message=message)])
     assert found is not None
     assert (found.party, found.evidence) == (expected, message)
 
 
 def test_the_conversation_comes_before_the_grading() -> None:
     failures = [Failure(kind="GraderFailed", message="g"), Failure(kind="SimulatorFailed", message="s")]
-    assert party(fault(ERRORED, None, (), failures)) is Party.SIMULATOR
+    assert party(find_fault(ERRORED, None, (), failures)) is Party.SIMULATOR
 
 
 @pytest.mark.parametrize(
     ("grade", "expected"),
     [
-        (Unscored(name="criteria", why=Why.ERROR, reason="no verdict", judge="gpt"), Party.JUDGE),
-        (Unscored(name="criteria", why=Why.ERROR, reason="judge 'gpt': no reply"), Party.JUDGE),
-        (Unscored(name="final_state", why=Why.ERROR, reason="bad path"), Party.EVALUATION),
+        (Unscored(name="criteria", why=UnscoredReason.ERROR, reason="no verdict", judge="gpt"), Party.JUDGE),
+        (Unscored(name="criteria", why=UnscoredReason.ERROR, reason="judge 'gpt': no reply"), Party.JUDGE),
+        (Unscored(name="final_state", why=UnscoredReason.ERROR, reason="bad path"), Party.EVALUATION),
     ],
 )
 def test_a_value_that_could_not_be_had(grade: Grade, expected: Party) -> None:
-    found = fault(ERRORED, talk(), [grade])
+    found = find_fault(ERRORED, talk(), [grade])
     assert found == Fault(party=expected, reason=f"`{grade.name}` has no value", evidence=grade.reason)
 
 
 def test_a_grade_that_gates_nothing_is_nobodys_fault() -> None:
-    free = Unscored(name="cost", why=Why.ERROR, reason="no price", details={FREE: True})
-    gating = Unscored(name="criteria", why=Why.ERROR, reason="unreadable", judge="gpt")
-    found = fault(ERRORED, talk(), [free, gating])
+    free = Unscored(name="cost", why=UnscoredReason.ERROR, reason="no price", details={FREE: True})
+    gating = Unscored(name="criteria", why=UnscoredReason.ERROR, reason="unreadable", judge="gpt")
+    found = find_fault(ERRORED, talk(), [free, gating])
     assert found is not None
     assert found.reason == "`criteria` has no value"
 
 
 def test_a_failed_case_is_the_agents_with_the_failing_reason() -> None:
-    found = fault(FAILED, talk(), [Score(name="safety", value=1, pass_mark=1), LOW])
+    found = find_fault(FAILED, talk(), [Score(name="safety", value=1, pass_mark=1), LOW])
     assert found == Fault(party=Party.AGENT, reason="`criteria` is below its mark", evidence="the fee was not named")
 
 
 def test_a_conversation_that_the_user_spoiled_is_the_simulators() -> None:
-    found = fault(FAILED, talk(slips=(slip(),)), [LOW])
+    found = find_fault(FAILED, talk(slips=(slip(),)), [LOW])
     assert found == Fault(
         party=Party.SIMULATOR,
         reason="the simulated user spoiled the conversation in turn 2: states '17'",
@@ -113,7 +113,7 @@ def test_a_conversation_that_the_user_spoiled_is_the_simulators() -> None:
 
 
 def test_a_slip_that_spoils_nothing_leaves_it_with_the_agent() -> None:
-    assert party(fault(FAILED, talk(slips=(slip(spoils=False),)), [LOW])) is Party.AGENT
+    assert party(find_fault(FAILED, talk(slips=(slip(spoils=False),)), [LOW])) is Party.AGENT
 
 
 @pytest.mark.parametrize(
@@ -130,23 +130,23 @@ def test_a_slip_that_spoils_nothing_leaves_it_with_the_agent() -> None:
     ids=["down", "an object", "an answer", "worked later", "broke later", "nobody to take over", "did not fail"],
 )
 def test_tools_that_did_not_work_are_the_environments(calls: tuple[ToolCall, ...], expected: Party) -> None:
-    assert party(fault(FAILED, talk(*calls), [LOW])) is expected
+    assert party(find_fault(FAILED, talk(*calls), [LOW])) is expected
 
 
 def test_long_evidence_is_cut() -> None:
-    found = fault(ERRORED, None, (), [Failure(kind="JudgeFailed", message="x" * 500)])
+    found = find_fault(ERRORED, None, (), [Failure(kind="JudgeFailed", message="x" * 500)])
     assert found is not None
     assert len(found.evidence) == 201
 
 
 def test_a_failed_case_without_grades_is_still_attributed() -> None:
-    assert fault(FAILED, None) == Fault(party=Party.AGENT, reason="the case failed")
+    assert find_fault(FAILED, None) == Fault(party=Party.AGENT, reason="the case failed")
 
 
 @pytest.mark.parametrize(("value", "answerable"), [(2.0, Party.SIMULATOR), (3.0, Party.AGENT)])
 def test_a_user_whom_the_judge_finds_misleading_is_answerable(value: float, answerable: Party) -> None:
     judged = Score(name="simulator_fidelity_judged", value=value, scale=ZERO_TO_FIVE, reason="it made up a refund")
-    assert party(fault(FAILED, talk(), [LOW, judged])) is answerable
+    assert party(find_fault(FAILED, talk(), [LOW, judged])) is answerable
 
 
 @pytest.mark.parametrize(
@@ -161,38 +161,40 @@ def test_a_user_whom_the_judge_finds_misleading_is_answerable(value: float, answ
 )
 def test_of_several_failures_the_earliest_in_the_conversation_counts(kinds: tuple[str, ...], expected: Party) -> None:
     failures = [Failure(kind=kind, message=kind) for kind in kinds]
-    assert party(fault(ERRORED, talk(), (), failures)) is expected
-    assert party(fault(ERRORED, talk(), (), failures[::-1])) is expected
+    assert party(find_fault(ERRORED, talk(), (), failures)) is expected
+    assert party(find_fault(ERRORED, talk(), (), failures[::-1])) is expected
 
 
 def test_what_nobody_knows_is_shown_in_its_own_words() -> None:
-    found = fault(ERRORED, None, (), [Failure(kind="Unheard", message="first"), Failure(kind="Odd", message="second")])
+    found = find_fault(
+        ERRORED, None, (), [Failure(kind="Unheard", message="first"), Failure(kind="Odd", message="second")]
+    )
     assert found == Fault(party=Party.EVALUATION, reason="the evaluation broke", evidence="first")
-    silent = Unscored(name="x", why=Why.NO_JUDGE, reason="no judge was asked")
-    assert fault(ERRORED, None, [LOW, silent]) == Fault(
+    silent = Unscored(name="x", why=UnscoredReason.NO_JUDGE, reason="no judge was asked")
+    assert find_fault(ERRORED, None, [LOW, silent]) == Fault(
         party=Party.EVALUATION, reason="the evaluation broke", evidence="no judge was asked"
     )
-    assert fault(ERRORED, None) == Fault(party=Party.EVALUATION, reason="the evaluation broke")
+    assert find_fault(ERRORED, None) == Fault(party=Party.EVALUATION, reason="the evaluation broke")
 
 
-@pytest.mark.parametrize("why", [Why.NOT_APPLICABLE, Why.NO_JUDGE])
-def test_a_grade_that_is_left_out_for_good_reason_is_no_fault(why: Why) -> None:
+@pytest.mark.parametrize("why", [UnscoredReason.NOT_APPLICABLE, UnscoredReason.NO_JUDGE])
+def test_a_grade_that_is_left_out_for_good_reason_is_no_fault(why: UnscoredReason) -> None:
     left_out = Unscored(name="x", why=why, reason="r")
-    broken = Unscored(name="y", why=Why.ERROR, reason="bad path")
-    found = fault(ERRORED, None, [left_out, broken])
+    broken = Unscored(name="y", why=UnscoredReason.ERROR, reason="bad path")
+    found = find_fault(ERRORED, None, [left_out, broken])
     assert found is not None
     assert found.reason == "`y` has no value"
 
 
 def test_a_spoiled_conversation_that_errored_for_nothing_else_is_the_simulators() -> None:
-    assert party(fault(ERRORED, talk(slips=(slip(),)))) is Party.SIMULATOR
+    assert party(find_fault(ERRORED, talk(slips=(slip(),)))) is Party.SIMULATOR
     failed = [Failure(kind="TargetTimedOut", message="m")]
-    assert party(fault(ERRORED, talk(slips=(slip(),)), (), failed)) is Party.AGENT
+    assert party(find_fault(ERRORED, talk(slips=(slip(),)), (), failed)) is Party.AGENT
 
 
 def test_the_first_slip_that_spoils_is_the_one_that_is_named() -> None:
-    harmless, later = slip(spoils=False), Slip(kind=SlipKind.WENT_ON, turn=5, reason="goes on", evidence="Hi")
-    found = fault(FAILED, talk(slips=(harmless, later)), [LOW])
+    harmless, later = slip(spoils=False), UserMistake(kind=MistakeKind.WENT_ON, turn=5, reason="goes on", evidence="Hi")
+    found = find_fault(FAILED, talk(slips=(harmless, later)), [LOW])
     assert found is not None
     assert found.reason == "the simulated user spoiled the conversation in turn 5: goes on"
 
@@ -200,18 +202,18 @@ def test_the_first_slip_that_spoils_is_the_one_that_is_named() -> None:
 def test_a_whole_grade_is_named_before_its_parts() -> None:
     part = Score(name="criteria", value=0, pass_mark=1, reason="part", part=Part(id="c", text="t"))
     whole = Score(name="safety", value=0, pass_mark=1, evidence=("seen", "later"))
-    assert fault(FAILED, talk(), [part, whole]) == Fault(
+    assert find_fault(FAILED, talk(), [part, whole]) == Fault(
         party=Party.AGENT, reason="`safety` is below its mark", evidence="seen"
     )
-    assert fault(FAILED, talk(), [part]) == Fault(
+    assert find_fault(FAILED, talk(), [part]) == Fault(
         party=Party.AGENT, reason="`criteria` is below its mark", evidence="part"
     )
     measured = Score(name="cost", value=0)
-    assert fault(FAILED, talk(), [measured]) == Fault(party=Party.AGENT, reason="the case failed")
+    assert find_fault(FAILED, talk(), [measured]) == Fault(party=Party.AGENT, reason="the case failed")
 
 
 def test_a_tool_that_broke_shows_what_it_answered() -> None:
-    found = fault(FAILED, talk(call("refund", {"error": "Zeitüberschreitung: timeout", "code": 1})), [LOW])
+    found = find_fault(FAILED, talk(call("refund", {"error": "Zeitüberschreitung: timeout", "code": 1})), [LOW])
     assert found == Fault(
         party=Party.ENVIRONMENT,
         reason="the tool 'refund' did not work",
@@ -220,11 +222,11 @@ def test_a_tool_that_broke_shows_what_it_answered() -> None:
 
 
 def test_a_call_without_a_result_broke_nothing() -> None:
-    assert party(fault(FAILED, talk(ToolCall(name="refund")), [LOW])) is Party.AGENT
+    assert party(find_fault(FAILED, talk(ToolCall(name="refund")), [LOW])) is Party.AGENT
 
 
 @pytest.mark.parametrize("text", ["x" * 200, "é" * 200])
 def test_evidence_of_exactly_the_limit_is_whole(text: str) -> None:
-    found = fault(ERRORED, None, (), [Failure(kind="JudgeFailed", message=text)])
+    found = find_fault(ERRORED, None, (), [Failure(kind="JudgeFailed", message=text)])
     assert found is not None
     assert found.evidence == text

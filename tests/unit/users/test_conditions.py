@@ -6,12 +6,12 @@ import pytest
 
 from howsure.model.case import Fact
 from howsure.model.transcript import Message, Role, ToolCall
-from howsure.users.asked import asks_beyond, facts_asked, is_asked, is_yes_or_no, wants_details
-from howsure.users.conditions import Holds, any_holds, holds
-from howsure.users.languages import language_of
+from howsure.users.conditions import ConditionStatus, check_condition, check_condition_ever
+from howsure.users.speech import asks_for_fact, is_yes_or_no, requested_facts, unanswerable_requests, wants_details
 from howsure.users.stops import Exchange
+from howsure.users.words import language_of
 
-YES, MAYBE, NO = Holds.YES, Holds.MAYBE, Holds.NO
+YES, MAYBE, NO = ConditionStatus.YES, ConditionStatus.MAYBE, ConditionStatus.NO
 
 
 def reply(text: str, *calls: str) -> Exchange:
@@ -51,8 +51,8 @@ def reply(text: str, *calls: str) -> Exchange:
         ("the agent does something", "Hello.", MAYBE),
     ],
 )
-def test_a_condition_is_read_against_what_the_agent_said(when: str, said: str, expected: Holds) -> None:
-    assert holds(when, reply(said)) is expected
+def test_a_condition_is_read_against_what_the_agent_said(when: str, said: str, expected: ConditionStatus) -> None:
+    assert check_condition(when, reply(said)) is expected
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,8 @@ def test_a_condition_is_read_against_what_the_agent_said(when: str, said: str, e
         ("the agent calls lookup", ("lookup",), YES),
     ],
 )
-def test_a_condition_may_name_a_tool(when: str, calls: tuple[str, ...], expected: Holds) -> None:
-    assert holds(when, reply("Here you are.", *calls)) is expected
+def test_a_condition_may_name_a_tool(when: str, calls: tuple[str, ...], expected: ConditionStatus) -> None:
+    assert check_condition(when, reply("Here you are.", *calls)) is expected
 
 
 @pytest.mark.parametrize(
@@ -103,8 +103,8 @@ def test_a_condition_may_name_a_tool(when: str, calls: tuple[str, ...], expected
         ("the agent says it takes more than a week", "It takes more than a week.", YES),
     ],
 )
-def test_a_condition_may_compare_figures(when: str, said: str, expected: Holds) -> None:
-    assert holds(when, reply(said)) is expected
+def test_a_condition_may_compare_figures(when: str, said: str, expected: ConditionStatus) -> None:
+    assert check_condition(when, reply(said)) is expected
 
 
 @pytest.mark.parametrize("when", ["the agent offers a voucher", "the agent asks for the receipt", "the agent refuses"])
@@ -115,23 +115,26 @@ def test_a_condition_may_compare_figures(when: str, said: str, expected: Holds) 
 def test_a_denied_condition_holds_where_the_other_does_not(when: str, said: str) -> None:
     turned = {YES: NO, NO: YES, MAYBE: MAYBE}
     denied = when.replace("offers", "does not offer").replace("asks", "does not ask")
-    expected = holds(when, reply(said))
-    assert holds(denied, reply(said)) is (expected if denied == when else turned[expected])
+    expected = check_condition(when, reply(said))
+    assert check_condition(denied, reply(said)) is (expected if denied == when else turned[expected])
 
 
 def test_a_condition_is_read_in_any_case_and_with_any_apostrophe() -> None:
     said = reply("I can offer you a voucher.")
-    assert holds("THE AGENT OFFERS A VOUCHER", said) is YES
-    assert holds("the agent doesn’t offer a voucher", said) is NO
-    assert holds("   ", said) is YES
+    assert check_condition("THE AGENT OFFERS A VOUCHER", said) is YES
+    assert check_condition("the agent doesn’t offer a voucher", said) is NO
+    assert check_condition("   ", said) is YES
 
 
 def test_over_several_replies_the_best_answer_counts() -> None:
     talk = [reply("Hello!"), reply("I can offer you a voucher."), reply("Goodbye.")]
-    assert any_holds("the agent offers a voucher", talk) is YES
-    assert any_holds("the agent offers a discount", talk[:1]) is NO
-    assert any_holds("the agent offers a voucher", [reply("Vouchers cannot be combined."), reply("Bye.")]) is MAYBE
-    assert any_holds("the agent offers a voucher", []) is NO
+    assert check_condition_ever("the agent offers a voucher", talk) is YES
+    assert check_condition_ever("the agent offers a discount", talk[:1]) is NO
+    assert (
+        check_condition_ever("the agent offers a voucher", [reply("Vouchers cannot be combined."), reply("Bye.")])
+        is MAYBE
+    )
+    assert check_condition_ever("the agent offers a voucher", []) is NO
 
 
 ORDER = Fact(name="order_number", value="1", asked_by=("purchase",))
@@ -166,13 +169,13 @@ FACTS = (
     ],
 )
 def test_facts_are_asked_for_by_name_or_by_other_words(said: str, expected: list[str]) -> None:
-    assert [fact.name for fact in facts_asked(FACTS, said)] == expected
+    assert [fact.name for fact in requested_facts(FACTS, said)] == expected
 
 
 def test_what_no_fact_answers_is_told_apart() -> None:
     said = "What is your order number? And what is your shoe size?"
-    assert asks_beyond([ORDER], said) == ("and what is your shoe size?",)
-    assert not is_asked(BIRTH, said)
+    assert unanswerable_requests([ORDER], said) == ("and what is your shoe size?",)
+    assert not asks_for_fact(BIRTH, said)
 
 
 @pytest.mark.parametrize(

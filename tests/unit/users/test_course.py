@@ -7,26 +7,25 @@ from typing import Any
 import pytest
 
 from howsure.model.case import Fact, PlanStep, Scenario
-from howsure.model.simulation import Ending, Slip, SlipKind
+from howsure.model.simulation import Ending, MistakeKind, UserMistake
 from howsure.model.transcript import Message, Role
-from howsure.users.checks.course import course_slips
-from howsure.users.checks.plan import is_said, plan_slips, step_words
-from howsure.users.checks.repeats import repeat_slips
-from howsure.users.checks.talk import LONGEST, Talk
+from howsure.users.checks.conversations import LONGEST, SimulatedConversation
+from howsure.users.checks.course import course_mistakes, repeat_mistakes
+from howsure.users.checks.plan import is_said, plan_mistakes, step_words
 from howsure.users.words import roots
 
-EARLY, WENT_ON = SlipKind.STOPPED_EARLY, SlipKind.WENT_ON
+EARLY, WENT_ON = MistakeKind.STOPPED_EARLY, MistakeKind.WENT_ON
 
 
-def a_talk(*said: str, ending: Ending | None = None, **fields: Any) -> Talk:
+def a_talk(*said: str, ending: Ending | None = None, **fields: Any) -> SimulatedConversation:
     """User and agent in turn."""
     roles = (Role.USER, Role.ASSISTANT)
     messages = [Message(role=roles[place % 2], content=text) for place, text in enumerate(said)]
     given = {"persona": "a customer", "initial_message": said[0] if said else "Hi", **fields}
-    return Talk(Scenario(**given), messages, ending)
+    return SimulatedConversation(Scenario(**given), messages, ending)
 
 
-def told(found: tuple[Slip, ...] | list[Slip]) -> list[tuple[SlipKind, int, str]]:
+def told(found: tuple[UserMistake, ...] | list[UserMistake]) -> list[tuple[MistakeKind, int, str]]:
     return [(slip.kind, slip.turn, slip.reason) for slip in found]
 
 
@@ -49,7 +48,7 @@ REACHED, GAVE_UP = Ending.GOAL_REACHED, Ending.GAVE_UP
     ],
 )
 def test_leaving_early_says_what_was_left_open(reply: str, ending: Ending, reason: str) -> None:
-    assert told([*course_slips(a_talk(OPENING, reply, ending=ending, goal=GOAL))]) == [(EARLY, 1, reason)]
+    assert told([*course_mistakes(a_talk(OPENING, reply, ending=ending, goal=GOAL))]) == [(EARLY, 1, reason)]
 
 
 @pytest.mark.parametrize(
@@ -68,20 +67,20 @@ def test_leaving_early_says_what_was_left_open(reply: str, ending: Ending, reaso
     ],
 )
 def test_leaving_for_cause_is_no_slip(reply: str, ending: Ending | None) -> None:
-    assert [*course_slips(a_talk(OPENING, reply, ending=ending, goal=GOAL))] == []
+    assert [*course_mistakes(a_talk(OPENING, reply, ending=ending, goal=GOAL))] == []
 
 
 def test_a_user_who_wants_to_know_may_be_told_no() -> None:
     asked = "Can I return it?"
     reply = "No, returns are not possible."
-    assert [*course_slips(a_talk(asked, reply, ending=REACHED, goal="Know whether it can be returned"))] == []
-    (slip,) = course_slips(a_talk(asked, reply, ending=REACHED, goal="Return the lamp"))
+    assert [*course_mistakes(a_talk(asked, reply, ending=REACHED, goal="Know whether it can be returned"))] == []
+    (slip,) = course_mistakes(a_talk(asked, reply, ending=REACHED, goal="Return the lamp"))
     assert slip.reason == "the goal counts as reached, and the agent refused"
 
 
 def test_a_goodbye_while_the_agent_asks_is_early_and_is_found_in_its_turn() -> None:
     talk = a_talk(OPENING, "Where do you live?", "Thanks, bye!", "Hello?", "Thanks!", ending=REACHED)
-    found = [slip for slip in course_slips(talk) if slip.kind is EARLY]
+    found = [slip for slip in course_mistakes(talk) if slip.kind is EARLY]
     assert told(found) == [(EARLY, 2, "takes leave while the agent still asks: where do you live?")]
 
 
@@ -96,7 +95,7 @@ def test_a_goodbye_while_the_agent_asks_is_early_and_is_found_in_its_turn() -> N
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_giving_up_has_many_good_causes(said: tuple[str, ...], cause: str) -> None:
-    assert [*course_slips(a_talk(*said, ending=GAVE_UP, goal=GOAL))] == [], cause
+    assert [*course_mistakes(a_talk(*said, ending=GAVE_UP, goal=GOAL))] == [], cause
 
 
 def test_giving_up_on_a_question_that_could_be_answered_is_early() -> None:
@@ -104,7 +103,7 @@ def test_giving_up_on_a_question_that_could_be_answered_is_early() -> None:
         OPENING, "I see.", "Hm.", "Sure.", "And?", "What is your order number?",
         ending=GAVE_UP, facts=(Fact(name="order number", value="17"),),
     )  # fmt: skip
-    assert told([*course_slips(talk)]) == [(EARLY, 3, "gives up although the agent refused nothing")]
+    assert told([*course_mistakes(talk)]) == [(EARLY, 3, "gives up although the agent refused nothing")]
 
 
 DONE = "The parcel has been sent again."
@@ -122,7 +121,7 @@ DONE = "The parcel has been sent again."
 )
 def test_a_planned_step_is_said_before_leaving(step: PlanStep, said: tuple[str, ...], reason: str) -> None:
     talk = a_talk(OPENING, DONE, *said, ending=REACHED, goal=GOAL, plan=(step,))
-    assert [slip.reason for slip in course_slips(talk)] == ([reason] if reason else [])
+    assert [slip.reason for slip in course_mistakes(talk)] == ([reason] if reason else [])
 
 
 @pytest.mark.parametrize(
@@ -139,23 +138,23 @@ def test_a_planned_step_is_said_before_leaving(step: PlanStep, said: tuple[str, 
     ],
 )
 def test_going_on_says_why_it_should_have_ended(said: tuple[str, ...], reason: str) -> None:
-    found = [slip for slip in course_slips(a_talk(OPENING, DONE, *said, goal=GOAL)) if slip.kind is WENT_ON]
+    found = [slip for slip in course_mistakes(a_talk(OPENING, DONE, *said, goal=GOAL)) if slip.kind is WENT_ON]
     assert [slip.reason for slip in found] == ([reason] if reason else [])
 
 
 def test_only_the_first_turn_too_many_is_a_slip() -> None:
     talk = a_talk("a b", "Yes", "c d", "No", "e f", "Maybe", "g h", max_turns=2)
-    assert told([*course_slips(talk)]) == [(WENT_ON, 3, "sends more than 2 messages")]
+    assert told([*course_mistakes(talk)]) == [(WENT_ON, 3, "sends more than 2 messages")]
 
 
 def test_a_planned_step_may_be_said_after_the_thanks() -> None:
     step = PlanStep(say="Please send me the invoice by post.")
     said = (OPENING, DONE, "Thanks!", "My pleasure.", "Please send me the invoice by post.")
-    assert [*course_slips(a_talk(*said, goal=GOAL, plan=(step,)))] == []
+    assert [*course_mistakes(a_talk(*said, goal=GOAL, plan=(step,)))] == []
 
 
 def test_an_empty_conversation_goes_nowhere() -> None:
-    assert [*course_slips(a_talk(ending=REACHED))] == []
+    assert [*course_mistakes(a_talk(ending=REACHED))] == []
 
 
 VOUCHER = PlanStep(say="Refuse the voucher and insist on cash.", when="the agent offers a voucher")
@@ -182,7 +181,7 @@ OFFER = "I can offer you a voucher."
 )  # fmt: skip
 def test_leaving_the_plan_says_how(reply: str, text: str, reason: str) -> None:
     talk = a_talk("My bag broke", reply, text, goal="Get cash for the bag", plan=(VOUCHER,))
-    assert [slip.reason for slip in plan_slips(talk)] == ([reason] if reason else [])
+    assert [slip.reason for slip in plan_mistakes(talk)] == ([reason] if reason else [])
 
 
 @pytest.mark.parametrize(
@@ -195,13 +194,13 @@ def test_leaving_the_plan_says_how(reply: str, text: str, reason: str) -> None:
 def test_what_the_plan_accepts_is_not_declined(text: str, reason: str) -> None:
     step = PlanStep(say="Accept the replacement.", when="the agent offers a replacement")
     talk = a_talk("My bag broke", "I can offer you a replacement.", text, plan=(step,))
-    assert [slip.reason for slip in plan_slips(talk)] == ([reason] if reason else [])
+    assert [slip.reason for slip in plan_mistakes(talk)] == ([reason] if reason else [])
 
 
 def test_what_the_persona_refuses_is_not_accepted() -> None:
     persona = "Never accepts store credit."
     talk = a_talk("My bag broke", "I can give you store credit.", "Great, store credit it is.", persona=persona)
-    assert [slip.reason for slip in plan_slips(talk)] == [
+    assert [slip.reason for slip in plan_mistakes(talk)] == [
         "accepts what the scenario refuses: Never accepts store credit."
     ]
 
@@ -209,7 +208,7 @@ def test_what_the_persona_refuses_is_not_accepted() -> None:
 @pytest.mark.parametrize("persona", ["Changes their mind easily.", "An undecided customer."])
 def test_who_is_undecided_may_change_their_mind(persona: str) -> None:
     talk = a_talk("My bag broke", "I see.", "I changed my mind, keep it.", persona=persona)
-    assert [*plan_slips(talk)] == []
+    assert [*plan_mistakes(talk)] == []
 
 
 @pytest.mark.parametrize(
@@ -223,7 +222,7 @@ def test_who_is_undecided_may_change_their_mind(persona: str) -> None:
 )
 def test_the_opening_may_differ_in_little_only(opening: str, expected: int) -> None:
     talk = a_talk(opening, "I see.", initial_message="My bag broke.")
-    found = [*plan_slips(talk)]
+    found = [*plan_mistakes(talk)]
     assert len(found) == expected
     assert all(slip.reason == "does not open with the fixed message 'My bag broke.'" for slip in found)
 
@@ -253,21 +252,21 @@ ASKED = "Where exactly is my parcel now?"
 )
 def test_saying_the_same_again_names_the_first_time(said: tuple[str, ...], turn: int | None) -> None:
     expected = [f"says again what it said in turn {turn}, though it was answered"] if turn else []
-    assert [slip.reason for slip in repeat_slips(a_talk(*said))] == expected
+    assert [slip.reason for slip in repeat_mistakes(a_talk(*said))] == expected
 
 
 def test_a_fact_asked_for_again_is_told_again() -> None:
     fact = Fact(name="order number", value="77120")
     again = "My order number is 77120, as stated."
     talk = a_talk("Hi", "What is your order number?", again, "And your order number?", again, facts=(fact,))
-    assert [*repeat_slips(talk)] == []
+    assert [*repeat_mistakes(talk)] == []
 
 
 def test_long_evidence_is_cut_and_short_is_whole() -> None:
     short, long = a_talk("x" * LONGEST).turns[0], a_talk("x" * (LONGEST + 1)).turns[0]
     assert short.slip(EARLY, "r").evidence == "x" * LONGEST
     assert long.slip(EARLY, "r").evidence == "x" * LONGEST + "…"
-    assert long.slip(EARLY, "r", "other", spoils=False) == Slip(
+    assert long.slip(EARLY, "r", "other", spoils=False) == UserMistake(
         kind=EARLY, turn=1, reason="r", evidence="other", spoils=False
     )
 

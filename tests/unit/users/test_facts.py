@@ -7,13 +7,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howsure.model.case import Fact, Scenario
-from howsure.model.simulation import Slip, SlipKind
+from howsure.model.simulation import MistakeKind, UserMistake
 from howsure.model.transcript import Message, Role
-from howsure.users.asked import asks_beyond, facts_asked, is_asked, is_touched, is_yes_or_no, phrasings, wants_details
-from howsure.users.checks.facts import fact_slips, is_told
-from howsure.users.checks.talk import Talk
+from howsure.users.checks.conversations import SimulatedConversation
+from howsure.users.checks.facts import fact_mistakes, is_told
+from howsure.users.speech import (
+    asks_for_fact,
+    is_yes_or_no,
+    may_concern_fact,
+    phrasings,
+    requested_facts,
+    unanswerable_requests,
+    wants_details,
+)
 
-WRONG, INVENTED, UNASKED = SlipKind.WRONG_FACT, SlipKind.INVENTED_FACT, SlipKind.UNASKED_FACT
+WRONG, INVENTED, UNASKED = MistakeKind.WRONG_FACT, MistakeKind.INVENTED_FACT, MistakeKind.UNASKED_FACT
 
 
 @pytest.mark.parametrize(
@@ -58,13 +66,17 @@ def test_a_code_is_told_however_it_is_set_apart(code: str) -> None:
         assert is_told(code, said), said
 
 
-def found(asked: str, text: str, *facts: Fact, opening: str = "Hello there") -> list[Slip]:
+def found(asked: str, text: str, *facts: Fact, opening: str = "Hello there") -> list[UserMistake]:
     said = ((Role.USER, opening), (Role.ASSISTANT, asked), (Role.USER, text))
     scenario = Scenario(persona="a customer", initial_message=opening, facts=facts)
-    return [*fact_slips(Talk(scenario, [Message(role=role, content=content) for role, content in said], None))]
+    return [
+        *fact_mistakes(
+            SimulatedConversation(scenario, [Message(role=role, content=content) for role, content in said], None)
+        )
+    ]
 
 
-def reasons(asked: str, text: str, *facts: Fact) -> list[tuple[SlipKind, str]]:
+def reasons(asked: str, text: str, *facts: Fact) -> list[tuple[MistakeKind, str]]:
     return [(slip.kind, slip.reason) for slip in found(asked, text, *facts)]
 
 
@@ -167,8 +179,8 @@ ORDER, CODE, NAME = a_fact("order number", "1", "purchase"), a_fact("game code",
 def test_what_is_asked_for_is_touched_on_and_not_the_other_way_round(
     fact: Fact, text: str, asked: bool, touched: bool
 ) -> None:
-    assert is_asked(fact, text) is asked
-    assert is_touched(fact, text) is touched
+    assert asks_for_fact(fact, text) is asked
+    assert may_concern_fact(fact, text) is touched
 
 
 def test_a_fact_is_asked_for_by_the_words_of_its_name_and_by_others() -> None:
@@ -179,14 +191,14 @@ def test_a_fact_is_asked_for_by_the_words_of_its_name_and_by_others() -> None:
 
 def test_facts_are_told_in_the_order_of_the_scenario() -> None:
     facts = (ORDER, NAME)
-    assert facts_asked(facts, "Your name and your order number, please?") == (ORDER, NAME)
-    assert facts_asked((), "Your name?") == ()
+    assert requested_facts(facts, "Your name and your order number, please?") == (ORDER, NAME)
+    assert requested_facts((), "Your name?") == ()
 
 
 def test_what_nobody_can_answer_is_beyond() -> None:
     text = "What is your name? What is your shoe size? Anything else?"
-    assert asks_beyond((NAME,), text) == ("what is your shoe size?",)
-    assert asks_beyond((), "Hello.") == ()
+    assert unanswerable_requests((NAME,), text) == ("what is your shoe size?",)
+    assert unanswerable_requests((), "Hello.") == ()
 
 
 @pytest.mark.parametrize(

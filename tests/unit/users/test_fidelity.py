@@ -9,19 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from howsure.model.case import Case, Fact, PlanStep, Scenario
-from howsure.model.simulation import Ending, SlipKind
+from howsure.model.simulation import Ending, MistakeKind
 from howsure.model.transcript import Message, Role, ToolCall
-from howsure.users.base import Leave
-from howsure.users.fidelity import slips
-from howsure.users.offline import OfflineUsers
+from howsure.users.base import UserExit
+from howsure.users.fidelity import find_mistakes
+from howsure.users.offline_users import OfflineUsers
 from simulated_users import FILES, Conversation, conversations
 
 TALKS = [talk for name in FILES for talk in conversations(name)]
 PLANTED = [talk for talk in TALKS if talk.planted]
 CLEAN = [talk for talk in TALKS if not talk.planted]
-INVENTED, WRONG, UNASKED = SlipKind.INVENTED_FACT, SlipKind.WRONG_FACT, SlipKind.UNASKED_FACT
-PERSONA, OFF_PLAN = SlipKind.OUT_OF_PERSONA, SlipKind.OFF_PLAN
-EARLY, WENT_ON, REPEATED = SlipKind.STOPPED_EARLY, SlipKind.WENT_ON, SlipKind.REPEATED
+INVENTED, WRONG, UNASKED = MistakeKind.INVENTED_FACT, MistakeKind.WRONG_FACT, MistakeKind.UNASKED_FACT
+PERSONA, OFF_PLAN = MistakeKind.OUT_OF_PERSONA, MistakeKind.OFF_PLAN
+EARLY, WENT_ON, REPEATED = MistakeKind.STOPPED_EARLY, MistakeKind.WENT_ON, MistakeKind.REPEATED
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -44,17 +44,17 @@ def test_a_clean_conversation_has_no_slip(talk: Conversation) -> None:
     assert talk.found == ()
 
 
-@pytest.mark.parametrize("kind", SlipKind)
-def test_every_kind_of_slip_is_planted_somewhere(kind: SlipKind) -> None:
+@pytest.mark.parametrize("kind", MistakeKind)
+def test_every_kind_of_slip_is_planted_somewhere(kind: MistakeKind) -> None:
     assert any(talk.planted and talk.planted.kind is kind for talk in PLANTED)
 
 
-def kinds(*said: str, ending: Ending | None = None, **fields: Any) -> set[SlipKind]:
+def kinds(*said: str, ending: Ending | None = None, **fields: Any) -> set[MistakeKind]:
     """What is found in a conversation of user and agent in turn."""
     roles = (Role.USER, Role.ASSISTANT)
     messages = [Message(role=roles[place % 2], content=text) for place, text in enumerate(said)]
     given: dict[str, Any] = {"persona": "a customer", "initial_message": said[0], **fields}
-    return {slip.kind for slip in slips(Scenario(**given), messages, ending)}
+    return {slip.kind for slip in find_mistakes(Scenario(**given), messages, ending)}
 
 
 ORDER = (Fact(name="order number", value="77120"),)
@@ -83,7 +83,7 @@ ASK = ("Where is my parcel?", "What is your order number?")
         ("I am a lawyer. 77120.", {INVENTED}),
     ],
 )
-def test_what_a_user_answers_must_be_held(text: str, expected: set[SlipKind]) -> None:
+def test_what_a_user_answers_must_be_held(text: str, expected: set[MistakeKind]) -> None:
     assert kinds(*ASK, text, facts=ORDER) == expected
 
 
@@ -107,7 +107,9 @@ def test_what_a_user_answers_must_be_held(text: str, expected: set[SlipKind]) ->
         ("Do you have any allergies?", "Yes, I am allergic to nuts.", {INVENTED}),
     ],
 )
-def test_numbers_may_be_restated_and_worked_out_but_not_made_up(heard: str, text: str, expected: set[SlipKind]) -> None:
+def test_numbers_may_be_restated_and_worked_out_but_not_made_up(
+    heard: str, text: str, expected: set[MistakeKind]
+) -> None:
     assert kinds("Hello there", heard, text) == expected
 
 
@@ -127,7 +129,7 @@ def test_numbers_may_be_restated_and_worked_out_but_not_made_up(heard: str, text
     ],
 )
 def test_a_fact_may_be_told_in_other_words_but_not_otherwise(
-    fact: tuple[str, str], asked: str, text: str, expected: set[SlipKind]
+    fact: tuple[str, str], asked: str, text: str, expected: set[MistakeKind]
 ) -> None:
     assert kinds("Hello there", asked, text, facts=(Fact(name=fact[0], value=fact[1]),)) == expected
 
@@ -141,7 +143,7 @@ def test_a_fact_that_nobody_asked_for_is_no_disaster() -> None:
     scenario = Scenario(
         persona="p", initial_message="Hello there", facts=(Fact(name="phone number", value="555 0199"),)
     )
-    (slip,) = slips(scenario, messages)
+    (slip,) = find_mistakes(scenario, messages)
     assert (slip.kind, slip.turn, slip.spoils, slip.evidence) == (UNASKED, 2, False, "My phone number is 555 0199.")
     assert slip.reason == "tells `phone number` though nobody asked for it"
 
@@ -196,7 +198,7 @@ def test_what_users_do_say_is_left_alone(text: str) -> None:
         ("Writes all lowercase.", "This Is wrong. It must be quick.", {PERSONA}),
     ],
 )
-def test_the_manner_of_the_persona_is_kept(persona: str, text: str, expected: set[SlipKind]) -> None:
+def test_the_manner_of_the_persona_is_kept(persona: str, text: str, expected: set[MistakeKind]) -> None:
     assert kinds(*ASK, text, persona=persona) == expected
 
 
@@ -222,7 +224,7 @@ VOUCHER = (PlanStep(say="I do not want a voucher, I want cash.", when="the agent
         ("Sorry, that is not possible.", "I changed my mind, leave it.", set()),
     ],
 )
-def test_the_plan_is_kept(heard: str, text: str, expected: set[SlipKind]) -> None:
+def test_the_plan_is_kept(heard: str, text: str, expected: set[MistakeKind]) -> None:
     assert kinds("My bag broke", heard, text, goal="Get cash for the bag", plan=VOUCHER) == expected
 
 
@@ -248,7 +250,7 @@ def test_the_opening_is_the_fixed_one() -> None:
         ("What is your order number?", None, set()),
     ],
 )
-def test_leaving_needs_a_reason(heard: str, ending: Ending | None, expected: set[SlipKind]) -> None:
+def test_leaving_needs_a_reason(heard: str, ending: Ending | None, expected: set[MistakeKind]) -> None:
     found = kinds("Send my parcel again!", heard, ending=ending, facts=ORDER, goal="Have the parcel sent again")
     assert found == expected
 
@@ -262,7 +264,7 @@ def test_leaving_needs_a_reason(heard: str, ending: Ending | None, expected: set
         (("Thank you.", "Which colour is the door?", "It is on the left."), set()),
     ],
 )
-def test_a_user_who_is_done_leaves(said: tuple[str, ...], expected: set[SlipKind]) -> None:
+def test_a_user_who_is_done_leaves(said: tuple[str, ...], expected: set[MistakeKind]) -> None:
     assert kinds("Is it open today?", "Yes, it is open and ready.", *said, goal="Know whether it is open") == expected
 
 
@@ -276,7 +278,7 @@ def test_nothing_is_said_after_a_handoff() -> None:
         Message(role=Role.ASSISTANT, content="One moment.", tool_calls=(ToolCall(name="live_handoff"),)),
         Message(role=Role.USER, content="Are you still there?"),
     ]
-    (slip,) = slips(Scenario(persona="p", initial_message="Help"), messages)
+    (slip,) = find_mistakes(Scenario(persona="p", initial_message="Help"), messages)
     assert (slip.kind, slip.turn, slip.spoils) == (WENT_ON, 2, True)
 
 
@@ -288,13 +290,13 @@ def test_nothing_is_said_after_a_handoff() -> None:
         ("It is at the depot.", "Keeps asking the same question.", set()),
     ],
 )
-def test_what_was_answered_is_not_asked_again(heard: str, persona: str, expected: set[SlipKind]) -> None:
+def test_what_was_answered_is_not_asked_again(heard: str, persona: str, expected: set[MistakeKind]) -> None:
     question = "Where exactly is my parcel now?"
     assert kinds("Hello", "Hi, what is it?", question, heard, question, persona=persona) == expected
 
 
 def test_an_empty_conversation_has_no_slip() -> None:
-    assert slips(Scenario(persona="p", initial_message="m"), []) == ()
+    assert find_mistakes(Scenario(persona="p", initial_message="m"), []) == ()
 
 
 async def test_the_offline_user_makes_no_slip() -> None:
@@ -315,11 +317,11 @@ async def test_the_offline_user_makes_no_slip() -> None:
         ]
     )
     said: list[Message] = []
-    while not isinstance(move := await user.next(said), Leave):
+    while not isinstance(move := await user.next(said), UserExit):
         said += [Message(role=Role.USER, content=move.text), Message(role=Role.ASSISTANT, content=next(agent))]
     assert move.ending is Ending.GOAL_REACHED
     assert len(said) == 8
-    assert slips(scenario, said, move.ending) == ()
+    assert find_mistakes(scenario, said, move.ending) == ()
 
 
 PIECES = (
@@ -345,7 +347,7 @@ def test_whatever_is_said_every_slip_names_a_turn_and_quotes_it(
     messages = [Message(role=roles[place % 2], content=text) for place, text in enumerate(said)]
     known = tuple(Fact(name=name, value=value) for name, value in facts)
     scenario = Scenario(persona=persona, initial_message=said[0] if said else "m", goal=goal, facts=known)
-    found = slips(scenario, messages, ending)
+    found = find_mistakes(scenario, messages, ending)
     turns = len(said[::2])
     assert [slip.turn for slip in found] == sorted(slip.turn for slip in found)
     assert all(1 <= slip.turn <= turns and slip.reason and len(slip.evidence) <= 161 for slip in found)
@@ -353,7 +355,7 @@ def test_whatever_is_said_every_slip_names_a_turn_and_quotes_it(
     assert len({(slip.turn, slip.kind) for slip in found if slip.kind is not UNASKED}) == len(
         [slip for slip in found if slip.kind is not UNASKED]
     )
-    assert found == slips(scenario, messages, ending)
+    assert found == find_mistakes(scenario, messages, ending)
 
 
 @pytest.mark.parametrize(
@@ -364,7 +366,7 @@ def test_whatever_is_said_every_slip_names_a_turn_and_quotes_it(
         ("I would give it 10/10.", set()),
     ],
 )
-def test_idioms_and_swiss_amounts_are_read_as_what_they_are(text: str, expected: set[SlipKind]) -> None:
+def test_idioms_and_swiss_amounts_are_read_as_what_they_are(text: str, expected: set[MistakeKind]) -> None:
     assert kinds("Hello there", "I see.", text) == expected
 
 
@@ -379,7 +381,7 @@ def test_swiss_amounts_are_known_in_any_writing() -> None:
     ("persona", "expected"),
     [("A calm man.", {PERSONA}), ("Rude, calms down later.", set()), ("Polite, but loses patience.", set())],
 )
-def test_a_calm_persona_insults_nobody(persona: str, expected: set[SlipKind]) -> None:
+def test_a_calm_persona_insults_nobody(persona: str, expected: set[MistakeKind]) -> None:
     assert kinds("Hello there", "I see.", "You are an idiot!", persona=persona) == expected
 
 

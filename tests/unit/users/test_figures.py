@@ -6,18 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howsure.judges.offline.dates import Day
+from howsure.judges.offline.dates import PartialDate
 from howsure.users.checks.figures import (
-    days,
-    figures,
+    codes_in,
+    counted_nouns,
+    figure_values,
+    find_days,
+    find_figures,
+    is_derivable,
     is_known,
-    is_worked_out,
-    known_keys,
-    known_values,
-    numbers_said,
+    letters_and_digits,
+    numbers_in,
     same_day,
-    stream,
-    values_of,
 )
 
 
@@ -58,7 +58,7 @@ from howsure.users.checks.figures import (
     ],
 )
 def test_what_a_run_of_digits_may_be_worth(run: str, expected: tuple[float, ...]) -> None:
-    assert values_of(run) == expected
+    assert figure_values(run) == expected
 
 
 WHOLE = st.integers(0, 10**7)
@@ -74,13 +74,13 @@ def test_an_amount_is_worth_the_same_however_its_thousands_are_set_apart(value: 
     english, swiss_made = f"{value:,}.{cents:02}", swiss(value, cents)
     german = english.translate(str.maketrans(",.", ".,"))
     for written in (f"{value}.{cents:02}", english, german, swiss_made, swiss_made.replace("'", "’")):
-        assert values_of(written) == (amount,), written
+        assert figure_values(written) == (amount,), written
 
 
 @given(st.text("0123456789.,'’-/:%aAé ", max_size=12))
 def test_whatever_is_written_has_values_or_none_and_never_breaks(run: str) -> None:
-    assert all(value >= 0 for value in values_of(run))
-    assert list(values_of(run)) == sorted(values_of(run))
+    assert all(value >= 0 for value in figure_values(run))
+    assert list(figure_values(run)) == sorted(figure_values(run))
 
 
 @pytest.mark.parametrize(
@@ -102,15 +102,15 @@ def test_whatever_is_written_has_values_or_none_and_never_breaks(run: str) -> No
     ],
 )
 def test_every_run_with_a_digit_is_a_figure(text: str, expected: list[tuple[str, str]]) -> None:
-    assert [(figure.text, figure.key) for figure in figures(text)] == expected
+    assert [(figure.text, figure.key) for figure in find_figures(text)] == expected
 
 
 @given(st.text("ab17 .,-/:@'€$%_\n", max_size=30))
 def test_a_figure_stands_where_it_says(text: str) -> None:
-    for figure in figures(text):
+    for figure in find_figures(text):
         assert text[figure.start :].startswith(figure.text)
         assert any(map(str.isdigit, figure.text))
-        assert figure.key in stream(text)
+        assert figure.key in letters_and_digits(text)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_a_figure_stands_where_it_says(text: str) -> None:
     [("77120", False), ("A-17", True), ("3rd", False), ("1.150", False), ("X1Y2", True), ("2nd", False)],
 )
 def test_a_code_has_letters_that_are_no_ending(text: str, is_code: bool) -> None:
-    (figure,) = figures(text)
+    (figure,) = find_figures(text)
     assert figure.is_code is is_code
 
 
@@ -137,15 +137,15 @@ def test_a_code_has_letters_that_are_no_ending(text: str, is_code: bool) -> None
     ],
 )
 def test_the_numbers_of_a_text_in_figures_and_in_words(text: str, known: set[float], unknown: set[float]) -> None:
-    assert known <= known_values(text)
-    assert not unknown & known_values(text)
+    assert known <= numbers_in(text)
+    assert not unknown & numbers_in(text)
 
 
 @given(st.lists(st.text("ab 17.,:-", max_size=10), max_size=4))
 def test_a_text_knows_what_its_lines_know(lines: list[str]) -> None:
     whole = "\n".join(lines)
-    assert known_values(whole) == frozenset().union(*map(known_values, whole.split("\n")))
-    assert known_keys(whole) == frozenset().union(*map(known_keys, whole.split("\n")))
+    assert numbers_in(whole) == frozenset().union(*map(numbers_in, whole.split("\n")))
+    assert codes_in(whole) == frozenset().union(*map(codes_in, whole.split("\n")))
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_a_text_knows_what_its_lines_know(lines: list[str]) -> None:
     ],
 )  # fmt: skip
 def test_a_figure_is_known_in_any_form(said: str, text: str, expected: bool) -> None:
-    (figure,) = figures(said)
+    (figure,) = find_figures(said)
     assert is_known(figure, text) is expected
 
 
@@ -192,15 +192,15 @@ def test_a_figure_is_known_in_any_form(said: str, text: str, expected: bool) -> 
     ],
 )  # fmt: skip
 def test_a_number_may_be_worked_out_of_two_known_ones(value: float, text: str, cue: bool, expected: bool) -> None:
-    assert is_worked_out((value,), text, cue) is expected
+    assert is_derivable((value,), text, cue) is expected
 
 
 def test_a_number_with_two_readings_is_worked_out_when_one_of_them_is() -> None:
-    assert is_worked_out((1.15, 80.0), "40 euros, 2 nights", cue=False)
-    assert not is_worked_out((), "40 euros, 2 nights", cue=True)
+    assert is_derivable((1.15, 80.0), "40 euros, 2 nights", cue=False)
+    assert not is_derivable((), "40 euros, 2 nights", cue=True)
 
 
-MAY_3 = Day(month=5, day=3)
+MAY_3 = PartialDate(month=5, day=3)
 
 
 @pytest.mark.parametrize(
@@ -227,27 +227,29 @@ MAY_3 = Day(month=5, day=3)
     ],
 )
 def test_dates_are_read_in_words_and_in_figures(text: str, expected: set[tuple[int, int]]) -> None:
-    assert {(day.month, day.day) for day in days(text)} == expected
+    assert {(day.month, day.day) for day in find_days(text)} == expected
 
 
 def test_a_date_in_figures_has_both_readings_where_both_are_dates() -> None:
-    assert {(day.month, day.day) for day in days("3/4")} == {(3, 4), (4, 3)}
-    assert {(day.month, day.day, day.year) for day in days("3.4.2026")} == {(3, 4, 2026), (4, 3, 2026)}
+    assert {(day.month, day.day) for day in find_days("3/4")} == {(3, 4), (4, 3)}
+    assert {(day.month, day.day, day.year) for day in find_days("3.4.2026")} == {(3, 4, 2026), (4, 3, 2026)}
 
 
 @pytest.mark.parametrize(
     ("one", "other", "expected"),
     [
-        (MAY_3, Day(month=5, day=3), True),
-        (MAY_3, Day(month=5, day=3, year=2024), True),
-        (Day(month=5, day=3, year=24), Day(month=5, day=3, year=2024), True),
-        (Day(month=5, day=3, year=2025), Day(month=5, day=3, year=2024), False),
-        (MAY_3, Day(month=5, day=4), False),
-        (MAY_3, Day(month=6, day=3), False),
+        (MAY_3, PartialDate(month=5, day=3), True),
+        (MAY_3, PartialDate(month=5, day=3, year=2024), True),
+        (PartialDate(month=5, day=3, year=24), PartialDate(month=5, day=3, year=2024), True),
+        (PartialDate(month=5, day=3, year=2025), PartialDate(month=5, day=3, year=2024), False),
+        (MAY_3, PartialDate(month=5, day=4), False),
+        (MAY_3, PartialDate(month=6, day=3), False),
     ],
     ids=["equal", "a year on one side", "two digits of it", "another year", "another day", "another month"],
 )
-def test_two_days_are_the_same_unless_something_known_differs(one: Day, other: Day, expected: bool) -> None:
+def test_two_days_are_the_same_unless_something_known_differs(
+    one: PartialDate, other: PartialDate, expected: bool
+) -> None:
     assert same_day(one, other) is expected
     assert same_day(other, one) is expected
 
@@ -265,4 +267,4 @@ def test_two_days_are_the_same_unless_something_known_differs(one: Day, other: D
     ],
 )
 def test_numbers_come_with_the_word_after_them(text: str, expected: list[tuple[float, str]]) -> None:
-    assert numbers_said(text) == expected
+    assert counted_nouns(text) == expected

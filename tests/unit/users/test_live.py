@@ -9,16 +9,14 @@ import pytest
 
 from howsure.errors import BudgetReached, ModelFailed, ModelTimedOut, SimulatorFailed
 from howsure.llm.base import Completion
-from howsure.llm.parts import CallSettings, Finish
+from howsure.llm.messages import CallSettings, FinishReason
 from howsure.model.case import Case, Fact, PlanStep, Scenario, SingleTurn
 from howsure.model.simulation import Ending
 from howsure.model.transcript import Message, Role, ToolCall, Usage
 from howsure.testing import ScriptedModel
-from howsure.users.base import Leave, Move, Say
-from howsure.users.live import LiveUsers, seed_of
-from howsure.users.live_reading import Next, read_next
-from howsure.users.prompting import SCHEMA, user_prompt
-from howsure.users.stops import Stops
+from howsure.users.base import UserExit, UserMessage, UserMove
+from howsure.users.live_users import SCHEMA, LiveUsers, Next, read_next, seed_of, user_prompt
+from howsure.users.stops import StopRules
 
 SCENARIO = Scenario(
     persona="Impatient. Writes short messages.",
@@ -43,32 +41,32 @@ def reply(message: str = "A-17", ending: str | None = None, reason: str = "asked
     return json.dumps({"reason": reason, "message": message, "ending": ending})
 
 
-async def move(model: ScriptedModel, messages: tuple[Message, ...] = ASKED, **options: Any) -> Move:
+async def move(model: ScriptedModel, messages: tuple[Message, ...] = ASKED, **options: Any) -> UserMove:
     return await LiveUsers(model, **options).open(CASE).next(messages)
 
 
 async def test_the_first_message_is_fixed_and_asks_no_model() -> None:
     model = ScriptedModel(reply())
-    assert await move(model, ()) == Say("Where is my order?")
+    assert await move(model, ()) == UserMessage("Where is my order?")
     assert model.asked == []
 
 
 async def test_a_case_that_is_no_scenario_asks_no_model() -> None:
     model = ScriptedModel(reply())
     user = LiveUsers(model).open(Case(id="c", input=SingleTurn(message="Hi")))
-    assert [await user.next(()), await user.next(())] == [Say("Hi"), Leave(Ending.SAID_ALL)]
+    assert [await user.next(()), await user.next(())] == [UserMessage("Hi"), UserExit(Ending.SAID_ALL)]
     assert model.asked == []
 
 
 async def test_the_model_gives_the_next_message_with_what_it_cost() -> None:
     usage = Usage(prompt_tokens=100, completion_tokens=5)
     model = ScriptedModel(Completion(text=reply(), model="m", usage=usage))
-    assert await move(model) == Say("A-17", usage)
+    assert await move(model) == UserMessage("A-17", usage)
 
 
 @pytest.mark.parametrize(("word", "ending"), [("goal_reached", Ending.GOAL_REACHED), ("gave_up", Ending.GAVE_UP)])
 async def test_the_model_may_end_the_conversation(word: str, ending: Ending) -> None:
-    assert await move(ScriptedModel(reply("", word, "all told"))) == Leave(ending, "all told", Usage())
+    assert await move(ScriptedModel(reply("", word, "all told"))) == UserExit(ending, "all told", Usage())
 
 
 @pytest.mark.parametrize(
@@ -84,14 +82,14 @@ async def test_the_model_may_end_the_conversation(word: str, ending: Ending) -> 
 async def test_stop_rules_come_before_asking(messages: tuple[Message, ...], ending: Ending) -> None:
     model = ScriptedModel(reply())
     found = await move(model, messages)
-    assert isinstance(found, Leave)
+    assert isinstance(found, UserExit)
     assert found.ending is ending
     assert model.asked == []
 
 
 async def test_the_stop_rules_can_be_given() -> None:
-    found = await move(ScriptedModel(reply()), said("Hi", ""), stops=Stops(silent_replies=2))
-    assert found == Say("A-17", Usage())
+    found = await move(ScriptedModel(reply()), said("Hi", ""), stops=StopRules(silent_replies=2))
+    assert found == UserMessage("A-17", Usage())
 
 
 async def test_the_model_is_told_who_it_is_and_the_talk_is_quoted() -> None:
@@ -150,7 +148,7 @@ async def test_an_unreadable_reply_is_asked_for_once_more_with_what_was_wrong() 
     usage = Usage(prompt_tokens=10, completion_tokens=2)
     first, second = (Completion(text=text, model="m", usage=usage) for text in ("A-17", reply()))
     model = ScriptedModel(first, second)
-    assert await move(model) == Say("A-17", Usage(prompt_tokens=20, completion_tokens=4))
+    assert await move(model) == UserMessage("A-17", Usage(prompt_tokens=20, completion_tokens=4))
     again = model.asked[1].messages[1].content
     assert "expected one JSON object with message, ending and reason; found 0" in again
     assert "could not be used" in again
@@ -170,7 +168,7 @@ async def test_a_model_that_fails_is_the_simulators_failure(failure: Exception) 
 
 
 async def test_a_model_that_refuses_to_play_is_the_simulators_failure() -> None:
-    refused = Completion(text=" ", model="m", usage=Usage(), finish=Finish.REFUSED)
+    refused = Completion(text=" ", model="m", usage=Usage(), finish=FinishReason.REFUSED)
     with pytest.raises(SimulatorFailed, match="the model refused to play"):
         await move(ScriptedModel(refused))
 

@@ -5,28 +5,27 @@ from __future__ import annotations
 import pytest
 
 from howsure.model.case import Fact, PlanStep, Scenario
-from howsure.model.simulation import SlipKind
+from howsure.model.simulation import MistakeKind
 from howsure.model.transcript import Message, Role
-from howsure.users.checks.manner import manner_slips
-from howsure.users.checks.persona import persona_slips
-from howsure.users.checks.talk import Talk
+from howsure.users.checks.conversations import SimulatedConversation
+from howsure.users.checks.persona import manner_mistakes, persona_mistakes
 
 OPENING = "Where is my parcel?"
 
 
-def a_talk(text: str, persona: str = "a customer", heard: str = "I see.", **fields: object) -> Talk:
+def a_talk(text: str, persona: str = "a customer", heard: str = "I see.", **fields: object) -> SimulatedConversation:
     opening = str(fields.pop("initial_message", OPENING))
     said = ((Role.USER, opening), (Role.ASSISTANT, heard), (Role.USER, text))
     scenario = Scenario(persona=persona, initial_message=opening, **fields)  # type: ignore[arg-type]
-    return Talk(scenario, [Message(role=role, content=content) for role, content in said], None)
+    return SimulatedConversation(scenario, [Message(role=role, content=content) for role, content in said], None)
 
 
 def style(text: str, persona: str, heard: str = "I see.", **fields: object) -> list[tuple[str, str]]:
-    return [(slip.reason, slip.evidence) for slip in manner_slips(a_talk(text, persona, heard, **fields))]
+    return [(slip.reason, slip.evidence) for slip in manner_mistakes(a_talk(text, persona, heard, **fields))]
 
 
 def voice(text: str, persona: str = "a customer", heard: str = "I see.", **fields: object) -> list[tuple[str, str]]:
-    return [(slip.reason, slip.evidence) for slip in persona_slips(a_talk(text, persona, heard, **fields))]
+    return [(slip.reason, slip.evidence) for slip in persona_mistakes(a_talk(text, persona, heard, **fields))]
 
 
 LONG = " ".join(["word"] * 41)
@@ -206,8 +205,8 @@ def test_the_agents_own_line_said_back_is_no_users() -> None:
 
 def test_one_slip_for_a_turn_is_enough() -> None:
     talk = a_talk("Agent: as an AI I cannot. *sighs*", facts=(Fact(name="a", value="b"),))
-    (slip,) = persona_slips(talk)
-    assert (slip.kind, slip.turn) == (SlipKind.OUT_OF_PERSONA, 2)
+    (slip,) = persona_mistakes(talk)
+    assert (slip.kind, slip.turn) == (MistakeKind.OUT_OF_PERSONA, 2)
 
 
 def test_what_the_plan_says_is_not_held_against_the_persona() -> None:

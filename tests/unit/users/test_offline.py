@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from howsure.model.case import Case, Fact, PlanStep, Scenario, Script
 from howsure.model.simulation import Ending
 from howsure.model.transcript import Message, Role, ToolCall
-from howsure.users.base import Leave, Say
-from howsure.users.offline import OfflineUsers
-from howsure.users.offline_words import phrases, told
-from howsure.users.stops import Stops
+from howsure.users.base import UserExit, UserMessage
+from howsure.users.offline_users import OfflineUsers, tell_facts, user_phrases
+from howsure.users.stops import StopRules
 
 ORDER = Fact(name="order number", value="A-1", asked_by=("purchase",))
 MAIL = Fact(name="email", value="a@b.example")
@@ -28,14 +27,16 @@ def scenario(**fields: object) -> Scenario:
     return Scenario(**whole)  # type: ignore[arg-type]
 
 
-async def play(given: Scenario, agent: Sequence[Line], seed: int = 0, stops: Stops | None = None) -> list[str | Ending]:
+async def play(
+    given: Scenario, agent: Sequence[Line], seed: int = 0, stops: StopRules | None = None
+) -> list[str | Ending]:
     """What the user says to these lines of the agent, and how it leaves."""
     user = OfflineUsers(seed, stops).open(Case(id="c", input=given))
     said: list[Message] = []
     heard: list[str | Ending] = []
     for line in [*agent, None]:
         move = await user.next(said)
-        if isinstance(move, Leave):
+        if isinstance(move, UserExit):
             return [*heard, move.ending]
         heard.append(move.text)
         said.append(Message(role=Role.USER, content=move.text))
@@ -79,12 +80,12 @@ async def test_what_was_said_counts_whether_it_grew_or_is_told_anew(
     await user.next(first)
     grown = [*first, *(Message(role=role, content=LOOP[0]) for role in (Role.USER, Role.ASSISTANT))]
     move = await user.next(grown if then is None else then)
-    assert (move.ending if isinstance(move, Leave) else None) is ending
+    assert (move.ending if isinstance(move, UserExit) else None) is ending
 
 
 async def test_a_script_is_said_as_it_stands() -> None:
     user = OfflineUsers().open(Case(id="c", input=Script(turns=("a", "b"))))
-    assert [await user.next(()), await user.next(())] == [Say("a"), Say("b")]
+    assert [await user.next(()), await user.next(())] == [UserMessage("a"), UserMessage("b")]
 
 
 async def test_a_fact_is_told_when_it_is_asked_for_and_no_other() -> None:
@@ -230,7 +231,7 @@ async def test_its_own_words_are_in_the_language_of_the_opening(
 
 
 async def test_the_tools_that_hand_off_can_be_named() -> None:
-    stops = Stops(handoff_tools=frozenset({"ring"}))
+    stops = StopRules(handoff_tools=frozenset({"ring"}))
     assert (await play(scenario(), [("One moment.", "ring")], stops=stops))[1:] == [Ending.HANDED_OFF]
 
 
@@ -249,7 +250,7 @@ async def test_whatever_the_agent_says_nothing_is_said_that_the_scenario_does_no
     agent: list[str], seed: int
 ) -> None:
     given_scenario = scenario(goal="Get a refund", facts=(ORDER, MAIL), plan=PLAN, max_turns=6)
-    words = phrases("en")
+    words = user_phrases("en")
     own = {*words.unknown, *words.yes, *words.no_person, *words.what, *words.go_on, *words.press}
     fixed = {given_scenario.initial_message, *(step.say for step in PLAN)}
     heard = await play(given_scenario, agent, seed)
@@ -290,19 +291,19 @@ async def test_another_attempt_at_the_same_case_may_use_other_words() -> None:
     ids=["an underscore", "two", "French", "braces in a value", "braces in a name"],
 )
 def test_facts_are_told_word_for_word(facts: dict[str, str], language: str, expected: str) -> None:
-    assert told(facts, phrases(language), Random(0)) == expected
+    assert tell_facts(facts, user_phrases(language), Random(0)) == expected
 
 
 @pytest.mark.parametrize("language", ["en", "de", "fr", "es"])
 def test_every_language_has_words_for_everything(language: str) -> None:
-    words = phrases(language)
+    words = user_phrases(language)
     ways = (words.unknown, words.yes, words.no_person, words.what, words.go_on, words.press, words.tell)
     assert all(way and all(way) for way in ways)
     assert all("{name}" in way and "{value}" in way for way in words.tell)
 
 
 def test_a_language_without_words_speaks_english() -> None:
-    assert phrases("it") is phrases(None) is phrases("en")
+    assert user_phrases("it") is user_phrases(None) is user_phrases("en")
 
 
 async def test_a_fact_told_twice_brings_nothing_the_second_time() -> None:
@@ -317,10 +318,10 @@ async def test_the_reason_for_giving_up_quotes_the_last_reply_cut_short() -> Non
     said: list[Message] = []
     for reply in ("I cannot do that.", "I cannot do that either: " + "x" * 200):
         move = await user.next(said)
-        assert isinstance(move, Say)
+        assert isinstance(move, UserMessage)
         said += [Message(role=Role.USER, content=move.text), Message(role=Role.ASSISTANT, content=reply)]
     move = await user.next(said)
-    assert isinstance(move, Leave)
+    assert isinstance(move, UserExit)
     assert move.ending is Ending.GAVE_UP
     assert move.reason.startswith("2 replies in a row brought nothing: I cannot do that either: xxx")
     assert move.reason.endswith("…")

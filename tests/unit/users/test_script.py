@@ -10,9 +10,8 @@ from howsure.errors import SimulatorFailed
 from howsure.model.case import Case, Input, Scenario, Script, SingleTurn
 from howsure.model.simulation import Ending
 from howsure.model.transcript import Message, Role, Transcript
-from howsure.users.base import Leave, Move, Say, User
-from howsure.users.replayed import ReplayedUsers, user_messages
-from howsure.users.script import FixedTurns, ScriptedUsers
+from howsure.users.base import User, UserExit, UserMessage, UserMove
+from howsure.users.scripts import FixedTurns, ReplayedUsers, ScriptedUsers, user_messages
 
 
 def said(*texts: str) -> tuple[Message, ...]:
@@ -21,16 +20,16 @@ def said(*texts: str) -> tuple[Message, ...]:
     return tuple(Message(role=roles[place % 2], content=text) for place, text in enumerate(texts))
 
 
-async def moves(user: User, count: int, messages: Sequence[Message] = ()) -> list[Move]:
+async def moves(user: User, count: int, messages: Sequence[Message] = ()) -> list[UserMove]:
     return [await user.next(messages) for _ in range(count)]
 
 
 async def test_turns_are_said_in_order_and_then_all_is_said() -> None:
     assert await moves(FixedTurns(("a", "b")), 4) == [
-        Say("a"),
-        Say("b"),
-        Leave(Ending.SAID_ALL),
-        Leave(Ending.SAID_ALL),
+        UserMessage("a"),
+        UserMessage("b"),
+        UserExit(Ending.SAID_ALL),
+        UserExit(Ending.SAID_ALL),
     ]
 
 
@@ -45,13 +44,13 @@ async def test_turns_are_said_in_order_and_then_all_is_said() -> None:
 )
 async def test_every_case_can_be_played_by_what_is_known(given: Input, expected: list[str]) -> None:
     user = ScriptedUsers().open(Case(id="c", input=given))
-    assert await moves(user, len(expected) + 1) == [*map(Say, expected), Leave(Ending.SAID_ALL)]
+    assert await moves(user, len(expected) + 1) == [*map(UserMessage, expected), UserExit(Ending.SAID_ALL)]
 
 
 async def test_what_the_agent_says_changes_nothing() -> None:
     user = FixedTurns(("a", "b"))
     await user.next(())
-    assert await user.next(said("a", "I am handing you over to a human colleague.")) == Say("b")
+    assert await user.next(said("a", "I am handing you over to a human colleague.")) == UserMessage("b")
 
 
 def test_the_user_messages_of_a_conversation_are_those_with_words() -> None:
@@ -62,12 +61,12 @@ def test_the_user_messages_of_a_conversation_are_those_with_words() -> None:
 async def test_an_earlier_conversation_is_sent_again() -> None:
     earlier = Transcript(answer="", messages=said("one", "x", "two", "y"))
     user = ReplayedUsers({"c": earlier}).open(Case(id="c", input=SingleTurn(message="other")))
-    assert await moves(user, 3) == [Say("one"), Say("two"), Leave(Ending.SAID_ALL)]
+    assert await moves(user, 3) == [UserMessage("one"), UserMessage("two"), UserExit(Ending.SAID_ALL)]
 
 
 async def test_without_one_the_recording_of_the_case_is_sent_again() -> None:
     case = Case(id="c", input=SingleTurn(message="x"), recorded=Transcript(answer="", messages=said("recorded", "y")))
-    assert await moves(ReplayedUsers().open(case), 1) == [Say("recorded")]
+    assert await moves(ReplayedUsers().open(case), 1) == [UserMessage("recorded")]
 
 
 def test_a_case_with_nothing_to_replay_is_the_simulators_failure() -> None:

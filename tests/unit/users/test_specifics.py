@@ -8,15 +8,14 @@ from hypothesis import strategies as st
 
 from howsure.model.case import Scenario
 from howsure.model.transcript import Message, Role
-from howsure.users.checks.names import odd_names
-from howsure.users.checks.specifics import odd_ones
-from howsure.users.checks.talk import Talk
+from howsure.users.checks.conversations import SimulatedConversation
+from howsure.users.checks.specifics import find_unknown_names, find_unknown_specifics
 
 Found = list[tuple[str, str]]
 
 
 def odd(text: str, known: str = "", before: str = "") -> Found:
-    return [(one.kind, one.text) for one in odd_ones(text, before, known)]
+    return [(one.kind, one.text) for one in find_unknown_specifics(text, before, known)]
 
 
 @pytest.mark.parametrize(
@@ -140,10 +139,10 @@ def named(text: str, before: str = "Hello!", persona: str = "a customer", openin
     """The odd names of one turn."""
     said = ((Role.USER, opening), (Role.ASSISTANT, before), (Role.USER, text))
     scenario = Scenario(persona=persona, initial_message=opening)
-    talk = Talk(scenario, [Message(role=role, content=content) for role, content in said], None)
+    talk = SimulatedConversation(scenario, [Message(role=role, content=content) for role, content in said], None)
     turn = talk.turns[-1]
     known = "\n".join((talk.held, turn.heard, *turn.own))
-    return [(one.kind, one.text) for one in odd_names(turn, known, talk)]
+    return [(one.kind, one.text) for one in find_unknown_names(turn, known, talk)]
 
 
 @pytest.mark.parametrize(

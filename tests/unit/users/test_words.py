@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howsure.users.words import akin, all_roots, among, content, meanings, means, plain, roots, share
+from howsure.users.words import akin, all_roots, content_words, fold_case, has_kin, meanings, means, roots, share
 
 LATIN = st.text("abcABCzäöüÄéèñçßœ '’`-_.!?0123 \n", max_size=24)
 ROOTS = st.text("abcd12", min_size=1, max_size=7)
@@ -30,13 +30,13 @@ ROOTS = st.text("abcd12", min_size=1, max_size=7)
     ],
 )
 def test_plain_text_has_no_case_and_no_accents(text: str, expected: str) -> None:
-    assert plain(text) == expected
+    assert fold_case(text) == expected
 
 
 @given(LATIN)
 def test_what_is_plain_stays_as_it_is(text: str) -> None:
-    assert plain(plain(text)) == plain(text)
-    assert plain(text.upper()) == plain(text.lower()) == plain(text)
+    assert fold_case(fold_case(text)) == fold_case(text)
+    assert fold_case(text.upper()) == fold_case(text.lower()) == fold_case(text)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_what_is_plain_stays_as_it_is(text: str) -> None:
     ],
 )
 def test_the_words_that_carry_meaning(text: str, expected: tuple[str, ...]) -> None:
-    assert content(text) == expected
+    assert content_words(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_families_of_words(one: str, other: str, expected: bool) -> None:
 def test_being_akin_goes_both_ways(one: str, other: str) -> None:
     assert akin(one, other) is akin(other, one)
     assert akin(one, one)
-    assert among(one, frozenset({other})) is akin(one, other)
+    assert has_kin(one, frozenset({other})) is akin(one, other)
 
 
 @given(st.frozensets(ROOTS, max_size=4), st.frozensets(ROOTS, max_size=4), st.frozensets(ROOTS, max_size=4))

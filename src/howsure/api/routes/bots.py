@@ -9,54 +9,53 @@ from fastapi import APIRouter, Path
 from starlette.responses import Response
 
 from howsure.api.access import Hosted, Reader, Writer
-from howsure.api.errors import Answer, Refused
-from howsure.api.routes.documents import IfMatch, expected_version, require
-from howsure.api.routes.versions import ETAG, Editions, version_routes
-from howsure.api.strict import StrictRoute
-from howsure.api.wire.base import Key, errors
-from howsure.api.wire.datasets import BotEditionShape, BotGiven, BotShape, TypeShape
+from howsure.api.bodies import BotGiven, Key
+from howsure.api.errors import JsonAnswer, RequestRefusal
+from howsure.api.requests import StrictRoute
+from howsure.api.routes.documents import IfMatch, VersionRoutes, add_version_routes, expected_version, require_version
+from howsure.api.schemas import ETAG, answer, errors, list_answer
 from howsure.errors import NotFound
 from howsure.model.access_scope import AccessScope
 from howsure.model.document import Document, DocumentKind
-from howsure.reports.figures import utc
-from howsure.services.hosting import library
-from howsure.services.hosting.bots import bot_context, described_version
-from howsure.services.hosting.callers import Caller
-from howsure.services.hosting.host import Host
-from howsure.services.hosting.library import with_distinct_tools
-from howsure.services.hosting.shapes import body_of, whole
+from howsure.reports.figures import iso_utc
+from howsure.services.host import documents
+from howsure.services.host.bots import bot_context, described_version
+from howsure.services.host.context import Host
+from howsure.services.host.documents import document_body, published_document, with_distinct_tools
+from howsure.services.host.keys import Caller
+from howsure.wire.documents import BotContext, BotVersion, EvaluatorType
 
 router = APIRouter(tags=["bots"], route_class=StrictRoute)
 BotId = Annotated[Key, Path(description="The agent's id", examples=["64f0c2a1e4b0a1b2c3d4e5f6"])]
 
 
-@router.get("/bots/{id}/context", responses={200: {"model": BotShape, "headers": ETAG}, **errors(404)})
+@router.get("/bots/{id}/context", responses={**answer(BotContext, headers=ETAG), **errors(404)})
 async def context(id: BotId, asking: Reader, host: Hosted) -> Response:
     """What is known of an agent: prompt, tools, knowledge bases, model, harness."""
     return await _answer(host, id, asking.within)
 
 
-@router.put("/bots/{id}/context", responses={200: {"model": BotShape, "headers": ETAG}, **errors(404, 409, 412)})
+@router.put("/bots/{id}/context", responses={**answer(BotContext, headers=ETAG), **errors(404, 409, 412)})
 async def describe(id: BotId, asking: Writer, host: Hosted, body: BotGiven, if_match: IfMatch = None) -> Response:
     """Describe an agent, or describe it anew. Runs keep the description that they started with."""
     agents = asking.within.agent_ids
     if agents is not None and id not in agents:
-        raise Refused(404, "not_found", f"there is no agent {id}")
+        raise RequestRefusal(404, "not_found", f"there is no agent {id}")
     expected = expected_version(if_match)
-    await require(host, DocumentKind.AGENT, id, asking, expected)
-    change = library.Change(body=body.model_dump(mode="json", exclude_unset=True), author=asking.name)
+    await require_version(host, DocumentKind.AGENT, id, asking, expected)
+    change = documents.DocumentChange(body=body.model_dump(mode="json", exclude_unset=True), author=asking.name)
     try:
-        await library.change(host, DocumentKind.AGENT, id, change, asking.within, expected)
+        await documents.change_document(host, DocumentKind.AGENT, id, change, asking.within, expected)
     except NotFound:
-        await library.add(host, DocumentKind.AGENT, change, asking.within, id)
+        await documents.add_document(host, DocumentKind.AGENT, change, asking.within, id)
     return await _answer(host, id, asking.within)
 
 
-async def _answer(host: Host, id: str, within: AccessScope) -> Answer:
+async def _answer(host: Host, id: str, within: AccessScope) -> JsonAnswer:
     """One that the bot service described has no version here."""
     found = await bot_context(host, id, within)
     version = await described_version(host, id, within)
-    return Answer(found, headers={} if version is None else {"ETag": f'"{version}"'})
+    return JsonAnswer(found, headers={} if version is None else {"ETag": f'"{version}"'})
 
 
 async def _shown(_: Host, found: Sequence[Document]) -> list[dict[str, Any]]:
@@ -66,9 +65,9 @@ async def _shown(_: Host, found: Sequence[Document]) -> list[dict[str, Any]]:
 def _edition(document: Document) -> dict[str, Any]:
     edition = document.edition
     return {
-        **with_distinct_tools(whole(document)),
+        **with_distinct_tools(published_document(document)),
         "version": edition.version,
-        "updated_at": utc(edition.created_at),
+        "updated_at": iso_utc(edition.created_at),
         "author": edition.author or None,
         "note": edition.note or None,
         "latest_version": document.latest,
@@ -76,30 +75,30 @@ def _edition(document: Document) -> dict[str, Any]:
 
 
 async def _content(_: Host, document: Document) -> Any:
-    return body_of(document)
+    return document_body(document)
 
 
 async def _restored(host: Host, id: str, version: int, asking: Caller) -> Document:
-    change = library.Change(body={}, author=asking.name)
-    return await library.restore(host, DocumentKind.AGENT, id, version, change, asking.within)
+    change = documents.DocumentChange(body={}, author=asking.name)
+    return await documents.restore_document(host, DocumentKind.AGENT, id, version, change, asking.within)
 
 
-EDITIONS = Editions(
+EDITIONS = VersionRoutes(
     kind=DocumentKind.AGENT,
     path="/bots/{id}/context",
-    shape=BotEditionShape,
+    shape=BotVersion,
     shown=_shown,
     content=_content,
     restored=_restored,
 )
-version_routes(router, EDITIONS)
+add_version_routes(router, EDITIONS)
 
 
-@router.get("/evaluators/types", responses={200: {"model": list[TypeShape]}, **errors()}, tags=["evaluator-configs"])
+@router.get("/evaluators/types", responses={**list_answer(EvaluatorType), **errors()}, tags=["evaluator-configs"])
 async def types(asking: Reader, host: Hosted) -> Response:
     """The graders that a run may have."""
     graders = host.work.kit.graders
-    return Answer([{"type": each.name, "description": _about(each)} for each in graders])
+    return JsonAnswer([{"type": each.name, "description": _about(each)} for each in graders])
 
 
 def _about(grader: object) -> str:

@@ -8,13 +8,14 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response, StreamingResponse
 
 from howsure.api.access import Hosted, Reader, Writer
-from howsure.api.errors import Answer, Refused
-from howsure.api.strict import StrictRoute
-from howsure.api.wire.base import Shape, errors
+from howsure.api.errors import JsonAnswer, RequestRefusal
+from howsure.api.requests import StrictRoute
+from howsure.api.schemas import errors, list_answer
 from howsure.model.document import DocumentKind
-from howsure.services.hosting.bulk import exported, imported
+from howsure.services.host.transfer import export_documents, import_documents
+from howsure.wire.admin import ImportedDocument
 
-router = APIRouter(tags=["bulk"], route_class=StrictRoute)
+bulk_router = APIRouter(tags=["bulk"], route_class=StrictRoute)
 KindName = Literal["rubric", "test_set", "question_set", "dataset", "agent", "graders"]
 TEXT: dict[str, Any] = {"schema": {"type": "string"}}
 LINES: dict[int | str, dict[str, Any]] = {200: {"content": {"application/x-ndjson": TEXT}}, **errors()}
@@ -22,29 +23,18 @@ FILE: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
 BODY: dict[str, Any] = {"requestBody": {"required": True, "content": {"application/x-ndjson": FILE}}}
 
 
-class ImportedShape(Shape):
-    """What became of one line."""
-
-    line: int
-    kind: str
-    id: str
-    status: Literal["created", "kept", "refused"]
-    detail: str
-    problems: list[dict[str, Any]]
-
-
-@router.get("/export", response_class=Response, responses=LINES)
+@bulk_router.get("/export", response_class=Response, responses=LINES)
 async def export(asking: Reader, host: Hosted, kind: Annotated[list[KindName] | None, Query()] = None) -> Response:
     """Every document that you may see at its newest version, one a line: kind, id and the document itself."""
     kinds = [DocumentKind(each) for each in kind] if kind else list(DocumentKind)
-    return StreamingResponse(exported(host, kinds, asking.within), media_type="application/x-ndjson")
+    return StreamingResponse(export_documents(host, kinds, asking.within), media_type="application/x-ndjson")
 
 
-@router.post("/import", responses={200: {"model": list[ImportedShape]}, **errors(409)}, openapi_extra=BODY)
+@bulk_router.post("/import", responses={**list_answer(ImportedDocument), **errors(409)}, openapi_extra=BODY)
 async def import_lines(request: Request, asking: Writer, host: Hosted) -> Response:
     """Documents from lines such as `GET /export` gives. One that is there already is left as it is; a line that cannot
     be taken says why, and the others are taken."""
     content = await request.body()
     if not content.strip():
-        raise Refused(422, "invalid", "send documents, one a line, such as `GET /export` gives")
-    return Answer(await imported(host, content, asking.name, asking.within))
+        raise RequestRefusal(422, "invalid", "send documents, one a line, such as `GET /export` gives")
+    return JsonAnswer(await import_documents(host, content, asking.name, asking.within))

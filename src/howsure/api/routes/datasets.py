@@ -11,28 +11,35 @@ from msgspec import to_builtins
 from starlette.responses import Response
 
 from howsure.api.access import Hosted, Reader, Writer
-from howsure.api.errors import Answer, Refused
-from howsure.api.idempotency import new_id
-from howsure.api.paging import PAGE_HEADERS, Cursor, Limit, number_in, page, place_in
-from howsure.api.routes.documents import IfMatch, expected_version, require
-from howsure.api.routes.versions import ETAG, Editions, Id, Version, version_routes
-from howsure.api.strict import StrictRoute
-from howsure.api.wire.base import Key, Name, errors
-from howsure.api.wire.datasets import CaseGiven, CaseShape, DatasetGiven, DatasetShape, DialectName
+from howsure.api.bodies import CaseGiven, DatasetGiven, DialectName, Key, Name
+from howsure.api.errors import JsonAnswer, RequestRefusal
+from howsure.api.pages import PAGE_HEADERS, Cursor, Limit, page, read_cursor, read_number
+from howsure.api.requests import StrictRoute, new_id
+from howsure.api.routes.documents import (
+    Id,
+    IfMatch,
+    Version,
+    VersionRoutes,
+    add_version_routes,
+    expected_version,
+    require_version,
+)
+from howsure.api.schemas import ETAG, answer, errors, list_answer
 from howsure.model.case import Case
 from howsure.model.document import Document, DocumentKind
-from howsure.reports.figures import utc
+from howsure.reports.figures import iso_utc
 from howsure.reports.result_wire import input_kind, input_shape
-from howsure.services.hosting.callers import Caller
-from howsure.services.hosting.host import Host
-from howsure.services.hosting.uploads import Upload, cases_of, draft_of, restore_upload, with_case, without_case
-from howsure.store.service.cases import address
-from howsure.store.service.documents import Listing, cursor
+from howsure.services.host.context import Host
+from howsure.services.host.keys import Caller
+from howsure.services.host.uploads import Upload, append_case, check_upload, drop_case, read_case_page, restore_upload
+from howsure.store.dataset_cases import case_address
+from howsure.store.documents import DocumentQuery
+from howsure.store.pages import next_cursor
+from howsure.wire.documents import DatasetCase, UploadedDataset
 
 router = APIRouter(tags=["datasets"], route_class=StrictRoute)
 DATASET = DocumentKind.DATASET
 EVERY_CASE = 10_000_000
-MADE: dict[str, Any] = {"model": DatasetShape, "headers": ETAG}
 FILE: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
 UPLOAD: dict[str, Any] = {
     "requestBody": {
@@ -42,7 +49,7 @@ UPLOAD: dict[str, Any] = {
 }
 
 
-@router.get("/datasets", responses={200: {"model": list[DatasetShape], "headers": PAGE_HEADERS}, **errors()})
+@router.get("/datasets", responses={**list_answer(UploadedDataset, headers=PAGE_HEADERS), **errors()})
 async def list_datasets(
     request: Request,
     asking: Reader,
@@ -53,20 +60,25 @@ async def list_datasets(
     cursor_: Annotated[Cursor, Query(alias="cursor")] = None,
 ) -> Response:
     """Newest first."""
-    listing = Listing(limit=limit, before=place_in(cursor_), agent_id=agent_id, name=name)
+    listing = DocumentQuery(limit=limit, before=read_cursor(cursor_), agent_id=agent_id, name=name)
     found = await host.store.documents.several(DATASET, listing, asking.within)
     counts = await host.store.dataset_cases.count(found)
-    further = cursor(found[-1]) if len(found) == limit else None
+    further = next_cursor(found[-1]) if len(found) == limit else None
     return page(request, [shape_of(each, counts.get((each.organization_id, each.id), 0)) for each in found], further)
 
 
-@router.post("/datasets", status_code=201, responses={201: MADE, **errors(409)})
+@router.post("/datasets", status_code=201, responses={**answer(UploadedDataset, 201, headers=ETAG), **errors(409)})
 async def create_dataset(request: Request, asking: Writer, host: Hosted, body: DatasetGiven) -> Response:
     """A file as text. Every problem is named, and then nothing is stored."""
     return await _create(request, asking, host, upload_of(body, asking))
 
 
-@router.post("/datasets/upload", status_code=201, responses={201: MADE, **errors(409)}, openapi_extra=UPLOAD)
+@router.post(
+    "/datasets/upload",
+    status_code=201,
+    responses={**answer(UploadedDataset, 201, headers=ETAG), **errors(409)},
+    openapi_extra=UPLOAD,
+)
 async def upload_dataset(
     request: Request,
     asking: Writer,
@@ -81,7 +93,7 @@ async def upload_dataset(
     return await _create(request, asking, host, upload)
 
 
-@router.get("/datasets/{id}", responses={200: MADE, **errors(404)})
+@router.get("/datasets/{id}", responses={**answer(UploadedDataset, headers=ETAG), **errors(404)})
 async def one_dataset(id: Id, asking: Reader, host: Hosted) -> Response:
     """The newest version, without its content."""
     return await _answer(host, await host.store.documents.get(DATASET, id, within=asking.within))
@@ -98,17 +110,17 @@ async def content(id: Id, version: Version, asking: Reader, host: Hosted) -> Res
     return Response(found.edition.body, media_type="application/octet-stream")
 
 
-@router.put("/datasets/{id}", responses={200: MADE, **errors(404, 409, 412)})
+@router.put("/datasets/{id}", responses={**answer(UploadedDataset, headers=ETAG), **errors(404, 409, 412)})
 async def change_dataset(
     id: Id, asking: Writer, host: Hosted, body: DatasetGiven, if_match: IfMatch = None
 ) -> Response:
     """The next version."""
     expected = expected_version(if_match)
-    await require(host, DATASET, id, asking, expected)
+    await require_version(host, DATASET, id, asking, expected)
     upload = upload_of(body, asking)
     if upload.agent_id is not None:
         _check_agent(upload.agent_id, asking)
-    draft = await draft_of(host, upload)
+    draft = await check_upload(host, upload)
     changed = await host.store.documents.revise(DATASET, id, draft, expected=expected, within=asking.within)
     return await _answer(host, changed)
 
@@ -117,42 +129,44 @@ async def change_dataset(
 async def delete_dataset(id: Id, asking: Writer, host: Hosted, if_match: IfMatch = None) -> Response:
     """Runs that used it can still read their version."""
     expected = expected_version(if_match)
-    await require(host, DATASET, id, asking, expected)
+    await require_version(host, DATASET, id, asking, expected)
     await host.store.documents.delete(DATASET, id, expected=expected, within=asking.within)
     return Response(status_code=204)
 
 
-@router.get(
-    "/datasets/{id}/test-cases", responses={200: {"model": list[CaseShape], "headers": PAGE_HEADERS}, **errors(404)}
-)
+@router.get("/datasets/{id}/test-cases", responses={**list_answer(DatasetCase, headers=PAGE_HEADERS), **errors(404)})
 async def list_cases(
     request: Request, id: Id, asking: Reader, host: Hosted, limit: Limit = 100, cursor: Cursor = None
 ) -> Response:
     """In the order of the file."""
     document = await host.store.documents.get(DATASET, id, within=asking.within)
-    start = number_in(cursor) or 0
-    cases = await cases_of(host, document, start, limit)
+    start = read_number(cursor) or 0
+    cases = await read_case_page(host, document, start, limit)
     further = str(start + limit) if len(cases) == limit else None
     return page(request, [case_shape(id, case) for case in cases], further)
 
 
-@router.post("/datasets/{id}/test-cases", status_code=201, responses={201: MADE, **errors(404, 409)})
+@router.post(
+    "/datasets/{id}/test-cases",
+    status_code=201,
+    responses={**answer(UploadedDataset, 201, headers=ETAG), **errors(404, 409)},
+)
 async def add_case(id: Id, asking: Writer, host: Hosted, body: CaseGiven) -> Response:
     """The dataset with one more case: its next version."""
     document = await host.store.documents.get(DATASET, id, within=asking.within)
-    return await _answer(host, await with_case(host, document, body.case, asking.name, asking.within), 201)
+    return await _answer(host, await append_case(host, document, body.case, asking.name, asking.within), 201)
 
 
 CaseId = Annotated[Key, Path(description="The `id` of a case, as lists give it")]
 
 
-@router.get("/test-cases/{id}", responses={200: {"model": CaseShape}, **errors(404)})
+@router.get("/test-cases/{id}", responses={**answer(DatasetCase), **errors(404)})
 async def one_case(id: CaseId, asking: Reader, host: Hosted) -> Response:
     """One case, found by its id alone."""
     place = await host.store.dataset_cases.find(id, asking.within)
     document = await host.store.documents.get(DATASET, place.dataset_id, within=asking.within)
-    cases = await cases_of(host, document, place.position, 1)
-    return Answer(case_shape(document.id, cases[0]))
+    cases = await read_case_page(host, document, place.position, 1)
+    return JsonAnswer(case_shape(document.id, cases[0]))
 
 
 @router.delete("/test-cases/{id}", status_code=204, responses={204: {}, **errors(404, 409)})
@@ -160,7 +174,7 @@ async def delete_case(id: CaseId, asking: Writer, host: Hosted) -> Response:
     """The dataset without this case: its next version."""
     place = await host.store.dataset_cases.find(id, asking.within)
     document = await host.store.documents.get(DATASET, place.dataset_id, within=asking.within)
-    await without_case(host, document, place.position, asking.name, asking.within)
+    await drop_case(host, document, place.position, asking.name, asking.within)
     return Response(status_code=204)
 
 
@@ -178,16 +192,16 @@ def upload_of(body: DatasetGiven, asking: Caller) -> Upload:
 def _check_agent(agent_id: str, asking: Caller) -> None:
     agents = asking.within.agent_ids
     if agents is not None and agent_id not in agents:
-        raise Refused(422, "invalid", f"agent_id: this key may write for the agents {', '.join(agents)} only")
+        raise RequestRefusal(422, "invalid", f"agent_id: this key may write for the agents {', '.join(agents)} only")
 
 
-async def _create(request: Request, asking: Caller, host: Host, upload: Upload) -> Answer:
+async def _create(request: Request, asking: Caller, host: Host, upload: Upload) -> JsonAnswer:
     _check_agent(upload.agent_id or "", asking)
-    draft = await draft_of(host, upload)
+    draft = await check_upload(host, upload)
     return await _answer(host, await host.store.documents.create(DATASET, new_id(request), draft, asking.within), 201)
 
 
-async def _answer(host: Host, document: Document, status: int = 200) -> Answer:
+async def _answer(host: Host, document: Document, status: int = 200) -> JsonAnswer:
     return await EDITIONS.answer(host, document, status)
 
 
@@ -199,7 +213,7 @@ async def _shown(host: Host, found: Sequence[Document]) -> list[dict[str, Any]]:
 
 async def _content(host: Host, document: Document) -> Any:
     """Case by case, under the ids of the file."""
-    cases = await cases_of(host, document, 0, EVERY_CASE)
+    cases = await read_case_page(host, document, 0, EVERY_CASE)
     return await to_thread(lambda: {"cases": [{**case_shape(document.id, case), "id": case.id} for case in cases]})
 
 
@@ -207,10 +221,10 @@ async def _restored(host: Host, id: str, version: int, asking: Caller) -> Docume
     return await restore_upload(host, id, version, asking.name, asking.within)
 
 
-EDITIONS = Editions(
-    kind=DATASET, path="/datasets/{id}", shape=DatasetShape, shown=_shown, content=_content, restored=_restored
+EDITIONS = VersionRoutes(
+    kind=DATASET, path="/datasets/{id}", shape=UploadedDataset, shown=_shown, content=_content, restored=_restored
 )
-version_routes(router, EDITIONS)
+add_version_routes(router, EDITIONS)
 
 
 def shape_of(document: Document, cases: int) -> dict[str, Any]:
@@ -224,8 +238,8 @@ def shape_of(document: Document, cases: int) -> dict[str, Any]:
         "cases": cases if edition.version == document.latest else None,
         "bytes": len(edition.body),
         "sha256": edition.sha256,
-        "created_at": utc(document.created_at),
-        "updated_at": utc(edition.created_at),
+        "created_at": iso_utc(document.created_at),
+        "updated_at": iso_utc(edition.created_at),
         "author": edition.author or None,
         "note": edition.note or None,
         "latest_version": document.latest,
@@ -235,7 +249,7 @@ def shape_of(document: Document, cases: int) -> dict[str, Any]:
 
 def case_shape(dataset_id: str, case: Case) -> dict[str, Any]:
     return {
-        "id": address(dataset_id, case.id),
+        "id": case_address(dataset_id, case.id),
         "test_case_id": case.id,
         "dataset_id": dataset_id,
         "item_name": case.name or None,

@@ -1,51 +1,137 @@
 """The paths that every versioned document has: list, create, read, change, delete, versions, differences, restoring."""
 
-# No postponed annotations here: what a body looks like is known only when the routes of a kind are made.
-from collections.abc import Sequence
+from __future__ import annotations
+
+from asyncio import to_thread
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Any, TypeVar
 
-from fastapi import APIRouter, Header, Query, Request
+from fastapi import APIRouter, Header, Path, Query, Request
 from msgspec import Struct
 from pydantic import BaseModel
 from starlette.responses import Response
 
 from howsure.api.access import Hosted, Reader, Writer
-from howsure.api.errors import Refused
-from howsure.api.idempotency import new_id
-from howsure.api.paging import PAGE_HEADERS, Cursor, Limit, page, place_in
-from howsure.api.routes.versions import ETAG, Editions, Id, version_routes
-from howsure.api.strict import StrictRoute
-from howsure.api.wire.base import Key, Name, errors
+from howsure.api.bodies import Json, Key, Name
+from howsure.api.errors import JsonAnswer, RequestRefusal
+from howsure.api.pages import PAGE_HEADERS, Cursor, Limit, page, read_cursor, read_number
+from howsure.api.requests import StrictRoute, new_id
+from howsure.api.schemas import ETAG, answer, errors, list_answer
 from howsure.model.document import Document, DocumentKind
-from howsure.services.hosting import library
-from howsure.services.hosting.callers import Caller
-from howsure.services.hosting.host import Host
-from howsure.services.hosting.shapes import body_of, whole
-from howsure.store.service.documents import Listing, cursor
+from howsure.services.host import documents
+from howsure.services.host.context import Host
+from howsure.services.host.differences import find_differences
+from howsure.services.host.documents import document_body, published_document
+from howsure.services.host.keys import Caller
+from howsure.store.documents import DocumentQuery
+from howsure.store.pages import next_cursor
+from howsure.wire.documents import DocumentDifference, VersionedDocument
+
+Id = Annotated[Key, Path()]
+Version = Annotated[int, Path(ge=1, le=2**31 - 1)]
+
+
+class VersionRoutes(Struct, frozen=True, kw_only=True):
+    """How the versions of one kind of document are shown, and compared; `restored` makes an old one the newest."""
+
+    kind: DocumentKind
+    path: str
+    shape: type[Struct]
+    shown: Callable[[Host, Sequence[Document]], Awaitable[list[Json]]]
+    content: Callable[[Host, Document], Awaitable[Any]]
+    restored: Callable[[Host, str, int, Caller], Awaitable[Document]]
+
+    async def answer(self, host: Host, document: Document, status: int = 200) -> JsonAnswer:
+        """One of them, with who wrote each of the newest and why."""
+        (shape,) = await self.shown(host, [document])
+        written = await host.store.documents.changes(document)
+        headers = {"ETag": f'"{document.edition.version}"'}
+        return JsonAnswer({**shape, "changelog": written}, status_code=status, headers=headers)
+
+
+def add_version_routes(router: APIRouter, editions: VersionRoutes) -> None:
+    """Adds them to the router of the kind."""
+    _listing(router, editions)
+    _comparing(router, editions)
+
+    @router.post(
+        f"{editions.path}/versions/{{version}}/restore",
+        status_code=201,
+        responses={**answer(editions.shape, 201, headers=ETAG), **errors(404, 409)},
+        summary="An old version again, as the newest",
+    )
+    async def restore(id: Id, version: Version, asking: Writer, host: Hosted) -> Response:
+        return await editions.answer(host, await editions.restored(host, id, version, asking), 201)
+
+
+def _listing(router: APIRouter, editions: VersionRoutes) -> None:
+
+    @router.get(
+        f"{editions.path}/versions",
+        responses={**list_answer(editions.shape, headers=PAGE_HEADERS), **errors(404)},
+        summary="Every version, newest first",
+    )
+    async def versions(
+        request: Request, id: Id, asking: Reader, host: Hosted, limit: Limit = 50, cursor: Cursor = None
+    ) -> Response:
+        last, kind = read_number(cursor), editions.kind
+        found = await host.store.documents.versions(kind, id, limit=limit, before=last, within=asking.within)
+        further = str(found[-1].edition.version) if len(found) == limit else None
+        return page(request, await editions.shown(host, found), further)
+
+    @router.get(
+        f"{editions.path}/versions/{{version}}",
+        responses={**answer(editions.shape, headers=ETAG), **errors(404)},
+        summary="One version",
+    )
+    async def one(id: Id, version: Version, asking: Reader, host: Hosted) -> Response:
+        return await editions.answer(host, await _edition(host, editions.kind, id, version, asking))
+
+
+def _comparing(router: APIRouter, editions: VersionRoutes) -> None:
+
+    @router.get(
+        f"{editions.path}/versions/{{a}}/diff/{{b}}",
+        responses={**list_answer(DocumentDifference), **errors(404)},
+        summary="What changed between two versions",
+    )
+    async def diff(id: Id, a: Version, b: Version, asking: Reader, host: Hosted) -> Response:
+        old, new = [await _edition(host, editions.kind, id, version, asking) for version in (a, b)]
+        before, after = await editions.content(host, old), await editions.content(host, new)
+        # Two datasets of many cases take their time: others are answered meanwhile.
+        return JsonAnswer(await to_thread(lambda: list(find_differences(before, after))))
+
+
+async def _edition(host: Host, kind: DocumentKind, id: str, version: int, asking: Caller) -> Document:
+    """Also of one that was deleted: runs still point to it."""
+    return await host.store.documents.get(kind, id, version, within=asking.within, deleted=True)
+
+
+# No postponed annotations here: what a body looks like is known only when the routes of a kind are made.
+
 
 Given = TypeVar("Given", bound=BaseModel)
 
-Responses = dict[int | str, dict[str, Any]]
 IfMatch = Annotated[
     str | None,
     Header(alias="If-Match", description='The ETag that was read, such as `"3"`: 412 where it is older than that'),
 ]
 
 
-class Shelf(Struct, frozen=True):
+class DocumentRoutes(Struct, frozen=True):
     """One kind of document: where its paths are, and its shapes."""
 
     kind: DocumentKind
     path: str
     given: type[BaseModel]
-    shape: type[BaseModel]
+    shape: type[VersionedDocument]
 
 
 def shape_of(document: Document) -> dict[str, Any]:
     """The published shape, with who wrote this version and why."""
     edition = document.edition
     return {
-        **whole(document),
+        **published_document(document),
         "author": edition.author or None,
         "note": edition.note or None,
         "latest_version": document.latest,
@@ -59,29 +145,31 @@ def expected_version(if_match: str | None) -> int | None:
         return None
     text = if_match.strip().removeprefix("W/").strip('"')
     if not text.isascii() or not text.isdecimal() or len(text) > 9:
-        raise Refused(422, "invalid", f'If-Match {if_match!r} is no version: send the ETag that was read, such as "3"')
+        raise RequestRefusal(
+            422, "invalid", f'If-Match {if_match!r} is no version: send the ETag that was read, such as "3"'
+        )
     return int(text)
 
 
-def change_of(given: BaseModel, asking: Caller) -> library.Change:
+def change_of(given: BaseModel, asking: Caller) -> documents.DocumentChange:
     body = given.model_dump(mode="json", exclude_unset=True)
-    return library.Change(body=body, author=asking.name, note=body.get("note") or "")
+    return documents.DocumentChange(body=body, author=asking.name, note=body.get("note") or "")
 
 
-def shelf_router(shelf: Shelf) -> APIRouter:
+def document_router(shelf: DocumentRoutes) -> APIRouter:
     router = APIRouter(prefix=shelf.path, tags=[shelf.path.strip("/")], route_class=StrictRoute)
     editions = editions_of(shelf)
     _reading(router, shelf, editions)
-    version_routes(router, editions)
+    add_version_routes(router, editions)
     _writing(router, shelf, shelf.given, editions)
     return router
 
 
-def _reading(router: APIRouter, shelf: Shelf, editions: Editions) -> None:
-    shape: Any = shelf.shape
-    listed: Responses = {200: {"model": list[shape], "headers": PAGE_HEADERS}}
+def _reading(router: APIRouter, shelf: DocumentRoutes, editions: VersionRoutes) -> None:
 
-    @router.get("", responses={**listed, **errors()}, summary="List, newest first")
+    @router.get(
+        "", responses={**list_answer(shelf.shape, headers=PAGE_HEADERS), **errors()}, summary="List, newest first"
+    )
     async def several(
         request: Request,
         asking: Reader,
@@ -91,50 +179,59 @@ def _reading(router: APIRouter, shelf: Shelf, editions: Editions) -> None:
         limit: Limit = 50,
         cursor: Cursor = None,
     ) -> Response:
-        listing = Listing(limit=limit, before=place_in(cursor), agent_id=agent_id, name=name)
+        listing = DocumentQuery(limit=limit, before=read_cursor(cursor), agent_id=agent_id, name=name)
         found = await host.store.documents.several(shelf.kind, listing, asking.within)
         return page(request, [shape_of(each) for each in found], _further(found, limit))
 
-    @router.get(
-        "/{id}", responses={200: {"model": shape, "headers": ETAG}, **errors(404)}, summary="The newest version"
-    )
+    @router.get("/{id}", responses={**answer(shelf.shape, headers=ETAG), **errors(404)}, summary="The newest version")
     async def newest(id: Id, asking: Reader, host: Hosted) -> Response:
         return await editions.answer(host, await host.store.documents.get(shelf.kind, id, within=asking.within))
 
 
 def _further(found: list[Document], limit: int) -> str | None:
-    return cursor(found[-1]) if len(found) == limit else None
+    return next_cursor(found[-1]) if len(found) == limit else None
 
 
-def editions_of(shelf: Shelf) -> Editions:
+def editions_of(shelf: DocumentRoutes) -> VersionRoutes:
     async def shown(_: Host, found: Sequence[Document]) -> list[dict[str, Any]]:
         return [shape_of(each) for each in found]
 
     async def content(_: Host, document: Document) -> Any:
-        return body_of(document)
+        return document_body(document)
 
     async def restored(host: Host, id: str, version: int, asking: Caller) -> Document:
-        change = library.Change(body={}, author=asking.name)
-        return await library.restore(host, shelf.kind, id, version, change, asking.within)
+        change = documents.DocumentChange(body={}, author=asking.name)
+        return await documents.restore_document(host, shelf.kind, id, version, change, asking.within)
 
-    return Editions(kind=shelf.kind, path="/{id}", shape=shelf.shape, shown=shown, content=content, restored=restored)
+    return VersionRoutes(
+        kind=shelf.kind, path="/{id}", shape=shelf.shape, shown=shown, content=content, restored=restored
+    )
 
 
-def _writing(router: APIRouter, shelf: Shelf, given: type[Given], editions: Editions) -> None:
-    shape: Any = shelf.shape
-    made = {"model": shape, "headers": ETAG}
+def _writing(router: APIRouter, shelf: DocumentRoutes, given: type[Given], editions: VersionRoutes) -> None:
 
-    @router.post("", status_code=201, responses={201: made, **errors(409)}, summary="Create, at version 1")
+    @router.post(
+        "",
+        status_code=201,
+        responses={**answer(shelf.shape, 201, headers=ETAG), **errors(409)},
+        summary="Create, at version 1",
+    )
     async def create(
         request: Request,
         asking: Writer,
         host: Hosted,
         body: given,  # type: ignore[valid-type]
     ) -> Response:
-        created = await library.add(host, shelf.kind, change_of(body, asking), asking.within, new_id(request))
+        created = await documents.add_document(
+            host, shelf.kind, change_of(body, asking), asking.within, new_id(request)
+        )
         return await editions.answer(host, created, 201)
 
-    @router.put("/{id}", responses={200: made, **errors(404, 409, 412)}, summary="Change: makes the next version")
+    @router.put(
+        "/{id}",
+        responses={**answer(shelf.shape, headers=ETAG), **errors(404, 409, 412)},
+        summary="Change: makes the next version",
+    )
     async def change(
         id: Id,
         asking: Writer,
@@ -143,24 +240,26 @@ def _writing(router: APIRouter, shelf: Shelf, given: type[Given], editions: Edit
         if_match: IfMatch = None,
     ) -> Response:
         expected = expected_version(if_match)
-        await require(host, shelf.kind, id, asking, expected)
-        changed = await library.change(host, shelf.kind, id, change_of(body, asking), asking.within, expected)
+        await require_version(host, shelf.kind, id, asking, expected)
+        changed = await documents.change_document(
+            host, shelf.kind, id, change_of(body, asking), asking.within, expected
+        )
         return await editions.answer(host, changed)
 
     @router.delete("/{id}", status_code=204, responses={204: {}, **errors(404, 409, 412)}, summary="Delete")
     async def delete(id: Id, asking: Writer, host: Hosted, if_match: IfMatch = None) -> Response:
         """Runs that used it can still read their version, labelled "(deleted)"."""
         expected = expected_version(if_match)
-        await require(host, shelf.kind, id, asking, expected)
+        await require_version(host, shelf.kind, id, asking, expected)
         await host.store.documents.delete(shelf.kind, id, expected=expected, within=asking.within)
         return Response(status_code=204)
 
 
-async def require(host: Hosted, kind: DocumentKind, id: str, asking: Caller, expected: int | None) -> None:
+async def require_version(host: Hosted, kind: DocumentKind, id: str, asking: Caller, expected: int | None) -> None:
     """412 where the document is not at the version that was read."""
     if expected is None:
         return
     found = await host.store.documents.get(kind, id, within=asking.within)
     if found.latest != expected:
         detail = f"this document is at version {found.latest}, not {expected}: somebody else changed it; read it again"
-        raise Refused(412, "precondition_failed", detail)
+        raise RequestRefusal(412, "precondition_failed", detail)

@@ -5,41 +5,34 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import APIRouter, Request
-from pydantic import Field
 from starlette.responses import PlainTextResponse, Response
 
 from howsure.api.access import Hosted, Operator
-from howsure.api.errors import Answer, error_answer
-from howsure.api.strict import StrictRoute
-from howsure.api.wire.base import Shape, errors
+from howsure.api.errors import JsonAnswer, error_answer
+from howsure.api.requests import StrictRoute
+from howsure.api.schemas import answer, errors
 from howsure.errors import InputError
 from howsure.version import __version__
+from howsure.wire.admin import ServiceHealth
 
-router = APIRouter(tags=["health"])
-watched = APIRouter(tags=["health"], route_class=StrictRoute)
-
-
-class HealthShape(Shape):
-    """The process is there."""
-
-    status: str = Field(examples=["ok"])
-    version: str
+health_router = APIRouter(tags=["health"])
+metrics_router = APIRouter(tags=["health"], route_class=StrictRoute)
 
 
-@router.get("/health", responses={200: {"model": HealthShape}, **errors()})
+@health_router.get("/health", responses={**answer(ServiceHealth), **errors()})
 async def health() -> Response:
     """The process is there."""
-    return Answer({"status": "ok", "version": __version__})
+    return JsonAnswer({"status": "ok", "version": __version__})
 
 
-@router.get("/ready", responses={200: {"model": HealthShape}, **errors()})
+@health_router.get("/ready", responses={**answer(ServiceHealth), **errors()})
 async def ready(host: Hosted) -> Response:
     """The database answers."""
     try:
         await host.store.queue.lengths()
     except InputError:
         return error_answer(503, "the database does not answer")
-    return Answer({"status": "ready", "version": __version__})
+    return JsonAnswer({"status": "ready", "version": __version__})
 
 
 COUNTED: dict[int | str, dict[str, Any]] = {
@@ -48,7 +41,7 @@ COUNTED: dict[int | str, dict[str, Any]] = {
 }
 
 
-@watched.get("/metrics", response_class=Response, responses=COUNTED)
+@metrics_router.get("/metrics", response_class=Response, responses=COUNTED)
 async def counters(request: Request, asking: Operator, host: Hosted) -> Response:
     """Requests, latencies and the queue, for Prometheus."""
     return PlainTextResponse(request.app.state.counters.text(await host.store.queue.lengths()))

@@ -8,31 +8,29 @@ from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
 from howsure.api.access import Hosted, Reader, Writer
-from howsure.api.errors import Answer, Refused
-from howsure.api.paging import PAGE_HEADERS, Cursor, Limit, page, place_in
+from howsure.api.bodies import Key, LabelGiven, NonBlankName
+from howsure.api.errors import JsonAnswer, RequestRefusal
+from howsure.api.pages import PAGE_HEADERS, Cursor, Limit, page, read_cursor
+from howsure.api.requests import StrictRoute
 from howsure.api.routes.runs import RunId
-from howsure.api.strict import StrictRoute
-from howsure.api.wire.base import Key, Label, errors
-from howsure.api.wire.labels import ConcordShape, LabelGiven, LabelShape
+from howsure.api.schemas import answer, errors, list_answer
 from howsure.model.label import HumanLabel, Opinion
-from howsure.reports.figures import Rate, utc
-from howsure.services.hosting.agreeing import Agreement, Together
-from howsure.services.hosting.callers import Caller
-from howsure.services.hosting.concord import Concord, concord
-from howsure.services.hosting.host import Host
-from howsure.services.hosting.labelling import Said, as_lines
-from howsure.services.hosting.opinions import About, say
-from howsure.store.service.keys import Scope
-from howsure.store.service.labels import LabelListing, cursor
+from howsure.reports.figures import Rate, iso_utc
+from howsure.services.host.agreement import Agreement, AnnotatorAgreement, RunAgreement, measure_agreement
+from howsure.services.host.context import Host
+from howsure.services.host.keys import Caller
+from howsure.services.host.labels import GradeReference, LabelInput, save_label, write_label_lines
+from howsure.store.keys import KeyScope
+from howsure.store.labels import LabelQuery, label_cursor
+from howsure.wire import labels as wire
 
 router = APIRouter(tags=["labels"], route_class=StrictRoute)
 LabelId = Annotated[Key, Path(description="The `label_id`, as lists give it")]
-Labeler = Annotated[Label | None, Query(description="Only of this person")]
-LISTED: dict[str, Any] = {"model": list[LabelShape], "headers": PAGE_HEADERS}
+Labeler = Annotated[NonBlankName | None, Query(description="Only of this person")]
 LINES: dict[str, Any] = {"content": {"application/x-ndjson": {"schema": {"type": "string"}}}}
 
 
-@router.get("/labels", responses={200: LISTED, **errors()})
+@router.get("/labels", responses={**list_answer(wire.HumanLabel, headers=PAGE_HEADERS), **errors()})
 async def list_labels(
     request: Request,
     asking: Reader,
@@ -43,11 +41,11 @@ async def list_labels(
     cursor: Cursor = None,
 ) -> Response:
     """Of every run, newest first; a label outlives its run."""
-    wanted = LabelListing(limit=limit, before=place_in(cursor), agent_id=agent_id, labeler=labeler)
+    wanted = LabelQuery(limit=limit, before=read_cursor(cursor), agent_id=agent_id, labeler=labeler)
     return await _page(request, host, wanted, asking)
 
 
-@router.get("/runs/{run_id}/labels", responses={200: LISTED, **errors(404)})
+@router.get("/runs/{run_id}/labels", responses={**list_answer(wire.HumanLabel, headers=PAGE_HEADERS), **errors(404)})
 async def list_run_labels(
     request: Request,
     run_id: RunId,
@@ -59,17 +57,19 @@ async def list_run_labels(
 ) -> Response:
     """Of one run, newest first."""
     run = await host.store.run(run_id, asking.within)
-    wanted = LabelListing(limit=limit, before=place_in(cursor), run_id=run.id, labeler=labeler)
+    wanted = LabelQuery(limit=limit, before=read_cursor(cursor), run_id=run.id, labeler=labeler)
     return await _page(request, host, wanted, asking)
 
 
-@router.post("/runs/{run_id}/labels", status_code=201, responses={201: {"model": LabelShape}, **errors(404, 409)})
+@router.post("/runs/{run_id}/labels", status_code=201, responses={**answer(wire.HumanLabel, 201), **errors(404, 409)})
 async def give_label(run_id: RunId, asking: Writer, host: Hosted, body: LabelGiven) -> Response:
     """Say pass or fail of one grade. Saying something else of it later replaces this."""
     run = await host.store.run(run_id, asking.within)
-    about = About(result_id=body.result_id, grader=body.grader, criterion_id=body.criterion_id or "")
-    said = Said(Opinion(body.opinion), (body.why or "").strip(), body.blind)
-    return Answer(_shape(await say(host.store, run, about, _labeler(asking, body.labeler), said)), status_code=201)
+    about = GradeReference(result_id=body.result_id, grader=body.grader, criterion_id=body.criterion_id or "")
+    said = LabelInput(Opinion(body.opinion), (body.why or "").strip(), body.blind)
+    return JsonAnswer(
+        _shape(await save_label(host.store, run, about, _labeler(asking, body.labeler), said)), status_code=201
+    )
 
 
 @router.delete("/runs/{run_id}/labels/{label_id}", status_code=204, responses={204: {}, **errors(404)})
@@ -81,33 +81,35 @@ async def take_label_back(run_id: RunId, label_id: LabelId, asking: Writer, host
     return Response(status_code=204)
 
 
-@router.get("/runs/{run_id}/agreement", responses={200: {"model": ConcordShape}, **errors(404)})
+@router.get("/runs/{run_id}/agreement", responses={**answer(wire.RunAgreement), **errors(404)})
 async def label_agreement(run_id: RunId, asking: Reader, host: Hosted) -> Response:
     """How far people agree with the judge, over all graders and by each; and with each other."""
     run = await host.store.run(run_id, asking.within)
-    found = await concord(host.store, run, await host.store.labels.of_run(run.id, asking.within))
-    return Answer({"run_id": run.id, "judge": run.pins.judge or None, **_concord(found)})
+    found = await measure_agreement(host.store, run, await host.store.labels.of_run(run.id, asking.within))
+    return JsonAnswer({"run_id": run.id, "judge": run.pins.request.judge or None, **_concord(found)})
 
 
 @router.get("/runs/{run_id}/labels.ndjson", response_class=Response, responses={200: LINES, **errors(404)})
 async def label_file(run_id: RunId, asking: Reader, host: Hosted) -> Response:
     """The file that `howsure judge calibrate` reads: every pass and fail, one a line."""
     run = await host.store.run(run_id, asking.within)
-    content = as_lines(await host.store.labels.of_run(run.id, asking.within))
+    content = write_label_lines(await host.store.labels.of_run(run.id, asking.within))
     return Response(content, media_type="application/x-ndjson")
 
 
-async def _page(request: Request, host: Host, wanted: LabelListing, asking: Caller) -> Answer:
+async def _page(request: Request, host: Host, wanted: LabelQuery, asking: Caller) -> JsonAnswer:
     found = await host.store.labels.several(wanted, asking.within)
-    further = cursor(found, wanted.before) if len(found) == wanted.limit else None
+    further = label_cursor(found, wanted.before) if len(found) == wanted.limit else None
     return page(request, [_shape(label) for label in found], further)
 
 
 def _labeler(asking: Caller, wanted: str | None) -> str:
     """Whose word it is. Nobody speaks for others but those who look after the service."""
-    if wanted is None or wanted == asking.name or asking.may(Scope.ADMIN):
+    if wanted is None or wanted == asking.name or asking.may(KeyScope.ADMIN):
         return wanted or asking.name
-    raise Refused(403, "forbidden", f"this key speaks for {asking.name!r} alone: for others it needs the scope 'admin'")
+    raise RequestRefusal(
+        403, "forbidden", f"this key speaks for {asking.name!r} alone: for others it needs the scope 'admin'"
+    )
 
 
 def _shape(label: HumanLabel) -> dict[str, Any]:
@@ -126,11 +128,11 @@ def _shape(label: HumanLabel) -> dict[str, Any]:
         "why": label.why,
         "blind": label.blind,
         "agent_id": label.agent_id or None,
-        "created_at": utc(label.created_at),
+        "created_at": iso_utc(label.created_at),
     }
 
 
-def _concord(found: Concord) -> dict[str, Any]:
+def _concord(found: RunAgreement) -> dict[str, Any]:
     return {
         "labels": found.labels,
         "compared": found.compared,
@@ -164,5 +166,5 @@ def _agreement(found: Agreement) -> dict[str, Any]:
     }
 
 
-def _together(found: Together) -> dict[str, Any]:
-    return {"people": found.people, "grades": found.things, "agreed": found.agreed, "alpha": found.alpha}
+def _together(found: AnnotatorAgreement) -> dict[str, Any]:
+    return {"people": found.people, "grades": found.grades, "agreed": found.agreed, "alpha": found.alpha}

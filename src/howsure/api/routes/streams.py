@@ -14,21 +14,22 @@ from pydantic import ConfigDict, Field
 from starlette.responses import Response, StreamingResponse
 
 from howsure.api.access import Hosted, Reader
-from howsure.api.errors import Answer
-from howsure.api.paging import PAGE_HEADERS, Cursor, Limit, page, place_in
+from howsure.api.bodies import Json, Key, Name, OpenBody
+from howsure.api.errors import JsonAnswer
+from howsure.api.pages import PAGE_HEADERS, Cursor, Limit, page, read_cursor
+from howsure.api.requests import StrictRoute
 from howsure.api.routes.runs import RunId, gallery_of
-from howsure.api.strict import StrictRoute
-from howsure.api.wire.base import Json, Key, Name, Shape, errors
-from howsure.api.wire.runs import ResultShape, StandingShape
+from howsure.api.schemas import errors, list_answer
 from howsure.errors import NotFound
-from howsure.reports.wire import evaluation_result
-from howsure.services.hosting.across import Filter, results_across
-from howsure.services.hosting.callers import Caller
-from howsure.services.hosting.host import Host
-from howsure.services.hosting.standing import Standing, standings
-from howsure.services.hosting.viewing import Gallery
+from howsure.reports.comparisons import comparison_shape
+from howsure.reports.result_wire import evaluation_result
+from howsure.services.host.context import Host
+from howsure.services.host.keys import Caller
+from howsure.services.host.run_views import AgentStatus, CrossRunFilter, RunViews, agent_statuses, results_across_runs
+from howsure.wire import runs as wire
+from howsure.wire.results import Result
 
-router = APIRouter(tags=["runs"], route_class=StrictRoute)
+stream_router = APIRouter(tags=["runs"], route_class=StrictRoute)
 LOOK_SECONDS = 0.5
 SILENCE_SECONDS = 15.0
 LIVE = ("pending", "running")
@@ -40,10 +41,12 @@ EVENT = {
     },
 }
 EVENTS: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {"schema": EVENT}}}}
-LINES: dict[int | str, dict[str, Any]] = {200: {"content": {"application/x-ndjson": {"schema": {"type": "string"}}}}}
+RESULT_LINES: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"application/x-ndjson": {"schema": {"type": "string"}}}}
+}
 
 
-class ResultFilter(Shape):
+class ResultQueryParameters(OpenBody):
     """Which results."""
 
     agent_id: Key | None = None
@@ -54,7 +57,7 @@ class ResultFilter(Shape):
     model_config = ConfigDict(extra="ignore")
 
 
-@router.get("/runs/{run_id}/events", response_class=Response, responses={**EVENTS, **errors(404)})
+@stream_router.get("/runs/{run_id}/events", response_class=Response, responses={**EVENTS, **errors(404)})
 async def events(request: Request, run_id: RunId, asking: Reader) -> Response:
     """Progress as it happens: an event `progress` with the run whenever it changes, and `end` when it has ended."""
     gallery = gallery_of(request)
@@ -62,7 +65,7 @@ async def events(request: Request, run_id: RunId, asking: Reader) -> Response:
     return StreamingResponse(_progress(request, gallery, first, asking), media_type="text/event-stream")
 
 
-async def _progress(request: Request, gallery: Gallery, run: Json, asking: Caller) -> AsyncIterator[bytes]:
+async def _progress(request: Request, gallery: RunViews, run: Json, asking: Caller) -> AsyncIterator[bytes]:
     shown: Json | None = None
     silent = 0.0
     while not await request.is_disconnected():
@@ -88,7 +91,7 @@ def _event(name: str, content: Json) -> bytes:
     return b"event: " + name.encode() + b"\ndata: " + msgspec.json.encode(content) + b"\n\n"
 
 
-@router.get("/runs/{run_id}/results.ndjson", response_class=Response, responses={**LINES, **errors(404)})
+@stream_router.get("/runs/{run_id}/results.ndjson", response_class=Response, responses={**RESULT_LINES, **errors(404)})
 async def export(run_id: RunId, asking: Reader, host: Hosted) -> Response:
     """Every result of a run, one a line."""
     run = await host.store.run(run_id, asking.within)
@@ -100,38 +103,36 @@ async def export(run_id: RunId, asking: Reader, host: Hosted) -> Response:
     return StreamingResponse(lines(), media_type="application/x-ndjson")
 
 
-@router.get(
-    "/results", responses={200: {"model": list[ResultShape], "headers": PAGE_HEADERS}, **errors()}, tags=["results"]
-)
+@stream_router.get("/results", responses={**list_answer(Result, headers=PAGE_HEADERS), **errors()}, tags=["results"])
 async def across(
     request: Request,
     asking: Reader,
     host: Hosted,
-    wanted: Annotated[ResultFilter, Query()],
+    wanted: Annotated[ResultQueryParameters, Query()],
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:
     """Results of every run, newest run first."""
-    chosen = Filter(**wanted.model_dump())
-    found, further = await results_across(host.store, chosen, place_in(cursor), limit, asking.within)
+    chosen = CrossRunFilter(**wanted.model_dump())
+    found, further = await results_across_runs(host.store, chosen, read_cursor(cursor), limit, asking.within)
     return page(request, [evaluation_result(run, result) for run, result in found], further)
 
 
-@router.get(
+@stream_router.get(
     "/org-evaluations",
-    responses={200: {"model": list[StandingShape], "headers": PAGE_HEADERS}, **errors()},
+    responses={**list_answer(wire.AgentStatus, headers=PAGE_HEADERS), **errors()},
     tags=["results"],
 )
 async def org_evaluations(
     request: Request, asking: Reader, host: Hosted, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:
     """Every agent that was tried, by id, with its newest run that is complete."""
-    found = await standings(host.store, gallery_of(request), place_in(cursor) or "", limit, asking.within)
+    found = await agent_statuses(host.store, gallery_of(request), read_cursor(cursor) or "", limit, asking.within)
     further = found[-1].agent_id if len(found) == limit else None
     return page(request, [_standing(each) for each in found], further)
 
 
-def _standing(found: Standing) -> Json:
+def _standing(found: AgentStatus) -> Json:
     return {
         "agent_id": found.agent_id,
         "agent_name": found.name or None,
@@ -142,17 +143,18 @@ def _standing(found: Standing) -> Json:
     }
 
 
-@router.get("/compare/{first}/{second}", responses={200: {"model": dict[str, Any]}, **errors(404)}, tags=["compare"])
+@stream_router.get(
+    "/compare/{first}/{second}", responses={200: {"model": dict[str, Any]}, **errors(404)}, tags=["compare"]
+)
 async def compare(first: Key, second: Key, asking: Reader, host: Hosted) -> Response:
     """Two runs, case by case: what can be compared, flips both ways, differences with intervals, and a sentence."""
-    return Answer(await _compared(host, [first, second], asking))
+    return JsonAnswer(await _compared(host, [first, second], asking))
 
 
 async def _compared(host: Host, run_ids: list[str], asking: Caller) -> Json:
     runs = [await host.store.run(run_id, asking.within) for run_id in run_ids]
-    # These two load numpy and scipy: whoever never compares never waits for them.
-    comparing = await asyncio.to_thread(import_module, "howsure.services.comparing")
-    wire = import_module("howsure.reports.compare_wire")
+    # This loads numpy and scipy: whoever never compares never waits for them.
+    comparing = await asyncio.to_thread(import_module, "howsure.services.compare.compare")
     found = await comparing.compared(host.store, comparing.Wanted(runs=tuple(run.id for run in runs)))
-    shape: Json = wire.comparison_wire(found)
+    shape: Json = comparison_shape(found)
     return shape

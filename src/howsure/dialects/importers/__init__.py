@@ -4,21 +4,15 @@ one of them is named, so the five dialects are recognised as if there were none.
 from __future__ import annotations
 
 from howsure.dialects.base import Importer
-from howsure.dialects.importers.ace import AceImporter
-from howsure.dialects.importers.adk_evalset import AdkEvalSet
-from howsure.dialects.importers.adk_history import AdkHistory
-from howsure.dialects.importers.adk_session import AdkSession
-from howsure.dialects.importers.agent_sessions import AgentSessions
-from howsure.dialects.importers.apex import ApexImporter
+from howsure.dialects.importers.adk_evalset import AdkEvalSetImporter
+from howsure.dialects.importers.adk_history import AdkHistoryImporter, AdkSessionImporter
+from howsure.dialects.importers.agent_sessions import AgentSessionImporter
+from howsure.dialects.importers.choice_benchmarks import IncludeImporter, LarEchrImporter, LexamImporter, MmluImporter
 from howsure.dialects.importers.conversations import ConversationImporter
-from howsure.dialects.importers.include import IncludeImporter
 from howsure.dialects.importers.langfuse import LangfuseImporter
-from howsure.dialects.importers.lar_echr import LarEchrImporter
-from howsure.dialects.importers.lexam import LexamImporter
-from howsure.dialects.importers.mmlu import MmluImporter
 from howsure.dialects.importers.otlp import OtlpImporter
-from howsure.dialects.importers.prbench import PrBenchImporter
-from howsure.dialects.importers.raw_logs import RawLogs
+from howsure.dialects.importers.raw_logs import RawLogImporter
+from howsure.dialects.importers.rubric_benchmarks import AceImporter, ApexImporter, PrBenchImporter
 from howsure.dialects.importers.tau2 import Tau2GoldenImporter, Tau2Importer
 
 
@@ -26,11 +20,11 @@ def importers() -> tuple[Importer, ...]:
     """Every built-in importer, in the order in which they are asked. Each is one line; add new ones at the end."""
     return (
         # agents: logs, histories, sessions
-        RawLogs(),
-        AdkEvalSet(),
-        AdkHistory(),
-        AdkSession(),
-        AgentSessions(),
+        RawLogImporter(),
+        AdkEvalSetImporter(),
+        AdkHistoryImporter(),
+        AdkSessionImporter(),
+        AgentSessionImporter(),
         # benchmarks and peers' files
         PrBenchImporter(),
         ApexImporter(),

@@ -7,16 +7,30 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from howsure.dialects.documents import Json
-from howsure.dialects.importers.adk_shapes import expected_calls, public, text_of, told
-from howsure.dialects.importers.base import HashIds, Options, WithOptions
-from howsure.dialects.importers.loading import Loaded, is_list, listed, load, not_this
-from howsure.dialects.importers.questions import PREFIX, Source, Turn, hashed, question, turn_of, turn_problems
-from howsure.dialects.importers.raw_logs import RawLogs
-from howsure.dialects.json_places import Spot, head_keys
-from howsure.dialects.strict_json import BOM
+from howsure.dialects.importers.adk_recordings import either_case, expected_calls, public, text_of
+from howsure.dialects.importers.base import (
+    HashIds,
+    ImportOptions,
+    LoadedFile,
+    OptionImporter,
+    is_list,
+    list_elements,
+    load_file,
+    wrong_kind,
+)
+from howsure.dialects.importers.questions import (
+    PREFIX,
+    LoggedTurn,
+    QuestionSource,
+    hashed,
+    question,
+    turn_of,
+    turn_problems,
+)
+from howsure.dialects.importers.raw_logs import RawLogImporter
+from howsure.dialects.problems import Spot, kind_of, shown, with_article
+from howsure.dialects.strict_json import BOM, Json, head_keys
 from howsure.dialects.test_set_scenarios import split_plan, step_of
-from howsure.dialects.wording import a, kind_of, shown
 from howsure.errors import Level, Problem
 from howsure.model.case import Case, Scenario
 
@@ -24,7 +38,7 @@ _FORMS = "an object with `eval_cases`, or a list of named conversations (`name`,
 SOMEBODY = "A user of the agent."
 
 
-class AdkEvalSet(WithOptions):
+class AdkEvalSetImporter(OptionImporter):
     """JSON with `eval_cases`, or the older lists."""
 
     name = "adk-evalset"
@@ -36,17 +50,17 @@ class AdkEvalSet(WithOptions):
         return {"name", "data"} <= set(head_keys(head.removeprefix(BOM).lstrip()[1:].lstrip()))
 
     def read(self, path: Path) -> Iterator[Case | Problem]:
-        loaded = load(path)
+        loaded = load_file(path)
         yield from loaded.problems
         if loaded.problems:
             return
         form = _form(loaded.value)
         if form is None:
-            yield not_this(loaded.spot, _FORMS, loaded.value)
+            yield wrong_kind(loaded.spot, _FORMS, loaded.value)
         elif form == "turns":
-            yield from RawLogs(self._options).read(path)
+            yield from RawLogImporter(self._options).read(path)
         else:
-            yield from _Reading(path.name, self._options).cases(loaded, form)
+            yield from _EvalSetReader(path.name, self._options).cases(loaded, form)
 
 
 def _form(value: Any) -> str | None:
@@ -58,24 +72,24 @@ def _form(value: Any) -> str | None:
     return "" if isinstance(value[0], dict) and "data" in value[0] else "turns"
 
 
-class _Reading:
-    def __init__(self, file: str, options: Options) -> None:
+class _EvalSetReader:
+    def __init__(self, file: str, options: ImportOptions) -> None:
         self._file = file
         self._options = options
         self._ids = HashIds(options.prefix or PREFIX)
         self._names: dict[str, int | None] = {}
 
-    def cases(self, loaded: Loaded, form: str) -> Iterator[Case | Problem]:
+    def cases(self, loaded: LoadedFile, form: str) -> Iterator[Case | Problem]:
         read = self._case if form else self._conversation
-        for spot, element in listed(loaded, form):
+        for spot, element in list_elements(loaded, form):
             if isinstance(element, dict):
                 yield from read(element, spot)
             else:
-                yield not_this(spot, "an object", element)
+                yield wrong_kind(spot, "an object", element)
 
     def _case(self, element: Json, spot: Spot) -> Iterator[Case | Problem]:
         turns, problems = _invocations(element, spot)
-        scenario = told(element, "conversation_scenario")
+        scenario = either_case(element, "conversation_scenario")
         if not turns and isinstance(scenario, dict):
             yield from self._scenario(element, scenario, spot)
             return
@@ -84,12 +98,12 @@ class _Reading:
             problems = [at.problem("missing-field", "there is no turn in this case", expected="a list of turns")]
         yield from problems
         if not problems:
-            yield from self._made(str(told(element, "eval_id") or ""), turns, self._source(element), spot)
+            yield from self._made(str(either_case(element, "eval_id") or ""), turns, self._source(element), spot)
 
     def _conversation(self, element: Json, spot: Spot) -> Iterator[Case | Problem]:
         data = element.get("data")
         if not isinstance(data, list) or not data:
-            yield not_this(spot.below("data"), "a list of turns", data)
+            yield wrong_kind(spot.below("data"), "a list of turns", data)
             return
         problems = [found for place, one in enumerate(data) for found in turn_problems(one, spot.below("data", place))]
         yield from problems
@@ -98,17 +112,17 @@ class _Reading:
             yield from self._made(str(element.get("name") or ""), [turn_of(one) for one in data], source, spot)
 
     def _scenario(self, element: Json, scenario: Json, spot: Spot) -> Iterator[Case | Problem]:
-        opening, plan = told(scenario, "starting_prompt"), told(scenario, "conversation_plan")
+        opening, plan = either_case(scenario, "starting_prompt"), either_case(scenario, "conversation_plan")
         if not isinstance(opening, str) or not opening.strip():
             at = spot.below("conversation_scenario", "starting_prompt")
             yield at.problem("missing-field", "`starting_prompt` is required", expected="starting_prompt")
             return
         steps = tuple(map(step_of, split_plan(plan))) if isinstance(plan, str) and plan.strip() else ()
         given = Scenario(persona=SOMEBODY, initial_message=opening, plan=steps)
-        id = self._named(str(told(element, "eval_id") or ""), [Turn(query=opening)])
+        id = self._named(str(either_case(element, "eval_id") or ""), [LoggedTurn(query=opening)])
         yield question(id, [], self._source(element), self._options, given)
 
-    def _made(self, name: str, turns: list[Turn], source: Source, spot: Spot) -> Iterator[Case | Problem]:
+    def _made(self, name: str, turns: list[LoggedTurn], source: QuestionSource, spot: Spot) -> Iterator[Case | Problem]:
         if self._options.per_turn:
             yield from (question(hashed(self._ids, [turn]), [turn], source, self._options) for turn in turns)
             return
@@ -118,45 +132,45 @@ class _Reading:
             return
         yield question(self._named(name, turns), turns, source, self._options)
 
-    def _named(self, name: str, turns: list[Turn]) -> str:
+    def _named(self, name: str, turns: list[LoggedTurn]) -> str:
         """The eval case's own name; with --prefix before it."""
         if not name.strip():
             return hashed(self._ids, turns)
         return f"{self._options.prefix}_{name}" if self._options.prefix else name
 
-    def _source(self, element: Json) -> Source:
-        session = told(element, "session_input")
-        state = told(session, "state")
-        final = told(element, "final_session_state")
-        return Source(
+    def _source(self, element: Json) -> QuestionSource:
+        session = either_case(element, "session_input")
+        state = either_case(session, "state")
+        final = either_case(element, "final_session_state")
+        return QuestionSource(
             file=self._file,
-            agent=str(told(session, "app_name") or ""),
+            agent=str(either_case(session, "app_name") or ""),
             state=public(state) if isinstance(state, dict) else {},
             final_state=public(final) if isinstance(final, dict) else {},
         )
 
 
-def _invocations(element: Json, spot: Spot) -> tuple[list[Turn], list[Problem]]:
-    conversation = told(element, "conversation")
-    turns: list[Turn] = []
+def _invocations(element: Json, spot: Spot) -> tuple[list[LoggedTurn], list[Problem]]:
+    conversation = either_case(element, "conversation")
+    turns: list[LoggedTurn] = []
     problems: list[Problem] = []
     for place, invocation in enumerate(conversation if isinstance(conversation, list) else ()):
         at = spot.below("conversation", place)
-        said = text_of(told(invocation, "user_content"))
+        said = text_of(either_case(invocation, "user_content"))
         if said.strip():
             turns.append(_turn(invocation, said))
             continue
-        found = invocation if isinstance(invocation, dict) else a(kind_of(invocation))
+        found = invocation if isinstance(invocation, dict) else with_article(kind_of(invocation))
         message = "the user says nothing here that is text"
         problems.append(at.below("user_content").problem("no-user-text", message, expected="text", found=shown(found)))
     return turns, problems
 
 
-def _turn(invocation: Json, said: str) -> Turn:
-    between = told(told(invocation, "intermediate_data"), "intermediate_responses")
-    return Turn(
+def _turn(invocation: Json, said: str) -> LoggedTurn:
+    between = either_case(either_case(invocation, "intermediate_data"), "intermediate_responses")
+    return LoggedTurn(
         query=said,
         calls=expected_calls(invocation),
-        reference=text_of(told(invocation, "final_response")),
+        reference=text_of(either_case(invocation, "final_response")),
         others=between if isinstance(between, list) else [],
     )

@@ -3,26 +3,230 @@ that reads such rows (simulation_rows.py) is used, so a converted file and a cas
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from hashlib import sha256
 from typing import Any
 
 from msgspec import Struct, field
 
-from howsure.dialects.documents import Json
-from howsure.dialects.importers.adk_shapes import public, told
-from howsure.dialects.importers.adk_spans import spans_of
-from howsure.dialects.importers.base import Options
-from howsure.dialects.json_places import Spot
-from howsure.dialects.simulation import Numbers
+from howsure.dialects.importers.base import ImportOptions
+from howsure.dialects.problems import Spot
+from howsure.dialects.simulation import RepeatNumbers
 from howsure.dialects.simulation_columns import Cells
-from howsure.dialects.simulation_recording import AGENT_DECLARES
-from howsure.dialects.simulation_rows import SIMULATED, read_row
+from howsure.dialects.simulation_messages import arguments_of, first_present, objects_in
+from howsure.dialects.simulation_rows import AGENT_DECLARES, SIMULATED, read_row
+from howsure.dialects.simulation_traces import SECOND, camel
+from howsure.dialects.strict_json import Json
 from howsure.errors import Level, Problem
 from howsure.model.case import Case
+from howsure.model.expectation import ExpectedCall
+
+PRIVATE = "__"
+"""How the names of what frameworks hide in a session begin (`__llm_request_key__`)."""
 
 
-class Conversation(Struct, frozen=True, kw_only=True):
+def either_case(holder: Any, name: str) -> Any:
+    """The value under `name`, spelt as_here or asHere; None where there is none."""
+    return first_present(holder, name, next(iter(camel({name: 0})))) if isinstance(holder, dict) else None
+
+
+def parts_of(content: Any) -> list[Json]:
+    return objects_in(either_case(content, "parts"))
+
+
+def text_of(content: Any) -> str:
+    """What a content says to the other side; thoughts are not said."""
+    said = [part["text"] for part in parts_of(content) if isinstance(part.get("text"), str) and not part.get("thought")]
+    return "\n".join(said)
+
+
+def calls_in(content: Any) -> list[Json]:
+    return objects_in([either_case(part, "function_call") for part in parts_of(content)])
+
+
+def responses_in(content: Any) -> list[Json]:
+    return objects_in([either_case(part, "function_response") for part in parts_of(content)])
+
+
+def expected_calls(invocation: Json) -> tuple[ExpectedCall, ...] | None:
+    """The calls that an expected invocation lists (in either of the two forms); None where it says nothing of calls."""
+    data = either_case(invocation, "intermediate_data")
+    if not isinstance(data, dict):
+        return None
+    uses = either_case(data, "tool_uses")
+    events = either_case(data, "invocation_events")
+    if not isinstance(uses, list) and not isinstance(events, list):
+        return None
+    calls = objects_in(uses) or [call for event in objects_in(events) for call in calls_in(event.get("content"))]
+    return tuple(
+        ExpectedCall(name=str(call.get("name", "")), arguments=arguments_of(call.get("args"))) for call in calls
+    )
+
+
+def public(value: Any) -> Any:
+    """Without private keys, at any depth."""
+    if isinstance(value, dict):
+        return {key: public(inner) for key, inner in value.items() if not key.startswith(PRIVATE)}
+    return [public(inner) for inner in value] if isinstance(value, list) else value
+
+
+def events_of_invocation(invocation: Json) -> Iterator[Json]:
+    """The events of one turn, for histories without a session: what the user said, what was done, the answer."""
+    said = either_case(invocation, "user_content")
+    if said is not None:
+        yield {"author": "user", "content": said}
+    data = either_case(invocation, "intermediate_data") or {}
+    yield from _done(data)
+    answer = either_case(invocation, "final_response")
+    if answer is not None and text_of(answer):
+        last = objects_in(either_case(data, "invocation_events"))
+        if not last or text_of(last[-1].get("content")) != text_of(answer):
+            yield {"author": "model", "content": answer}
+
+
+def _done(data: Json) -> Iterator[Json]:
+    events = either_case(data, "invocation_events")
+    if isinstance(events, list):
+        yield from objects_in(events)
+        return
+    answers = {str(one.get("id")): one for one in objects_in(either_case(data, "tool_responses")) if one.get("id")}
+    for call in objects_in(either_case(data, "tool_uses")):
+        yield {"author": "model", "content": {"role": "model", "parts": [{"function_call": call}]}}
+        if str(call.get("id")) in answers:
+            response = {"function_response": answers[str(call.get("id"))]}
+            yield {"author": "model", "content": {"role": "user", "parts": [response]}}
+
+
+_COUNTS = (
+    "prompt_token_count",
+    "candidates_token_count",
+    "cached_content_token_count",
+    "thoughts_token_count",
+    "total_token_count",
+)
+
+
+class _Trace:
+    """Writes spans down, one made-up second after the other."""
+
+    def __init__(self, session: str, start: int) -> None:
+        self._session = session
+        self._clock = start
+        self.spans: list[Json] = []
+        self._waiting: list[tuple[Json, Json]] = []
+        self._invocation: Json | None = None
+        self._agent: Json | None = None
+        self._speaker = ""
+
+    def user_speaks(self) -> None:
+        self.close()
+        self._invocation = self._span("invocation", {})
+
+    def agent_acts(self, author: str) -> None:
+        if self._invocation is None:
+            self.user_speaks()
+        if author != self._speaker or self._agent is None:
+            self._end(self._agent)
+            self._speaker = author
+            self._agent = self._span(f"invoke_agent {author}", {"gen_ai.agent.name": author}, self._invocation)
+
+    def model_called(self, event: Json) -> None:
+        self._leaf("call_llm", _model_attributes(event))
+
+    def tool_called(self, call: Json) -> None:
+        name = str(call.get("name", ""))
+        attributes = {"gen_ai.tool.name": name, "gcp.vertex.agent.tool_call_args": _text(call.get("args") or {})}
+        if call.get("id"):
+            attributes["gen_ai.tool.call.id"] = str(call["id"])
+        self._waiting.append((call, self._leaf(f"execute_tool {name}", attributes)))
+
+    def tool_answered(self, response: Json) -> None:
+        """The answer belongs to the call with its id, else to the first of its name that waits for one."""
+        given = (response.get("id"), response.get("name"))
+        for call, span in self._waiting:
+            if (call.get("id") == given[0]) if given[0] and call.get("id") else call.get("name") == given[1]:
+                span["attributes"]["gcp.vertex.agent.tool_response"] = _text(response.get("response"))
+                self._waiting.remove((call, span))
+                return
+
+    def close(self) -> None:
+        self._end(self._agent)
+        self._end(self._invocation)
+        self._agent, self._invocation, self._speaker = None, None, ""
+
+    def _leaf(self, name: str, attributes: Json) -> Json:
+        span = self._span(name, attributes, self._agent)
+        self._clock += SECOND
+        self._end(span)
+        return span
+
+    def _span(self, name: str, attributes: Json, around: Json | None = None) -> Json:
+        span: Json = {
+            "name": name,
+            "span_id": _hash(f"{self._session}/{len(self.spans)}")[:16],
+            "trace_id": _hash(self._session)[:32],
+            "parent_span_id": around["span_id"] if around else None,
+            "start_time": self._clock,
+            "end_time": self._clock,
+            "attributes": attributes,
+        }
+        self.spans.append(span)
+        return span
+
+    def _end(self, span: Json | None) -> None:
+        if span is not None:
+            span["end_time"] = self._clock
+
+
+def spans_of(events: Sequence[Json], session: str) -> list[Json]:
+    """The spans that such a conversation would have had, with times that nobody measured."""
+    first = next((either_case(event, "timestamp") for event in events), None)
+    start = round(first) * SECOND if isinstance(first, int | float) else 0
+    trace = _Trace(session, start)
+    for event in events:
+        if event.get("partial"):
+            continue
+        author, content = str(event.get("author") or "model"), event.get("content")
+        if author == "user":
+            trace.user_speaks()
+            continue
+        calls, responses = calls_in(content), responses_in(content)
+        if content is None and either_case(event, "usage_metadata") is None:
+            continue
+        trace.agent_acts(author)
+        if calls or not responses:
+            trace.model_called(event)
+        for call in calls:
+            trace.tool_called(call)
+        for response in responses:
+            trace.tool_answered(response)
+    trace.close()
+    return trace.spans
+
+
+def _model_attributes(event: Json) -> Json:
+    usage = either_case(event, "usage_metadata")
+    counts = {name: count for name in _COUNTS if type(count := either_case(usage, name)) is int}
+    response: Json = {"usage_metadata": counts} if counts else {}
+    for name in ("model_version", "finish_reason", "grounding_metadata"):
+        if (value := either_case(event, name)) is not None:
+            response[name] = value
+    model = either_case(event, "model_version")
+    attributes: Json = {"gen_ai.request.model": model} if isinstance(model, str) else {}
+    return {**attributes, "gcp.vertex.agent.llm_response": _text(response)} if response else attributes
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _hash(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class AdkConversation(Struct, frozen=True, kw_only=True):
     """One recorded conversation, before it is a case. `question` is the id of what was asked, where there is one."""
 
     events: list[Json]
@@ -40,14 +244,14 @@ class Conversation(Struct, frozen=True, kw_only=True):
     columns: Json = field(default_factory=dict)
 
 
-class Recordings:
+class AdkRecordingReader:
     """Makes cases of conversations; those of the same question are numbered."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: ImportOptions) -> None:
         self._options = options
-        self._numbers = Numbers()
+        self._numbers = RepeatNumbers()
 
-    def read(self, talk: Conversation, spot: Spot) -> Iterator[Case | Problem]:
+    def read(self, talk: AdkConversation, spot: Spot) -> Iterator[Case | Problem]:
         case, problems = read_row(Cells(self._row(talk), []), spot)
         yield from problems
         if case is None or any(problem.level is Level.ERROR for problem in problems):
@@ -56,7 +260,7 @@ class Recordings:
         self._numbers.count(case.id)
         yield numbered
 
-    def _row(self, talk: Conversation) -> Json:
+    def _row(self, talk: AdkConversation) -> Json:
         options, app = self._options, self._options.agent or talk.app
         question = f"{options.prefix}_{talk.question}" if options.prefix and talk.question else talk.question
         row: Json = {
@@ -81,12 +285,12 @@ class Recordings:
         return {name: value for name, value in row.items() if value not in ("", None, {}, [])}
 
 
-def _session(talk: Conversation, app: str) -> Json:
+def _session(talk: AdkConversation, app: str) -> Json:
     session: Json = {"id": talk.session, "appName": app, "userId": talk.user, "events": public(talk.events)}
     return session if talk.state is None else {**session, "state": public(talk.state)}
 
 
-def _extracted(talk: Conversation) -> Json:
+def _extracted(talk: AdkConversation) -> Json:
     """Declarations that the agent itself made, and not such as were gathered from the tools it used."""
     extracted: Json = {}
     if talk.declared:
@@ -108,7 +312,7 @@ def declarations(details: Sequence[Any]) -> list[Json]:
     found: dict[str, Json] = {}
     for declared in details:
         for holder in declared if isinstance(declared, list) else ():
-            for function in told(holder, "function_declarations") or ():
+            for function in either_case(holder, "function_declarations") or ():
                 if isinstance(function, dict) and isinstance(function.get("name"), str):
                     found.setdefault(function["name"], function)
     return [{"function_declarations": list(found.values())}] if found else []

@@ -10,9 +10,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from howsure.dialects.documents import Json
-from howsure.dialects.json_places import Spot
-from howsure.dialects.lines import opened
+from howsure.dialects.lines import open_file
+from howsure.dialects.problems import Spot
+from howsure.dialects.strict_json import Json
 from howsure.errors import Problem
 
 AGENTS = {"Agent", "LlmAgent"}
@@ -22,18 +22,18 @@ _SKIPPED_FOLDERS = {".venv", "venv", "__pycache__", "tests", "eval", ".adk"}
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-class Declared(Struct, frozen=True):
+class ToolDeclarations(Struct, frozen=True):
     """Function declarations, and why there are none where there should be."""
 
     declarations: list[Json]
     problems: list[Problem]
 
 
-class _Unreadable(Exception):
+class _UnreadableTool(Exception):
     """An element of a list of tools that only running the agent would tell."""
 
 
-def declared_in(folder: Path) -> Declared:
+def declared_tools_of(folder: Path) -> ToolDeclarations:
     """The tools of all agents in the folder, each once."""
     functions: dict[str, Function] = {}
     agents: list[tuple[Path, ast.Call]] = []
@@ -45,12 +45,12 @@ def declared_in(folder: Path) -> Declared:
         for element in _listed(agent, "tools"):
             try:
                 declaration = _declaration(element, functions)
-            except _Unreadable:
-                return Declared([], [_incomplete(path, element)])
+            except _UnreadableTool:
+                return ToolDeclarations([], [_incomplete(path, element)])
             found.setdefault(declaration["name"], declaration)
         if _listed(agent, "sub_agents"):
             found.setdefault("transfer_to_agent", _TRANSFER)
-    return Declared([{"function_declarations": list(found.values())}] if found else [], [])
+    return ToolDeclarations([{"function_declarations": list(found.values())}] if found else [], [])
 
 
 _TRANSFER: Json = {
@@ -63,7 +63,7 @@ _TRANSFER: Json = {
 def _modules(folder: Path) -> Iterator[tuple[Path, ast.Module]]:
     for path in sorted(folder.rglob("*.py")):
         if not _SKIPPED_FOLDERS & set(path.relative_to(folder).parts):
-            with opened(path) as file:
+            with open_file(path) as file:
                 source = file.read()
             try:
                 yield path, ast.parse(source)
@@ -84,11 +84,11 @@ def _declaration(element: ast.expr, functions: dict[str, Function]) -> Json:
     if isinstance(element, ast.Call):
         wrapped = [*element.args, *(keyword.value for keyword in element.keywords if keyword.arg == "func")]
         if len(wrapped) != 1 or _name(element.func) not in ("FunctionTool", "LongRunningFunctionTool"):
-            raise _Unreadable
+            raise _UnreadableTool
         element = wrapped[0]
     function = functions.get(_name(element))
     if function is None:
-        raise _Unreadable
+        raise _UnreadableTool
     return _function(function)
 
 

@@ -3,24 +3,106 @@ results). Each becomes explain cases: the answer as it was, and worse ones by de
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
-from howsure.dialects.documents import Json
-from howsure.dialects.explain_cases import FAILED, LABELS, MUTATIONS
+from howsure.dialects.explain_rows import FAILED, LABELS, MUTATIONS
 from howsure.dialects.explain_schema import AGENTS, PAYLOADS, TOPIC_FAMILIES
-from howsure.dialects.importers.base import WithOptions, skipped, text_hash
-from howsure.dialects.importers.loading import load, not_this
-from howsure.dialects.importers.mutations import BANDS, Worse, worsened
-from howsure.dialects.json_places import Spot
-from howsure.dialects.simulation_talk import arguments_of, either, objects_in
+from howsure.dialects.importers.base import OptionImporter, load_file, skipped_case, text_hash, wrong_kind
+from howsure.dialects.problems import Spot
+from howsure.dialects.simulation_messages import arguments_of, first_present, objects_in
+from howsure.dialects.strict_json import Json
 from howsure.errors import Problem
 from howsure.model.case import Case, SingleTurn, World
 from howsure.model.expectation import Contract, Expectation, Goal, Qualities, ReferenceAnswer
 from howsure.model.transcript import Message, Role, Tool, ToolCall, ToolResult, Transcript
+
+BANDS = ("excellent", "good", "mixed", "poor")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+_FIXED = frozenset({"questions", "options"})
+"""Lists whose length is part of what an output must be."""
+_WORDS_OF_A_THIN_TEXT = 4
+
+
+class WorseAnswer(Struct, frozen=True):
+    """An answer of one band, and the names of what was done to it."""
+
+    text: str
+    mutations: tuple[str, ...]
+
+
+def worsen_answer(answer: str, band: str) -> WorseAnswer | None:
+    """The answer as one of that band would be; None where there is too little of it to take away."""
+    if band == BANDS[0]:
+        return WorseAnswer(answer, ())
+    try:
+        value = json.loads(answer)
+    except (ValueError, RecursionError):
+        value = None
+    made = _worse_json(value, band) if isinstance(value, dict) else _worse_prose(answer, band)
+    return made if made is not None and made.mutations else None
+
+
+def _worse_prose(answer: str, band: str) -> WorseAnswer | None:
+    sentences = _SENTENCE.split(answer.strip())
+    if len(sentences) < len(BANDS):
+        return None
+    if band == "good":
+        return WorseAnswer(" ".join(sentences[:-1]), ("drop-last-sentence",))
+    if band == "mixed":
+        return WorseAnswer(" ".join(sentences[: len(sentences) // 2]), ("keep-half-of-sentences",))
+    return WorseAnswer(_thin(sentences[0]), ("keep-first-sentence", "thin-texts"))
+
+
+def _worse_json(value: dict[str, Any], band: str) -> WorseAnswer | None:
+    lists = sorted(_lists(value), key=lambda found: (-len(found[1]), found[0]))
+    names: list[str] = []
+    if lists and len(lists[0][1]) >= len(BANDS) - 1:
+        path, longest = lists[0]
+        kept = {"good": len(longest) - 1, "mixed": len(longest) // 2, "poor": 1}[band]
+        del longest[kept:]
+        names.append(f"keep-{kept}-of:{path}")
+    texts = sorted(_texts(value), key=lambda found: (-len(found[2][found[1]]), found[0]))
+    thinned = texts[: {"good": 0 if names else 1, "mixed": 1, "poor": len(texts)}[band]]
+    for path, key, holder in thinned:
+        holder[key] = _thin(holder[key])
+        names.append(f"thin-text:{path}")
+    return WorseAnswer(json.dumps(value, ensure_ascii=False), tuple(names))
+
+
+def _lists(value: Any, path: str = "") -> Iterator[tuple[str, list[Any]]]:
+    """Every list that may be shortened, with its path."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            at = f"{path}.{key}" if path else key
+            if isinstance(inner, list) and key not in _FIXED:
+                yield at, inner
+            else:
+                yield from _lists(inner, at)
+    if isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _lists(inner, f"{path}[{index}]")
+
+
+def _texts(value: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Every text that can be made thinner: its path, its key and what holds it."""
+    places = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in places:
+        at = f"{path}[{key}]" if isinstance(value, list) else f"{path}.{key}" if path else str(key)
+        if isinstance(inner, str) and _thin(inner) != inner and " " in inner:
+            yield at, key, value
+        else:
+            yield from _texts(inner, at)
+
+
+def _thin(text: str) -> str:
+    return " ".join(text.split()[:_WORDS_OF_A_THIN_TEXT])
+
 
 KNOWN = {
     "learning-path-curator": ("preparation", "LearningPathCurationOutput", "prep_default"),
@@ -32,7 +114,7 @@ _WANTED = "a session: messages with a `role` and typed `contents`"
 _LEVELS = ("beginner", "intermediate", "advanced")
 
 
-class Session(Struct, frozen=True, kw_only=True):
+class AgentSession(Struct, frozen=True, kw_only=True):
     """What a session tells."""
 
     question: str
@@ -41,7 +123,7 @@ class Session(Struct, frozen=True, kw_only=True):
     tools: tuple[Tool, ...] | None
 
 
-class AgentSessions(WithOptions):
+class AgentSessionImporter(OptionImporter):
     """JSON of one recorded session."""
 
     name = "agent-session"
@@ -52,13 +134,13 @@ class AgentSessions(WithOptions):
         return b'"contents"' in head and b'"role"' in head and b'"messages"' in head
 
     def read(self, path: Path) -> Iterator[Case | Problem]:
-        loaded = load(path)
+        loaded = load_file(path)
         yield from loaded.problems
         if loaded.problems:
             return
         messages = _messages(loaded.value)
         if messages is None:
-            yield not_this(loaded.spot, _WANTED, loaded.value)
+            yield wrong_kind(loaded.spot, _WANTED, loaded.value)
             return
         session = _session(messages, loaded.value)
         missing = _lacking(session, loaded.spot)
@@ -67,7 +149,7 @@ class AgentSessions(WithOptions):
             return
         yield from self._cases(session, path, loaded.spot)
 
-    def _cases(self, session: Session, path: Path, spot: Spot) -> Iterator[Case | Problem]:
+    def _cases(self, session: AgentSession, path: Path, spot: Spot) -> Iterator[Case | Problem]:
         labels = self._labels(session, path)
         missing = [name for name in LABELS if name not in ("phase", "quality_band") and not labels.get(name)]
         for name in missing:
@@ -77,13 +159,13 @@ class AgentSessions(WithOptions):
         if missing:
             return
         for band in BANDS:
-            made = worsened(session.answer, band)
+            made = worsen_answer(session.answer, band)
             if made is None:
-                yield skipped(spot, f"the answer is too short to be made {band}")
+                yield skipped_case(spot, f"the answer is too short to be made {band}")
             else:
                 yield self._case(session, made, {**labels, "quality_band": band})
 
-    def _labels(self, session: Session, path: Path) -> dict[str, str]:
+    def _labels(self, session: AgentSession, path: Path) -> dict[str, str]:
         """By what the user says, else by what the session itself shows."""
         given = self._options.metadata
         agent = self._options.agent or next((part for part in reversed(path.parts[:-1]) if part in AGENTS), "")
@@ -96,7 +178,7 @@ class AgentSessions(WithOptions):
         told = {**shown, **{name: given[name] for name in LABELS if name in given}}
         return {name: told[name] for name in LABELS if told.get(name)}
 
-    def _case(self, session: Session, made: Worse, labels: dict[str, str]) -> Case:
+    def _case(self, session: AgentSession, made: WorseAnswer, labels: dict[str, str]) -> Case:
         agent, band = labels["agent_name"], labels["quality_band"]
         _, contract, profile = KNOWN.get(agent, ("", "", ""))
         goal = self._options.metadata.get("task_goal", "")
@@ -115,7 +197,7 @@ class AgentSessions(WithOptions):
         )
 
 
-def _expectations(session: Session, goal: str, contract: str) -> Iterator[Expectation]:
+def _expectations(session: AgentSession, goal: str, contract: str) -> Iterator[Expectation]:
     without = {"ToolCallAccuracyExplain": session.tools is None, "TaskAdherenceExplain": not goal}
     yield Qualities(names=tuple(name for name in PAYLOADS if not without.get(name)))
     if goal:
@@ -135,16 +217,16 @@ def _messages(value: Any, depth: int = 0) -> list[Json] | None:
     return next((found for one in inner if (found := _messages(one, depth + 1)) is not None), None)
 
 
-def _session(messages: list[Json], whole: Any) -> Session:
+def _session(messages: list[Json], whole: Any) -> AgentSession:
     results = {
-        str(either(part, "callId", "call_id")): part.get("result")
+        str(first_present(part, "callId", "call_id")): part.get("result")
         for message in messages
         for part in _parts(message, "functionResult")
     }
     calls = [part for message in messages for part in _parts(message, "functionCall")]
     said = [(str(message.get("role")), _text(message)) for message in messages]
     tools = whole.get("tools") if isinstance(whole, dict) else None
-    return Session(
+    return AgentSession(
         question=next((text for role, text in said if role == "user" and text), ""),
         answer=next((text for role, text in reversed(said) if role == "assistant" and text), ""),
         calls=tuple(_call(part, results) for part in calls),
@@ -160,7 +242,7 @@ def _tool_names(tools: list[Any]) -> Iterator[str]:
 
 
 def _parts(message: Json, kind: str) -> list[Json]:
-    return [part for part in objects_in(message.get("contents")) if either(part, "$type", "type") == kind]
+    return [part for part in objects_in(message.get("contents")) if first_present(part, "$type", "type") == kind]
 
 
 def _text(message: Json) -> str:
@@ -169,7 +251,7 @@ def _text(message: Json) -> str:
 
 def _call(part: Json, results: Json) -> ToolCall:
     """As explain rows tell it: a result is an outcome, and nothing is said where there was none."""
-    id = str(either(part, "callId", "call_id"))
+    id = str(first_present(part, "callId", "call_id"))
     outcome = None
     if id in results:
         broke = any(word in str(results[id]) for word in ("Error", "failed"))
@@ -177,7 +259,7 @@ def _call(part: Json, results: Json) -> ToolCall:
     return ToolCall(name=str(part.get("name") or ""), arguments=arguments_of(part.get("arguments")), result=outcome)
 
 
-def _lacking(session: Session, spot: Spot) -> Problem | None:
+def _lacking(session: AgentSession, spot: Spot) -> Problem | None:
     if not session.question:
         return spot.problem("no-user-inputs", "the user says nothing in this session", expected="a user's text")
     if not session.answer:

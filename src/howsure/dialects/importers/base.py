@@ -5,16 +5,18 @@ An importer that has options has `chosen(options)`; one that finds its files in 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Protocol, Self, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 import msgspec
 from msgspec import Struct, field
 
-from howsure.dialects.base import Importer
-from howsure.dialects.json_places import Spot
+from howsure.dialects.base import Importer, Watch
+from howsure.dialects.lines import Row, not_an_object, open_file, read_objects, split_lines
+from howsure.dialects.problems import Spot, kind_of, shown, with_article
+from howsure.dialects.strict_json import BOM, element_lines, parse_json
 from howsure.errors import Problem
 
 _encode = msgspec.json.Encoder().encode
@@ -22,7 +24,7 @@ SKIPPED = "skipped-case"
 """The code of the warning that says that, and why, something in the file became no case."""
 
 
-class Options(Struct, frozen=True, kw_only=True):
+class ImportOptions(Struct, frozen=True, kw_only=True):
     """What a user may say about a source. `since` is in seconds of the epoch; `runs` are names of runs or parts; `to`
     is the format that it is read for."""
 
@@ -37,24 +39,24 @@ class Options(Struct, frozen=True, kw_only=True):
 
 
 @runtime_checkable
-class Choosing(Protocol):
+class ConfigurableImporter(Protocol):
     """An importer that reads differently by options."""
 
-    def chosen(self, options: Options) -> Importer: ...
+    def chosen(self, options: ImportOptions) -> Importer: ...
 
 
-class WithOptions:
+class OptionImporter:
     """The small base of an importer that has options: it is made with them."""
 
-    def __init__(self, options: Options | None = None) -> None:
-        self._options = options or Options()
+    def __init__(self, options: ImportOptions | None = None) -> None:
+        self._options = options or ImportOptions()
 
-    def chosen(self, options: Options) -> Self:
+    def chosen(self, options: ImportOptions) -> Self:
         return type(self)(options)
 
 
 @runtime_checkable
-class Searching(Protocol):
+class FolderImporter(Protocol):
     """An importer that knows where its files lie in a folder; none: they are looked for as usual."""
 
     def files(self, folder: Path) -> list[Path]: ...
@@ -79,6 +81,69 @@ def text_hash(texts: Sequence[str]) -> str:
     return sha256(_encode(texts)).hexdigest()[:12]
 
 
-def skipped(spot: Spot, why: str, hint: str = "") -> Problem:
+def skipped_case(spot: Spot, why: str, hint: str = "") -> Problem:
     """Something that became no case; the file is valid all the same."""
     return spot.warning(SKIPPED, f"left out: {why}", hint=hint)
+
+
+Placed = tuple[Spot, Any]
+
+
+class LoadedFile(Struct, frozen=True, kw_only=True):
+    """What a file holds; `problems` where it is no JSON, and then no value."""
+
+    value: Any
+    text: str
+    spot: Spot
+    problems: list[Problem]
+
+
+def load_file(path: Path, watch: Watch | None = None) -> LoadedFile:
+    with open_file(path, watch) as file:
+        raw = file.read()
+    spot = Spot(str(path), 1)
+    value, problems = parse_json(raw, file=spot.file)
+    text = "" if problems else raw.decode("utf-8-sig")
+    return LoadedFile(value=None if problems else value, text=text, spot=spot, problems=problems)
+
+
+def list_elements(loaded: LoadedFile, key: str = "") -> Iterator[Placed]:
+    """The elements of the list that the file is, or that it has under `key`, each with its place."""
+    elements = loaded.value.get(key) if key and isinstance(loaded.value, dict) else loaded.value
+    if not isinstance(elements, list):
+        return
+    text = loaded.text if key else f'{{"":{loaded.text}}}'
+    for place, (line, element) in enumerate(zip(element_lines(text, key), elements, strict=True)):
+        spot = Spot(loaded.spot.file, line)
+        yield (spot.below(key, place) if key else spot.below(place)), element
+
+
+def is_list(head: bytes) -> bool:
+    """Whether the file begins as a JSON list."""
+    return head.removeprefix(BOM).lstrip()[:1] == b"["
+
+
+def read_records(path: Path, watch: Watch | None = None) -> Iterator[tuple[Spot, Row | Problem]]:
+    """The objects of a JSON list, or of JSON lines."""
+    if is_list(first_bytes(path)):
+        yield from list_objects(load_file(path, watch))
+        return
+    for number, found in read_objects(split_lines(path, watch), str(path)):
+        yield Spot(str(path), number), found
+
+
+def list_objects(loaded: LoadedFile) -> Iterator[tuple[Spot, Row | Problem]]:
+    yield from ((loaded.spot, problem) for problem in loaded.problems)
+    for spot, element in list_elements(loaded):
+        yield spot, element if isinstance(element, dict) else not_an_object(element, spot)
+
+
+def first_bytes(path: Path) -> bytes:
+    with open_file(path) as file:
+        return file.read(1 << 10)
+
+
+def wrong_kind(spot: Spot, expected: str, found: Any) -> Problem:
+    """The file is JSON, and of another kind."""
+    message = f"must be {expected}, not {with_article(kind_of(found))}"
+    return spot.problem("wrong-kind", message, expected=expected, found=shown(found))

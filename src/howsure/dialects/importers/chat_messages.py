@@ -1,49 +1,252 @@
-"""What was said as the messages of a Transcript: each result at the call it answers."""
+"""What was said, out of the shapes in which chat APIs and tracing libraries write messages: OpenAI's two, Azure's
+parts, Gemini's contents, LangChain's dumps, OpenTelemetry's parts. Each becomes the same plain `LoggedMessage`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from msgspec import structs
+from msgspec import Struct, structs
 
-from howsure.dialects.documents import Json
-from howsure.dialects.importers.chat_shapes import ASSISTANT, TOOL, Answer, Call, Said
-from howsure.dialects.simulation_talk import from_events, objects_in
-from howsure.model.transcript import Message
+from howsure.dialects.simulation_messages import arguments_of, first_present, log_from_events, objects_in
+from howsure.dialects.strict_json import Json
+from howsure.model.transcript import Message, Tool
+from howsure.traces.values import UNREADABLE, decode_value
+
+USER, ASSISTANT, SYSTEM, TOOL = "user", "assistant", "system", "tool"
+_ROLES = {
+    "user": USER, "human": USER, "humanmessage": USER,
+    "assistant": ASSISTANT, "ai": ASSISTANT, "model": ASSISTANT, "aimessage": ASSISTANT, "aimessagechunk": ASSISTANT,
+    "system": SYSTEM, "developer": SYSTEM, "systemmessage": SYSTEM,
+    "tool": TOOL, "function": TOOL, "toolmessage": TOOL,
+}  # fmt: skip
+_WRAPPERS = ("messages", "contents", "choices", "candidates", "output", "new_message", "message", "input")
+_CALLS = ("tool_call", "function_call", "function", "tool-call")
+_RESULTS = ("tool_result", "tool_call_response", "function_response", "tool-result")
 
 
-def placed(talk: Sequence[Said]) -> list[Said]:
+class LoggedToolCall(Struct, frozen=True):
+    """A call of a tool, as the model asked for it."""
+
+    id: str
+    name: str
+    arguments: Json
+
+
+class LoggedToolResult(Struct, frozen=True):
+    """What a tool gave back. Without a name, the id tells whose it is."""
+
+    id: str
+    name: str
+    content: Any
+
+
+class LoggedMessage(Struct, frozen=True):
+    """One message."""
+
+    role: str
+    text: str = ""
+    calls: tuple[LoggedToolCall, ...] = ()
+    answers: tuple[LoggedToolResult, ...] = ()
+    agent: str = ""
+
+    @property
+    def empty(self) -> bool:
+        return not (self.text or self.calls or self.answers)
+
+
+def read_messages(given: Any, role: str = USER) -> list[LoggedMessage]:
+    """The messages in a value of any of these shapes; `role` is that of one who is not named. None: no messages."""
+    value = decode_value(given)
+    if value is UNREADABLE or value is None:
+        return []
+    if isinstance(value, str):
+        return [LoggedMessage(role, value.strip())] if value.strip() else []
+    if isinstance(value, list):
+        return [said for one in value for said in read_messages(one, role)] if _are_messages(value) else []
+    if isinstance(value, Mapping):
+        return [said for said in _in_object(dict(value), role) if not said.empty]
+    return []
+
+
+def _are_messages(value: Sequence[Any]) -> bool:
+    return all(isinstance(one, Mapping) for one in value) or (len(value) == 1 and isinstance(value[0], str))
+
+
+def _in_object(value: Json, role: str) -> Iterator[LoggedMessage]:
+    if "role" in value or value.get("type") in _ROLES or _type(value) in ("message", *_CALLS[:2]):
+        yield from _message(value, role)
+    elif _type(value) in ("function_call_output", *_RESULTS):
+        yield LoggedMessage(TOOL, answers=(_answer(value, value),))
+    elif isinstance(value.get("args"), list):
+        yield from (said for one in value["args"][:1] for said in read_messages(one, role))
+    elif (wrapper := next((name for name in _WRAPPERS if _holds_talk(value.get(name))), "")) and wrapper:
+        instruction = _instruction(value)
+        yield from [LoggedMessage(SYSTEM, instruction)] if instruction else []
+        yield from read_messages(value[wrapper], ASSISTANT if wrapper in ("choices", "candidates", "output") else role)
+    elif isinstance(value.get("parts"), list) or "content" in value or "text" in value:
+        yield from _message(value, role)
+
+
+def _holds_talk(value: Any) -> bool:
+    if isinstance(value, str):
+        return bool(value.strip())
+    return isinstance(value, Mapping) or (isinstance(value, list) and bool(value) and _are_messages(value))
+
+
+def _instruction(value: Json) -> str:
+    config = value.get("config")
+    told = first_present(value, "instructions", "system_instruction", "systemInstruction")
+    told = told or (config.get("system_instruction") if isinstance(config, dict) else None)
+    return told.strip() if isinstance(told, str) else ""
+
+
+def _message(value: Json, role: str) -> Iterator[LoggedMessage]:
+    who = _ROLES.get(str(value.get("role") or value.get("type") or "").lower(), role)
+    if isinstance(value.get("content"), dict) and isinstance(value["content"].get("parts"), list):
+        value = {**value, **value["content"]}
+        who = _ROLES.get(str(value.get("role") or "").lower(), who)
+    if _type(value) in _CALLS[:2]:
+        yield LoggedMessage(ASSISTANT, calls=(_call(value),))
+        return
+    held = first_present(value, "parts", "content", "text", "contents")
+    parts = objects_in(held)
+    # One library writes the calls themselves in the tool's name.
+    who = ASSISTANT if who == TOOL and parts and all(map(_is_call, parts)) else who
+    if who == TOOL and not any(_type(part) in _RESULTS or _response(part) for part in parts):
+        if _declaration(held) is None:
+            yield LoggedMessage(TOOL, answers=(_answer(value, {"content": held}),))
+        return
+    beside = value.get("additional_kwargs")
+    listed = objects_in(value.get("tool_calls"))
+    listed = listed or objects_in(beside.get("tool_calls") if isinstance(beside, dict) else None)
+    calls = (*(_call(part) for part in parts if _is_call(part)), *(_call(one) for one in listed))
+    answers = tuple(_answer({**value, **part}, part) for part in parts if _type(part) in _RESULTS or _response(part))
+    yield LoggedMessage(who, _text(held), calls if who == ASSISTANT else (), answers)
+
+
+def _type(part: Json) -> str:
+    return str(part.get("type") or "").lower()
+
+
+def _is_call(part: Json) -> bool:
+    return _type(part) in _CALLS or first_present(part, "function_call", "functionCall") is not None
+
+
+def _response(part: Json) -> Json | None:
+    given = first_present(part, "function_response", "functionResponse")
+    return given if isinstance(given, dict) else None
+
+
+def _text(held: Any) -> str:
+    """What is said in words; parts that are no text say nothing here."""
+    if isinstance(held, str):
+        return held.strip()
+    texts = [first_present(part, "text", "content") for part in objects_in(held) if _says(part)]
+    return "\n".join(text.strip() for text in texts if isinstance(text, str) and text.strip())
+
+
+def _says(part: Json) -> bool:
+    return _type(part) in ("", "text", "output_text", "input_text") and not part.get("thought")
+
+
+def _call(given: Json) -> LoggedToolCall:
+    inner = first_present(given, "tool_call", "function_call", "functionCall")
+    whole: Json = {**given, **inner} if isinstance(inner, dict) else given
+    function = whole.get("function")
+    named: Json = function if isinstance(function, dict) else whole
+    arguments = arguments_of(first_present(named, "arguments", "args", "input"))
+    return LoggedToolCall(
+        _id(first_present(whole, "tool_call_id", "call_id", "id")), str(named.get("name") or ""), arguments
+    )
+
+
+def _answer(value: Json, part: Json) -> LoggedToolResult:
+    response = _response(part)
+    if response is not None:
+        return LoggedToolResult(_id(response.get("id")), str(response.get("name") or ""), response.get("response"))
+    content = next(
+        (part[name] for name in ("tool_result", "response", "output", "content", "result") if name in part), None
+    )
+    return LoggedToolResult(
+        _id(first_present(value, "tool_call_id", "call_id", "id")), str(value.get("name") or ""), content
+    )
+
+
+def _id(given: Any) -> str:
+    """Some write the run's id and the call's together: the last is the call's."""
+    given = decode_value(given) if isinstance(given, str) and given.startswith("[") else given
+    if isinstance(given, list):
+        given = given[-1] if given else ""
+    return given if isinstance(given, str) else "" if given is None or given is UNREADABLE else str(given)
+
+
+def _declaration(held: Any) -> Json | None:
+    """A tool that is declared, in the place of a message."""
+    function = held.get("function") if isinstance(held, dict) else None
+    return function if isinstance(function, dict) and "parameters" in function else None
+
+
+def tools_in(given: Any) -> tuple[Tool, ...] | None:
+    """The tools that a list declares, plain or wrapped; None where it declares none."""
+    found: dict[str, Tool] = {}
+    for one in objects_in(decode_value(given)):
+        inner = first_present(one, "function", "tool")
+        named: Json = inner if isinstance(inner, dict) else one
+        if isinstance(named.get("name"), str) and named["name"].strip():
+            parameters = first_present(named, "parameters", "input_schema", "parameters_json_schema")
+            found[named["name"]] = Tool(
+                name=named["name"],
+                description=str(named.get("description") or ""),
+                parameters=parameters if isinstance(parameters, dict) else None,
+            )
+    return tuple(found.values()) or None
+
+
+def declared_tools(given: Any) -> list[Any]:
+    """What a request declares among its messages, in its `tools`, or in the configuration of a Gemini request."""
+    value = decode_value(given)
+    if isinstance(value, list):
+        return [one.get("content") for one in objects_in(value) if _declaration(one.get("content")) is not None]
+    if not isinstance(value, dict):
+        return []
+    config = value.get("config")
+    listed = objects_in(value.get("tools")) or objects_in(config.get("tools") if isinstance(config, dict) else None)
+    return [one for tool in listed for one in objects_in(tool.get("function_declarations")) or [tool]]
+
+
+def match_results(talk: Sequence[LoggedMessage]) -> list[LoggedMessage]:
     """Results that name no call belong to the earliest that waits for one; where none waits, they say nothing new."""
-    waiting: list[Call] = []
-    out: list[Said] = []
+    waiting: list[LoggedToolCall] = []
+    out: list[LoggedMessage] = []
     for said in talk:
         waiting += said.calls
-        answers: list[Answer] = []
+        answers: list[LoggedToolResult] = []
         for answer in said.answers:
             fitting = (call for call in waiting if _answers(answer, call))
             call = next(fitting, None)
             if call is not None:
                 waiting.remove(call)
-                answers.append(Answer(answer.id or call.id, answer.name or call.name, answer.content))
+                answers.append(LoggedToolResult(answer.id or call.id, answer.name or call.name, answer.content))
             elif answer.id or answer.name:
                 answers.append(answer)
         out.append(structs.replace(said, answers=tuple(answers)))
     return [said for said in out if not said.empty]
 
 
-def _answers(answer: Answer, call: Call) -> bool:
+def _answers(answer: LoggedToolResult, call: LoggedToolCall) -> bool:
     if answer.id and call.id:
         return answer.id == call.id
     return not answer.name or answer.name == call.name
 
 
-def messages_of(talk: Sequence[Said]) -> tuple[Message, ...]:
+def transcript_messages(talk: Sequence[LoggedMessage]) -> tuple[Message, ...]:
     """The messages, each result at the call it answers."""
-    return from_events([_event(said) for said in placed(talk)]).messages
+    return log_from_events([_event(said) for said in match_results(talk)]).messages
 
 
-def _event(said: Said) -> Json:
+def _event(said: LoggedMessage) -> Json:
     parts: list[Json] = [{"text": said.text}] if said.text else []
     parts += [{"functionCall": {"id": call.id, "name": call.name, "args": call.arguments}} for call in said.calls]
     parts += [

@@ -8,17 +8,23 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from howsure.dialects.golden_schema import labels
+from howsure.dialects.base import Watch, WatchedDialect
+from howsure.dialects.golden import labels
 from howsure.dialects.importers.base import text_hash
-from howsure.dialects.importers.chat_messages import messages_of
-from howsure.dialects.importers.chat_shapes import ASSISTANT, USER, Said, read_talk, tools_in
-from howsure.dialects.importers.fields import Fields, is_empty
+from howsure.dialects.importers.chat_messages import (
+    ASSISTANT,
+    USER,
+    LoggedMessage,
+    read_messages,
+    tools_in,
+    transcript_messages,
+)
+from howsure.dialects.importers.fields import RecordFields, is_empty
 from howsure.dialects.importers.records import head_columns, records
-from howsure.dialects.json_places import Spot
-from howsure.dialects.lines import Row, Watch
-from howsure.dialects.simulation import Numbers
-from howsure.dialects.simulation_recording import last_said
-from howsure.dialects.wording import a, kind_of, shown
+from howsure.dialects.lines import Row
+from howsure.dialects.problems import Spot, kind_of, shown, with_article
+from howsure.dialects.simulation import RepeatNumbers
+from howsure.dialects.simulation_rows import last_answer
 from howsure.errors import Problem
 from howsure.model.case import Case, Script, World
 from howsure.model.transcript import Message, Role, Transcript
@@ -35,7 +41,7 @@ DETAILS = "message_details"
 """Where a case's metadata keeps what messages say about themselves: times, runs."""
 
 
-class ConversationImporter:
+class ConversationImporter(WatchedDialect):
     """JSONL or CSV of finished conversations."""
 
     name = "conversations"
@@ -48,16 +54,13 @@ class ConversationImporter:
             return bool(columns & {"response", "ground_truth", "tool_definitions"})
         return bool(columns & {"messages", "conversation"}) and (columns <= _KNOWN or bool(columns & set(_TOOLS)))
 
-    def read(self, path: Path) -> Iterator[Case | Problem]:
-        return self.read_watched(path)
-
     def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
-        numbers = Numbers()
+        numbers = RepeatNumbers()
         for spot, row in records(path, watch):
             if isinstance(row, Problem):
                 yield row
                 continue
-            fields = Fields(row, spot)
+            fields = RecordFields(row, spot)
             case = _case(fields, row)
             yield from fields.problems
             if case is not None and fields.sound:
@@ -65,7 +68,7 @@ class ConversationImporter:
                 numbers.count(case.id)
 
 
-def _case(fields: Fields, row: Row) -> Case | None:
+def _case(fields: RecordFields, row: Row) -> Case | None:
     if any(column.startswith(_FOREIGN) for column in row):
         message = "is a line of an evaluation's results, not a conversation"
         fields.wrong("", "wrong-kind", message, expected=", ".join(_TOLD), found=", ".join(list(row)[:4]))
@@ -83,7 +86,7 @@ def _case(fields: Fields, row: Row) -> Case | None:
     metadata = fields.metadata()
     if not is_empty(reference):
         metadata["reference_data"] = {"expected_response": reference}
-    messages = messages_of(talk)
+    messages = transcript_messages(talk)
     return Case(
         id=f"sim-{text_hash(turns)}",
         input=Script(turns=tuple(turns)),
@@ -95,7 +98,7 @@ def _case(fields: Fields, row: Row) -> Case | None:
     )
 
 
-def _talk(fields: Fields) -> tuple[list[Said], bool]:
+def _talk(fields: RecordFields) -> tuple[list[LoggedMessage], bool]:
     """All that was said, and whether the agent's side is there."""
     conversation = fields.left.get("conversation")
     for name in ("messages", "conversation"):
@@ -114,28 +117,28 @@ def _talk(fields: Fields) -> tuple[list[Said], bool]:
     return [*asked, *_read(fields, "response", response, ASSISTANT)], True
 
 
-def _keep_rest(fields: Fields, conversation: Row) -> None:
+def _keep_rest(fields: RecordFields, conversation: Row) -> None:
     rest = {key: value for key, value in conversation.items() if key != "messages" and not is_empty(value)}
     if rest:
         fields.left["conversation"] = rest
 
 
-def _read(fields: Fields, name: str, given: Any, role: str) -> list[Said]:
+def _read(fields: RecordFields, name: str, given: Any, role: str) -> list[LoggedMessage]:
     if isinstance(given, str):
-        return [Said(role, given)] if given.strip() else []
+        return [LoggedMessage(role, given)] if given.strip() else []
     if given is None:
         return []
     if isinstance(given, list) and all(isinstance(one, dict) for one in given):
         return _messages(given, role, fields, fields.spot.below(name))
-    message = f"must be a text or a list of messages, not {a(kind_of(given))}"
+    message = f"must be a text or a list of messages, not {with_article(kind_of(given))}"
     fields.wrong(name, "wrong-type", message, expected="a text or a list of messages", found=shown(given))
     return []
 
 
-def _messages(given: Sequence[Row], role: str, fields: Fields, spot: Spot) -> list[Said]:
-    talk: list[Said] = []
+def _messages(given: Sequence[Row], role: str, fields: RecordFields, spot: Spot) -> list[LoggedMessage]:
+    talk: list[LoggedMessage] = []
     for place, one in enumerate(given):
-        said = read_talk(one, role)
+        said = read_messages(one, role)
         if not said and not is_empty(one.get("content")):
             message = "is no message that can be read"
             expected = "role and content"
@@ -148,7 +151,7 @@ def _messages(given: Sequence[Row], role: str, fields: Fields, spot: Spot) -> li
     return talk
 
 
-def _tools(fields: Fields) -> Any:
+def _tools(fields: RecordFields) -> Any:
     for name in _TOOLS:
         given = fields.left.get(name)
         if is_empty(given):
@@ -166,4 +169,4 @@ def _final(messages: Sequence[Message]) -> str:
     """The last words of the agent; none where the user had the last ones."""
     if messages and messages[-1].role is Role.USER:
         return ""
-    return last_said(messages)
+    return last_answer(messages)

@@ -13,9 +13,8 @@ from typing import Any
 from msgspec import UNSET, UnsetType
 
 from howsure.dialects.attachments import attachment_problems
-from howsure.dialects.json_places import Spot
-from howsure.dialects.strict_json import parse
-from howsure.dialects.wording import a, kind_of, shown
+from howsure.dialects.problems import Spot, kind_of, shown, with_article
+from howsure.dialects.strict_json import parse_json
 from howsure.errors import Level, Problem
 from howsure.model.case import Attachment
 from howsure.model.expectation import Choice
@@ -23,7 +22,7 @@ from howsure.model.expectation import Choice
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-class Fields:
+class RecordFields:
     """`left` is what has not been taken yet."""
 
     def __init__(self, row: Mapping[str, Any], spot: Spot) -> None:
@@ -61,7 +60,11 @@ class Fields:
         if isinstance(given, int | float) and not isinstance(given, bool):
             return str(int(given) if isinstance(given, float) and given.is_integer() else given)
         self.wrong(
-            name, "wrong-type", f"must be a text, not {a(kind_of(given))}", expected="string", found=shown(given)
+            name,
+            "wrong-type",
+            f"must be a text, not {with_article(kind_of(given))}",
+            expected="string",
+            found=shown(given),
         )
         return ""
 
@@ -74,10 +77,10 @@ class Fields:
         given = self.left.pop(name)
         value = self._read(name, given) if isinstance(given, str) else given
         if value is not None and not isinstance(value, kind):
-            message = f"must be {a(wanted)}, not {a(kind_of(value))}"
+            message = f"must be {with_article(wanted)}, not {with_article(kind_of(value))}"
             self.wrong(name, "wrong-type", message, expected=wanted, found=shown(given))
         elif given is None:
-            self.wrong(name, "wrong-type", f"must be {a(wanted)}, not null", expected=wanted, found="null")
+            self.wrong(name, "wrong-type", f"must be {with_article(wanted)}, not null", expected=wanted, found="null")
         return value if isinstance(value, kind) else None
 
     def _read(self, name: str, text: str) -> Any:
@@ -85,7 +88,7 @@ class Fields:
         printed = _printed(stripped) if stripped.startswith(("['", "{'")) else None
         if printed is not None:
             return printed
-        value, problems = parse(stripped.encode("utf-8", "surrogatepass"), file=self.spot.file, line=None)
+        value, problems = parse_json(stripped.encode("utf-8", "surrogatepass"), file=self.spot.file, line=None)
         if not problems:
             return value
         printed = _printed(stripped)

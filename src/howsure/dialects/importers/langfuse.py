@@ -6,18 +6,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from howsure.dialects.documents import Json
-from howsure.dialects.importers.loading import Loaded, listed, load, not_this
+from howsure.dialects.base import Watch, WatchedDialect
+from howsure.dialects.importers.base import LoadedFile, list_elements, load_file, wrong_kind
 from howsure.dialects.importers.span_cases import case_of_spans
-from howsure.dialects.json_places import Spot, head_keys
-from howsure.dialects.lines import Watch
+from howsure.dialects.problems import SchemaChecker, Spot
 from howsure.dialects.reference_data import TEXT
-from howsure.dialects.schema_fit import Shape
-from howsure.dialects.simulation_trace import nanoseconds
+from howsure.dialects.simulation_traces import nanoseconds
+from howsure.dialects.strict_json import Json, head_keys
 from howsure.errors import Problem
 from howsure.model.case import Case
 from howsure.model.transcript import Span
-from howsure.traces.values import decoded
+from howsure.traces.values import decode_value
 
 _LOOSE: Json = {"type": ["string", "null"]}
 _OBSERVATION: Json = {
@@ -34,7 +33,7 @@ _OBSERVATION: Json = {
         "metadata": {"type": ["object", "string", "null"]},
     },
 }
-_SHAPE = Shape(_OBSERVATION)
+_SHAPE = SchemaChecker(_OBSERVATION)
 _PREFIX = "langfuse.observation."
 _SEEN = {
     "type": "type",
@@ -47,7 +46,7 @@ _SEEN = {
 _KEPT = ("name", "timestamp", "environment", "tags", "version", "release", "userId", "sessionId", "scores")
 
 
-class LangfuseImporter:
+class LangfuseImporter(WatchedDialect):
     """JSON with `trace` and `observations`."""
 
     name = "langfuse"
@@ -56,25 +55,22 @@ class LangfuseImporter:
         keys = head_keys(head)
         return path.suffix.lower() == ".json" and ("observations" in keys or keys[:1] == ["trace"])
 
-    def read(self, path: Path) -> Iterator[Case | Problem]:
-        return self.read_watched(path)
-
     def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
-        loaded = load(path, watch)
+        loaded = load_file(path, watch)
         yield from loaded.problems
         if loaded.problems:
             return
         value = loaded.value
         if not isinstance(value, dict) or not isinstance(value.get("observations"), list):
-            yield not_this(loaded.spot, "an object with a list of `observations`", value)
+            yield wrong_kind(loaded.spot, "an object with a list of `observations`", value)
             return
         yield from _case(loaded)
 
 
-def _case(loaded: Loaded) -> Iterator[Case | Problem]:
+def _case(loaded: LoadedFile) -> Iterator[Case | Problem]:
     spans: list[Span] = []
     problems: list[Problem] = []
-    for spot, observation in listed(loaded, "observations"):
+    for spot, observation in list_elements(loaded, "observations"):
         found = _SHAPE.problems(observation, spot)
         problems += found
         if not found:
@@ -93,8 +89,8 @@ def _case(loaded: Loaded) -> Iterator[Case | Problem]:
 
 def _told(value: Any) -> Any:
     """What went in or came out, which the export writes as JSON text, now and then twice."""
-    inner = decoded(value)
-    return decoded(inner) if isinstance(inner, str) and inner.startswith('"') and inner.endswith('"') else inner
+    inner = decode_value(value)
+    return decode_value(inner) if isinstance(inner, str) and inner.startswith('"') and inner.endswith('"') else inner
 
 
 def _bad_time(spot: Spot, error: ValueError) -> Problem:

@@ -9,15 +9,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from howsure.dialects.documents import Json
-from howsure.dialects.importers.loading import load
-from howsure.dialects.importers.span_attributes import attributes_of
-from howsure.dialects.importers.span_cases import case_of_spans
-from howsure.dialects.json_places import Spot, head_keys
-from howsure.dialects.lines import Row, Watch, opened, read_objects
-from howsure.dialects.simulation_talk import either, objects_in
-from howsure.dialects.simulation_trace import nanoseconds
-from howsure.dialects.wording import shown
+from howsure.dialects.base import Watch, WatchedDialect
+from howsure.dialects.importers.base import load_file
+from howsure.dialects.importers.span_cases import attributes_of, case_of_spans
+from howsure.dialects.lines import Row, open_file, read_objects
+from howsure.dialects.problems import Spot, shown
+from howsure.dialects.simulation_messages import first_present, objects_in
+from howsure.dialects.simulation_traces import nanoseconds
+from howsure.dialects.strict_json import Json, head_keys
 from howsure.errors import Level, Problem
 from howsure.model.case import Case
 from howsure.model.transcript import Span
@@ -28,13 +27,13 @@ _TRACE, _ID = ("traceId", "trace_id", "trace"), ("spanId", "span_id", "span")
 _ERROR = (2, "STATUS_CODE_ERROR", "ERROR")
 
 
-class _Placed(Struct, frozen=True):
+class _PlacedSpan(Struct, frozen=True):
     span: Span
     service: str
     spot: Spot
 
 
-class OtlpImporter:
+class OtlpImporter(WatchedDialect):
     """JSON or JSONL of spans."""
 
     name = "otlp"
@@ -46,11 +45,8 @@ class OtlpImporter:
         named = keys & set(_TRACE) and keys & set(_ID) and "name" in keys
         return bool(named) and bool(keys & {"attributes", "attrs"})
 
-    def read(self, path: Path) -> Iterator[Case | Problem]:
-        return self.read_watched(path)
-
     def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
-        traces: dict[str, list[_Placed]] = {}
+        traces: dict[str, list[_PlacedSpan]] = {}
         sound = True
         for found in _spans(path, watch):
             if isinstance(found, Problem):
@@ -63,19 +59,19 @@ class OtlpImporter:
             yield from case_of_spans([one.span for one in placed], trace, placed[0].spot, kept)
 
 
-def _spans(path: Path, watch: Watch | None) -> Iterator[_Placed | Problem]:
+def _spans(path: Path, watch: Watch | None) -> Iterator[_PlacedSpan | Problem]:
     if path.suffix.lower() == ".json":
-        loaded = load(path, watch)
+        loaded = load_file(path, watch)
         yield from loaded.problems
         if not loaded.problems:
             yield from _document(loaded.value, loaded.spot)
         return
-    with opened(path, watch) as stream:
+    with open_file(path, watch) as stream:
         for line, row in read_objects(stream, str(path)):
             yield from [row] if isinstance(row, Problem) else _document(row, Spot(str(path), line))
 
 
-def _document(value: object, spot: Spot) -> Iterator[_Placed | Problem]:
+def _document(value: object, spot: Spot) -> Iterator[_PlacedSpan | Problem]:
     if not isinstance(value, dict):
         yield spot.problem("wrong-kind", "must be an object", expected="resourceSpans, or a span", found=shown(value))
         return
@@ -90,30 +86,30 @@ def _document(value: object, spot: Spot) -> Iterator[_Placed | Problem]:
         about = given.get("resource")
         service = attributes_of(about.get("attributes")).get("service.name") if isinstance(about, dict) else ""
         at = spot.below(name, resource)
-        for number, scope in enumerate(objects_in(either(given, *_SCOPES))):
+        for number, scope in enumerate(objects_in(first_present(given, *_SCOPES))):
             for place, span in enumerate(objects_in(scope.get("spans"))):
                 yield _placed(span, str(service or ""), at.below("scopeSpans", number, "spans", place))
 
 
-def _placed(raw: Row, service: str, spot: Spot) -> _Placed | Problem:
-    trace, id, name = either(raw, *_TRACE), either(raw, *_ID), raw.get("name")
+def _placed(raw: Row, service: str, spot: Spot) -> _PlacedSpan | Problem:
+    trace, id, name = first_present(raw, *_TRACE), first_present(raw, *_ID), raw.get("name")
     if not (isinstance(trace, str) and trace and isinstance(id, str) and id and isinstance(name, str)):
         expected = "resourceSpans, or traceId, spanId, name and attributes"
         return spot.problem("bad-span", "is no span", expected=expected, found=shown(raw))
     try:
-        attributes = attributes_of(either(raw, "attributes", "attrs"))
+        attributes = attributes_of(first_present(raw, "attributes", "attrs"))
         span = Span(
             name=name,
             span_id=id,
             trace_id=trace,
-            parent_id=str(either(raw, "parentSpanId", "parent_span_id", "parent_id", "parent") or ""),
-            start_ns=nanoseconds(either(raw, "startTimeUnixNano", "start_time_unix_nano", "start_time")),
-            end_ns=nanoseconds(either(raw, "endTimeUnixNano", "end_time_unix_nano", "end_time")),
+            parent_id=str(first_present(raw, "parentSpanId", "parent_span_id", "parent_id", "parent") or ""),
+            start_ns=nanoseconds(first_present(raw, "startTimeUnixNano", "start_time_unix_nano", "start_time")),
+            end_ns=nanoseconds(first_present(raw, "endTimeUnixNano", "end_time_unix_nano", "end_time")),
             attributes=_with_status(attributes, raw.get("status")),
         )
     except (ValueError, TypeError, AttributeError) as error:
         return spot.problem("bad-span", f"cannot be read: {error}", expected="a span", found=shown(raw))
-    return _Placed(span, service, spot)
+    return _PlacedSpan(span, service, spot)
 
 
 def _with_status(attributes: Json, status: object) -> Json:

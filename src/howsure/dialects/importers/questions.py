@@ -7,16 +7,14 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from howsure.dialects.documents import Json
 from howsure.dialects.extras import KEY as UNKNOWN
-from howsure.dialects.extras import set_apart
-from howsure.dialects.golden_schema import labels
-from howsure.dialects.importers.base import HashIds, Options
-from howsure.dialects.json_places import Spot
-from howsure.dialects.problems import unknown_fields
+from howsure.dialects.extras import separate_unknown
+from howsure.dialects.golden import labels
+from howsure.dialects.importers.base import HashIds, ImportOptions
+from howsure.dialects.problems import SchemaChecker, Spot, unknown_fields
 from howsure.dialects.reference_data import INTERACTIONS, TEXT
-from howsure.dialects.schema_fit import Shape
-from howsure.dialects.simulation_talk import arguments_of
+from howsure.dialects.simulation_messages import arguments_of
+from howsure.dialects.strict_json import Json
 from howsure.errors import Problem
 from howsure.model.case import Case, Input, Script, World
 from howsure.model.expectation import AgentsInvolved, Expectation, ExpectedCall, FinalState, ToolCalls, Trajectory
@@ -39,12 +37,12 @@ TURN: Json = {
         "session_id": {"type": ["string", "integer", "null"]},
     },
 }
-TURN_SHAPE = Shape(TURN)
+TURN_SHAPE = SchemaChecker(TURN)
 _FIELDS, _CALL_FIELDS = TURN["properties"], _CALL["properties"]
 _NOWHERE = Spot("")
 
 
-class Turn(Struct, frozen=True, kw_only=True):
+class LoggedTurn(Struct, frozen=True, kw_only=True):
     """What a user says, and what is expected then. `calls` None: not said. `more`: fields that we do not know;
     `beside`: such fields of its calls, by JSON Pointer."""
 
@@ -56,7 +54,7 @@ class Turn(Struct, frozen=True, kw_only=True):
     beside: Json = field(default_factory=dict)
 
 
-class Source(Struct, frozen=True, kw_only=True):
+class QuestionSource(Struct, frozen=True, kw_only=True):
     """What is known about a question beside its turns."""
 
     file: str = ""
@@ -66,10 +64,10 @@ class Source(Struct, frozen=True, kw_only=True):
     metadata: Json = field(default_factory=dict)
 
 
-def turn_of(element: Json) -> Turn:
+def turn_of(element: Json) -> LoggedTurn:
     """`element` fits TURN."""
     calls = element.get("expected_tool_use")
-    return Turn(
+    return LoggedTurn(
         query=element["query"],
         calls=None if calls is None else tuple(_call(call) for call in calls),
         reference=element.get("reference") or "",
@@ -84,7 +82,7 @@ def turn_of(element: Json) -> Turn:
 
 
 def _beside(call: Json) -> Json:
-    return {} if call.keys() <= _CALL_FIELDS.keys() else set_apart({**call}, _CALL, _NOWHERE).kept
+    return {} if call.keys() <= _CALL_FIELDS.keys() else separate_unknown({**call}, _CALL, _NOWHERE).kept
 
 
 def _call(call: Json) -> ExpectedCall:
@@ -96,15 +94,17 @@ def turn_problems(element: Any, spot: Spot) -> Iterator[Problem]:
     if not TURN_SHAPE.fits(element):
         yield from TURN_SHAPE.problems(element, spot)
     if isinstance(element, dict) and not element.keys() <= _FIELDS.keys():
-        yield from unknown_fields(element, list(_FIELDS), file=spot.file, line=spot.line, prefix=spot.prefix)
+        yield from unknown_fields(element, list(_FIELDS), spot)
     calls = element.get("expected_tool_use") if isinstance(element, dict) else None
     for place, call in enumerate(calls if isinstance(calls, list) else ()):
         if isinstance(call, dict) and not call.keys() <= _CALL_FIELDS.keys():
             at = spot.below("expected_tool_use", place)
-            yield from unknown_fields(call, list(_CALL_FIELDS), file=at.file, line=at.line, prefix=at.prefix)
+            yield from unknown_fields(call, list(_CALL_FIELDS), at)
 
 
-def question(id: str, turns: Sequence[Turn], source: Source, options: Options, given: Input | None = None) -> Case:
+def question(
+    id: str, turns: Sequence[LoggedTurn], source: QuestionSource, options: ImportOptions, given: Input | None = None
+) -> Case:
     """One golden question. `given` is who talks to the agent where that is not the turns one after the other."""
     agent = options.agent or source.agent
     metadata: Json = {**source.metadata, **_more(turns), **options.metadata}
@@ -127,7 +127,9 @@ def question(id: str, turns: Sequence[Turn], source: Source, options: Options, g
     )
 
 
-def _expectations(turns: Sequence[Turn], source: Source, routed: str, agent: str) -> Iterator[Expectation]:
+def _expectations(
+    turns: Sequence[LoggedTurn], source: QuestionSource, routed: str, agent: str
+) -> Iterator[Expectation]:
     if any(turn.calls is not None for turn in turns):
         yield ToolCalls(expected=tuple(call for turn in turns for call in turn.calls or ()))
     if routed:
@@ -138,7 +140,7 @@ def _expectations(turns: Sequence[Turn], source: Source, routed: str, agent: str
         yield AgentsInvolved(names=(agent,))
 
 
-def _reference(turns: Sequence[Turn]) -> Json:
+def _reference(turns: Sequence[LoggedTurn]) -> Json:
     """What the golden world's own graders do not check; judged evals may map it."""
     if len(turns) == 1 and not turns[0].others:
         return {"expected_response": turns[0].reference} if turns[0].reference else {}
@@ -153,13 +155,13 @@ def _reference(turns: Sequence[Turn]) -> Json:
     return reference
 
 
-def _more(turns: Sequence[Turn]) -> Json:
+def _more(turns: Sequence[LoggedTurn]) -> Json:
     if len(turns) == 1:
         return turns[0].more
     return {"turns": [turn.more for turn in turns]} if any(turn.more for turn in turns) else {}
 
 
-def _unknown(turns: Sequence[Turn]) -> Json:
+def _unknown(turns: Sequence[LoggedTurn]) -> Json:
     """Fields of calls that we do not know, where the golden format has them."""
     found: Json = {}
     before = 0
@@ -171,5 +173,5 @@ def _unknown(turns: Sequence[Turn]) -> Json:
     return found
 
 
-def hashed(ids: HashIds, turns: Sequence[Turn]) -> str:
+def hashed(ids: HashIds, turns: Sequence[LoggedTurn]) -> str:
     return ids.of(*(turn.query for turn in turns))

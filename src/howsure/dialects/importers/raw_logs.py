@@ -3,23 +3,107 @@ logged. One golden question for each conversation, or for each turn."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from operator import attrgetter, methodcaller
 from pathlib import Path
+from typing import Any
 
-from msgspec import UNSET
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
 
-from howsure.dialects.documents import Json
-from howsure.dialects.importers.base import HashIds, Options, WithOptions
-from howsure.dialects.importers.loading import first_bytes, is_list, load, objects_of_list
-from howsure.dialects.importers.questions import PREFIX, Source, Turn, hashed, question, turn_of, turn_problems
-from howsure.dialects.importers.raw_log_rows import CallRow, TurnRow, sound_turns
-from howsure.dialects.json_places import Spot, head_keys
-from howsure.dialects.lines import Watch, first_keys, line_groups, read_objects
-from howsure.dialects.simulation_talk import arguments_of
-from howsure.dialects.strict_json import BOM
+from howsure.dialects.base import Watch, WatchedDialect
+from howsure.dialects.importers.base import (
+    HashIds,
+    ImportOptions,
+    OptionImporter,
+    first_bytes,
+    is_list,
+    list_objects,
+    load_file,
+)
+from howsure.dialects.importers.questions import (
+    PREFIX,
+    LoggedTurn,
+    QuestionSource,
+    hashed,
+    question,
+    turn_of,
+    turn_problems,
+)
+from howsure.dialects.lines import first_keys, line_groups, read_objects
+from howsure.dialects.problems import Spot
+from howsure.dialects.simulation_messages import arguments_of
+from howsure.dialects.strict_json import BOM, CONTAINERS, Json, count_keys, head_keys
 from howsure.errors import Level, Problem
 from howsure.model.case import Case, Script
 from howsure.model.expectation import ExpectedCall, ToolCalls
+
+_QUERY, _USE, _NAME, _INPUT = map(attrgetter, ("query", "expected_tool_use", "tool_name", "tool_input"))
+_OPENS, _CLOSES = methodcaller("startswith", b"{"), methodcaller("endswith", (b"}\n", b"}\r\n", b"}"))
+_TALKS = (str, int, type(None), UnsetType)
+
+
+class CallRow(Struct, frozen=True, gc=False, forbid_unknown_fields=True):
+    """One expected call."""
+
+    tool_name: str
+    tool_input: dict[str, Any] | str | UnsetType | None = UNSET
+
+
+class TurnRow(Struct, frozen=True, gc=False, forbid_unknown_fields=True):
+    """What a user said, and what was expected then."""
+
+    query: str
+    expected_tool_use: tuple[CallRow, ...] | UnsetType | None = UNSET
+    reference: str | UnsetType | None = UNSET
+    expected_intermediate_agent_responses: list[Any] | UnsetType | None = UNSET
+    conversation_id: Any = UNSET
+    session_id: Any = UNSET
+
+    @property
+    def talk(self) -> str:
+        """Which conversation the turn belongs to; those that do not say are one."""
+        named = (self.conversation_id, self.session_id)
+        return next((str(name) for name in named if name is not UNSET and name not in (None, "")), "")
+
+
+_decode = msgspec.json.Decoder(TurnRow).decode_lines
+_encode = msgspec.json.Encoder().encode_lines
+
+
+def sound_turns(lines: Sequence[bytes]) -> list[TurnRow]:
+    """A row for each of these lines; none at all, where something may be wrong with one of them."""
+    piece = b"".join(lines)
+    try:
+        rows: list[TurnRow] = _decode(piece)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return []
+    one_each = len(lines) == len(rows) and all(map(_OPENS, lines)) and all(map(_CLOSES, lines))
+    return rows if one_each and _is_sound(rows) and _nothing_lost(piece, rows) else []
+
+
+def _is_sound(rows: Sequence[TurnRow]) -> bool:
+    calls = list(chain.from_iterable(filter(None, map(_USE, rows))))
+    nested = chain(map(_INPUT, calls), (row.expected_intermediate_agent_responses for row in rows))
+    return (
+        all(map(str.strip, map(_QUERY, rows)))
+        and all(map(str.strip, map(_NAME, calls)))
+        and all(_is_shallow(value) for value in nested if type(value) in CONTAINERS)
+        and all(type(row.conversation_id) in _TALKS and type(row.session_id) in _TALKS for row in rows)
+    )
+
+
+def _is_shallow(value: Any) -> bool:
+    inner = value.values() if type(value) is dict else value
+    return CONTAINERS.isdisjoint(map(type, inner)) or count_keys(value, 4) >= 0
+
+
+def _nothing_lost(piece: bytes, rows: Sequence[TurnRow]) -> bool:
+    """Whether no key stands twice: one that was lost leaves its colon behind. A colon may also be written as an escape,
+    and make up for the colon of a lost key."""
+    return piece.find(b"\\u003") < 0 and piece.count(b":") == _encode(rows).count(b":")
+
 
 _OF_OTHERS = {"response", "ground_truth", "tool_definitions", "tool_calls", "context", "conversation", "answer"}
 """Fields of files that hold a query and its answer: nobody's logs of questions."""
@@ -27,7 +111,7 @@ _COLUMNS = ("inputs.", "outputs.")
 """What the columns of results of another program's run begin with."""
 
 
-class RawLogs(WithOptions):
+class RawLogImporter(OptionImporter, WatchedDialect):
     """A list of objects with `query`."""
 
     name = "raw-logs"
@@ -37,11 +121,8 @@ class RawLogs(WithOptions):
         keys = set(head_keys(first[1:].lstrip()) if is_list(head) else first_keys(head))
         return "query" in keys and not keys & _OF_OTHERS and not any(key.startswith(_COLUMNS) for key in keys)
 
-    def read(self, path: Path) -> Iterator[Case | Problem]:
-        return self.read_watched(path)
-
     def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
-        reading = _Reading(path.name, self._options)
+        reading = _LogReader(path.name, self._options)
         for found in turns(path, watch):
             if isinstance(found, Problem):
                 yield found
@@ -51,7 +132,7 @@ class RawLogs(WithOptions):
                 reading.take(*found)
         yield from reading.conversations()
 
-    def survey(self, path: Path, watch: Watch | None = None) -> Iterator[Problem | None]:
+    def scan(self, path: Path, watch: Watch | None = None) -> Iterator[Problem | None]:
         """As `read_watched`, with None for each case: nothing is built only to be thrown away."""
         talks: set[str] = set()
         for found in turns(path, watch):
@@ -64,10 +145,10 @@ class RawLogs(WithOptions):
         yield from (None for _ in talks)
 
 
-def turns(path: Path, watch: Watch | None = None) -> Iterator[tuple[str, Turn] | Problem]:
+def turns(path: Path, watch: Watch | None = None) -> Iterator[tuple[str, LoggedTurn] | Problem]:
     """Every turn with the name of its conversation, and every problem."""
     if is_list(first_bytes(path)):
-        for spot, element in objects_of_list(load(path, watch)):
+        for spot, element in list_objects(load_file(path, watch)):
             yield from [element] if isinstance(element, Problem) else _one(element, spot)
         return
     number = 1
@@ -80,11 +161,11 @@ def turns(path: Path, watch: Watch | None = None) -> Iterator[tuple[str, Turn] |
         number += len(lines)
 
 
-def _typed(row: TurnRow) -> tuple[str, Turn]:
+def _typed(row: TurnRow) -> tuple[str, LoggedTurn]:
     calls = row.expected_tool_use
     expected = None if calls is None or calls is UNSET else tuple([_call(call) for call in calls])
     others = row.expected_intermediate_agent_responses or []
-    return row.talk, Turn(query=row.query, calls=expected, reference=row.reference or "", others=others)
+    return row.talk, LoggedTurn(query=row.query, calls=expected, reference=row.reference or "", others=others)
 
 
 def _call(call: CallRow) -> ExpectedCall:
@@ -94,37 +175,37 @@ def _call(call: CallRow) -> ExpectedCall:
     return ExpectedCall(name=call.tool_name, arguments=given)
 
 
-def _one(element: Json, spot: Spot) -> Iterator[tuple[str, Turn] | Problem]:
+def _one(element: Json, spot: Spot) -> Iterator[tuple[str, LoggedTurn] | Problem]:
     problems = list(turn_problems(element, spot))
     yield from problems
     if not any(problem.level is Level.ERROR for problem in problems):
         yield _talk(element), turn_of(element)
 
 
-class _Reading:
+class _LogReader:
     """Questions of turns as they come; of conversations when all of them have."""
 
-    def __init__(self, file: str, options: Options) -> None:
+    def __init__(self, file: str, options: ImportOptions) -> None:
         self._options = options
-        self._source = Source(file=file)
+        self._source = QuestionSource(file=file)
         self._ids = HashIds(options.prefix or PREFIX)
-        self._talks: dict[str, list[Turn]] = {}
-        self._plain = question("", [Turn(query="")], self._source, options)
+        self._talks: dict[str, list[LoggedTurn]] = {}
+        self._plain = question("", [LoggedTurn(query="")], self._source, options)
 
-    def take(self, talk: str, turn: Turn) -> None:
+    def take(self, talk: str, turn: LoggedTurn) -> None:
         self._talks.setdefault(talk, []).append(turn)
 
     def conversations(self) -> Iterator[Case]:
         for turns in self._talks.values():
             yield self.question(turns)
 
-    def question(self, turns: list[Turn]) -> Case:
+    def question(self, turns: list[LoggedTurn]) -> Case:
         id, turn = hashed(self._ids, turns), turns[0]
         if len(turns) > 1 or turn.more or turn.others or turn.beside:
             return question(id, turns, self._source, self._options)
         return self._made(id, turn)
 
-    def _made(self, id: str, turn: Turn) -> Case:
+    def _made(self, id: str, turn: LoggedTurn) -> Case:
         """As `question`, of one turn that says nothing beyond its calls: all such cases are alike but for those."""
         plain = self._plain
         metadata: Json = {"metadata": dict(plain.metadata["metadata"])}

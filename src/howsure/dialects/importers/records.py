@@ -12,16 +12,22 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, structs
 
-from howsure.dialects.importers.base import skipped, text_hash
-from howsure.dialects.importers.fields import Fields
-from howsure.dialects.importers.loading import listed, load, not_this
-from howsure.dialects.json_places import Spot, top_level_keys
-from howsure.dialects.legal_rows import AnyRow, McqRow, ReferenceRow, RubricRow
-from howsure.dialects.legal_schema import VERSION
-from howsure.dialects.lines import Row, Watch, first_keys, is_table, not_an_object, opened, read_objects
-from howsure.dialects.strict_json import BOM
-from howsure.dialects.tables import header_of, read_table
-from howsure.dialects.wording import shown
+from howsure.dialects.base import Watch, WatchedDialect
+from howsure.dialects.importers.base import list_elements, load_file, skipped_case, text_hash, wrong_kind
+from howsure.dialects.importers.fields import RecordFields
+from howsure.dialects.legal_rows import VERSION, AnyRow, McqRow, ReferenceRow, RubricRow
+from howsure.dialects.lines import (
+    Row,
+    first_keys,
+    header_of,
+    is_table,
+    not_an_object,
+    open_file,
+    read_objects,
+    read_table,
+)
+from howsure.dialects.problems import Spot, shown
+from howsure.dialects.strict_json import BOM, top_level_keys
 from howsure.errors import Problem
 from howsure.model.case import Attachment, Case
 from howsure.model.transcript import Message
@@ -35,18 +41,18 @@ def records(path: Path, watch: Watch | None = None, required: Iterable[str] = ()
     if path.suffix.lower() == ".json":
         yield from _listed(path, watch)
         return
-    with opened(path, watch) as stream:
+    with open_file(path, watch) as stream:
         found = read_table(stream, file, required) if is_table(path) else read_objects(stream, file)
         yield from ((Spot(file, line), row) for line, row in found)
 
 
 def _listed(path: Path, watch: Watch | None) -> Iterator[Place]:
     """The objects of a file that holds one list."""
-    loaded = load(path, watch)
+    loaded = load_file(path, watch)
     yield from ((loaded.spot, problem) for problem in loaded.problems)
     if not loaded.problems and not isinstance(loaded.value, list):
-        yield loaded.spot, not_this(loaded.spot, "a list of records", loaded.value)
-    for spot, element in listed(loaded):
+        yield loaded.spot, wrong_kind(loaded.spot, "a list of records", loaded.value)
+    for spot, element in list_elements(loaded):
         yield spot, element if isinstance(element, dict) else not_an_object(element, spot)
 
 
@@ -60,7 +66,7 @@ def head_columns(path: Path, head: bytes) -> set[str]:
     return set(first_keys(head))
 
 
-class Twins:
+class RepeatedRecords:
     """Which records say again what an earlier one said. One that is equal in everything is left out, with a warning."""
 
     def __init__(self, *, numbered: bool) -> None:
@@ -73,7 +79,7 @@ class Twins:
         digest = sha256(msgspec.json.encode(row, order="sorted")).digest()
         met = self._seen.setdefault(case.id, {})
         if digest in met:
-            yield skipped(spot, f"the same as line {met[digest]} ({case.id})")
+            yield skipped_case(spot, f"the same as line {met[digest]} ({case.id})")
             return
         first = next(iter(met.values()), None)
         met[digest] = spot.line
@@ -88,7 +94,7 @@ class Twins:
             yield spot.below(field).problem("duplicate-id", message, found=shown(case.id), hint="ids must be unique")
 
 
-class BenchmarkImporter:
+class BenchmarkImporter(WatchedDialect):
     """One legal case for each record. Give it a `name`, the columns by which a file is `telling`, and `row(fields)`;
     what `row` notes as wrong becomes the problems of the record."""
 
@@ -97,22 +103,19 @@ class BenchmarkImporter:
     numbered = False
     id_field = "id"
 
-    def row(self, fields: Fields) -> AnyRow | None:
+    def row(self, fields: RecordFields) -> AnyRow | None:
         raise NotImplementedError(f"the importer {self.name!r} has no `row`")
 
     def detect(self, path: Path, head: bytes) -> bool:
         return self.telling <= head_columns(path, head)
 
-    def read(self, path: Path) -> Iterator[Case | Problem]:
-        return self.read_watched(path)
-
     def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
-        twins = Twins(numbered=self.numbered)
+        twins = RepeatedRecords(numbered=self.numbered)
         for spot, row in self.records(path, watch):
             if isinstance(row, Problem):
                 yield row
                 continue
-            fields = Fields(row, spot)
+            fields = RecordFields(row, spot)
             made = self.row(fields)
             yield from fields.problems
             if made is not None and fields.sound:

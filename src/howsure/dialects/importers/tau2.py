@@ -11,30 +11,82 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from howsure.dialects.documents import Json, UniqueIds
-from howsure.dialects.golden_schema import labels
-from howsure.dialects.importers.base import Options
-from howsure.dialects.importers.loading import is_list, listed, load, not_this
-from howsure.dialects.importers.tau2_schema import TASK
-from howsure.dialects.json_places import Spot
-from howsure.dialects.lines import Watch
-from howsure.dialects.matcher_shapes import matcher_problems
-from howsure.dialects.schema_fit import Shape
+from howsure.dialects.base import Watch, WatchedDialect
+from howsure.dialects.documents import UniqueIds
+from howsure.dialects.golden import labels
+from howsure.dialects.importers.base import ImportOptions, is_list, list_elements, load_file, wrong_kind
+from howsure.dialects.problems import SchemaChecker, Spot
+from howsure.dialects.reference_data import TEXT, matcher_problems
+from howsure.dialects.strict_json import Json
+from howsure.dialects.test_set import SCENARIO, labels_of
 from howsure.dialects.test_set_scenarios import split_plan, step_of
-from howsure.dialects.test_set_writing import SCENARIO, labels_of
 from howsure.errors import Level, Problem
 from howsure.model.case import Case, Fact, PlanStep, Scenario, Script, World
 from howsure.model.expectation import Criteria, Criterion, Expectation, ExpectedCall, ToolCalls, text_id
 
+_LOOSE: Json = {"type": ["string", "null"]}
+_STATEMENTS: Json = {"type": ["array", "null"], "items": TEXT}
+_ACTION: Json = {
+    "type": "object",
+    "required": ["name"],
+    "properties": {
+        "action_id": {"type": ["string", "integer"]},
+        "name": TEXT,
+        "requestor": {"enum": ["assistant", "user"]},
+        "arguments": {"type": ["object", "null"]},
+        "compare_args": {"type": ["array", "null"], "items": {"type": "string"}},
+        "info": _LOOSE,
+    },
+}
+_INSTRUCTIONS: Json = {
+    "anyOf": [
+        TEXT,
+        {
+            "type": "object",
+            "required": ["reason_for_call"],
+            "properties": {
+                "reason_for_call": TEXT,
+                "domain": _LOOSE,
+                "task_instructions": _LOOSE,
+                "known_info": _LOOSE,
+                "unknown_info": _LOOSE,
+            },
+        },
+    ]
+}
+TASK: Json = {
+    "type": "object",
+    "required": ["id", "user_scenario"],
+    "properties": {
+        "id": TEXT,
+        "user_scenario": {
+            "type": "object",
+            "required": ["instructions"],
+            "properties": {"persona": _LOOSE, "instructions": _INSTRUCTIONS},
+        },
+        "initial_state": {"type": ["object", "null"]},
+        "evaluation_criteria": {
+            "type": ["object", "null"],
+            "properties": {
+                "actions": {"type": ["array", "null"], "items": _ACTION},
+                "communicate_info": _STATEMENTS,
+                "nl_assertions": _STATEMENTS,
+                "env_assertions": {"type": ["array", "null"]},
+            },
+        },
+    },
+}
+
+
 OPENING = "Hello, I need some help, please."
 """What the user says first. A task gives no words for it: its reason for calling also holds what must not be said."""
 MAX_TURNS = 20
-_SHAPE = Shape(TASK)
+_SHAPE = SchemaChecker(TASK)
 _ASKED = ("name", "user id", "email", "zip code", "zipcode", "order id", "order number", "reservation id", "address",
           "confirmation number", "phone number", "date of birth", "payment method", "cabin", "item id")  # fmt: skip
 
 
-class Tau2Importer:
+class Tau2Importer(WatchedDialect):
     """A JSON list of tasks, as scenarios."""
 
     name = "tau2"
@@ -42,28 +94,25 @@ class Tau2Importer:
     def detect(self, path: Path, head: bytes) -> bool:
         return is_list(head) and b'"user_scenario"' in head
 
-    def chosen(self, options: Options) -> Tau2Importer:
+    def chosen(self, options: ImportOptions) -> Tau2Importer:
         """Golden files have no simulated user: for them, the tasks are read as questions."""
         return Tau2GoldenImporter() if options.to == World.GOLDEN else self
 
-    def read(self, path: Path) -> Iterator[Case | Problem]:
-        return self.read_watched(path)
-
     def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
-        loaded = load(path, watch)
+        loaded = load_file(path, watch)
         yield from loaded.problems
         if not loaded.problems and not isinstance(loaded.value, list):
-            yield not_this(loaded.spot, "a list of tasks", loaded.value)
+            yield wrong_kind(loaded.spot, "a list of tasks", loaded.value)
         ids = UniqueIds("id")
-        for spot, task in listed(loaded):
+        for spot, task in list_elements(loaded):
             problems = [*_SHAPE.problems(task, spot), *ids.problems(task, spot)]
             if not problems:
                 problems = [*_faults(task, spot)]
             yield from problems
             if not any(problem.level is Level.ERROR for problem in problems):
-                yield self.case(_Task(task))
+                yield self.case(_Tau2Task(task))
 
-    def case(self, task: _Task) -> Case:
+    def case(self, task: _Tau2Task) -> Case:
         return Case(
             id=task.id,
             input=task.scenario(),
@@ -83,10 +132,10 @@ class Tau2GoldenImporter(Tau2Importer):
     def detect(self, path: Path, head: bytes) -> bool:
         return False
 
-    def chosen(self, options: Options) -> Tau2Importer:
+    def chosen(self, options: ImportOptions) -> Tau2Importer:
         return self
 
-    def case(self, task: _Task) -> Case:
+    def case(self, task: _Tau2Task) -> Case:
         metadata = {"source": "tau2", **({"domain": task.domain} if task.domain else {})}
         reference = {"nl_assertions": task.assertions, "communicate_info": task.information, "tau2": task.rest()}
         return Case(
@@ -102,7 +151,7 @@ class Tau2GoldenImporter(Tau2Importer):
         )
 
 
-class _Task:
+class _Tau2Task:
     """One task that fits the schema."""
 
     def __init__(self, task: Json) -> None:

@@ -1,9 +1,9 @@
-"""The eleven measures of the golden world, computed from spans by program: no judge, no pass mark."""
+"""The eleven measures of the golden world, computed from spans by a program: no judge, no pass mark. One file for each
+theme: tokens and cost, latency, tools and agents."""
 
 from __future__ import annotations
 
-from howsure.graders.measures.agents import agent_handoffs, grounding_utilization
-from howsure.graders.measures.base import Measure, Reader
+from howsure.graders.measures.base import Measure, TraceCache
 from howsure.graders.measures.latency import latency
 from howsure.graders.measures.tokens import (
     cache_efficiency,
@@ -12,7 +12,13 @@ from howsure.graders.measures.tokens import (
     thinking_share,
     token_usage,
 )
-from howsure.graders.measures.tools import sandbox_usage, tool_success_rate, tool_utilization
+from howsure.graders.measures.tools import (
+    agent_handoffs,
+    grounding_utilization,
+    sandbox_usage,
+    tool_success_rate,
+    tool_utilization,
+)
 from howsure.model.score import OPEN, UNIT, Direction
 from howsure.prices.table import PriceTable
 
@@ -33,8 +39,8 @@ NAMES = tuple(name for name, *_ in ALL)
 
 
 def measures(prices: PriceTable | None = None) -> tuple[Measure, ...]:
-    """The eleven graders. They share one reading of the spans, and these prices (the list prices, unless given)."""
-    table, reader = prices or PriceTable.load(), Reader()
+    """The eleven graders. They share one cache of traces and the prices (without `prices`: the built-in list)."""
+    table, traces = prices or PriceTable.load(), TraceCache()
     return tuple(
-        Measure(name, look, scale, direction, prices=table, reader=reader) for name, look, scale, direction in ALL
+        Measure(name, measure, scale, direction, prices=table, traces=traces) for name, measure, scale, direction in ALL
     )

@@ -1,6 +1,7 @@
-"""What every measure shares: the evidence it looks at, what it may find, and the grader that makes a grade of it.
+"""What every measure shares: the evidence it reads, its result, and the grader that makes a grade of the result.
 
-A measure is a pure function `Evidence → Found | Missing`. It has no pass mark: it gates nothing of its own accord.
+A measure is a pure function `MeasureEvidence → MeasuredValue | NoMeasurement`. It has no pass mark, so it gates only if
+a profile sets one.
 """
 
 from __future__ import annotations
@@ -11,43 +12,43 @@ from typing import Any
 from msgspec import Struct, field
 
 from howsure.model.case import Case, World
-from howsure.model.score import Direction, Grade, Scale, Score, Unscored, Why
+from howsure.model.score import Direction, Grade, Scale, Score, Unscored, UnscoredReason
 from howsure.model.transcript import Transcript
 from howsure.prices.table import PriceTable
 from howsure.traces.read import read_trace
-from howsure.traces.views import Trace
+from howsure.traces.trace import Trace
 
 NO_SPANS = "no spans were recorded"
-#: A grade names the first few things that could not be read; the rest is the same story.
+#: A grade lists the first few problems; the others are much the same.
 SHOWN_PROBLEMS = 5
 
 
-class Evidence(Struct, frozen=True, kw_only=True):
-    """One transcript, what its spans tell (None: it has none), and the prices."""
+class MeasureEvidence(Struct, frozen=True, kw_only=True):
+    """One transcript, the trace read from its spans (None: it has no spans), and the prices."""
 
     transcript: Transcript
     trace: Trace | None
     prices: PriceTable
 
 
-class Found(Struct, frozen=True, kw_only=True):
-    """A value, in the measure's own scale."""
+class MeasuredValue(Struct, frozen=True, kw_only=True):
+    """A value on the scale of the measure."""
 
     value: float
     reason: str
     details: dict[str, Any] = field(default_factory=dict)
 
 
-class Missing(Struct, frozen=True, kw_only=True):
-    """No value: there is nothing to measure, or it cannot be known."""
+class NoMeasurement(Struct, frozen=True, kw_only=True):
+    """There is no value: nothing to measure, or the value is unknown."""
 
     reason: str
-    why: Why = Why.NOT_APPLICABLE
+    why: UnscoredReason = UnscoredReason.NOT_APPLICABLE
     details: dict[str, Any] = field(default_factory=dict)
 
 
-class Reader:
-    """Reads a transcript's spans once for all measures: they are asked about the same one, one after the other."""
+class TraceCache:
+    """Reads the spans of a transcript once for all measures, which are asked about it one after the other."""
 
     def __init__(self) -> None:
         self._last: tuple[Transcript, Trace | None] | None = None
@@ -67,38 +68,40 @@ class Measure:
     def __init__(
         self,
         name: str,
-        look: Callable[[Evidence], Found | Missing],
+        measure: Callable[[MeasureEvidence], MeasuredValue | NoMeasurement],
         scale: Scale,
         direction: Direction,
         *,
         prices: PriceTable,
-        reader: Reader,
+        traces: TraceCache,
     ) -> None:
         self.name = name
-        self._look = look
+        self._measure = measure
         self._scale = scale
         self._direction = direction
         self._prices = prices
-        self._reader = reader
+        self._traces = traces
 
     def wants(self, case: Case) -> bool:
-        """Every golden case (spans come with the transcript, not the case), and any whose recording has spans."""
+        """Every golden case (its spans come with the transcript), and any other case whose recording has spans."""
         recorded = case.recorded
         return case.world == World.GOLDEN or (isinstance(recorded, Transcript) and bool(recorded.spans))
 
     async def grade(self, case: Case, transcript: Transcript) -> Sequence[Grade]:
-        trace = self._reader.read(transcript)
-        found = self._look(Evidence(transcript=transcript, trace=trace, prices=self._prices))
-        details = {**found.details, **_problems(trace)}
-        if isinstance(found, Missing):
-            return [Unscored(name=self.name, why=found.why, reason=found.reason, scale=self._scale, details=details)]
+        trace = self._traces.read(transcript)
+        measured = self._measure(MeasureEvidence(transcript=transcript, trace=trace, prices=self._prices))
+        details = {**measured.details, **_problems(trace)}
+        if isinstance(measured, NoMeasurement):
+            return [
+                Unscored(name=self.name, why=measured.why, reason=measured.reason, scale=self._scale, details=details)
+            ]
         return [
             Score(
                 name=self.name,
-                value=found.value,
+                value=measured.value,
                 scale=self._scale,
                 direction=self._direction,
-                reason=found.reason,
+                reason=measured.reason,
                 details=details,
             )
         ]
@@ -111,11 +114,11 @@ def _problems(trace: Trace | None) -> dict[str, Any]:
     return {"problems": shown, "problem_count": len(trace.problems)}
 
 
-def sentences(*parts: str) -> str:
-    """The parts that say something, as one line."""
+def join_parts(*parts: str) -> str:
+    """The parts that are not empty, as one line."""
     return "; ".join(part for part in parts if part)
 
 
-def counted(number: int, noun: str) -> str:
+def plural(number: int, noun: str) -> str:
     """`1 call`, `2 calls`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,30 +1,31 @@
-"""The measure of time. Times that a converter made up are no measurement, and none is shown for them."""
+"""The measure `latency_metrics`. Times that a converter invented are not measurements, so there is no value for
+them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
-from howsure.graders.measures.base import NO_SPANS, Evidence, Found, Missing, counted
-from howsure.traces.views import Invocation, LlmCall, ToolUse, Trace
+from howsure.graders.measures.base import NO_SPANS, MeasuredValue, MeasureEvidence, NoMeasurement, plural
+from howsure.traces.trace import Invocation, LlmCall, ToolUse, Trace
 
 SECOND = 1_000_000_000
-#: Converters give every event one second; a time that went through a float is off by less than this.
+#: Converters give every event one second. A time that was once a float is off by less than this.
 BLUR_NS = 1_000
 INVENTED = "times were invented by a converter"
 Timed = LlmCall | ToolUse | Invocation
 
 
-def latency(evidence: Evidence) -> Found | Missing:
-    """Seconds the user waited: all turns together, without the pauses between them; else the wall clock."""
+def latency(evidence: MeasureEvidence) -> MeasuredValue | NoMeasurement:
+    """Seconds that the user waited: all turns together without the pauses between them, or else the wall clock."""
     trace = evidence.trace
     if evidence.transcript.invented_times:
-        return Missing(reason=INVENTED)
-    if trace is not None and _made_up(trace):
-        return Missing(reason=f"{INVENTED}: every call of a model lasts exactly one second")
+        return NoMeasurement(reason=INVENTED)
+    if trace is not None and _has_invented_times(trace):
+        return NoMeasurement(reason=f"{INVENTED}: every call of a model lasts exactly one second")
     total = None if trace is None else _total(trace)
     if trace is None or total is None:
-        return _stopwatch(evidence)
+        return _target_time(evidence)
     seconds, turns, basis = total
     details = {
         "total_latency_seconds": seconds,
@@ -35,7 +36,7 @@ def latency(evidence: Evidence) -> Found | Missing:
         "turns": turns or None,
         "basis": basis,
     }
-    return Found(value=seconds, reason=_told(seconds, turns, trace), details=details)
+    return MeasuredValue(value=seconds, reason=_latency_reason(seconds, turns, trace), details=details)
 
 
 def _total(trace: Trace) -> tuple[float, int, str] | None:
@@ -48,20 +49,20 @@ def _total(trace: Trace) -> tuple[float, int, str] | None:
     return (trace.end_ns - trace.start_ns) / SECOND, 0, "wall clock"
 
 
-def _told(seconds: float, turns: int, trace: Trace) -> str:
+def _latency_reason(seconds: float, turns: int, trace: Trace) -> str:
     untimed = sum(call.busy_ns is None for call in trace.llm_calls) + sum(
         _length(use) is None for use in trace.tool_uses
     )
-    how = f"over {counted(turns, 'turn')}" if turns else "by the wall clock, pauses of the user included"
-    return f"{seconds:.3f} s {how}" + (f"; {counted(untimed, 'call')} without times" if untimed else "")
+    how = f"over {plural(turns, 'turn')}" if turns else "by the wall clock, pauses of the user included"
+    return f"{seconds:.3f} s {how}" + (f"; {plural(untimed, 'call')} without times" if untimed else "")
 
 
-def _stopwatch(evidence: Evidence) -> Found | Missing:
-    """What the target's own stopwatch said, where the spans say nothing."""
+def _target_time(evidence: MeasureEvidence) -> MeasuredValue | NoMeasurement:
+    """The time that the target measured, if the spans have no times."""
     missing = NO_SPANS if evidence.trace is None else "the spans have no times"
     duration = evidence.transcript.duration_ms
     if duration is None:
-        return Missing(reason=missing)
+        return NoMeasurement(reason=missing)
     details: dict[str, Any] = {
         "total_latency_seconds": duration / 1000,
         "average_turn_latency_seconds": None,
@@ -71,12 +72,12 @@ def _stopwatch(evidence: Evidence) -> Found | Missing:
         "turns": None,
         "basis": "stopwatch",
     }
-    said = f"{duration / 1000:.3f} s by the target's stopwatch; {missing}"
-    return Found(value=duration / 1000, reason=said, details=details)
+    reason = f"{duration / 1000:.3f} s by the target's stopwatch; {missing}"
+    return MeasuredValue(value=duration / 1000, reason=reason, details=details)
 
 
-def _made_up(trace: Trace) -> bool:
-    """Two calls of a model do not happen to last one second to the microsecond."""
+def _has_invented_times(trace: Trace) -> bool:
+    """Two calls of a model do not both last exactly one second by chance."""
     known = [length for call in trace.llm_calls if (length := _length(call)) is not None]
     return len(known) > 1 and all(abs(length - SECOND) <= BLUR_NS for length in known)
 

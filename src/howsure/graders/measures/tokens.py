@@ -1,149 +1,216 @@
-"""Measures of tokens: their cost, the share from the cache, the share of thinking, the fullest call, mean output."""
+"""Measures of tokens: `token_usage` (cost), `cache_efficiency`, `thinking_metrics`, `context_saturation` (the largest
+call) and `output_density`. They read the tokens of each call from the best source there is: the spans, what agents
+report for whole runs, or what the target reports."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from howsure.graders.measures.base import NO_SPANS, Evidence, Found, Missing, counted, sentences
-from howsure.graders.measures.spending import Spending, spending, total_of
-from howsure.model.score import Why
+from msgspec import Struct
+
+from howsure.graders.measures.base import NO_SPANS, MeasuredValue, MeasureEvidence, NoMeasurement, join_parts, plural
+from howsure.model.score import UnscoredReason
+from howsure.model.transcript import Usage
 from howsure.prices.table import PriceTable
-from howsure.traces.usage import tokens
-from howsure.traces.views import LlmCall
+from howsure.traces.trace import LlmCall, Trace
+from howsure.traces.usage import total_tokens
+
+FROM_TARGET = "from the usage the target reported"
+FROM_AGENTS = "the calls report no tokens; from what the agents' spans claim for whole runs"
 
 
-def token_usage(evidence: Evidence) -> Found | Missing:
-    """Cost in US dollars: each call at its model's price. Not known as soon as one call's is not."""
-    spent = spending(evidence)
-    if isinstance(spent, Missing):
-        return spent
-    costs = [_cost(evidence.prices, call) for call in spent.calls]
-    gaps = _gaps(evidence.prices, spent)
+class TokenSpending(Struct, frozen=True, kw_only=True):
+    """The tokens of one transcript. `calls` are the calls that report tokens. `llm_calls` None: their number was not
+    recorded. `per_call` False: the counts are sums over several calls. `note` names the source if it is not the
+    spans."""
+
+    calls: tuple[LlmCall, ...]
+    llm_calls: int | None = None
+    uncounted: int = 0
+    per_call: bool = True
+    note: str = ""
+
+    @property
+    def usages(self) -> tuple[Usage, ...]:
+        return tuple(call.usage for call in self.calls if call.usage is not None)
+
+
+def token_spending(evidence: MeasureEvidence) -> TokenSpending | NoMeasurement:
+    """The tokens of a transcript, or why they are unknown."""
+    trace, usage = evidence.trace, evidence.transcript.usage
+    spending = None if trace is None else _from_trace(trace)
+    if spending is not None:
+        return spending
+    if usage is not None and (usage.prompt_tokens, usage.completion_tokens, usage.cost_usd) != (None, None, None):
+        note = f"{NO_SPANS}; {FROM_TARGET}" if trace is None else FROM_TARGET
+        return TokenSpending(calls=(LlmCall(usage=usage),), per_call=False, note=note)
+    if trace is None:
+        return NoMeasurement(reason=NO_SPANS)
+    calls = len(trace.llm_calls)
+    if not calls:
+        return NoMeasurement(reason="no call of a model was recorded", details={"llm_calls": 0})
+    return NoMeasurement(reason="the spans report no token counts", details={"llm_calls": calls})
+
+
+def _from_trace(trace: Trace) -> TokenSpending | None:
+    calls = tuple(call for call in trace.llm_calls if call.counted)
+    if calls:
+        total = len(trace.llm_calls)
+        return TokenSpending(calls=calls, llm_calls=total, uncounted=total - len(calls))
+    runs = [run for run in trace.agent_runs if not run.within and run.usage is not None]
+    if not runs:
+        return None
+    claimed = tuple(LlmCall(model=_one_model(trace), usage=run.usage, agent=run.name) for run in runs)
+    return TokenSpending(calls=claimed, llm_calls=len(trace.llm_calls) or None, per_call=False, note=FROM_AGENTS)
+
+
+def _one_model(trace: Trace) -> str:
+    """The model, if all calls use the same one."""
+    models = {call.model for call in trace.llm_calls}
+    return models.pop() if len(models) == 1 else ""
+
+
+def total_of(counts: Sequence[int | None]) -> int | None:
+    """The sum of the known counts; None if none is known."""
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
+
+
+def token_usage(evidence: MeasureEvidence) -> MeasuredValue | NoMeasurement:
+    """Cost in US dollars: each call at the price of its model. Unknown if the cost of one call is unknown."""
+    spending = token_spending(evidence)
+    if isinstance(spending, NoMeasurement):
+        return spending
+    costs = [_cost(evidence.prices, call) for call in spending.calls]
+    gaps = _gaps(evidence.prices, spending)
     known = sum(cost for cost in costs if cost is not None)
-    details = _token_details(spent, None if gaps else known)
+    details = _token_details(spending, None if gaps else known)
     details["prices_as_of"] = evidence.prices.as_of
     if gaps:
         details["known_cost_usd"] = known
-        return Missing(why=Why.ERROR, reason=sentences(*gaps, spent.note), details=details)
+        return NoMeasurement(why=UnscoredReason.ERROR, reason=join_parts(*gaps, spending.note), details=details)
     total = details["total_tokens"]
-    said = sentences(f"${known:.6f} for {total} tokens", _full_price_note(evidence.prices, spent), spent.note)
-    return Found(value=known, reason=said, details=details)
+    reason = join_parts(f"${known:.6f} for {total} tokens", _full_price_note(evidence.prices, spending), spending.note)
+    return MeasuredValue(value=known, reason=reason, details=details)
 
 
 def _cost(prices: PriceTable, call: LlmCall) -> float | None:
-    """By the table; where it does not know the model, what the trace itself says the call cost."""
+    """By the price table; if it does not know the model, the cost that the trace reports."""
     if call.usage is None:
         return None
     cost = prices.cost(call.model, call.usage)
     return call.usage.cost_usd if cost is None else cost
 
 
-def _gaps(prices: PriceTable, spent: Spending) -> list[str]:
-    """Why the cost is not known."""
-    unpriced = [call for call in spent.calls if _cost(prices, call) is None]
+def _gaps(prices: PriceTable, spending: TokenSpending) -> list[str]:
+    """Why the cost is unknown."""
+    unpriced = [call for call in spending.calls if _cost(prices, call) is None]
     models = sorted({call.model for call in unpriced if call.model and prices.price(call.model) is None})
     nameless = sum(not call.model for call in unpriced)
     halves = sum(prices.price(call.model) is not None for call in unpriced)
     gaps = [f"no price is known for model {model}" for model in models]
     if nameless:
-        gaps.append(f"no model is named for {counted(nameless, 'count')} of tokens")
+        gaps.append(f"no model is named for {plural(nameless, 'count')} of tokens")
     if halves:
-        gaps.append(f"{counted(halves, 'call')} of a model without both prompt and completion tokens")
-    if spent.uncounted:
-        gaps.append(f"{spent.uncounted} of {counted(spent.llm_calls or 0, 'call')} of a model report no tokens")
+        gaps.append(f"{plural(halves, 'call')} of a model without both prompt and completion tokens")
+    if spending.uncounted:
+        gaps.append(f"{spending.uncounted} of {plural(spending.llm_calls or 0, 'call')} of a model report no tokens")
     return gaps
 
 
-def _token_details(spent: Spending, cost: float | None) -> dict[str, Any]:
-    usages = spent.usages
+def _token_details(spending: TokenSpending, cost: float | None) -> dict[str, Any]:
+    usages = spending.usages
     prompt = total_of([usage.prompt_tokens for usage in usages])
     completion = total_of([usage.completion_tokens for usage in usages])
     thinking = total_of([usage.thinking_tokens for usage in usages])
     return {
-        "llm_calls": spent.llm_calls,
-        "models_used": list(dict.fromkeys(call.model for call in spent.calls if call.model)),
+        "llm_calls": spending.llm_calls,
+        "models_used": list(dict.fromkeys(call.model for call in spending.calls if call.model)),
         "total_tokens": total_of([prompt, completion, thinking]),
         "prompt_tokens": prompt,
         "completion_tokens": completion,
         "cached_tokens": total_of([usage.cached_tokens for usage in usages]),
         "thinking_tokens": thinking,
         "estimated_cost_usd": cost,
-        "calls_without_usage": spent.uncounted,
+        "calls_without_usage": spending.uncounted,
     }
 
 
-def _full_price_note(prices: PriceTable, spent: Spending) -> str:
-    models = [call.model for call in spent.calls if call.usage is not None and call.usage.cached_tokens]
+def _full_price_note(prices: PriceTable, spending: TokenSpending) -> str:
+    models = [call.model for call in spending.calls if call.usage is not None and call.usage.cached_tokens]
     known = {model: prices.price(model) for model in models}
     full = sorted(model for model, price in known.items() if price is not None and price.cached is None)
     return f"cached tokens at the full prompt price (no other is known) for {', '.join(full)}" if full else ""
 
 
-def cache_efficiency(evidence: Evidence) -> Found | Missing:
-    """Cached tokens ÷ prompt tokens, over the calls that report both. The prompt holds its cached tokens."""
-    spent = spending(evidence)
-    if isinstance(spent, Missing):
-        return spent
+def cache_efficiency(evidence: MeasureEvidence) -> MeasuredValue | NoMeasurement:
+    """Cached tokens ÷ prompt tokens, over the calls that report both. Prompt tokens include the cached ones."""
+    spending = token_spending(evidence)
+    if isinstance(spending, NoMeasurement):
+        return spending
     pairs = [
         (usage.prompt_tokens, usage.cached_tokens)
-        for usage in spent.usages
+        for usage in spending.usages
         if usage.prompt_tokens is not None and usage.cached_tokens is not None
     ]
     if not pairs:
-        return Missing(reason=sentences("no call reports cached tokens", spent.note))
+        return NoMeasurement(reason=join_parts("no call reports cached tokens", spending.note))
     cached = sum(pair[1] for pair in pairs)
     prompt = sum(pair[0] for pair in pairs)
-    # Only a usage that did not come from spans can still count them beside the prompt.
+    # Counts that do not come from spans may still leave the cached tokens out of the prompt.
     beside = "more cached tokens than prompt: they were counted beside it" if cached > prompt else ""
     whole = prompt + cached if beside else prompt
     if not whole:
-        return Missing(reason=sentences("no prompt tokens were used", spent.note))
+        return NoMeasurement(reason=join_parts("no prompt tokens were used", spending.note))
     details = {
         "cache_hit_rate": cached / whole,
         "total_cached_tokens": cached,
         "total_fresh_prompt_tokens": whole - cached,
         "total_input_tokens": whole,
     }
-    said = sentences(f"{cached} of {whole} prompt tokens came from the cache", beside, _silent(spent, len(pairs)))
-    return Found(value=cached / whole, reason=sentences(said, spent.note), details=details)
+    summary = join_parts(
+        f"{cached} of {whole} prompt tokens came from the cache", beside, _unreported(spending, len(pairs))
+    )
+    return MeasuredValue(value=cached / whole, reason=join_parts(summary, spending.note), details=details)
 
 
-def thinking_share(evidence: Evidence) -> Found | Missing:
+def thinking_share(evidence: MeasureEvidence) -> MeasuredValue | NoMeasurement:
     """Thinking ÷ (thinking + completion), over the calls that report thinking."""
-    spent = spending(evidence)
-    if isinstance(spent, Missing):
-        return spent
+    spending = token_spending(evidence)
+    if isinstance(spending, NoMeasurement):
+        return spending
     pairs = [
         (usage.thinking_tokens, usage.completion_tokens or 0)
-        for usage in spent.usages
+        for usage in spending.usages
         if usage.thinking_tokens is not None
     ]
     if not pairs:
-        return Missing(reason=sentences("no call reports thinking tokens", spent.note))
+        return NoMeasurement(reason=join_parts("no call reports thinking tokens", spending.note))
     thought = sum(pair[0] for pair in pairs)
-    said = sum(pair[1] for pair in pairs)
-    if not thought + said:
-        return Missing(reason=sentences("the model wrote nothing", spent.note))
+    written = sum(pair[1] for pair in pairs)
+    if not thought + written:
+        return NoMeasurement(reason=join_parts("the model wrote nothing", spending.note))
     details = {
-        "reasoning_ratio": thought / (thought + said),
+        "reasoning_ratio": thought / (thought + written),
         "total_thinking_tokens": thought,
-        "total_candidate_tokens": said,
-        "total_output_tokens": thought + said,
-        "turns_with_thinking": sum(pair[0] > 0 for pair in pairs) if spent.per_call else None,
+        "total_candidate_tokens": written,
+        "total_output_tokens": thought + written,
+        "turns_with_thinking": sum(pair[0] > 0 for pair in pairs) if spending.per_call else None,
     }
-    told = f"{thought} of {thought + said} output tokens were thinking"
-    reason = sentences(told, _silent(spent, len(pairs)), spent.note)
-    return Found(value=thought / (thought + said), reason=reason, details=details)
+    shares = f"{thought} of {thought + written} output tokens were thinking"
+    reason = join_parts(shares, _unreported(spending, len(pairs)), spending.note)
+    return MeasuredValue(value=thought / (thought + written), reason=reason, details=details)
 
 
-def context_saturation(evidence: Evidence) -> Found | Missing:
+def context_saturation(evidence: MeasureEvidence) -> MeasuredValue | NoMeasurement:
     """The most tokens in one call (prompt + completion + thinking), and which call that was."""
-    spent = _calls(evidence)
-    if isinstance(spent, Missing):
-        return spent
-    sizes = [(size, call) for call in spent.calls if call.usage and (size := tokens(call.usage)) is not None]
+    spending = _spending_per_call(evidence)
+    if isinstance(spending, NoMeasurement):
+        return spending
+    sizes = [(size, call) for call in spending.calls if call.usage and (size := total_tokens(call.usage)) is not None]
     if not sizes:
-        return Missing(reason="no call reports both prompt and completion tokens")
+        return NoMeasurement(reason="no call reports both prompt and completion tokens")
     most, peak = max(sizes, key=lambda pair: pair[0])
     details = {
         "max_total_tokens": most,
@@ -152,41 +219,41 @@ def context_saturation(evidence: Evidence) -> Found | Missing:
         "peak_model": peak.model,
         "peak_agent": peak.agent,
     }
-    return Found(
+    return MeasuredValue(
         value=float(most),
-        reason=sentences(f"{most} tokens in one call, in {peak.span}", _silent(spent, len(sizes))),
+        reason=join_parts(f"{most} tokens in one call, in {peak.span}", _unreported(spending, len(sizes))),
         details=details,
     )
 
 
-def output_density(evidence: Evidence) -> Found | Missing:
-    """Completion tokens for each call of a model, on average. Thinking is not output anyone reads."""
-    spent = _calls(evidence)
-    if isinstance(spent, Missing):
-        return spent
-    written = [usage.completion_tokens for usage in spent.usages if usage.completion_tokens is not None]
+def output_density(evidence: MeasureEvidence) -> MeasuredValue | NoMeasurement:
+    """The mean number of completion tokens in a call. Thinking does not count: nobody reads it."""
+    spending = _spending_per_call(evidence)
+    if isinstance(spending, NoMeasurement):
+        return spending
+    written = [usage.completion_tokens for usage in spending.usages if usage.completion_tokens is not None]
     if not written:
-        return Missing(reason="no call reports completion tokens")
+        return NoMeasurement(reason="no call reports completion tokens")
     mean = sum(written) / len(written)
     details = {
         "average_output_tokens": mean,
         "total_output_tokens": sum(written),
         "llm_calls_count": len(written),
     }
-    said = f"{mean:.1f} completion tokens a call, over {counted(len(written), 'call')}"
-    return Found(value=mean, reason=sentences(said, _silent(spent, len(written))), details=details)
+    summary = f"{mean:.1f} completion tokens a call, over {plural(len(written), 'call')}"
+    return MeasuredValue(value=mean, reason=join_parts(summary, _unreported(spending, len(written))), details=details)
 
 
-def _calls(evidence: Evidence) -> Spending | Missing:
-    """The spending where it is known call by call."""
-    spent = spending(evidence)
-    if isinstance(spent, Missing) or spent.per_call:
-        return spent
-    return Missing(reason=NO_SPANS if evidence.trace is None else "no single call of a model reports tokens")
+def _spending_per_call(evidence: MeasureEvidence) -> TokenSpending | NoMeasurement:
+    """The tokens, if they are known for each call."""
+    spending = token_spending(evidence)
+    if isinstance(spending, NoMeasurement) or spending.per_call:
+        return spending
+    return NoMeasurement(reason=NO_SPANS if evidence.trace is None else "no single call of a model reports tokens")
 
 
-def _silent(spent: Spending, used: int) -> str:
-    """How many calls the value leaves out."""
-    if not spent.per_call or spent.llm_calls is None or used == spent.llm_calls:
+def _unreported(spending: TokenSpending, used: int) -> str:
+    """How many calls do not report what is measured."""
+    if not spending.per_call or spending.llm_calls is None or used == spending.llm_calls:
         return ""
-    return f"{spent.llm_calls - used} of {counted(spent.llm_calls, 'call')} do not report it"
+    return f"{spending.llm_calls - used} of {plural(spending.llm_calls, 'call')} do not report it"

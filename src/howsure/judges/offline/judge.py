@@ -1,35 +1,203 @@
-"""The offline judge as graders ask it: by the name of the grader, with an object in reply, or a `JudgeFailed` that says
-that it cannot tell and why."""
+"""The offline judge: graders ask it by their name and get an object, or a `JudgeFailed` that says why it cannot tell.
+It knows the judged evals of the golden world that have a reference, ToolCallAccuracyExplain, and everything that the
+other modules judge.
+
+Sentences of an answer that speak to the judge, and lines that pose as the edge of a block or as another turn, are set
+aside before anything is judged: they neither earn nor cost points, and the reason shows them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
+from unicodedata import category, normalize
+
+from msgspec import Struct
 
 from howsure.errors import JudgeFailed
-from howsure.judges.answer_text import judged_text
-from howsure.judges.base import Question, Reply
-from howsure.judges.offline.about import MEASURED, Measured
-from howsure.judges.offline.attacks import Heard, heard
-from howsure.judges.offline.criteria import criterion_view, rule_view
-from howsure.judges.offline.folding import tokens
-from howsure.judges.offline.golden import GOLDEN, golden_view
-from howsure.judges.offline.opinions import CannotTell, Opinion, View
-from howsure.judges.offline.outcome import outcome_view
-from howsure.judges.offline.qualities import WEIGHED, quality_view
-from howsure.judges.offline.reference import reference_view
-from howsure.judges.offline.signals import Beside, signals
-from howsure.judges.offline.tool_accuracy import tool_accuracy
-from howsure.judges.offline.tool_statements import tool_view
+from howsure.judges.base import JudgeReply, Question
+from howsure.judges.conversations import readable_text
+from howsure.judges.offline.criteria import judge_criterion, judge_outcome, judge_rule, judge_tool_statement
+from howsure.judges.offline.opinions import MEASURED, Judgment, MeasuredAgreement, NoOpinion, OfflineOpinion
+from howsure.judges.offline.qualities import WEIGHED, AnswerContext, judge_quality, signals
+from howsure.judges.offline.references import judge_reference
+from howsure.judges.offline.words import tokens
+from howsure.matching.calls import compare_calls
+from howsure.matching.state_and_steps import compare_state, compare_steps
 from howsure.model.case import Case, SingleTurn, user_turns
-from howsure.model.expectation import Goal, Qualities, ReferenceAnswer
+from howsure.model.expectation import FinalState, Goal, Qualities, ReferenceAnswer, ToolCalls, Trajectory
 from howsure.model.rubric import Rubric
+from howsure.model.run_request import OFFLINE
 from howsure.model.score import Part
-from howsure.model.transcript import Role, Transcript
+from howsure.model.transcript import Role, ToolCall, Transcript
 
-NAME = "offline"
+SCALE = 5
+PROGRAM = 0.8
+"""The confidence of a comparison by program, where a person might be more lenient."""
+
+Compare = Callable[[Case, Transcript, str], Judgment]
+
+
+def judge_golden(grader: str, case: Case, transcript: Transcript, text: str) -> Judgment:
+    return GOLDEN[grader](case, transcript, text)
+
+
+def _tools(case: Case, transcript: Transcript, text: str) -> Judgment:
+    found = [compare_calls(each, transcript.messages) for each in case.expectations if isinstance(each, ToolCalls)]
+    return _of([(each.value, each.reasons) for each in found], "tool calls")
+
+
+def _steps(case: Case, transcript: Transcript, text: str) -> Judgment:
+    found = [compare_steps(each, transcript.trajectory) for each in case.expectations if isinstance(each, Trajectory)]
+    return _of([(each.value, each.reasons) for each in found], "trajectory")
+
+
+def _state(case: Case, transcript: Transcript, text: str) -> Judgment:
+    if transcript.state is None:
+        return NoOpinion("no final state was recorded")
+    found = [compare_state(each, transcript.state) for each in case.expectations if isinstance(each, FinalState)]
+    return _of([(each.value, each.reasons) for each in found], "state")
+
+
+def _response(case: Case, transcript: Transcript, text: str) -> Judgment:
+    references = [answer for each in case.expectations if isinstance(each, ReferenceAnswer) for answer in each.answers]
+    if not references:
+        return NoOpinion("the case has no reference answer")
+    view = judge_reference(user_turns(case.input)[-1], references, text)
+    if isinstance(view, NoOpinion):
+        return view
+    return OfflineOpinion(
+        value=round(SCALE * view.value, 2), confidence=view.confidence, reason=view.reason, evidence=view.evidence
+    )
+
+
+def _of(found: list[tuple[float, tuple[str, ...]]], what: str) -> Judgment:
+    if not found:
+        return NoOpinion(f"the case expects no particular {what}")
+    value = min(each for each, _ in found)
+    reasons = [reason for _, each in found for reason in each]
+    reason = "; ".join(reasons[:4]) or f"The {what} is as expected"
+    return OfflineOpinion(value=round(SCALE * value, 2), confidence=PROGRAM, reason=f"{reason}.")
+
+
+GOLDEN: Mapping[str, Compare] = {
+    "tool_usage_accuracy_judged": _tools,
+    "trajectory_accuracy_judged": _steps,
+    "state_management_fidelity_judged": _state,
+    "response_correctness": _response,
+}
+
+
+def judge_tool_accuracy(case: Case, transcript: Transcript) -> Judgment:
+    """ToolCallAccuracyExplain, 1 to 5: from the expected calls where the case has them, else from plain faults only."""
+    expected = [each for each in case.expectations if isinstance(each, ToolCalls)]
+    faults = list(_faults(transcript.tool_calls, case))
+    if expected:
+        return _compared(expected, transcript, faults)
+    if faults:
+        return OfflineOpinion(value=2, confidence=0.7, reason=f"{'; '.join(faults)}.")
+    return NoOpinion("the case expects no particular tool calls, so right and wrong ones look the same")
+
+
+def _compared(expected: Sequence[ToolCalls], transcript: Transcript, faults: Sequence[str]) -> OfflineOpinion:
+    found = [compare_calls(calls, transcript.messages) for calls in expected]
+    value = min(each.value for each in found)
+    reasons = [reason for each in found for reason in each.reasons] + list(faults)
+    lowered = max(0.0, value - 0.25 * len(faults))
+    return OfflineOpinion(
+        value=round(1 + 4 * lowered),
+        confidence=0.8,
+        reason=f"{'; '.join(reasons[:4])}." if reasons else "The calls are the expected ones.",
+        details={"matched": sum(each.matched for each in found), "value": round(value, 3)},
+    )
+
+
+def _faults(calls: Sequence[ToolCall], case: Case) -> Iterable[str]:
+    known = {tool.name for tool in case.tools} if case.tools else None
+    for name in dict.fromkeys(call.name for call in calls if known is not None and call.name not in known):
+        yield f"{name} is none of the agent's tools"
+    failed = [call.name for call in calls if call.result is not None and call.result.failed]
+    if failed and len(failed) == len(calls):
+        yield "every call failed"
+    seen: set[str] = set()
+    for call in calls:
+        key = f"{call.name} {sorted(call.arguments.items(), key=str)}"
+        if key in seen:
+            yield f"{call.name} was called again with the same arguments"
+        seen.add(key)
+
+
+_MARK = r"(?:score|rating|grade|mark|verdict)"
+_ROLE = r"(?:system|developer|assistant|agent|user|human|tool|judge|grader|evaluator)"
+_TO_THE_JUDGE = re.compile(
+    r"\b(?:ignore|disregard|forget)\b[^.!?\n]{0,40}\b(?:instructions?|prompts?|rubrics?|criteria|rules|above|previous)\b"
+    r"|\b(?:give|award|assign|grant|grade|score|rate|mark|judge)\b[^.!?\n]{0,60}"
+    r"(?:\b\d+\s*(?:/|out of)\s*\d+|\bfull (?:marks|score|points|credit)"
+    r"|\b(?:highest|maximum|perfect|top) (?:score|mark|rating|grade)"
+    r"|\bas (?:correct|passed|passing|met|true)\b|\ba? ?(?:score|rating|grade|mark) of \d)"
+    rf"|\b(?:give|award|assign|grant|return|output)\b[^.!?\n]{{0,40}}\b{_MARK}\W{{1,3}}(?:\d|pass\b|passed\b|correct\b)"
+    r"|\b(?:score|rating|grade|verdict|passed|criteria_met|result)[\"']?\s*[:=]\s*[\"']?(?:\d|true|yes|pass|correct|met)"
+    r"|\bmy (?:ruling|verdict|score|rating) is \W?(?:\d|pass|correct)"
+    r"|\b(?:dear|attention|note to|to the|hey|hello)[, ]+(?:the )?(?:judge|grader|evaluator|examiner)\b"
+    r"|\b(?:you are|as) (?:a|an|the) (?:fair |strict |impartial |expert )?(?:judge|grader|evaluator)\b"
+    r"|\b(?:this|the|my) (?:answer|response|reply) (?:is (?:fully |completely |entirely |100% )?(?:correct|perfect)|"
+    r"(?:meets|satisfies|fulfils|fulfills) (?:all|every)|deserves|"
+    r"should (?:be (?:graded|scored|rated|marked)|pass|receive))"
+    r"|\b(?:decode|decipher|decrypt)\b[^.!?\n]{0,30}\b(?:do|obey|follow|execute)\b"
+    r"|^\W*thought process\W*$|</?(?:system|answer|response|transcript|data|judge)\b[^>]*>",
+    re.IGNORECASE | re.MULTILINE,
+)
+# What a prompt is built of: the edges of blocks and turns, and the tags of chat templates.
+_EDGE = re.compile(
+    r"^\s*<{3,}[^<>\n]*>{3,}|<\|[^|<>\n]{1,30}\|>|\[/?INST\]|<</?SYS>>"
+    rf"|^[\W_]*turn \d+\W+{_ROLE}\b\s*:|^\s*\[turn \d+\]"
+    rf"|^[\s#*]*\[(?:{_ROLE})(?: (?:message|prompt|note))?\]"
+    rf"|^[\s#*]*{_ROLE}(?: (?:message|prompt|note))?\W*:\W*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_LINE_BREAKS = r"[\n\r\x0b\x0c\x85\u2028\u2029]+"
+_BREAK = re.compile(_LINE_BREAKS)
+_PIECES = re.compile(rf"(?<=[.!?])\s+|{_LINE_BREAKS}")
+# Letters of other scripts that look like Latin ones.
+_LOOKALIKES = str.maketrans(
+    "авсԁеһіјкмнорԛѕтухАВСЕНІЈКМОРЅТУХαεικνορτυχΑΒΕΗΙΚΜΝΟΡΤΧΥΖ",
+    "abcdehijkmhopqstyxABCEHIJKMOPSTYXaeiknoptuxABEHIKMNOPTXYZ",
+)
+
+
+class CleanedAnswer(Struct, frozen=True):
+    """What an answer says to the user, and the sentences that speak to the judge."""
+
+    text: str
+    set_aside: tuple[str, ...] = ()
+
+
+def set_aside_injections(answer: str) -> CleanedAnswer:
+    """The answer without the sentences that speak to a judge."""
+    if not _speaks_to_judge(answer):
+        return CleanedAnswer(answer)
+    pieces = [(piece, _speaks_to_judge(piece)) for piece in _PIECES.split(answer) if piece.strip()]
+    aside = tuple(piece.strip() for piece, is_aside in pieces if is_aside)
+    return (
+        CleanedAnswer("\n".join(piece for piece, is_aside in pieces if not is_aside), aside)
+        if aside
+        else CleanedAnswer(answer)
+    )
+
+
+def _speaks_to_judge(text: str) -> bool:
+    seen = _BREAK.sub("\n", text if text.isascii() else _as_seen(text))
+    return bool(_TO_THE_JUDGE.search(seen) or _EDGE.search(seen))
+
+
+def _as_seen(text: str) -> str:
+    """The text as a reader sees it: without invisible marks, with wide letters and lookalikes as plain ones."""
+    plain = "".join(mark for mark in normalize("NFKC", text) if category(mark) != "Cf")
+    return plain.translate(_LOOKALIKES)
+
+
 THRESHOLD = 0.6
-"""Opinions less sure than this are not given: the judge says that it cannot tell."""
+"""The judge keeps opinions less sure than this to itself and says that it cannot tell."""
 TOOL_CALLS = "ToolCallAccuracyExplain"
 CHECKS = frozenset({"criteria", "rubric", "expected_outcome"})
 CALLS_ONLY = frozenset({TOOL_CALLS, *GOLDEN} - {"response_correctness"})
@@ -37,78 +205,78 @@ LOWEST: dict[str, float] = dict.fromkeys((*WEIGHED, TOOL_CALLS), 1.0)
 
 
 class OfflineJudge:
-    """Deterministic: the same question always has the same reply. `rubric` gives it the conditions of the rules that it
-    is asked about; without it, it knows their names only."""
+    """Deterministic: the same question always has the same reply. `rubric` has the conditions of the rules that it is
+    asked about; without it, it knows only their names."""
 
-    name = NAME
+    name = OFFLINE
 
     def __init__(self, threshold: float = THRESHOLD, rubric: Rubric | None = None) -> None:
         self.threshold = threshold
         self._rules = {rule.id: rule for rule in rubric.rules} if rubric else {}
 
     def covers(self, case: Case | str, grader: str, part: Part | None = None) -> bool:
-        """Whether it can ever have a view on what this grader asks."""
+        """Whether it can ever have an opinion on what this grader asks."""
         return grader in _VIEWS or grader in LOWEST or grader in GOLDEN
 
-    def about(self) -> tuple[Measured, ...]:
-        """How far people agree with it, kind by kind, as measured."""
+    def about(self) -> tuple[MeasuredAgreement, ...]:
+        """The measured agreement with people, kind by kind."""
         return MEASURED
 
-    async def ask(self, question: Question) -> Reply:
+    async def ask(self, question: Question) -> JudgeReply:
         view = self.view(question)
-        if isinstance(view, CannotTell):
+        if isinstance(view, NoOpinion):
             raise JudgeFailed(f"the offline judge cannot tell: {view.why}")
         if view.confidence < self.threshold:
             raise JudgeFailed(
                 f"the offline judge cannot tell: its confidence of {view.confidence:.2f} is below {self.threshold:g}; "
                 f"it leaned to {view.value:g}: {view.reason}"
             )
-        return Reply(content=_content(question.grader, view), judge=NAME)
+        return JudgeReply(content=_content(question.grader, view), judge=OFFLINE)
 
-    def view(self, question: Question) -> View:
-        """What it thinks, however unsure."""
-        said = _heard(question)
-        if not tokens(said.text) and question.grader not in CALLS_ONLY:
-            return _of_silence(question, said)
-        return _noting(self._formed(question, said.text), said.set_aside)
+    def view(self, question: Question) -> Judgment:
+        """Its judgment, however unsure."""
+        answer = _judged_answer(question)
+        if not tokens(answer.text) and question.grader not in CALLS_ONLY:
+            return _judge_empty(question, answer)
+        return _note_injections(self._judge(question, answer.text), answer.set_aside)
 
-    def _formed(self, question: Question, text: str) -> View:
+    def _judge(self, question: Question, text: str) -> Judgment:
         grader, case, transcript = question.grader, question.case, question.transcript
         rules = {rule.id: rule for rule in question.rubric.rules} if question.rubric else self._rules
         if grader == "rubric" and question.part and (rule := rules.get(question.part.id)):
-            return rule_view(rule, text, transcript.tool_calls)
+            return judge_rule(rule, text, transcript.tool_calls)
         if grader == TOOL_CALLS:
-            return tool_accuracy(case, transcript)
+            return judge_tool_accuracy(case, transcript)
         if grader in WEIGHED:
-            return quality_view(grader, signals(text, _beside(case)))
+            return judge_quality(grader, signals(text, _answer_context(case)))
         if grader in GOLDEN:
-            return golden_view(grader, case, transcript, text)
+            return judge_golden(grader, case, transcript, text)
         if grader in _VIEWS:
             return _VIEWS[grader](question, text)
-        return CannotTell(f"it has no way to judge {grader!r}")
+        return NoOpinion(f"it has no way to judge {grader!r}")
 
 
-def _reference(question: Question, text: str) -> View:
+def _reference(question: Question, text: str) -> Judgment:
     references = _references(question.case)
     if not references:
-        return CannotTell("the case has no reference answer")
-    return reference_view(_asked(question.case), references, text)
+        return NoOpinion("the case has no reference answer")
+    return judge_reference(_last_question(question.case), references, text)
 
 
-def _criterion(question: Question, text: str) -> View:
+def _criterion(question: Question, text: str) -> Judgment:
     if question.part is None:
-        return CannotTell("it was not told which criterion")
+        return NoOpinion("it was not told which criterion")
     tools = [tool.name for tool in question.case.tools or ()]
     calls = question.transcript.tool_calls if question.grader != "rubric" else ()
-    return criterion_view(question.part.text, text, calls, tools)
+    return judge_criterion(question.part.text, text, calls, tools)
 
 
-def _outcome(question: Question, text: str) -> View:
+def _outcome(question: Question, text: str) -> Judgment:
     goals = [each.text for each in question.case.expectations if isinstance(each, Goal)]
-    return outcome_view(goals, text, question.transcript) if goals else CannotTell("the case names no outcome")
+    return judge_outcome(goals, text, question.transcript) if goals else NoOpinion("the case names no outcome")
 
 
-_VIEWS: dict[str, Callable[[Question, str], View]] = {
+_VIEWS: dict[str, Callable[[Question, str], Judgment]] = {
     "reference_answer": _reference,
     "criteria": _criterion,
     "weighted_criteria": _criterion,
@@ -117,59 +285,61 @@ _VIEWS: dict[str, Callable[[Question, str], View]] = {
 }
 
 
-def _heard(question: Question) -> Heard:
-    """The text that is judged: criteria may be met anywhere in the conversation, the rest by the last message."""
+def _judged_answer(question: Question) -> CleanedAnswer:
+    """The text that is judged: criteria may be met anywhere in the conversation, the rest only by the last message."""
     answer = question.transcript.answer
     if question.grader in ("criteria", "expected_outcome"):
-        answer = "\n".join(_said(question.transcript)) or answer
-    return heard(judged_text(answer))
+        answer = "\n".join(_agent_messages(question.transcript)) or answer
+    return set_aside_injections(readable_text(answer))
 
 
-def _said(transcript: Transcript) -> Iterable[str]:
+def _agent_messages(transcript: Transcript) -> Iterable[str]:
     spoken = [message.content for message in transcript.messages if message.role is Role.ASSISTANT and message.content]
     yield from spoken
     if transcript.answer not in spoken:
         yield transcript.answer
 
 
-def _of_silence(question: Question, said: Heard) -> View:
-    """An empty answer is worth the lowest value; only what the calls alone show can still be met."""
+def _judge_empty(question: Question, answer: CleanedAnswer) -> Judgment:
+    """An empty answer gets the lowest value, except that criteria about tools are judged by the calls."""
     if question.grader == "criteria" and question.part:
         tools = [tool.name for tool in question.case.tools or ()]
-        if (by_calls := tool_view(question.part.text, question.transcript.tool_calls, tools)) is not None:
+        if (by_calls := judge_tool_statement(question.part.text, question.transcript.tool_calls, tools)) is not None:
             return by_calls
-    why = "nothing but instructions to a judge" if said.set_aside else "empty"
+    why = "nothing but instructions to a judge" if answer.set_aside else "empty"
     lowest = LOWEST.get(question.grader, 0.0)
-    return Opinion(value=lowest, confidence=0.95, reason=f"The answer is {why}.", evidence=said.set_aside)
+    return OfflineOpinion(value=lowest, confidence=0.95, reason=f"The answer is {why}.", evidence=answer.set_aside)
 
 
-def _content(grader: str, view: Opinion) -> dict[str, Any]:
-    """The object that the graders' readers take: a yes or no, or a score on their scale."""
+def _content(grader: str, view: OfflineOpinion) -> dict[str, Any]:
+    """The object that graders read: a yes or no, or a score on their scale."""
     ruling: dict[str, Any] = {"passed": view.value == 1} if grader in CHECKS else {"score": view.value}
     if view.evidence:
         ruling["evidence"] = list(view.evidence)
     return {**ruling, "explanation": view.reason, "confidence": view.confidence, **view.details}
 
 
-def _noting(view: View, set_aside: tuple[str, ...]) -> View:
-    if not set_aside or isinstance(view, CannotTell):
+def _note_injections(view: Judgment, set_aside: tuple[str, ...]) -> Judgment:
+    if not set_aside or isinstance(view, NoOpinion):
         return view
     note = f"{view.reason} Set aside, for it speaks to the judge: “{set_aside[0]}”."
-    return Opinion(
+    return OfflineOpinion(
         value=view.value, confidence=view.confidence, reason=note, evidence=view.evidence, details=view.details
     )
 
 
-def _beside(case: Case) -> Beside:
+def _answer_context(case: Case) -> AnswerContext:
     qualities = [each.relevant_context for each in case.expectations if isinstance(each, Qualities)]
     context = case.input.context if isinstance(case.input, SingleTurn) else ""
     goals = [each.text for each in case.expectations if isinstance(each, Goal)]
-    return Beside(_asked(case), " ".join([context, *qualities]).strip(), " ".join(goals), _references(case))
+    return AnswerContext(
+        _last_question(case), " ".join([context, *qualities]).strip(), " ".join(goals), _references(case)
+    )
 
 
 def _references(case: Case) -> tuple[str, ...]:
     return tuple(answer for each in case.expectations if isinstance(each, ReferenceAnswer) for answer in each.answers)
 
 
-def _asked(case: Case) -> str:
+def _last_question(case: Case) -> str:
     return user_turns(case.input)[-1]

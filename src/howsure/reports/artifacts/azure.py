@@ -14,7 +14,7 @@ from howsure.model.result import Result
 from howsure.model.score import LIKERT, Grade, Score
 from howsure.model.summary import Summary
 from howsure.reports.artifacts.files import write_json
-from howsure.reports.checks import wholes
+from howsure.reports.grades import case_grades
 
 WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 RESULT = {True: "pass", False: "fail", None: None}
@@ -24,7 +24,7 @@ async def write_azure(summary: Summary, results: AsyncIterable[Result], folder: 
     lines: list[dict[str, Any]] = []
     values: dict[str, list[tuple[float, bool | None]]] = {}
     async for result in results:
-        graded = [grade for grade in wholes(result.grades) if grade.scale == LIKERT]
+        graded = [grade for grade in case_grades(result.grades) if grade.scale == LIKERT]
         lines.append({**_given(result), **{key: each for grade in graded for key, each in _keys(grade).items()}})
         for grade in graded:
             if isinstance(grade, Score):

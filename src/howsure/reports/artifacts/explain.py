@@ -12,19 +12,19 @@ from msgspec import Struct
 
 from howsure.model.case import World
 from howsure.model.result import Result
-from howsure.model.score import LIKERT, Grade, Score
+from howsure.model.score import LIKERT, Grade
 from howsure.model.summary import Summary
 from howsure.model.verdict import Verdict
-from howsure.reports.artifacts.files import began, check_world, write_json
-from howsure.reports.checks import value, wholes
-from howsure.reports.figures import utc
-from howsure.reports.wire import error
+from howsure.policies.verdicts import COMPOSITE
+from howsure.reports.artifacts.files import check_world, start_time, write_json
+from howsure.reports.case_facts import result_error
+from howsure.reports.figures import iso_utc
+from howsure.reports.grades import case_grades, grade_value
 
-COMPOSITE = "composite"
 PASSED = {Verdict.PASSED: True, Verdict.FAILED: False}
 
 
-class Means(Struct):
+class AgentMeans(Struct):
     """Sums of one agent."""
 
     total: int = 0
@@ -36,20 +36,20 @@ class Means(Struct):
 
 async def write_explain(summary: Summary, results: AsyncIterable[Result], folder: Path) -> list[Path]:
     cases: list[dict[str, Any]] = []
-    agents: dict[str, Means] = {}
+    agents: dict[str, AgentMeans] = {}
     async for result in results:
         check_world(result, World.EXPLAIN, "explain")
-        shown = case_of(result)
+        shown = explain_case(result)
         cases.append(shown)
-        _count(agents.setdefault(shown["agentName"], Means(composites=[], scores={})), shown)
-    path = folder / f"eval-report-{began(summary.run):%Y%m%d-%H%M%S}.json"
+        _count(agents.setdefault(shown["agentName"], AgentMeans(composites=[], scores={})), shown)
+    path = folder / f"eval-report-{start_time(summary.run):%Y%m%d-%H%M%S}.json"
     return [write_json(path, _report(summary, cases, agents))]
 
 
-def _report(summary: Summary, cases: list[dict[str, Any]], agents: dict[str, Means]) -> dict[str, Any]:
+def _report(summary: Summary, cases: list[dict[str, Any]], agents: dict[str, AgentMeans]) -> dict[str, Any]:
     counts = summary.run.counts
     return {
-        "generatedAtUtc": utc(summary.run.completed_at or began(summary.run)),
+        "generatedAtUtc": iso_utc(summary.run.completed_at or start_time(summary.run)),
         "totalCases": len(cases),
         "totalPassed": counts.passed,
         "overallPassRate": counts.pass_rate,
@@ -60,18 +60,18 @@ def _report(summary: Summary, cases: list[dict[str, Any]], agents: dict[str, Mea
     }
 
 
-def case_of(result: Result) -> dict[str, Any]:
+def explain_case(result: Result) -> dict[str, Any]:
     """One entry of `cases`."""
-    composite = next((grade for grade in wholes(result.grades) if grade.name == COMPOSITE), None)
-    evals = [grade for grade in wholes(result.grades) if grade.scale == LIKERT and grade.name != COMPOSITE]
+    composite = next((grade for grade in case_grades(result.grades) if grade.name == COMPOSITE), None)
+    evals = [grade for grade in case_grades(result.grades) if grade.scale == LIKERT and grade.name != COMPOSITE]
     passed = PASSED.get(result.verdict)
-    told = {} if passed else {"failureReason": error(result) or "; ".join(result.reasons)}
+    told = {} if passed else {"failureReason": result_error(result) or "; ".join(result.reasons)}
     return {
         "caseId": result.case.id,
         "agentName": result.case.labels.get("agent_name", ""),
         "scenarioId": result.case.labels.get("scenario_id", ""),
         "thresholdProfile": result.case.profile,
-        "compositeScore": value(composite) if composite else None,
+        "compositeScore": grade_value(composite) if composite else None,
         "passed": passed,
         "verdict": result.verdict.value,
         **told,
@@ -80,7 +80,7 @@ def case_of(result: Result) -> dict[str, Any]:
 
 
 def _eval(grade: Grade) -> dict[str, Any]:
-    score = grade.value if isinstance(grade, Score) else None
+    score = grade_value(grade)
     return {
         "metricName": grade.name,
         "evalName": grade.name,
@@ -91,7 +91,7 @@ def _eval(grade: Grade) -> dict[str, Any]:
     }
 
 
-def _count(means: Means, case: dict[str, Any]) -> None:
+def _count(means: AgentMeans, case: dict[str, Any]) -> None:
     means.total += 1
     means.passed += case["passed"] is True
     means.decided += case["passed"] is not None
@@ -102,7 +102,7 @@ def _count(means: Means, case: dict[str, Any]) -> None:
             means.scores.setdefault(each["metricName"], []).append((each["score"], each["probScore"]))
 
 
-def _agent(means: Means) -> dict[str, Any]:
+def _agent(means: AgentMeans) -> dict[str, Any]:
     return {
         "totalCases": means.total,
         "passedCases": means.passed,

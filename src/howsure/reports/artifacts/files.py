@@ -11,23 +11,23 @@ from msgspec import json
 from howsure.errors import PlanRefused
 from howsure.model.result import Result
 from howsure.model.run import Run
-from howsure.reports.whole_file import whole_bytes
+from howsure.reports.atomic_files import atomic_bytes
 
 ENCODER = json.Encoder()
 
 
-def line(value: Any) -> bytes:
+def json_line(value: Any) -> bytes:
     return ENCODER.encode(value) + b"\n"
 
 
 def write_json(path: Path, value: Any) -> Path:
     """Indented, for people; there when it is whole."""
-    with whole_bytes(path) as file:
+    with atomic_bytes(path) as file:
         file.write(json.format(ENCODER.encode(value), indent=2) + b"\n")
     return path
 
 
-def began(run: Run) -> datetime:
+def start_time(run: Run) -> datetime:
     """When the run started, in UTC. A time without a zone is UTC: that is how stores hand them back."""
     moment = run.started_at or run.created_at
     return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -5,7 +5,7 @@ could not be measured is left out of means, where theirs counted 0."""
 from __future__ import annotations
 
 import csv
-from collections.abc import AsyncIterable, Iterable
+from collections.abc import AsyncIterable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +20,84 @@ from howsure.model.result import Result
 from howsure.model.run import Run
 from howsure.model.score import Grade, Score
 from howsure.model.summary import GraderSummary, Summary
-from howsure.model.transcript import Mishap
-from howsure.reports.artifacts.files import began, check_world, write_json
-from howsure.reports.artifacts.golden_log import log_entry
-from howsure.reports.checks import wholes
-from howsure.reports.csv_file import guarded
-from howsure.reports.figures import utc
-from howsure.reports.whole_file import whole_text
-from howsure.reports.wire import error
+from howsure.model.transcript import AgentStep, BrokenRecording, Step, ToolCall
+from howsure.reports.artifacts.files import check_world, start_time, write_json
+from howsure.reports.atomic_files import atomic_text
+from howsure.reports.case_facts import conversation, result_error
+from howsure.reports.csv_file import escape_formula
+from howsure.reports.document import escaped, fenced, markdown_table
+from howsure.reports.figures import format_number, iso_utc
+from howsure.reports.grades import case_grades, grade_status, grade_value
+from howsure.reports.safe_text import one_line
+
+ADK = "adk_score."
+ANSWER_LENGTH, EXPLANATION_LENGTH, SHOWN_TOOLS = 500, 300, 10
+
+
+def log_entry(result: Result) -> str:
+    """One conversation."""
+    return "\n\n".join(_blocks(result)) + "\n\n"
+
+
+def _blocks(result: Result) -> Iterator[str]:
+    case, said = result.case, result.transcript
+    yield f"## {escaped(case.id)}"
+    properties = {"candidate": result.candidate, "run": str(result.repeat), "verdict": result.verdict.value}
+    scores = {
+        name: format_number(value)
+        for name, value in case.metadata.items()
+        if name.startswith(ADK) and _is_number(value)
+    }
+    shown = {**properties, **case.labels, **scores, "reasons": "; ".join(result.reasons)}
+    yield "\n".join(f"- {escaped(name)}: {escaped(value)}" for name, value in shown.items() if value)
+    yield "### Conversation"
+    spoken = [each for each in conversation(result) if each.content]
+    yield fenced("\n".join(f"{each.agent or each.role.value}: {each.content}" for each in spoken))
+    if said is not None:
+        yield "### Final response"
+        yield fenced(_cut(said.answer, ANSWER_LENGTH))
+        yield "### Trajectory"
+        yield escaped(" → ".join(map(_step, said.trajectory))) or "nobody is named"
+        yield from _tools(said.tool_calls)
+    if case_grades(result.grades):
+        yield "### Metrics"
+        yield markdown_table(
+            ("metric", "score:", "explanation"), [_graded(grade) for grade in case_grades(result.grades)]
+        )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _step(step: Step) -> str:
+    return f"agent:{step.name}" if isinstance(step, AgentStep) else f"tool:{step.name}"
+
+
+def _tools(calls: tuple[ToolCall, ...]) -> Iterator[str]:
+    if not calls:
+        return
+    yield "### Tools"
+    lines = [[escaped(call.name), escaped(", ".join(call.arguments)), _came(call)] for call in calls[:SHOWN_TOOLS]]
+    yield markdown_table(("tool", "arguments", "result"), lines)
+    if len(calls) > SHOWN_TOOLS:
+        yield f"{len(calls) - SHOWN_TOOLS:,} more calls are not shown."
+
+
+def _came(call: ToolCall) -> str:
+    if call.result is None:
+        return "no result"
+    return "error" if call.result.failed else "success"
+
+
+def _graded(grade: Grade) -> list[str]:
+    shown = format_number(grade.value) if isinstance(grade, Score) else grade_status(grade).replace("_", " ")
+    return [escaped(grade.name), shown, escaped(one_line(grade.reason, EXPLANATION_LENGTH))]
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[:limit]}…"
+
 
 BY_PROGRAM = frozenset(
     (
@@ -52,7 +122,7 @@ INPUT_LENGTH = 500
 COLUMNS = ("question_id", "run_id", "candidate", "repeat", "user_inputs", "final_response", "verdict", "eval_results")
 
 
-class Question(Struct):
+class QuestionSummary(Struct):
     """What all conversations about one question gave."""
 
     case: Case
@@ -63,13 +133,13 @@ class Question(Struct):
 
 
 async def write_golden(summary: Summary, results: AsyncIterable[Result], folder: Path) -> list[Path]:
-    run, stamp = summary.run, f"{began(summary.run):%Y%m%d_%H%M%S}"
+    run, stamp = summary.run, f"{start_time(summary.run):%Y%m%d_%H%M%S}"
     raw = folder / "raw"
     raw.mkdir(exist_ok=True)
-    questions: dict[str, Question] = {}
+    questions: dict[str, QuestionSummary] = {}
     conversations: list[Case] = []
     log, table = folder / "question_answer_log.md", raw / f"evaluation_results_{stamp}.csv"
-    with whole_text(log) as told, whole_text(table) as cells:
+    with atomic_text(log) as told, atomic_text(table) as cells:
         writer = csv.writer(cells, lineterminator="\n")
         writer.writerow(COLUMNS)
         told.write("# Question and answer log\n\n")
@@ -99,19 +169,19 @@ def _questions(run: Run, cases: list[Case], raw: Path) -> list[Path]:
 
 def _conversation(result: Result) -> Case:
     """The case with what was said. Further repeats of a question are numbered as the simulation dialect does."""
-    said = result.transcript or Mishap(reason=error(result) or "no transcript was kept")
+    said = result.transcript or BrokenRecording(reason=result_error(result) or "no transcript was kept")
     if result.repeat == 1:
         return replace(result.case, recorded=said)
     labels = {**result.case.labels, "repeat": str(result.repeat)}
     return replace(result.case, id=f"{result.case.id}#{result.repeat}", labels=labels, recorded=said)
 
 
-def _count(questions: dict[str, Question], result: Result) -> None:
-    fresh = Question(case=result.case, numbers={}, judged={})
+def _count(questions: dict[str, QuestionSummary], result: Result) -> None:
+    fresh = QuestionSummary(case=result.case, numbers={}, judged={})
     question = questions.setdefault(result.case.id, fresh)
     question.runs += 1
     question.answer = result.transcript.answer if result.transcript else question.answer
-    for grade in wholes(result.grades):
+    for grade in case_grades(result.grades):
         if grade.name not in BY_PROGRAM:
             question.judged.setdefault(grade.name, []).append(grade)
         for name, value in _numbers(grade).items():
@@ -130,8 +200,8 @@ def _numbers(grade: Grade) -> dict[str, float]:
     }
 
 
-def eval_summary(summary: Summary, questions: Iterable[Question]) -> dict[str, Any]:
-    """The document."""
+def eval_summary(summary: Summary, questions: Iterable[QuestionSummary]) -> dict[str, Any]:
+    """`eval_summary.json`."""
     run, known = summary.run, list(questions)
     numbers: dict[str, list[float]] = {}
     for question in known:
@@ -139,10 +209,10 @@ def eval_summary(summary: Summary, questions: Iterable[Question]) -> dict[str, A
             numbers.setdefault(name, []).extend(values)
     judged = [grader for grader in summary.graders if grader.name not in BY_PROGRAM]
     return {
-        "experiment_id": f"eval-{began(run):%Y%m%d_%H%M%S}",
+        "experiment_id": f"eval-{start_time(run):%Y%m%d_%H%M%S}",
         "run_type": run.name or "manual",
         "test_description": ", ".join(pin.name or Path(pin.path).name for pin in run.pins.datasets),
-        "interaction_datetime": utc(began(run)),
+        "interaction_datetime": iso_utc(start_time(run)),
         "overall_summary": {
             "deterministic_metrics": {name: _mean(values) for name, values in numbers.items()},
             "llm_based_metrics": {
@@ -163,7 +233,7 @@ def _range(grader: GraderSummary) -> dict[str, Any]:
     return {"min": grader.scale.low, "max": grader.scale.high, "description": f"{grader.scale}"}
 
 
-def _question(question: Question) -> dict[str, Any]:
+def _question(question: QuestionSummary) -> dict[str, Any]:
     """Their own fields last: a question's metadata must not take their place."""
     metadata = question.case.metadata.get("metadata", {})
     return {
@@ -175,7 +245,7 @@ def _question(question: Question) -> dict[str, Any]:
     }
 
 
-def _judged(question: Question, grades: list[Grade]) -> dict[str, Any]:
+def _judged(question: QuestionSummary, grades: list[Grade]) -> dict[str, Any]:
     scored = [grade for grade in grades if isinstance(grade, Score)]
     last = scored[-1] if scored else grades[-1]
     given = {"prompt": "\n".join(user_turns(question.case.input)), "response": question.answer}
@@ -191,19 +261,19 @@ def _judged(question: Question, grades: list[Grade]) -> dict[str, Any]:
 def _cells(run: Run, result: Result) -> list[str | int]:
     graded = {
         grade.name: {
-            "score": grade.value if isinstance(grade, Score) else None,
+            "score": grade_value(grade),
             "explanation": grade.reason,
             "details": grade.details,
         }
-        for grade in wholes(result.grades)
+        for grade in case_grades(result.grades)
     }
     return [
-        guarded(result.case.id),
+        escape_formula(result.case.id),
         run.id,
-        guarded(result.candidate),
+        escape_formula(result.candidate),
         result.repeat,
-        guarded(json.encode(user_turns(result.case.input)).decode()),
-        guarded(result.transcript.answer if result.transcript else ""),
+        escape_formula(json.encode(user_turns(result.case.input)).decode()),
+        escape_formula(result.transcript.answer if result.transcript else ""),
         result.verdict.value,
         json.encode(graded).decode(),
     ]

@@ -10,21 +10,150 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from uuid import UUID
 
-from msgspec import to_builtins
+from msgspec import Struct, to_builtins
 
 from howsure.dialects.legal import LegalDialect
 from howsure.model.case import Case, SingleTurn, World
 from howsure.model.expectation import CorrectChoice, ReferenceAnswer, WeightedCriteria
 from howsure.model.result import Result, result_id
-from howsure.model.run import Run
+from howsure.model.run import Run, RunState
 from howsure.model.score import Grade, Score
 from howsure.model.summary import Summary
-from howsure.reports.artifacts.files import began, check_world, line, write_json
-from howsure.reports.artifacts.legal_summary import Totals, run_config, source_of, split
-from howsure.reports.checks import parts, status, wholes
-from howsure.reports.figures import utc
-from howsure.reports.header import judged_by
-from howsure.reports.whole_file import whole_bytes
+from howsure.reports.artifacts.files import check_world, json_line, start_time, write_json
+from howsure.reports.atomic_files import atomic_bytes
+from howsure.reports.case_facts import result_error
+from howsure.reports.figures import iso_utc, pluralize
+from howsure.reports.grades import case_grades, grade_passed, grade_status, grade_value, part_grades
+from howsure.reports.run_facts import judge_name
+
+PASS_THRESHOLD = 0.7
+PRBENCH = ("prbench_weighted_raw", "prbench_points_normalized", "prbench_points_clipped")
+
+
+def split_model_name(spec: str) -> tuple[str, str]:
+    """`provider:model` in its two parts; a name alone is the model's."""
+    provider, colon, model = spec.partition(":")
+    return (provider, model) if colon else ("", spec)
+
+
+def response_source(run: Run) -> str:
+    """Where answers came from, in their words."""
+    if run.pins.responses:
+        return "prefilled"
+    return "part_of_conversation" if run.pins.request.target == "recorded" else "sampled"
+
+
+class LegalStats(Struct):
+    """What one candidate, or one dataset, comes to."""
+
+    responses: int = 0
+    judged: int = 0
+    score_sum: float = 0.0
+    pass_count: int = 0
+    points: dict[str, list[float]] = {}
+
+    def add(self, answered: bool, graded: dict[str, Any] | None) -> None:
+        self.responses += answered
+        if graded is None or graded["score"] is None:
+            return
+        self.judged += 1
+        self.score_sum += graded["score"]
+        self.pass_count += graded["pass"] is True
+        for name in PRBENCH:
+            if graded[name] is not None:
+                self.points.setdefault(name, []).append(graded[name])
+
+    def shape(self) -> dict[str, Any]:
+        averages = {f"avg_{name}": sum(values) / len(values) for name, values in self.points.items()}
+        return {
+            "responses": self.responses,
+            "judged": self.judged,
+            "score_sum": self.score_sum,
+            "pass_count": self.pass_count,
+            "avg_score": self.score_sum / self.judged if self.judged else None,
+            "pass_rate": self.pass_count / self.judged if self.judged else None,
+            **averages,
+        }
+
+
+class LegalTotals:
+    """Counts while the results come."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.models: dict[str, LegalStats] = {}
+        self.datasets: dict[str, LegalStats] = {}
+        self.by_both: dict[str, dict[str, LegalStats]] = {}
+        self.failed: list[dict[str, Any]] = []
+
+    def add(self, result: Result, answered: bool, graded: dict[str, Any] | None) -> None:
+        dataset, name = result.case.labels.get("dataset", ""), result.candidate
+        for stats in (
+            self.models.setdefault(name, LegalStats(points={})),
+            self.datasets.setdefault(dataset, LegalStats(points={})),
+            self.by_both.setdefault(dataset, {}).setdefault(name, LegalStats(points={})),
+        ):
+            stats.add(answered, graded)
+        if graded is None or graded["score"] is None:
+            why = result_error(result) or "; ".join(result.reasons) or "not judged"
+            stage = "judging" if answered else "generation"
+            about = {"dataset": dataset, "example_id": result.case.id, "candidate_name": name}
+            self.failed.append({**about, "repeat": result.repeat, "stage": stage, "error": why})
+
+    def summary(self, cases: int) -> dict[str, Any]:
+        done = self.run.state is RunState.COMPLETED
+        return {
+            "run_id": self.run.id,
+            "run_status": "completed" if done else "interrupted",
+            "interrupted_stage": None if done else "generation",
+            "selected_examples": cases,
+            "datasets": list(self.datasets),
+            "judges": [judge_name(self.run.pins)] if self.run.pins.request.judge else [],
+            "num_responses": sum(stats.responses for stats in self.models.values()),
+            "num_judgments": sum(stats.judged for stats in self.models.values()),
+            "models": {name: stats.shape() for name, stats in self.models.items()},
+            "by_dataset": {
+                name: {**stats.shape(), "models": {who: own.shape() for who, own in self.by_both[name].items()}}
+                for name, stats in self.datasets.items()
+            },
+            "failed_items": self.failed,
+            "num_failures": len(self.failed),
+            "note": f"scores are null, not 0, where nothing could be judged ({pluralize(len(self.failed), 'pair')})",
+        }
+
+
+def run_config(run: Run) -> dict[str, Any]:
+    """What the run was made with, in the shape of their configuration."""
+    pins = run.pins
+    models = [
+        {"name": name, **dict(zip(("provider", "model"), split_model_name(name), strict=True))}
+        for name in pins.request.candidates
+    ]
+    judge = judge_name(pins)
+    judges = [{"name": judge, **dict(zip(("provider", "model"), split_model_name(judge), strict=True))}]
+    providers = {each["provider"] for each in [*models, *(judges if pins.request.judge else [])]} - {""}
+    return {
+        "run_id": run.id,
+        "providers": sorted(providers),
+        "data": {
+            "datasets": [
+                {"name": pin.name or pin.path, "path": pin.path, "judge_mode": "auto", "sha256": pin.sha256}
+                for pin in pins.datasets
+            ]
+        },
+        "candidates": models,
+        "judges": judges if pins.request.judge else [],
+        "run": {
+            "final_response_source": response_source(run),
+            "prefilled_responses_path": pins.responses[0].path if pins.responses else None,
+            "judge_pass_threshold": PASS_THRESHOLD,
+            "response_parallel_workers": pins.request.concurrency,
+            "repeat": pins.request.repeat,
+            "limit": pins.request.limit,
+            "howsure_version": pins.howsure_version,
+        },
+    }
+
 
 GRADERS = ("choice", "weighted_criteria", "reference_answer")
 LINES = ("responses", "judgments", "scored_responses", "trace")
@@ -33,11 +162,11 @@ MODES = {CorrectChoice: "mcq", WeightedCriteria: "rubric", ReferenceAnswer: "ref
 
 async def write_legal(summary: Summary, results: AsyncIterable[Result], folder: Path) -> list[Path]:
     """All seven files; those of answers and grades are written as the results come."""
-    run, totals = summary.run, Totals(summary.run)
+    run, totals = summary.run, LegalTotals(summary.run)
     cases: dict[str, Case] = {}
     paths = {name: folder / f"{name}.jsonl" for name in LINES}
     with ExitStack() as stack:
-        files = {name: stack.enter_context(whole_bytes(path)) for name, path in paths.items()}
+        files = {name: stack.enter_context(atomic_bytes(path)) for name, path in paths.items()}
         async for result in results:
             check_world(result, World.LEGAL, "legal")
             cases[result.case.id] = result.case
@@ -56,38 +185,38 @@ def _lines(run: Run, result: Result, files: dict[str, BinaryIO]) -> tuple[bool, 
     """Writes what one result gives; whether there was a response, and the judgment of it."""
     if result.transcript is None:
         return False, None
-    response, graded = response_of(run, result), judgment_of(run, result)
-    files["responses"].write(line(response))
-    files["scored_responses"].write(line({**response, "grading": graded}))
+    response, graded = response_line(run, result), judgment(run, result)
+    files["responses"].write(json_line(response))
+    files["scored_responses"].write(json_line({**response, "grading": graded}))
     if graded:
-        files["judgments"].write(line({**_about(run, result), **graded}))
-    files["trace"].writelines(map(line, _events(run, result, response, graded)))
+        files["judgments"].write(json_line({**_about(run, result), **graded}))
+    files["trace"].writelines(map(json_line, _events(run, result, response, graded)))
     return True, graded
 
 
 def _about(run: Run, result: Result) -> dict[str, Any]:
     return {
         "run_id": run.id,
-        "run_started_at_utc": utc(began(run)),
+        "run_started_at_utc": iso_utc(start_time(run)),
         "dataset": result.case.labels.get("dataset", ""),
         "provenance": "auto",
-        "judge_mode": mode_of(result.case),
+        "judge_mode": judge_mode(result.case),
         "example_id": result.case.id,
         "candidate_name": result.candidate,
         "repeat": result.repeat,
     }
 
 
-def mode_of(case: Case) -> str:
+def judge_mode(case: Case) -> str:
     found = (MODES[type(expected)] for expected in case.expectations if type(expected) in MODES)
     return next(found, "auto")
 
 
-def response_of(run: Run, result: Result) -> dict[str, Any]:
+def response_line(run: Run, result: Result) -> dict[str, Any]:
     """One line of `responses.jsonl`; a model's settings and the caches of their runner are not known here."""
     said = result.transcript
     assert said is not None  # asked before
-    provider, model = split(result.candidate)
+    provider, model = split_model_name(result.candidate)
     references = [answer for each in result.case.expectations for answer in _references(each)]
     return {
         **_about(run, result),
@@ -97,8 +226,8 @@ def response_of(run: Run, result: Result) -> dict[str, Any]:
         "request_id": str(result_id(UUID(run.id), result.case.id, result.candidate, result.repeat)),
         "cache_key": None,
         "cache_hit": None,
-        "response_source": source_of(run),
-        "prompt_messages": prompt_of(result.case),
+        "response_source": response_source(run),
+        "prompt_messages": prompt_messages(result.case),
         "response_text": said.answer,
         "usage": to_builtins(said.usage) if said.usage else {},
         "latency_s": said.duration_ms / 1000 if said.duration_ms is not None else None,
@@ -117,7 +246,7 @@ def _references(expected: object) -> tuple[str, ...]:
             return ()
 
 
-def prompt_of(case: Case) -> list[dict[str, str]]:
+def prompt_messages(case: Case) -> list[dict[str, str]]:
     """Messages, then context, then the prompt unless it repeats the last user turn."""
     given = case.input
     if not isinstance(given, SingleTurn):
@@ -130,24 +259,24 @@ def prompt_of(case: Case) -> list[dict[str, str]]:
     return shown
 
 
-def judgment_of(run: Run, result: Result) -> dict[str, Any] | None:
+def judgment(run: Run, result: Result) -> dict[str, Any] | None:
     """The `grading` of a scored response; None where nothing graded it."""
-    grade = next((each for each in wholes(result.grades) if each.name in GRADERS), None)
+    grade = next((each for each in case_grades(result.grades) if each.name in GRADERS), None)
     if grade is None:
         return None
-    answered = parts(result.grades, grade.name)
+    answered = part_grades(result.grades, grade.name)
     by_program = grade.name == "choice"
-    provider, model = ("", "programmatic") if by_program else split(judged_by(run.pins))
-    value = grade.value if isinstance(grade, Score) else None
+    provider, model = ("", "programmatic") if by_program else split_model_name(judge_name(run.pins))
+    value = grade_value(grade)
     return {
-        "judge_name": "mcq_programmatic" if by_program else grade.judge or judged_by(run.pins),
+        "judge_name": "mcq_programmatic" if by_program else grade.judge or judge_name(run.pins),
         "judge_provider": provider,
         "judge_model": model,
         "score": value,
-        "pass": grade.passed if isinstance(grade, Score) else None,
+        "pass": grade_passed(grade),
         "rationale": grade.reason,
         "criteria": _criteria(answered) or ({} if value is None else {"overall": value}),
-        "parse_error": status(grade) == "error",
+        "parse_error": grade_status(grade) == "error",
         **_points(grade),
         "raw_judge": {"calls": [_call(each) for each in answered], "details": grade.details},
         "verdict": result.verdict.value,
@@ -164,9 +293,9 @@ def _call(grade: Grade) -> dict[str, Any]:
         "criterion_id": part.id if part else "",
         "criterion": part.text if part else "",
         "weight": part.weight if part else None,
-        "score": grade.value if isinstance(grade, Score) else None,
+        "score": grade_value(grade),
         "rationale": grade.reason,
-        "status": status(grade),
+        "status": grade_status(grade),
     }
 
 
@@ -191,7 +320,7 @@ def _events(
     yield {"event": "generation_call", **about, "request": request, "response": given}
     if graded is None:
         return
-    if mode_of(result.case) == "mcq":
+    if judge_mode(result.case) == "mcq":
         told = {name: graded[name] for name in ("score", "pass", "rationale", "parse_error")}
         yield {"event": "mcq_grade", **about, **told}
         return

@@ -1,9 +1,9 @@
-"""A run as one HTML file that opens offline: styles, program and data are inside, nothing is asked of any host, and a
-content policy forbids what is not ours by its hash. `write_html` is the door.
+"""A run as one HTML file that opens offline: styles, program and data are inside, no host is contacted, and a content
+policy allows only our own style and program, by their hash. Start at `write_html`.
 
 Everything agents, users and judges wrote is escaped text or data: JSON that the page's program turns into text nodes,
 never into markup. What a person needs first stands in the page itself and needs no program. Results are read once, in
-order (gathering.py), and memory grows by one short entry a result; the file stays under `page.LIMIT` bytes."""
+order (collector.py), and memory grows by one short entry a result; the file stays under `page.MAX_FILE_BYTES` bytes."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from typing import TextIO
 from howsure.model.comparison import Comparison
 from howsure.model.result import Result
 from howsure.model.summary import Summary
-from howsure.reports.html.comparing import changes
-from howsure.reports.html.gathering import Gathered
-from howsure.reports.html.page import Page
-from howsure.reports.whole_file import whole_text
+from howsure.reports.atomic_files import atomic_text
+from howsure.reports.html.collector import ResultCollector
+from howsure.reports.html.comparison import case_changes
+from howsure.reports.html.page import HtmlPage
 
 __all__ = ["write_html", "write_page"]
 
@@ -26,7 +26,7 @@ async def write_html(
     summary: Summary, results: AsyncIterable[Result], path: Path, comparison: Comparison | None = None
 ) -> None:
     """The page as a file, there when it is whole. `comparison`: this run (the second side) against a baseline."""
-    with whole_text(path) as file:
+    with atomic_text(path) as file:
         await write_page(summary, results, file, comparison)
 
 
@@ -34,7 +34,7 @@ async def write_page(
     summary: Summary, results: AsyncIterable[Result], file: TextIO, comparison: Comparison | None = None
 ) -> None:
     """The page, piece by piece."""
-    with Gathered(changes(comparison)) as gathered:
+    with ResultCollector(case_changes(comparison)) as collected:
         async for result in results:
-            gathered.see(result)
-        Page(summary, gathered, comparison).write(file)
+            collected.add(result)
+        HtmlPage(summary, collected, comparison).write(file)

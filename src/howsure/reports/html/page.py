@@ -1,5 +1,5 @@
 """The page put together: templates for what a person reads first, then the index of the cases, the program, and the
-cases themselves, worst first, until the file is as large as it may be. What is left out is said."""
+cases themselves, worst first, until the file is as large as it may be. The page says what was left out."""
 
 from __future__ import annotations
 
@@ -14,34 +14,137 @@ from markupsafe import Markup
 from msgspec import Struct
 
 from howsure.model.comparison import Comparison
-from howsure.model.summary import Summary
-from howsure.reports.figures import number
-from howsure.reports.header import quoted
-from howsure.reports.html.comparing import against
-from howsure.reports.html.entries import Entry
-from howsure.reports.html.gathering import Gathered
-from howsure.reports.html.matrix import labels
-from howsure.reports.html.packing import embedded, inside, packed
-from howsure.reports.html.saying import said
-from howsure.reports.inert import inert
+from howsure.model.run import Counts
+from howsure.model.summary import GraderSummary, Summary, Tally
+from howsure.reports.figures import (
+    Rate,
+    format_number,
+    format_on_scale,
+    iso_utc,
+    pass_mark_text,
+    pass_rate_of,
+    pluralize,
+)
+from howsure.reports.gates import OUTCOME_CLASSES, gate_name, gates_conclusion
+from howsure.reports.html.case_data import CaseEntry, compress, embed_json, escape_json
+from howsure.reports.html.collector import ResultCollector
+from howsure.reports.html.comparison import baseline_comparisons
+from howsure.reports.html.matrix import column_labels
+from howsure.reports.run_facts import (
+    graders_by_name,
+    run_facts,
+    run_notes,
+    run_sentence,
+    run_warning,
+    shell_quote,
+    short_id,
+)
+from howsure.reports.safe_text import make_inert
 
-LIMIT = 19_500_000
+MAX_FILE_BYTES = 19_500_000
 """Bytes of the whole file."""
-PLAIN = 1_500_000
-"""A run with no more data than this is not packed: its page can be searched with any tool."""
-CHUNK = 300_000
-LISTED = 100_000
-LISTED_AT_ONCE = 5_000
-INDEX_LIMIT = 8_000_000
-STATIC = 50
-TAGS = 200
+MAX_PLAIN_BYTES = 1_500_000
+"""A run with no more data than this is not compressed: its page can be searched with any tool."""
+CHUNK_BYTES = 300_000
+MAX_LISTED = 100_000
+ENTRIES_PER_CHUNK = 5_000
+MAX_INDEX_BYTES = 8_000_000
+STATIC_ENTRIES = 50
+SHOWN_TAGS = 200
 STYLES = ("base.css", "summary.css", "matrix.css", "cases.css", "narrow.css", "print.css")
 PROGRAMS = ("parts.js", "data.js", "list.js", "evidence.js", "detail.js", "filters.js", "keys.js", "start.js")
 TEMPLATES = files("howsure.reports.html") / "templates"
+SHOWN_ROWS = 300
+"""Rows of a table; a run of many candidates and graders has more."""
+WIDE_INTERVAL = 0.2
+"""Where an interval is wider than this, the page says that the cases are too few."""
 
 
-class Piece(Struct, frozen=True):
-    """Some results as the text of one script element: `count` of them, the `first`-th and following."""
+def head_context(summary: Summary) -> dict[str, object]:
+    run = summary.run
+    graders = [grader_row(grader) for grader in graders_by_name(summary)]
+    judged = [line for line in graders if line["marked"]]
+    measured = [line for line in graders if not line["marked"]]
+    candidates = [(name, counts, pass_rate_of(counts)) for name, counts in summary.candidates.items()]
+    left = sum(max(len(lines) - SHOWN_ROWS, 0) for lines in (candidates, judged, measured))
+    return {
+        "summary": summary,
+        "pins": run.pins,
+        "sentence": run_sentence(summary),
+        "meaning": interval_in_words(summary),
+        "warning": run_warning(summary),
+        "facts": run_facts(run),
+        "notes": list(run_notes(summary)),
+        "gates": [
+            (gate_name(each), each.outcome.value, OUTCOME_CLASSES[each.outcome], each.reason) for each in summary.gates
+        ],
+        "gates_said": gates_conclusion(summary.gates) if summary.gates else "",
+        "run_prefix": short_id(run),
+        "created": (iso_utc(run.created_at) or "")[:16].replace("T", " "),
+        "counts": verdict_segments(run.counts),
+        "several": len(candidates) > 1,
+        "candidates": candidates[:SHOWN_ROWS],
+        "judged": judged[:SHOWN_ROWS],
+        "measured": measured[:SHOWN_ROWS],
+        "rates_left_out": pluralize(left, "line") if left else "",
+        "checks": check_rows(summary),
+    }
+
+
+def interval_in_words(summary: Summary) -> str:
+    """The interval in words; nothing where there is none, or one for each of several candidates."""
+    rate = pass_rate_of(summary.run.counts)
+    if rate.interval is None or sum(bool(counts.total) for counts in summary.candidates.values()) > 1:
+        return ""
+    low, high = (f"{100 * end:.0f}" for end in rate.interval)
+    between = f"about {low}" if low == high else f"between {low} and {high}"
+    meaning = f"If it met many more cases like these, {between} of every 100 would likely pass."
+    if rate.interval[1] - rate.interval[0] <= WIDE_INTERVAL:
+        return meaning
+    return f"{meaning} {pluralize(rate.judged, 'decided case')} cannot say it more closely."
+
+
+def verdict_segments(counts: Counts) -> list[tuple[str, int, float, float]]:
+    """Verdict, count, and where its segment of the bar begins and how long it is, in percent."""
+    numbers = {
+        "passed": counts.passed,
+        "failed": counts.failed,
+        "errored": counts.errored,
+        "skipped": counts.skipped,
+        "pending": counts.pending,
+    }
+    segments, start = [], 0.0
+    for verdict, count in numbers.items():
+        length = 100 * count / counts.total if counts.total else 0.0
+        segments.append((verdict, count, round(start, 3), round(length, 3)))
+        start += length
+    return segments
+
+
+def grader_row(grader: GraderSummary) -> dict[str, object]:
+    """One line of the table of graders."""
+    absent = [(grader.errored, "errored"), (grader.not_applicable, "not applicable"), (grader.no_judge, "no judge")]
+    return {
+        "name": grader.name,
+        "candidate": grader.candidate,
+        "n": grader.scored,
+        "marked": grader.passed + grader.failed,
+        "mean": format_on_scale(grader.mean, grader.scale),
+        "needed": pass_mark_text(grader.pass_mark, grader.direction),
+        "rate": pass_rate_of(grader),
+        "absent": ", ".join(f"{count:,} {word}" for count, word in absent if count),
+    }
+
+
+def check_rows(summary: Summary) -> list[tuple[str, Tally, Rate, bool]]:
+    """Name, tally and rate of all criteria, of all rules, and (True) of the rules of each component."""
+    named = [("each criterion", summary.criteria, False), ("each rubric rule", summary.rules, False)]
+    scoped = [(f"about {name.replace('_', ' ')}", tally, True) for name, tally in summary.components.items()]
+    return [(name, tally, pass_rate_of(tally), about) for name, tally, about in [*named, *scoped] if tally]
+
+
+class PageChunk(Struct, frozen=True):
+    """Some results as the text of one script element: `count` of them, from the place `first` on."""
 
     first: int
     count: int
@@ -49,18 +152,22 @@ class Piece(Struct, frozen=True):
     type: str
 
 
-class Page:
+class HtmlPage:
     """Writes itself. `limit`: how many bytes the file may have."""
 
     def __init__(
-        self, summary: Summary, gathered: Gathered, comparison: Comparison | None = None, limit: int = LIMIT
+        self,
+        summary: Summary,
+        collected: ResultCollector,
+        comparison: Comparison | None = None,
+        limit: int = MAX_FILE_BYTES,
     ) -> None:
         self._summary = summary
         self._comparison = comparison
-        self._gathered = gathered
+        self._collected = collected
         self._limit = limit
-        self._order = gathered.order()
-        self._packed = gathered.bytes > PLAIN
+        self._order = collected.order()
+        self._packed = collected.bytes > MAX_PLAIN_BYTES
         self._written = 0
         self.listed = 0
         self.kept = 0
@@ -68,21 +175,21 @@ class Page:
     def write(self, file: TextIO) -> None:
         style, program = _joined(STYLES), program_text()
         page = _environment().get_template("page.html")
-        shown = {"style": Markup(style), "program": Markup(program), "policy": policy(style, program)}
-        for text in page.generate(**said(self._summary), **self._found(), **shown, page=self):
+        shown = {"style": Markup(style), "program": Markup(program), "policy": content_policy(style, program)}
+        for text in page.generate(**head_context(self._summary), **self._found(), **shown, page=self):
             self._written += len(text.encode())
             file.write(text)
 
     def _found(self) -> dict[str, object]:
-        gathered, columns = self._gathered, self._gathered.matrix.columns()
+        collected, columns = self._collected, self._collected.matrix.columns()
         return {
-            "common": gathered.common(),
+            "common": collected.common(),
             "columns": columns,
-            "labels": labels([column.entry for column in columns]),
-            "lines": gathered.matrix.lines(),
-            "lines_left_out": gathered.matrix.left_out,
-            "against": against(self._comparison),
-            "first": gathered.entries(self._order[:STATIC]),
+            "labels": column_labels([column.entry for column in columns]),
+            "lines": collected.matrix.lines(),
+            "lines_left_out": collected.matrix.left_out,
+            "against": baseline_comparisons(self._comparison),
+            "first": collected.entries(self._order[:STATIC_ENTRIES]),
         }
 
     @property
@@ -90,27 +197,27 @@ class Page:
         return len(self._order)
 
     def about(self) -> Markup:
-        """What the program must know before the entries."""
-        tags = [tag for tag, _ in self._gathered.tags.most_common(TAGS)]
+        """What the program must know before it reads the entries."""
+        tags = [tag for tag, _ in self._collected.tags.most_common(SHOWN_TAGS)]
         run = self._summary.run.id[:8]
-        fields = Entry.__struct_fields__
-        return embedded({"fields": fields, "tags": sorted(tags), "run": run, "total": self.total})
+        fields = CaseEntry.__struct_fields__
+        return embed_json({"fields": fields, "tags": sorted(tags), "run": run, "total": self.total})
 
-    def index(self) -> Iterator[Piece]:
-        """The entries, worst first; a run of more than can be listed is cut, and the page says so."""
+    def index(self) -> Iterator[PageChunk]:
+        """The entries, worst first; a run with more than can be listed is cut, and the page says so."""
         start = self._written
-        for first in range(0, min(self.total, LISTED), LISTED_AT_ONCE):
-            places = self._order[first : min(first + LISTED_AT_ONCE, LISTED)]
-            piece = self._piece(first, list(self._gathered.entry_bytes(places)))
-            if self._written - start + len(piece.text) > INDEX_LIMIT:
+        for first in range(0, min(self.total, MAX_LISTED), ENTRIES_PER_CHUNK):
+            places = self._order[first : min(first + ENTRIES_PER_CHUNK, MAX_LISTED)]
+            piece = self._piece(first, list(self._collected.entry_bytes(places)))
+            if self._written - start + len(piece.text) > MAX_INDEX_BYTES:
                 return
             self.listed = first + piece.count
             yield piece
 
-    def chunks(self) -> Iterator[Piece]:
-        """What opened cases show, until the file is full."""
+    def chunks(self) -> Iterator[PageChunk]:
+        """The blocks of the cases, until the file is full."""
         room = self._limit - self._written
-        for first, blocks in _gathered_up(self._gathered.blocks(self._order[: self.listed])):
+        for first, blocks in _group_blocks(self._collected.blocks(self._order[: self.listed])):
             piece = self._piece(first, blocks)
             room -= len(piece.text.encode()) + 200
             if room < 0:
@@ -118,19 +225,19 @@ class Page:
             self.kept = first + piece.count
             yield piece
 
-    def _piece(self, first: int, values: list[bytes]) -> Piece:
+    def _piece(self, first: int, values: list[bytes]) -> PageChunk:
         data = b"[" + b",".join(values) + b"]"
-        text, kind = (packed(data), "text/plain") if self._packed else (inside(data), "application/json")
-        return Piece(first, len(values), text, kind)
+        text, kind = (compress(data), "text/plain") if self._packed else (escape_json(data), "application/json")
+        return PageChunk(first, len(values), text, kind)
 
 
-def _gathered_up(blocks: Iterable[bytes]) -> Iterator[tuple[int, list[bytes]]]:
-    """In groups of about `CHUNK` bytes, each with the number of its first."""
+def _group_blocks(blocks: Iterable[bytes]) -> Iterator[tuple[int, list[bytes]]]:
+    """In groups of about `CHUNK_BYTES` bytes, each with the place of its first block."""
     first, group, size = 0, list[bytes](), 0
     for data in blocks:
         group.append(data)
         size += len(data)
-        if size >= CHUNK:
+        if size >= CHUNK_BYTES:
             yield first, group
             first, group, size = first + len(group), [], 0
     if group:
@@ -138,12 +245,12 @@ def _gathered_up(blocks: Iterable[bytes]) -> Iterator[tuple[int, list[bytes]]]:
 
 
 def program_text() -> str:
-    """One program in one scope, made of its parts."""
+    """All scripts as one program in one scope."""
     return f'"use strict";\n(async () => {{\n{_joined(PROGRAMS)}}})();\n'
 
 
-def policy(style: str, program: str) -> str:
-    """The one style and the one program of the page, by hash; no request of any kind."""
+def content_policy(style: str, program: str) -> str:
+    """A content security policy: the page's one style and one program, by hash, and no request of any kind."""
     return (
         f"default-src 'none'; script-src '{_hash(program)}'; style-src '{_hash(style)}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
@@ -171,9 +278,9 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
     )
     environment.filters |= {
-        "inert": inert,
-        "number": number,
-        "quoted": quoted,
+        "inert": make_inert,
+        "number": format_number,
+        "quoted": shell_quote,
         "thousands": lambda count: f"{count:,}",
         "slug": lambda word: word.replace(" ", "-"),
     }

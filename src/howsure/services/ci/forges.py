@@ -1,5 +1,5 @@
-"""The places where changes are proposed, as a pipeline's environment describes them, and the one comment we keep there:
-made the first time, rewritten after that."""
+"""GitHub and GitLab, as the environment of a pipeline describes them, and the one comment that we keep on a change:
+created the first time, rewritten after that."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SECONDS = 30.0
 
 
 class Forge(Protocol):
-    """What we need of one. `base` and `head` are branches, empty where this is no proposed change."""
+    """What we need of a forge. `base` and `head` are branches, empty where this is no proposed change."""
 
     @property
     def name(self) -> str: ...
@@ -38,7 +38,7 @@ class Forge(Protocol):
     def headers(self) -> dict[str, str]: ...
 
     def one(self, id: Any) -> tuple[str, str]:
-        """How one comment is rewritten: the method, and its address."""
+        """How one comment is rewritten: the HTTP method, and its address."""
         ...
 
 
@@ -72,7 +72,7 @@ class GitHub(Struct, frozen=True):
         return f"{api}/repos/{quote(self.environ.get('GITHUB_REPOSITORY', ''))}"
 
     def _number(self) -> str:
-        """`refs/pull/7/merge`; for events that run elsewhere, what the event says."""
+        """From `refs/pull/7/merge`; for events that run elsewhere, from the event file."""
         parts = self.environ.get("GITHUB_REF", "").split("/")
         if parts[:2] == ["refs", "pull"] and len(parts) > 2 and parts[2].isdecimal():
             return parts[2]
@@ -119,36 +119,36 @@ class GitLab(Struct, frozen=True):
         return "PUT", f"{self.comments}/{id}"
 
 
-def forge_of(environ: Mapping[str, str]) -> Forge | None:
+def detect_forge(environ: Mapping[str, str]) -> Forge | None:
     if environ.get("GITHUB_ACTIONS") == "true":
         return GitHub(environ)
     return GitLab(environ) if environ.get("GITLAB_CI") == "true" else None
 
 
-async def comment(forge: Forge, mark: str, text: str) -> str:
-    """Write our comment, the one that begins with `mark`; what was done with it."""
-    return await asyncio.to_thread(_comment, forge, mark, f"{mark}\n{text}")
+async def post_comment(forge: Forge, mark: str, text: str) -> str:
+    """Write our comment, the one that begins with `mark`; returns what was done."""
+    return await asyncio.to_thread(_post_comment, forge, mark, f"{mark}\n{text}")
 
 
-def _comment(forge: Forge, mark: str, body: str) -> str:
-    for each in _written(forge):
+def _post_comment(forge: Forge, mark: str, body: str) -> str:
+    for each in _comments(forge):
         if str(each.get("body", "")).startswith(mark):
             method, address = forge.one(each["id"])
-            _asked(forge, method, address, {"body": body})
+            _request(forge, method, address, {"body": body})
             return "updated"
-    _asked(forge, "POST", forge.comments, {"body": body})
+    _request(forge, "POST", forge.comments, {"body": body})
     return "made"
 
 
-def _written(forge: Forge) -> Iterator[dict[str, Any]]:
+def _comments(forge: Forge) -> Iterator[dict[str, Any]]:
     for page in range(1, MOST_PAGES + 1):
-        found = _asked(forge, "GET", f"{forge.comments}?per_page={PAGE}&page={page}")
+        found = _request(forge, "GET", f"{forge.comments}?per_page={PAGE}&page={page}")
         yield from found
         if len(found) < PAGE:
             return
 
 
-def _asked(forge: Forge, method: str, address: str, body: dict[str, str] | None = None) -> Any:
+def _request(forge: Forge, method: str, address: str, body: dict[str, str] | None = None) -> Any:
     if not address.startswith(("https://", "http://")):
         raise ConfigInvalid(f"{forge.name}: {address!r} is no address to post a comment to")
     data = None if body is None else msgspec.json.encode(body)

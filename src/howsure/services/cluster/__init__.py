@@ -1,1 +1,1 @@
-"""A run on many machines: Ray places shards of it and moves them when a machine dies; the store is the record."""
+"""A run on many machines: Ray places its shards and moves them when a machine dies; the store is the durable record."""

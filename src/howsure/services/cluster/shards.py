@@ -1,36 +1,155 @@
-"""Cutting a run into shards. A file that has a case in each record is cut by byte range, and read where it is worked
-on; of any other the driver reads the cases and sends them along. Positions are those that the local engine gives."""
+"""Cutting a run into shards, and reading a shard's cases on the worker. A file with a case in each record (a line, or a
+record of a table, whose cells may hold line breaks) is cut by byte range and read by the workers; of any other file the
+driver reads the cases and sends them along. Positions are the same as in the local engine."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import csv
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import Enum, auto
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import msgspec
 from msgspec import Struct, field
+from msgspec.structs import replace
 
-from howsure.dialects.finding import readable
-from howsure.dialects.reading import changed, read_cases
+from howsure.dialects.base import Importer, RereadingDialect
+from howsure.dialects.datasets import file_changed, read_cases, readable
+from howsure.dialects.ids import SeenIds
+from howsure.dialects.lines import LONGEST_CELL, RowDialect, is_table, line_groups
+from howsure.dialects.strict_json import BOM
+from howsure.errors import Level
 from howsure.model.case import Case
 from howsure.model.run import DatasetPin
-from howsure.services.cluster.records import Cut, body, cut_of
-from howsure.services.remote import is_address
-from howsure.services.survey import Dataset, Survey, matches
-from howsure.store.bodies import encode
+from howsure.services.files import is_address, read_part
+from howsure.services.run.preflight import CaseSelection, CheckedDataset, matches
+from howsure.store.codecs import encode
+
+ALONE = ("explain", "legal")
+"""Dialects that read a line without knowing the others."""
+NUMBERED = "simulation"
+"""The dialect that numbers the conversations about one question."""
+QUESTION = "question_id"
+
+Record = tuple[bytes, bool]
+"""The bytes of a record, and whether it holds anything: blank lines are records too, but no cases."""
+
+
+class CutMode(Enum):
+    """How a file can be cut."""
+
+    PLAINLY = auto()
+    """Every record is a case of its own."""
+    COUNTED = auto()
+    """Every record is a case, whose id depends on those before it."""
+    NOT = auto()
+
+
+def is_cuttable(dataset: CheckedDataset) -> bool:
+    """Whether workers read the file themselves."""
+    if not is_table(dataset.path) and dataset.path.suffix.lower() not in (".jsonl", ".ndjson"):
+        return False
+    if dataset.dialect.name == NUMBERED:
+        return True
+    if dataset.dialect.name in ALONE:
+        return not is_table(dataset.path)
+    if not isinstance(dataset.dialect, RowDialect):
+        return False
+    # A plug-in may have its own `read`: only a case for each record can be cut.
+    return sum(full for _, full in read_records(dataset.path)[1]) == dataset.report.cases
+
+
+def cut_mode(dataset: CheckedDataset) -> CutMode:
+    if not is_cuttable(dataset):
+        return CutMode.NOT
+    if dataset.dialect.name == NUMBERED and not _told_apart(dataset.path, dataset.report.cases):
+        return CutMode.COUNTED
+    return CutMode.PLAINLY
+
+
+def read_records(path: Path) -> tuple[bytes, Iterator[Record]]:
+    """The bytes that every part of the file must begin with (a table's header), and the records after that."""
+    if not is_table(path):
+        return b"", ((line, has_content(line)) for line in _lines(path))
+    told = _table(path)
+    header, _ = next(told, (b"", []))
+    return header, ((record, any(cells)) for record, cells in told)
+
+
+def has_content(line: bytes) -> bool:
+    return not line.isspace() and bool(line.removeprefix(BOM).strip())
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    with readable(path):
+        for group in line_groups(path):
+            yield from group
+
+
+def _table(path: Path) -> Iterator[tuple[bytes, list[str]]]:
+    """The records of a table, read with the csv reader that dialects use: it says which lines make a record."""
+    csv.field_size_limit(LONGEST_CELL)
+    lines: list[bytes] = []
+
+    def shown() -> Iterator[str]:
+        for number, line in enumerate(_lines(path)):
+            lines.append(line)
+            yield (line if number else line.removeprefix(BOM)).decode("utf-8")
+
+    for cells in csv.reader(shown(), strict=True):
+        yield b"".join(lines), cells
+        lines.clear()
+
+
+def _told_apart(path: Path, cases: int) -> bool:
+    """Whether every conversation has an id of its own."""
+    ids, number = SeenIds(), 0
+    for found in _questions(path):
+        number += 1
+        if not found.strip() or not ids.is_new(found, number):
+            return False
+    return number == cases
+
+
+def _questions(path: Path) -> Iterator[str]:
+    """The question id of each record; "" where it has none."""
+    if not is_table(path):
+        return map(_question, filter(has_content, _lines(path)))
+    told = _table(path)
+    _, columns = next(told, (b"", []))
+    place = columns.index(QUESTION) if QUESTION in columns else len(columns)
+    return (cells[place] if place < len(cells) else "" for _, cells in told if any(cells))
+
+
+class _QuestionId(Struct):
+    question_id: str
+
+
+_decode: Callable[[bytes], _QuestionId] = msgspec.json.Decoder(_QuestionId).decode
+
+
+def _question(line: bytes) -> str:
+    try:
+        return _decode(line.removeprefix(BOM)).question_id
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return ""
+
 
 FEWEST, MOST = 50, 2_000
 MOST_BYTES = 32 << 20
-"""Of a file, in one shard: a worker holds them in memory."""
+"""Bytes of a file in one shard: a worker holds them in memory."""
 PER_SLOT = 8
-"""Shards for each place where one can be worked on: the last ones then end at about the same time."""
+"""Shards for each slot: with several per slot, the last ones end at about the same time."""
 
 
-class Range(Struct, frozen=True, kw_only=True, tag=True):
-    """Some records of one of the run's files. `first` is the place of the first case among all, `before` how many cases
-    of the file come before; `head` are the bytes at the start of the file that go before the others, and `sha256` is of
-    both. `picks`: of the `read` cases in them only these are meant (None: all). `ids`: those that depend on what comes
-    before, by place. `source`: the address to read them from, where the file is not on this machine's disk."""
+class FileRange(Struct, frozen=True, kw_only=True, tag=True):
+    """Some records of one of the run's files. `first` is the index of the first case in the run, `before` the number of
+    cases of the file before it; `head` is the length of the header that goes before the records, and `sha256` is of
+    both. `picks`: of the `read` cases only these are meant (None: all). `ids`: ids that depend on earlier cases, by
+    index. `source`: the address to read from, if the file is not on this machine's disk."""
 
     file: int
     start: int
@@ -46,7 +165,7 @@ class Range(Struct, frozen=True, kw_only=True, tag=True):
     source: str = ""
 
 
-class Carried(Struct, frozen=True, kw_only=True, tag=True):
+class CarriedCases(Struct, frozen=True, kw_only=True, tag=True):
     """Cases that are sent along, encoded."""
 
     first: int
@@ -57,19 +176,19 @@ class Carried(Struct, frozen=True, kw_only=True, tag=True):
         return len(self.bodies)
 
 
-Shard = Range | Carried
+Shard = FileRange | CarriedCases
 
 
 def shard_size(cases: int, lanes: int, slots: int, wished: int = 0) -> int:
-    """Cases in a shard: so many that every slot gets several, and none so many that much is lost with it."""
+    """Cases in a shard: every slot gets several shards, and no shard is so large that much is lost with it."""
     if wished:
         return max(1, wished // lanes)
     return max(1, min(MOST, max(FEWEST, cases * lanes // (max(1, slots) * PER_SLOT))) // lanes)
 
 
-def shards(survey: Survey, size: int, sources: Sequence[str] = ()) -> Iterator[Shard]:
-    """The whole run, in order. Nothing but the place in a file is held in memory. `sources`: for each file the address
-    that workers read it from; "" where they have it on a disk."""
+def cut_shards(survey: CaseSelection, size: int, sources: Sequence[str] = ()) -> Iterator[Shard]:
+    """The shards of the whole run, in order; only the position in a file is held in memory. `sources`: for each file
+    the address that workers read it from; "" where they have it on a disk."""
     first = 0
     for number, dataset in enumerate(survey.datasets):
         left = None if survey.limit is None else survey.limit - first
@@ -77,42 +196,42 @@ def shards(survey: Survey, size: int, sources: Sequence[str] = ()) -> Iterator[S
             return
         for cut in _cut(survey, number, dataset, size, left):
             yield msgspec.structs.replace(
-                cut, first=first, **({"source": sources[cut.file]} if sources and isinstance(cut, Range) else {})
+                cut, first=first, **({"source": sources[cut.file]} if sources and isinstance(cut, FileRange) else {})
             )
             first += cut.cases
 
 
-def sources_of(pins: Sequence[DatasetPin]) -> tuple[str, ...]:
+def shard_sources(pins: Sequence[DatasetPin]) -> tuple[str, ...]:
     """For each file the address that workers read it from; "" where they have it on a disk."""
     return tuple(pin.path if is_address(pin.path) else "" for pin in pins)
 
 
-def _cut(survey: Survey, number: int, dataset: Dataset, size: int, limit: int | None) -> Iterator[Shard]:
+def _cut(survey: CaseSelection, number: int, dataset: CheckedDataset, size: int, limit: int | None) -> Iterator[Shard]:
     """The shards of one file, as if it were the first."""
-    way = cut_of(dataset)
-    if way is Cut.NOT:
+    way = cut_mode(dataset)
+    if way is CutMode.NOT:
         return _carried(msgspec.structs.replace(survey, datasets=(dataset,), limit=limit, shape=None), size)
-    if survey.filters or way is Cut.COUNTED:
-        return _picked(number, dataset, survey, size, limit)
+    if survey.filters or way is CutMode.COUNTED:
+        return _picked_ranges(number, dataset, survey, size, limit)
     return _ranges(number, dataset, size, limit)
 
 
-def _carried(survey: Survey, size: int) -> Iterator[Carried]:
-    # The plan on the worker shapes cases where the run does: these must be as they were read.
+def _carried(survey: CaseSelection, size: int) -> Iterator[CarriedCases]:
+    # The worker's plan shapes the cases: they must be sent as they were read.
     bodies: list[msgspec.Raw] = []
     held = 0
-    for case in survey.cases():
+    for case in survey.read():
         bodies.append(msgspec.Raw(encode(case)))
         held += len(bodies[-1])
         if len(bodies) == size or held >= MOST_BYTES:
-            yield Carried(first=0, bodies=tuple(bodies))
+            yield CarriedCases(first=0, bodies=tuple(bodies))
             bodies, held = [], 0
     if bodies:
-        yield Carried(first=0, bodies=tuple(bodies))
+        yield CarriedCases(first=0, bodies=tuple(bodies))
 
 
-class _Growing:
-    """A range that is not complete yet."""
+class _RangeBuilder:
+    """A range that is still growing."""
 
     def __init__(self, file: int, header: bytes, start: int, before: int) -> None:
         self._file, self._head, self._before = file, len(header), before
@@ -132,21 +251,21 @@ class _Growing:
         return self.end - self.start >= MOST_BYTES
 
     def pick(self, case: Case) -> None:
-        """The case that was added last."""
+        """Choose the case that was added last."""
         place = self.read - 1
         self.picks.append(place)
         if case.labels.get("repeat", "1") != "1":
             self.ids[place] = case.id
 
-    def whole(self) -> Range:
+    def whole(self) -> FileRange:
         return self._range(self.read)
 
-    def picked(self) -> Range:
+    def picked(self) -> FileRange:
         picks = None if len(self.picks) == self.read else tuple(self.picks)
         return msgspec.structs.replace(self._range(len(self.picks)), picks=picks, ids=self.ids)
 
-    def _range(self, cases: int) -> Range:
-        return Range(
+    def _range(self, cases: int) -> FileRange:
+        return FileRange(
             file=self._file,
             start=self.start,
             end=self.end,
@@ -159,10 +278,10 @@ class _Growing:
         )
 
 
-def _ranges(number: int, dataset: Dataset, size: int, limit: int | None) -> Iterator[Range]:
-    """By counting records: none is read."""
-    header, records = body(dataset.path)
-    growing, cases = _Growing(number, header, len(header), 0), 0
+def _ranges(number: int, dataset: CheckedDataset, size: int, limit: int | None) -> Iterator[FileRange]:
+    """Cut by counting records; no record is parsed."""
+    header, records = read_records(dataset.path)
+    growing, cases = _RangeBuilder(number, header, len(header), 0), 0
     for record, full in records:
         if cases == limit:
             break
@@ -170,21 +289,23 @@ def _ranges(number: int, dataset: Dataset, size: int, limit: int | None) -> Iter
         cases += full
         if full and (growing.read == size or growing.is_large):
             yield growing.whole()
-            growing = _Growing(number, header, growing.end, cases)
+            growing = _RangeBuilder(number, header, growing.end, cases)
     if growing.read:
         yield growing.whole()
     if limit is None and cases != dataset.report.cases:
-        raise changed(dataset.path)
+        raise file_changed(dataset.path)
 
 
-def _picked(number: int, dataset: Dataset, survey: Survey, size: int, limit: int | None) -> Iterator[Range]:
-    """The driver reads every case, to choose or to count, and sends none."""
-    header = body(dataset.path)[0]
+def _picked_ranges(
+    number: int, dataset: CheckedDataset, survey: CaseSelection, size: int, limit: int | None
+) -> Iterator[FileRange]:
+    """Cut a file of which the driver reads every case, to filter or to count; no case is sent."""
+    header = read_records(dataset.path)[0]
     growing, place, cases, taken = None, len(header), 0, 0
     for record, case in _read_along(dataset):
         wanted = case is not None and matches(case, survey.filters)
         if wanted and growing is None:
-            growing = _Growing(number, header, place, cases)
+            growing = _RangeBuilder(number, header, place, cases)
         place += len(record)
         cases += case is not None
         if growing is None:
@@ -202,46 +323,102 @@ def _picked(number: int, dataset: Dataset, survey: Survey, size: int, limit: int
         yield growing.picked()
 
 
-def _read_along(dataset: Dataset) -> Iterator[tuple[bytes, Case | None]]:
-    """Every record with its case; None, where it is blank."""
+def _read_along(dataset: CheckedDataset) -> Iterator[tuple[bytes, Case | None]]:
+    """Every record with its case; None where it is blank."""
     cases = read_cases(dataset.path, dataset.dialect, dataset.report)
-    for record, full in body(dataset.path)[1]:
+    for record, full in read_records(dataset.path)[1]:
         case = next(cases, None) if full else None
         if full and case is None:
-            raise changed(dataset.path)
+            raise file_changed(dataset.path)
         yield record, case
     if next(cases, None) is not None:
-        raise changed(dataset.path)
+        raise file_changed(dataset.path)
 
 
-def positions(shard: Shard, lanes: int) -> tuple[int, int]:
-    """The first and the last attempt of a shard."""
+def shard_positions(shard: Shard, lanes: int) -> tuple[int, int]:
+    """The positions of the first and the last attempt of a shard."""
     return shard.first * lanes, (shard.first + shard.cases) * lanes - 1
 
 
-def still_open(shard: Shard, lanes: int, done: set[int]) -> bool:
-    """Whether anything of it is left to do; `done`: positions that have a result."""
-    first, last = positions(shard, lanes)
+def has_open_attempts(shard: Shard, lanes: int, done: set[int]) -> bool:
+    """Whether any attempt of the shard is left; `done`: positions that have a result."""
+    first, last = shard_positions(shard, lanes)
     return not all(position in done for position in range(first, last + 1))
 
 
-def read_bytes(path: Path, shard: Range) -> bytes:
-    """The records, after what the file begins with; they must be those that were surveyed."""
+def read_range(path: Path, shard: FileRange) -> bytes:
+    """The header and the records; they must be those that the driver saw."""
     with readable(path), open(path, "rb") as file:
         found = file.read(shard.head)
         file.seek(shard.start)
         found += file.read(shard.end - shard.start)
-    return checked(found, shard, path)
+    return check_bytes(found, shard, path)
 
 
-def checked(found: bytes, shard: Range, path: Path) -> bytes:
+def check_bytes(found: bytes, shard: FileRange, path: Path) -> bytes:
     if sha256(found).hexdigest() != shard.sha256:
-        raise changed(path)
+        raise file_changed(path)
     return found
 
 
-def carried_cases(shard: Carried) -> list[Case]:
+def decode_cases(shard: CarriedCases) -> list[Case]:
     return [_case(body) for body in shard.bodies]
 
 
 _case = msgspec.json.Decoder(Case).decode
+
+
+def shard_cases(survey: CaseSelection, shard: Shard) -> list[Case]:
+    """The cases of a shard, in order, shaped as the run shapes them. Records are given to the dialect in a small file
+    of their own, so that any line dialect can be cut, a plug-in's too, without knowing it."""
+    cases = decode_cases(shard) if isinstance(shard, CarriedCases) else _ranged(survey.datasets[shard.file], shard)
+    return cases if survey.shape is None else list(map(survey.shape, cases))
+
+
+def _ranged(dataset: CheckedDataset, shard: FileRange) -> list[Case]:
+    records = _far_bytes(shard, dataset.path) if shard.source else read_range(dataset.path, shard)
+    with TemporaryDirectory(prefix="howsure-shard-") as folder:
+        part = Path(folder) / dataset.path.name
+        part.write_bytes(records)
+        cases = _read(part, dataset.dialect)
+    if cases is None and not shard.source:
+        # The dialect needs files beside the whole file: attachments, a catalog.
+        cases = list(islice(_whole(dataset), shard.before, shard.before + shard.read))
+    if cases is None or len(cases) != shard.read:
+        raise file_changed(dataset.path)
+    return _pick(_named(cases, shard.ids), shard.picks)
+
+
+def _far_bytes(shard: FileRange, path: Path) -> bytes:
+    head = read_part(shard.source, 0, shard.head) if shard.head else b""
+    return check_bytes(head + read_part(shard.source, shard.start, shard.end), shard, path)
+
+
+def _named(cases: list[Case], ids: Mapping[int, str]) -> list[Case]:
+    """Set the ids that depend on earlier cases of the file: `q#3` is the third conversation about that question."""
+    for place, id in ids.items():
+        if cases[place].id != id:
+            labels = {**cases[place].labels, "repeat": id.rpartition("#")[2]}
+            cases[place] = replace(cases[place], id=id, labels=labels)
+    return cases
+
+
+def _pick(cases: list[Case], picks: Sequence[int] | None) -> list[Case]:
+    return cases if picks is None else [cases[place] for place in picks]
+
+
+def _read(part: Path, dialect: Importer) -> list[Case] | None:
+    """The cases of these records; None: they cannot be read without the files beside the original."""
+    found = dialect.read_again(part, lambda _: None) if isinstance(dialect, RereadingDialect) else dialect.read(part)
+    cases: list[Case] = []
+    for each in found:
+        if isinstance(each, Case):
+            cases.append(each)
+        elif each.level is Level.ERROR:
+            return None
+    return cases
+
+
+def _whole(dataset: CheckedDataset) -> Iterator[Case]:
+    found = dataset.dialect.read(dataset.path)
+    return (each for each in found if isinstance(each, Case))

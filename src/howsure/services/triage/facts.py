@@ -1,27 +1,71 @@
-"""What triage looks at in one result that did not pass: a few short texts, so that tens of thousands fit in memory.
-Nothing is decided here."""
+"""What triage looks at in one result that did not pass: a few short texts, so that tens of thousands of results fit in
+memory. Also: which tools search documents, and whether a search found anything. Nothing is decided here."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 
-from howsure.judges.guard import is_blank
+from howsure.judges.empty_answers import is_blank
+from howsure.model.agent import Agent
 from howsure.model.case import Case, SingleTurn, user_turns
 from howsure.model.expectation import ToolCalls, text_id
 from howsure.model.result import Result
 from howsure.model.rubric import Severity
-from howsure.model.score import Grade, Part, Score, Unscored, Why
+from howsure.model.score import Grade, Part, Score, Unscored, UnscoredReason
 from howsure.model.simulation import Ending, Fault
 from howsure.model.transcript import ToolCall, Transcript
 from howsure.model.verdict import Verdict
-from howsure.services.triage.searching import found_nothing, searches
-from howsure.users.attribution import fault
+from howsure.policies.verdicts import COMPOSITE
+from howsure.users.attribution import find_fault
+
+SEARCHING = frozenset(
+    {"search", "searches", "retrieve", "retrieves", "retrieval", "retriever", "rag", "vector", "knowledge", "kb"}
+    | {"faq", "faqs", "docs", "documents", "websearch", "grounding"}
+)
+FOUND_KEYS = frozenset(
+    ("documents", "docs", "results", "hits", "matches", "passages", "chunks", "records", "articles", "entries", "items")
+)
+"""Keys under which searches return what they found. An object in which all of these are empty found nothing."""
+
+_NAME_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_NOTHING = re.compile(
+    r"\W*(?:no (?:results?|documents?|matches|hits|entries|articles|records)\b.*|nothing (?:was )?found.*|not found|"
+    r"none|0 (?:results|documents|hits|matches).*|null|\[\s*\]|\{\s*\}|empty)?\W*",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def searches(name: str, kind: str = "") -> bool:
+    """Whether a tool of this name or kind looks things up in documents."""
+    return not SEARCHING.isdisjoint(word.lower() for word in _NAME_WORDS.findall(f"{name} {kind}"))
+
+
+def search_tools(agent: Agent | None) -> frozenset[str]:
+    """The tools that the agent's description calls retrievers, whatever their names are."""
+    return frozenset(tool.tool_name for tool in agent.tools if searches("", tool.type)) if agent else frozenset()
+
+
+def found_nothing(content: Any) -> bool:
+    """Whether the result of a search is empty: nothing at all, an empty list, or words that say so."""
+    match content:
+        case None:
+            return True
+        case str():
+            return _NOTHING.fullmatch(content) is not None
+        case Mapping():
+            known = [value for key, value in content.items() if str(key).lower() in FOUND_KEYS]
+            return all(found_nothing(value) for value in known) if known else not content
+        case list() | tuple():
+            return not content
+        case _:
+            return False
+
 
 CRITERIA, RUBRIC, WEIGHTED, OUTCOME = "criteria", "rubric", "weighted_criteria", "expected_outcome"
-COMPOSITE = "composite"
 TOOL_CHECKS = ("tool_calls", "tool_usage_accuracy", "tools_used")
 LONGEST = 400
 """Characters of a text that are kept."""
@@ -35,8 +79,8 @@ _PLACEHOLDER = re.compile(
 
 
 class FailedPart(Struct, frozen=True):
-    """A criterion or rule that was not met. `key` is the same wherever the same thing is asked: rules are the same for
-    every case, and so are criteria whose id is made from their text; another id is known in its own case only."""
+    """A criterion or rule that was not met. `key` is the same wherever the same thing is checked: rules are the same
+    for every case, and so are criteria whose id is made from their text; any other id is only known within its case."""
 
     grader: str
     key: str
@@ -48,8 +92,8 @@ class FailedPart(Struct, frozen=True):
     penalty: bool
 
 
-class Failed(Struct, frozen=True):
-    """A grader's grade of the whole that is below its mark. `gates`: it is among the reasons of the verdict."""
+class FailedGrade(Struct, frozen=True):
+    """A whole-case grade below its pass mark. `gates`: it is among the reasons of the verdict."""
 
     name: str
     reason: str
@@ -58,8 +102,8 @@ class Failed(Struct, frozen=True):
     partly: bool = False
 
 
-class Tools(Struct, frozen=True, kw_only=True):
-    """What was wrong about tools: by name."""
+class ToolFaults(Struct, frozen=True, kw_only=True):
+    """What went wrong with tools, by name."""
 
     missing: tuple[str, ...] = ()
     wrong: tuple[str, ...] = ()
@@ -71,12 +115,13 @@ class Tools(Struct, frozen=True, kw_only=True):
 
     @property
     def named(self) -> tuple[str, ...]:
-        """Every tool that something is wrong with, once."""
+        """Every tool with a fault, once."""
         return tuple(dict.fromkeys((*self.missing, *self.wrong, *self.unwanted, *self.failed, *self.empty)))
 
 
-class Facts(Struct, frozen=True, kw_only=True):
-    """One result. `passed_rules` and `passed_criteria` count; `outcome` is what became of the expected outcome."""
+class ResultFacts(Struct, frozen=True, kw_only=True):
+    """The facts of one result. `passed_rules` and `passed_criteria` are counts; `outcome`: whether the expected outcome
+    was reached."""
 
     case_id: str
     case_name: str
@@ -88,13 +133,13 @@ class Facts(Struct, frozen=True, kw_only=True):
     reasons: tuple[str, ...]
     failures: tuple[str, ...]
     fault: Fault | None
-    failed: tuple[Failed, ...]
+    failed: tuple[FailedGrade, ...]
     parts: tuple[FailedPart, ...]
     errors: tuple[tuple[str, str], ...]
     passed_rules: int
     passed_criteria: int
     outcome: bool | None
-    tools: Tools
+    tools: ToolFaults
     empty_answer: bool
     single_turn: bool
     placeholder: str
@@ -103,13 +148,13 @@ class Facts(Struct, frozen=True, kw_only=True):
     def of(self, grader: str) -> tuple[FailedPart, ...]:
         return tuple(part for part in self.parts if part.grader == grader)
 
-    def fails(self, *names: str) -> Failed | None:
+    def fails(self, *names: str) -> FailedGrade | None:
         """The first of these graders that fails the case."""
         return next((each for name in names for each in self.failed if each.name == name and each.gates), None)
 
     @property
     def texts(self) -> Iterator[str]:
-        """The reasons of everything that failed or broke, as somebody wrote them."""
+        """The reasons of everything that failed or broke, as they were written."""
         # A sum has no reason of its own.
         whole = {COMPOSITE, *(part.grader for part in self.parts)}
         yield from (part.reason for part in self.parts if part.reason)
@@ -118,13 +163,14 @@ class Facts(Struct, frozen=True, kw_only=True):
         yield from self.failures
 
 
-def facts_of(
+def read_facts(
     result: Result, agent_tools: frozenset[str] | None = None, retrievers: frozenset[str] = frozenset()
-) -> Facts:
-    """`agent_tools` None: nobody says which tools the agent has. `retrievers` are tools known to search."""
+) -> ResultFacts:
+    """The facts of one result. `agent_tools` None: the agent's tools are not known. `retrievers` are tools known to
+    search."""
     case, said = result.case, result.transcript
     scores = [grade for grade in result.grades if isinstance(grade, Score)]
-    return Facts(
+    return ResultFacts(
         case_id=case.id,
         case_name=case.name,
         candidate=result.candidate,
@@ -134,12 +180,12 @@ def facts_of(
         labels=(*case.tags, *(f"{key}:{value}" for key, value in case.labels.items())),
         reasons=tuple(map(_cut, result.reasons)),
         failures=tuple(_cut(failure.message) for failure in result.failures),
-        fault=result.fault or fault(result.verdict, said, result.grades, result.failures),
+        fault=result.fault or find_fault(result.verdict, said, result.grades, result.failures),
         failed=tuple(_failed(scores, result.reasons)),
         parts=tuple(_parts(case.id, scores)),
         errors=tuple(_errors(result.grades)),
-        passed_rules=_held(scores, RUBRIC),
-        passed_criteria=_held(scores, CRITERIA),
+        passed_rules=_passed_parts(scores, RUBRIC),
+        passed_criteria=_passed_parts(scores, CRITERIA),
         outcome=next((score.passed for score in scores if score.name == OUTCOME and score.part is None), None),
         tools=_tools(case, scores, said, agent_tools, retrievers),
         empty_answer=said is not None and is_blank(said.answer) and not said.tool_calls,
@@ -153,24 +199,24 @@ def _cut_off(said: Transcript | None) -> bool:
     return said is not None and said.simulation is not None and said.simulation.ending is Ending.TURN_LIMIT
 
 
-def _failed(scores: Iterable[Score], reasons: Sequence[str]) -> Iterator[Failed]:
+def _failed(scores: Iterable[Score], reasons: Sequence[str]) -> Iterator[FailedGrade]:
     for score in scores:
         if score.part is None and score.passed is False:
             gates = any(reason.removeprefix("hard fail: ").startswith(f"{score.name} ") for reason in reasons)
-            yield Failed(score.name, _cut(score.reason), bool(score.judge), gates, _partly(score))
+            yield FailedGrade(score.name, _cut(score.reason), bool(score.judge), gates, _partly(score))
 
 
 def _partly(score: Score) -> bool:
-    """A choice that has some of the right ones."""
+    """Whether some of several right choices were made."""
     chosen, correct = (score.details.get(key) for key in ("chosen", "correct"))
     return isinstance(chosen, list) and isinstance(correct, list) and not set(chosen).isdisjoint(correct)
 
 
 def part_key(grader: str, case_id: str, part: Part) -> str:
-    return part.id if grader == RUBRIC or part.id == text_id(part.text) else own_key(case_id, part.id)
+    return part.id if grader == RUBRIC or part.id == text_id(part.text) else case_part_key(case_id, part.id)
 
 
-def own_key(case_id: str, part_id: str) -> str:
+def case_part_key(case_id: str, part_id: str) -> str:
     return f"{case_id}\x1f{part_id}"
 
 
@@ -185,11 +231,11 @@ def _parts(case_id: str, scores: Iterable[Score]) -> Iterator[FailedPart]:
 
 def _errors(grades: Iterable[Grade]) -> Iterator[tuple[str, str]]:
     for grade in grades:
-        if isinstance(grade, Unscored) and grade.why is Why.ERROR:
+        if isinstance(grade, Unscored) and grade.why is UnscoredReason.ERROR:
             yield grade.name, _cut(grade.reason)
 
 
-def _held(scores: Iterable[Score], grader: str) -> int:
+def _passed_parts(scores: Iterable[Score], grader: str) -> int:
     return sum(score.passed is True for score in scores if score.name == grader and score.part is not None)
 
 
@@ -199,17 +245,17 @@ def _tools(
     said: Transcript | None,
     agent_tools: frozenset[str] | None,
     retrievers: frozenset[str],
-) -> Tools:
+) -> ToolFaults:
     told = "; ".join(score.reason for score in scores if score.name in TOOL_CHECKS and score.passed is False)
     calls = said.tool_calls if said else ()
     searched = [call for call in calls if searches(call.name) or call.name in retrievers]
-    # A search that found something later makes up for one that did not.
+    # A later search that found something makes up for one that did not.
     empty = [] if any(map(_found, searched)) else [call.name for call in searched if call.result is not None]
-    return Tools(
+    return ToolFaults(
         missing=_names(_MISSING.findall(told)),
         wrong=_names(_WRONG.findall(told)),
         unwanted=_names(_UNWANTED.findall(told)),
-        lacking=_lacking(case, calls, agent_tools),
+        lacking=_lacking_tools(case, calls, agent_tools),
         failed=_names(call.name for call in calls if call.result is not None and call.result.failed),
         empty=_names(empty),
         searched=bool(searched),
@@ -220,8 +266,9 @@ def _found(call: ToolCall) -> bool:
     return call.result is not None and not call.result.failed and not found_nothing(call.result.content)
 
 
-def _lacking(case: Case, calls: Sequence[ToolCall], agent_tools: frozenset[str] | None) -> tuple[str, ...]:
-    """Required tools that the agent does not have. One that it called all the same is no lack: the list is old."""
+def _lacking_tools(case: Case, calls: Sequence[ToolCall], agent_tools: frozenset[str] | None) -> tuple[str, ...]:
+    """Required tools that the agent does not have. A tool that it called all the same is not lacking: the list is
+    outdated."""
     known = agent_tools if case.tools is None else frozenset(tool.name for tool in case.tools)
     if known is None:
         return ()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from alembic import context
 
-from howsure.store.service_schema import every_table
+from howsure.store.schema import metadata
 
 context.configure(
     connection=context.config.attributes["connection"],
-    target_metadata=every_table(),
+    target_metadata=metadata,
     # SQLite cannot alter most things in place: Alembic copies the table instead.
     render_as_batch=True,
 )

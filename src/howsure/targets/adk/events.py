@@ -9,10 +9,10 @@ from typing import Any
 from howsure.errors import TargetFailed
 from howsure.model.transcript import Message, Role, Span, ToolCall
 from howsure.targets.base import Reply
-from howsure.targets.turns import Turn, arguments_of, result_of
+from howsure.targets.turns import TurnBuilder, tool_arguments, tool_result
 from howsure.traces.names import LLM_RESPONSE
-from howsure.traces.usage import usage_of
-from howsure.traces.values import Notes, pick, whole
+from howsure.traces.usage import read_usage
+from howsure.traces.values import TraceProblems, pick_value, read_count
 
 Event = Mapping[str, Any]
 
@@ -25,7 +25,7 @@ NO_ERRORS = frozenset({"", "STOP", "FINISH_REASON_UNSPECIFIED"})
 """Older versions report an empty answer with one of these as its error code."""
 
 
-def told(earlier: Iterable[Message], agent: str) -> list[dict[str, Any]]:
+def earlier_events(earlier: Iterable[Message], agent: str) -> list[dict[str, Any]]:
     """An earlier conversation as events; `agent` said what the assistant said. ADK has no events of a system."""
     return [
         {
@@ -38,11 +38,11 @@ def told(earlier: Iterable[Message], agent: str) -> list[dict[str, Any]]:
     ]
 
 
-def reply_of(events: Sequence[Event]) -> Reply:
+def read_reply(events: Sequence[Event]) -> Reply:
     """One turn: what each agent said and called, in order, with results and tokens. An error that nobody recovered from
     raises `TargetFailed`."""
     _check(events)
-    turn = Turn()
+    turn = TurnBuilder()
     fragments: dict[str, str] = {}
     for at, event in enumerate(events):
         author = str(event.get("author") or "")
@@ -55,7 +55,7 @@ def reply_of(events: Sequence[Event]) -> Reply:
         if said:
             fragments.pop(author, None)
         _read(event, author, said, turn)
-        agent = pick(event.get("actions"), "transfer_to_agent", "transferToAgent")
+        agent = pick_value(event.get("actions"), "transfer_to_agent", "transferToAgent")
         if isinstance(agent, str) and not any(later.get("author") == agent for later in events[at + 1 :]):
             turn.take_over(agent)
     for author, said in fragments.items():
@@ -64,20 +64,20 @@ def reply_of(events: Sequence[Event]) -> Reply:
     return turn.reply()
 
 
-def _read(event: Event, author: str, said: str, turn: Turn) -> None:
+def _read(event: Event, author: str, said: str, turn: TurnBuilder) -> None:
     turn.say(said, author, _calls(event))
     for part in _parts(event):
-        if response := pick(part, "function_response", "functionResponse"):
+        if response := pick_value(part, "function_response", "functionResponse"):
             name = str(response.get("name") or "")
-            turn.give_back(str(response.get("id") or ""), name, result_of(response.get("response")))
-        if outcome := pick(part, "code_execution_result", "codeExecutionResult"):
+            turn.give_back(str(response.get("id") or ""), name, tool_result(response.get("response")))
+        if outcome := pick_value(part, "code_execution_result", "codeExecutionResult"):
             failed = outcome.get("outcome") not in (None, "OUTCOME_OK")
-            turn.give_back(str(outcome.get("id") or ""), CODE, result_of(outcome.get("output"), failed))
-    turn.spend(usage_of({LLM_RESPONSE: event}, "", Notes()))
+            turn.give_back(str(outcome.get("id") or ""), CODE, tool_result(outcome.get("output"), failed))
+    turn.spend(read_usage({LLM_RESPONSE: event}, "", TraceProblems()))
 
 
 def _parts(event: Event) -> Iterator[Mapping[str, Any]]:
-    parts = pick(event.get("content"), "parts")
+    parts = pick_value(event.get("content"), "parts")
     return (part for part in parts if isinstance(part, Mapping)) if isinstance(parts, list | tuple) else iter(())
 
 
@@ -88,10 +88,10 @@ def _text(event: Event) -> str:
 
 def _calls(event: Event) -> Iterator[ToolCall]:
     for part in _parts(event):
-        if call := pick(part, "function_call", "functionCall"):
-            arguments = arguments_of(call.get("args"))
+        if call := pick_value(part, "function_call", "functionCall"):
+            arguments = tool_arguments(call.get("args"))
             yield ToolCall(name=str(call.get("name") or ""), arguments=arguments, id=str(call.get("id") or ""))
-        if code := pick(part, "executable_code", "executableCode"):
+        if code := pick_value(part, "executable_code", "executableCode"):
             kept = {name: code[name] for name in ("language", "code") if code.get(name) is not None}
             yield ToolCall(name=CODE, arguments=kept, id=str(code.get("id") or ""))
 
@@ -103,8 +103,8 @@ def _check(events: Sequence[Event]) -> None:
         if "error" in event and "author" not in event:
             error = f"the ADK server broke off: {event['error']}"
             continue
-        code = str(pick(event, "error_code", "errorCode") or "")
-        message = str(pick(event, "error_message", "errorMessage") or "")
+        code = str(pick_value(event, "error_code", "errorCode") or "")
+        message = str(pick_value(event, "error_message", "errorMessage") or "")
         if code not in NO_ERRORS or message:
             agent = f"agent {event['author']!r}" if event.get("author") else "the agent"
             error = f"{agent} reported an error: {': '.join(part for part in (code, message) if part)}"
@@ -114,15 +114,15 @@ def _check(events: Sequence[Event]) -> None:
         raise TargetFailed(error)
 
 
-def state_of(session: Any) -> dict[str, Any] | None:
+def read_state(session: Any) -> dict[str, Any] | None:
     """The session's state, with its `app:` and `user:` keys and without what ADK keeps for itself."""
-    state = pick(session, "state")
+    state = pick_value(session, "state")
     if not isinstance(state, Mapping):
         return None
     return {name: value for name, value in state.items() if name not in PRIVATE}
 
 
-def spans_of(given: Any) -> tuple[Span, ...] | None:
+def read_spans(given: Any) -> tuple[Span, ...] | None:
     """The spans of a session as the trace endpoint gives them; None: it gave none."""
     spans = [_span(span) for span in given if isinstance(span, Mapping)] if isinstance(given, list | tuple) else []
     return tuple(spans) or None
@@ -132,11 +132,11 @@ def _span(given: Mapping[str, Any]) -> Span:
     own = given.get("attributes")
     return Span(
         name=str(given.get("name") or ""),
-        span_id=_hex(pick(given, "span_id", "spanId"), 16),
-        trace_id=_hex(pick(given, "trace_id", "traceId"), 32),
-        parent_id=_hex(pick(given, "parent_span_id", "parentSpanId"), 16),
-        start_ns=whole(pick(given, "start_time", "startTime")),
-        end_ns=whole(pick(given, "end_time", "endTime")),
+        span_id=_hex(pick_value(given, "span_id", "spanId"), 16),
+        trace_id=_hex(pick_value(given, "trace_id", "traceId"), 32),
+        parent_id=_hex(pick_value(given, "parent_span_id", "parentSpanId"), 16),
+        start_ns=read_count(pick_value(given, "start_time", "startTime")),
+        end_ns=read_count(pick_value(given, "end_time", "endTime")),
         attributes={**_logged(given.get("logs") or ()), **(own if isinstance(own, Mapping) else {})},
     )
 
@@ -145,7 +145,7 @@ def _logged(logs: Iterable[Any]) -> dict[str, Any]:
     """What newer versions write into logs under the span (prompts, answers) older ones wrote on the span itself."""
     attributes: dict[str, Any] = {}
     for log in logs:
-        found = pick(log, "attributes")
+        found = pick_value(log, "attributes")
         attributes.update(found if isinstance(found, Mapping) else {})
     return attributes
 

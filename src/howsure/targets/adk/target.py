@@ -1,27 +1,28 @@
-"""The `adk` target: an agent behind an API server of the Agent Development Kit. Its HTTP client is in `adk_client`,
-loaded when a run really starts."""
+"""The `adk` target: an agent behind an API server of the Agent Development Kit. Its HTTP client is in `client`, loaded
+when a run really starts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 from uuid import uuid4
 
 from msgspec import Struct, field
 
 from howsure.errors import ConfigInvalid, TargetFailed
-from howsure.llm.guard import Guard
 from howsure.model.case import Case
-from howsure.targets.adk.events import Event, reply_of, spans_of, state_of, told
-from howsure.targets.base import Closing, Reply
-from howsure.targets.blocks import Headers, Wrong, check_seconds, filled_headers, read_block
-from howsure.targets.making import Wish
-from howsure.targets.preludes import Prelude
-from howsure.traces.values import pick
+from howsure.targets.adk.events import Event, earlier_events, read_reply, read_spans, read_state
+from howsure.targets.base import Closing, Reply, TargetRequest
+from howsure.targets.conversations import PriorContext
+from howsure.targets.settings import Headers, SettingProblems, check_seconds, filled_headers, read_block
+from howsure.traces.values import pick_value
+
+if TYPE_CHECKING:
+    from howsure.targets.adk.client import AdkClient
 
 EXPECTED = "expected adk:http://127.0.0.1:8000/APP_NAME"
 TRACES = ("/dev/apps/{app}/debug/trace/session/{session}", "/debug/trace/session/{session}")
@@ -41,25 +42,11 @@ class AdkSettings(Struct, frozen=True, kw_only=True):
     trace: bool = True
 
 
-class Begun(Struct, frozen=True):
-    """What a session starts with: its state, and the events of an earlier conversation."""
+class SessionStart(Struct, frozen=True):
+    """The state that a session starts with, and the events of an earlier conversation."""
 
     state: dict[str, Any]
     events: list[dict[str, Any]]
-
-
-class Client(Protocol):
-    """What the target asks of its HTTP client (`adk_client.AdkClient`)."""
-
-    async def apps(self) -> list[str] | None: ...
-
-    async def create(self, user: str, session: str, begun: Begun) -> str: ...
-
-    async def run(self, user: str, session: str, text: str) -> list[Event]: ...
-
-    async def found(self, path: str) -> Any: ...
-
-    async def close(self) -> None: ...
 
 
 class AdkKind:
@@ -67,17 +54,17 @@ class AdkKind:
 
     name = "adk"
 
-    def make(self, wish: Wish) -> AdkTarget:
-        wrong = Wrong(wish)
-        settings = read_block({**wish.settings, **_spelled_out(wish.rest)}, AdkSettings, wrong)
+    def make(self, request: TargetRequest) -> AdkTarget:
+        wrong = SettingProblems(request)
+        settings = read_block({**request.settings, **_split_address(request.rest)}, AdkSettings, wrong)
         _check_address(settings, wrong)
         check_seconds("turn_seconds", settings.turn_seconds, wrong)
-        headers = filled_headers(settings.headers, wish.environ, wrong)
+        headers = filled_headers(settings.headers, request.environ, wrong)
         wrong.settle()
-        return AdkTarget(wish.name, settings, headers, wish.state, guard=wish.guard)
+        return AdkTarget(request, settings, headers)
 
 
-def _spelled_out(rest: str) -> dict[str, str]:
+def _split_address(rest: str) -> dict[str, str]:
     """`http://host:8000/APP_NAME`: the last part of the path is the app."""
     if not rest:
         return {}
@@ -87,7 +74,7 @@ def _spelled_out(rest: str) -> dict[str, str]:
     return {"url": url, "app_name": app}
 
 
-def _check_address(settings: AdkSettings, wrong: Wrong) -> None:
+def _check_address(settings: AdkSettings, wrong: SettingProblems) -> None:
     if not settings.url:
         wrong.add("url", "missing; expected the address of the server, such as http://127.0.0.1:8000")
     elif urlsplit(settings.url).scheme not in ("http", "https") or not urlsplit(settings.url).hostname:
@@ -103,24 +90,21 @@ class AdkTarget:
 
     def __init__(
         self,
-        name: str,
+        request: TargetRequest,
         settings: AdkSettings,
         headers: Headers,
-        state: Mapping[str, Any],
         new_id: Callable[[], str] = lambda: f"howsure-{uuid4().hex}",
-        guard: Guard | None = None,
     ) -> None:
-        self.name = name
+        self.name = request.name
+        self._request = request
         self._settings = settings
         self._headers = headers
-        self._state = state
         self._new_id = new_id
-        self._guard = guard
-        self._client: Client | None = None
+        self._client: AdkClient | None = None
         self._agent = ""
 
     async def start(self) -> None:
-        self._opened()
+        self._open_client()
 
     async def stop(self) -> None:
         client, self._client = self._client, None
@@ -131,45 +115,45 @@ class AdkTarget:
         """Whether the server is there and has the app."""
         was_open = self._client is not None
         try:
-            apps = await self._opened().apps()
+            apps = await self._open_client().list_apps()
         finally:
             if not was_open:
                 await self.stop()
         if apps is None:
             return f"the server at {self._settings.url} answers, but does not list its apps"
         if self._settings.app_name not in apps:
-            raise TargetFailed(no_such_app(self._settings, apps))
+            raise TargetFailed(unknown_app_message(self._settings, apps))
         return f"the ADK server at {self._settings.url} has the app {self._settings.app_name!r} ({len(apps)} in all)"
 
-    async def open(self, case: Case) -> AdkSession:
-        client = self._opened()
-        wanted = self._new_id()
-        user = self._settings.user_id or wanted
-        prelude = Prelude.of(case)
-        events = told(prelude.earlier, await self._first_agent(client)) if prelude.earlier else []
-        begun = Begun({**self._state, **case.state}, events)
-        session = await client.create(user, wanted, begun)
-        return AdkSession(client, self._settings, (user, session), prelude)
+    async def open(self, case: Case) -> AdkServerSession:
+        client = self._open_client()
+        new_id = self._new_id()
+        user = self._settings.user_id or new_id
+        prelude = PriorContext.of(case)
+        events = earlier_events(prelude.earlier, await self._first_agent(client)) if prelude.earlier else []
+        start = SessionStart({**self._request.state, **case.state}, events)
+        session = await client.create_session(user, new_id, start)
+        return AdkServerSession(client, self._settings, (user, session), prelude)
 
-    async def _first_agent(self, client: Client) -> str:
+    async def _first_agent(self, client: AdkClient) -> str:
         """Who said what was said earlier: the app's first agent, where the server tells its name."""
         if not self._agent:
             info = None
             with suppress(TargetFailed):
-                info = await client.found(f"/apps/{quote(self._settings.app_name, safe='')}/app-info")
-            self._agent = str(pick(info, "root_agent_name", "rootAgentName") or self._settings.app_name)
+                info = await client.get(f"/apps/{quote(self._settings.app_name, safe='')}/app-info")
+            self._agent = str(pick_value(info, "root_agent_name", "rootAgentName") or self._settings.app_name)
         return self._agent
 
-    def _opened(self) -> Client:
+    def _open_client(self) -> AdkClient:
         if self._client is None:
             # The HTTP client takes a quarter of a second to import: only runs that talk to a server pay for it.
             module = import_module("howsure.targets.adk.client")
-            self._client = module.AdkClient(self._settings, self._headers, self._guard)
+            self._client = module.AdkClient(self._settings, self._headers, self._request.environ, self._request.guard)
         return self._client
 
 
-def no_such_app(settings: AdkSettings, apps: list[str]) -> str:
-    """Why the app was not found, and what to write instead."""
+def unknown_app_message(settings: AdkSettings, apps: list[str]) -> str:
+    """That the app was not found, and what to write instead."""
     close = get_close_matches(settings.app_name, apps, n=1, cutoff=0.4)
     hint = f"did you mean {close[0]!r}? " if close else ""
     return (
@@ -178,30 +162,30 @@ def no_such_app(settings: AdkSettings, apps: list[str]) -> str:
     )
 
 
-class AdkSession:
+class AdkServerSession:
     """One conversation: a session on the server."""
 
-    def __init__(self, client: Client, settings: AdkSettings, place: tuple[str, str], prelude: Prelude) -> None:
+    def __init__(self, client: AdkClient, settings: AdkSettings, place: tuple[str, str], prelude: PriorContext) -> None:
         self._client = client
         self._settings = settings
         self._user, self._session = place
         self._prelude = prelude
 
     async def send(self, text: str) -> Reply:
-        prelude, self._prelude = self._prelude, Prelude()
-        return reply_of(await self._client.run(self._user, self._session, prelude.opened(text)))
+        prelude, self._prelude = self._prelude, PriorContext()
+        return read_reply(await self._client.run_turn(self._user, self._session, prelude.opened(text)))
 
     async def close(self) -> Closing:
         """The final state and the spans, where the server has them. The session stays: it can be looked at there."""
         parts = (self._settings.app_name, self._user, self._session)
         app, user, session = (quote(part, safe="") for part in parts)
-        kept = await self._client.found(f"/apps/{app}/users/{user}/sessions/{session}")
-        return Closing(state=state_of(kept), spans=spans_of(await self._trace(app, session)))
+        stored = await self._client.get(f"/apps/{app}/users/{user}/sessions/{session}")
+        return Closing(state=read_state(stored), spans=read_spans(await self._trace(app, session)))
 
     async def _trace(self, app: str, session: str) -> Any:
         """A trace is an extra: a server that cannot give it has still answered."""
         with suppress(TargetFailed):
             for path in TRACES if self._settings.trace else ():
-                if spans := await self._client.found(path.format(app=app, session=session)):
+                if spans := await self._client.get(path.format(app=app, session=session)):
                     return spans
         return None

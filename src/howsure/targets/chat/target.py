@@ -8,18 +8,16 @@ from time import perf_counter
 from msgspec import Struct
 
 from howsure.errors import ModelRefused, TargetFailed
-from howsure.judges.answering import legal_prompt, system_prompt
-from howsure.judges.documents import Documents, unseen
-from howsure.judges.prompting import NO_DOCUMENTS
-from howsure.llm.base import Completion, LanguageModel, Request
-from howsure.llm.parts import Message, ToolTurn
+from howsure.judges.answer_prompts import system_prompt, target_messages
+from howsure.judges.documents import NO_DOCUMENTS, Documents, picture_hint
+from howsure.llm.base import Completion, LanguageModel, ModelRequest
+from howsure.llm.messages import ChatMessage, ToolTurn
 from howsure.model.case import Case, Script
 from howsure.model.transcript import Message as Said
 from howsure.model.transcript import Role, ToolCall
 from howsure.targets.base import Closing, Reply
-from howsure.targets.chat.block import NO_TOOLS, Offer
-from howsure.targets.chat.tool_desk import OpenDesk
-from howsure.targets.turns import summed
+from howsure.targets.chat.tools import NO_TOOLS, ToolOffer, ToolSession
+from howsure.targets.turns import sum_usage
 
 GREETING = "Are you there? Reply with the word yes."
 
@@ -32,7 +30,7 @@ class Setup(Struct, frozen=True, kw_only=True):
     system: str = ""
     namespace: str = ""
     documents: Documents = NO_DOCUMENTS
-    offer: Offer = NO_TOOLS
+    offer: ToolOffer = NO_TOOLS
     agent: str = ""
 
 
@@ -48,7 +46,7 @@ class ChatTarget:
         *,
         namespace: str = "",
         documents: Documents = NO_DOCUMENTS,
-        offer: Offer = NO_TOOLS,
+        offer: ToolOffer = NO_TOOLS,
         agent: str = "",
     ) -> None:
         self.model = model
@@ -56,7 +54,9 @@ class ChatTarget:
 
     async def greet(self) -> str:
         """One short question, for `howsure doctor`. It is no `check`: a run should not pay for it."""
-        asked = Request(messages=(Message(Role.USER, GREETING),), namespace=self._setup.namespace, purpose="doctor")
+        asked = ModelRequest(
+            messages=(ChatMessage(Role.USER, GREETING),), namespace=self._setup.namespace, purpose="doctor"
+        )
         completion = await self.model.complete(asked)
         return f"{self.model.name} answers ({completion.latency_ms:.0f} ms)"
 
@@ -73,16 +73,16 @@ class ChatSession:
         self._setup = setup
         self._tools = setup.offer.to(case)
         desk = setup.offer.desk
-        self._desk: OpenDesk | None = desk.open(self._tools) if desk and self._tools else None
+        self._desk: ToolSession | None = desk.open(self._tools) if desk and self._tools else None
         system = setup.system or system_prompt(case)
-        self._said: list[Message] = [Message(Role.SYSTEM, system)] if system else []
+        self._said: list[ChatMessage] = [ChatMessage(Role.SYSTEM, system)] if system else []
         self._turns = 0
 
     async def send(self, text: str) -> Reply:
         self._turns += 1
         # The first message of a question brings its context, its earlier messages and its options along.
         whole = self._turns == 1 and not isinstance(self._case.input, Script)
-        self._said += legal_prompt(self._case, self._setup.documents) if whole else [Message(Role.USER, text)]
+        self._said += target_messages(self._case, self._setup.documents) if whole else [ChatMessage(Role.USER, text)]
         completion = await self._complete()
         if completion.tool_calls and self._desk is not None:
             return await self._worked(completion, self._desk)
@@ -91,15 +91,15 @@ class ChatSession:
         return Reply(messages=(said,), usage=completion.usage, duration_ms=took)
 
     async def _complete(self) -> Completion:
-        request = Request(
+        request = ModelRequest(
             messages=tuple(self._said), tools=self._tools, namespace=self._setup.namespace, purpose="target"
         )
         try:
             return await self._model.complete(request)
         except ModelRefused as refusal:
-            raise ModelRefused(f"{refusal}{unseen(refusal, request)}") from refusal
+            raise ModelRefused(f"{refusal}{picture_hint(refusal, request)}") from refusal
 
-    async def _worked(self, completion: Completion, desk: OpenDesk) -> Reply:
+    async def _worked(self, completion: Completion, desk: ToolSession) -> Reply:
         """Calls are answered and the model is asked again, until it has no more of them."""
         messages: list[Said] = []
         asked, working = [completion], 0.0
@@ -111,12 +111,12 @@ class ChatSession:
             working += (perf_counter() - begun) * 1000
             completion = await self._complete()
             asked.append(completion)
-        usage = summed(one.usage for one in asked)
+        usage = sum_usage(one.usage for one in asked)
         return Reply(messages=(*messages, self._noted(completion, ())), usage=usage, duration_ms=_took(asked, working))
 
     def _noted(self, completion: Completion, calls: tuple[ToolCall, ...]) -> Said:
         """What the model said and called, for the transcript; and for itself, when it is asked again."""
-        turn = Message(Role.ASSISTANT, completion.text)
+        turn = ChatMessage(Role.ASSISTANT, completion.text)
         # Calls of tools that nobody offered cannot go back: providers refuse them.
         if calls and self._tools:
             turn = ToolTurn(Role.ASSISTANT, completion.text, (), calls, completion.echo)

@@ -5,20 +5,125 @@ stdout: `command:./bot.py --flag`, or `kind: command` in howsure.yaml.
 from __future__ import annotations
 
 import asyncio
+import os
+import re
+import shlex
+from collections.abc import Mapping
+from enum import Enum
+from pathlib import Path
+from shutil import which
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from howsure.errors import TargetFailed, TargetTimedOut
 from howsure.model.case import Case
-from howsure.targets.answers.fields import Unreadable, found
-from howsure.targets.answers.reading import Answered, BotError, answered
-from howsure.targets.base import Closing, Reply
-from howsure.targets.command.programs import Program, started
-from howsure.targets.command.server import Server
-from howsure.targets.command.settings import CommandPlan, Mode, plan_of
-from howsure.targets.conversations import Conversation
-from howsure.targets.making import Wish
+from howsure.targets.answer_parts import UnreadableAnswer, describe_value
+from howsure.targets.base import Closing, Reply, TargetRequest
+from howsure.targets.bot_answers import BotAnswer, BotError, read_answer
+from howsure.targets.command.programs import LineProgram, ProgramServer, ProgramStart, start_program
+from howsure.targets.conversations import ConversationState
+from howsure.targets.settings import Secrets, SettingProblems, check_seconds, read_block
+
+ALWAYS = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "TMPDIR", "TZ", "VIRTUAL_ENV", "SYSTEMROOT")
+"""What every program gets of the environment, also where `env` names what it gets."""
+PYTHON = {"PYTHONUNBUFFERED": "1", "PYTHONUTF8": "1"}
+"""A Python program would otherwise keep its answers in a buffer, and wait while we wait."""
+SECRET = re.compile(r"key|token|secret|passw|credential", re.IGNORECASE)
+
+
+class CommandMode(Enum):
+    """One process for each conversation, or one for the run."""
+
+    CONVERSATION = "conversation"
+    SERVER = "server"
+
+
+class CommandSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`env` names the variables that the program gets; without it, all."""
+
+    command: str | list[str] = ""
+    cwd: str = ""
+    env: list[str] | None = None
+    mode: CommandMode = CommandMode.CONVERSATION
+    turn_seconds: float = 60.0
+    stop_seconds: float = 5.0
+
+
+class CommandPlan(Struct, frozen=True, kw_only=True):
+    """All that a run needs to know."""
+
+    start: ProgramStart
+    mode: CommandMode
+    turn_seconds: float
+    stop_seconds: float
+    secrets: Secrets
+
+
+def plan_command(wish: TargetRequest) -> CommandPlan:
+    """The plan; `ConfigInvalid` with every wrong setting."""
+    wrong = SettingProblems(wish)
+    given = {name: value for name, value in wish.settings.items() if name != "kind"}
+    block = read_block({**given, "command": wish.rest} if wish.rest else given, CommandSettings, wrong)
+    check_seconds("turn_seconds", block.turn_seconds, wrong)
+    check_seconds("stop_seconds", block.stop_seconds, wrong)
+    folder = (wish.folder / block.cwd).resolve()
+    if not folder.is_dir():
+        wrong.add("cwd", f"there is no folder {block.cwd!r}")
+    environ = _environ(block, wish.environ, wrong)
+    words = _words(block, wrong)
+    if words and folder.is_dir():
+        words = [_program(words[0], folder, environ, wrong), *words[1:]]
+    wrong.settle()
+    return CommandPlan(
+        start=ProgramStart(arguments=words, folder=folder, environ=environ),
+        mode=block.mode,
+        turn_seconds=block.turn_seconds,
+        stop_seconds=block.stop_seconds,
+        secrets=_secrets(block, wish.environ),
+    )
+
+
+def _words(block: CommandSettings, wrong: SettingProblems) -> list[str]:
+    try:
+        words = shlex.split(block.command) if isinstance(block.command, str) else list(block.command)
+    except ValueError as error:
+        wrong.add("command", f"cannot be read: {error}")
+        return []
+    if not words:
+        wrong.add("command", "is needed: the program that answers, such as `python bot.py`")
+    return words
+
+
+def _program(word: str, folder: Path, environ: Mapping[str, str], wrong: SettingProblems) -> str:
+    """The program itself: a file from the folder, or one found on the PATH."""
+    if "/" not in word and os.sep not in word:
+        found = which(word, path=environ.get("PATH", os.defpath))
+        if found is None:
+            hint = f" (there is a file of that name: write ./{word})" if (folder / word).is_file() else ""
+            wrong.add("command", f"there is no program {word!r} on the PATH{hint}")
+        return found or word
+    path = folder / Path(word).expanduser()
+    if not path.is_file():
+        wrong.add("command", f"there is no file {word!r} in {folder.name or folder}")
+    elif not os.access(path, os.X_OK):
+        wrong.add("command", f"{word!r} may not be executed: `chmod +x {word}`, or write `python {word}`")
+    return str(path)
+
+
+def _environ(block: CommandSettings, environ: Mapping[str, str], wrong: SettingProblems) -> dict[str, str]:
+    for name in block.env or ():
+        if name not in environ:
+            wrong.add("env", f"the environment variable {name} is not set")
+    names = set(environ) if block.env is None else {*ALWAYS, *block.env}
+    return {**PYTHON, **{name: value for name, value in environ.items() if name in names}}
+
+
+def _secrets(block: CommandSettings, environ: Mapping[str, str]) -> Secrets:
+    named = [name for name in environ if SECRET.search(name)] if block.env is None else block.env
+    return Secrets(environ[name] for name in named if name in environ)
+
 
 CHECK_SECONDS = 0.5
 QUOTED = 500
@@ -29,18 +134,18 @@ class CommandKind:
 
     name = "command"
 
-    def make(self, wish: Wish) -> CommandTarget:
-        return CommandTarget(plan_of(wish), wish)
+    def make(self, wish: TargetRequest) -> CommandTarget:
+        return CommandTarget(plan_command(wish), wish)
 
 
 class CommandTarget:
     """A program: one process for each conversation, or (`mode: server`) one for all."""
 
-    def __init__(self, plan: CommandPlan, wish: Wish) -> None:
+    def __init__(self, plan: CommandPlan, wish: TargetRequest) -> None:
         self.name = wish.name
         self._plan = plan
         self._wish = wish
-        self._server: Server | None = None
+        self._server: ProgramServer | None = None
         self._starting = asyncio.Lock()
 
     async def start(self) -> None:
@@ -51,25 +156,25 @@ class CommandTarget:
         if server is not None:
             await server.stop(self._plan.stop_seconds)
 
-    async def open(self, case: Case) -> CommandSession | ServedSession:
-        conversation = Conversation(case, self._wish)
-        if self._plan.mode is Mode.SERVER:
-            return ServedSession(self._plan, await self._serving(), conversation)
-        return CommandSession(self._plan, await started(self._plan.start), conversation)
+    async def open(self, case: Case) -> CommandSession | CommandServerSession:
+        conversation = ConversationState(case, self._wish)
+        if self._plan.mode is CommandMode.SERVER:
+            return CommandServerSession(self._plan, await self._serving(), conversation)
+        return CommandSession(self._plan, await start_program(self._plan.start), conversation)
 
-    async def _serving(self) -> Server:
+    async def _serving(self) -> ProgramServer:
         """The server; a new one in the place of one that died."""
         async with self._starting:
             if self._server is not None and self._server.ended:
                 await self._server.stop(0.1)
                 self._server = None
             if self._server is None:
-                self._server = Server(await started(self._plan.start))
+                self._server = ProgramServer(await start_program(self._plan.start))
             return self._server
 
     async def check(self) -> str:
         """It starts, and does not end by itself."""
-        program = await started(self._plan.start)
+        program = await start_program(self._plan.start)
         try:
             async with asyncio.timeout(CHECK_SECONDS):
                 line = await program.line()
@@ -83,7 +188,7 @@ class CommandTarget:
 class CommandSession:
     """One conversation, one process. It is killed when a turn is broken off, so that nothing is left behind."""
 
-    def __init__(self, plan: CommandPlan, program: Program, conversation: Conversation) -> None:
+    def __init__(self, plan: CommandPlan, program: LineProgram, conversation: ConversationState) -> None:
         self._plan = plan
         self._program = program
         self._conversation = conversation
@@ -120,10 +225,10 @@ class CommandSession:
         return self._conversation.closing()
 
 
-class ServedSession:
+class CommandServerSession:
     """One conversation with a program that serves many at once."""
 
-    def __init__(self, plan: CommandPlan, server: Server, conversation: Conversation) -> None:
+    def __init__(self, plan: CommandPlan, server: ProgramServer, conversation: ConversationState) -> None:
         self._plan = plan
         self._server = server
         self._conversation = conversation
@@ -146,14 +251,14 @@ class ServedSession:
         return self._conversation.closing()
 
 
-def sent(conversation: Conversation, text: str) -> dict[str, Any]:
+def sent(conversation: ConversationState, text: str) -> dict[str, Any]:
     """What the program is told with each message."""
     values = conversation.values(text)
     del values["messages"]
     return values
 
 
-def read_line(line: bytes, plan: CommandPlan) -> Answered:
+def read_line(line: bytes, plan: CommandPlan) -> BotAnswer:
     """The answer in a line: a JSON object, and nothing else."""
     line = plan.secrets.clean_bytes(line)
     who = plan.start.shown
@@ -163,14 +268,14 @@ def read_line(line: bytes, plan: CommandPlan) -> Answered:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise TargetFailed(f"{who}: {expected}; it wrote {quoted(line)} (notes belong on stderr)") from error
     if not isinstance(value, dict):
-        raise TargetFailed(f"{who}: {expected}; it wrote {found(value)}")
+        raise TargetFailed(f"{who}: {expected}; it wrote {describe_value(value)}")
     try:
-        return answered(value)
-    except (Unreadable, BotError) as error:
+        return read_answer(value)
+    except (UnreadableAnswer, BotError) as error:
         raise TargetFailed(f"{who}: {error}") from error
 
 
-def silent(plan: CommandPlan, program: Program) -> str:
+def silent(plan: CommandPlan, program: LineProgram) -> str:
     hint = "does it write a whole line, and flush it?"
     return f"{plan.start.shown}: no answer in {plan.turn_seconds:g} s ({hint}){program.last_words()}"
 

@@ -7,12 +7,18 @@ from typing import Any
 from uuid import uuid4
 
 from howsure.model.case import Case
-from howsure.targets.adk.events import Event, reply_of, state_of, told
-from howsure.targets.base import Closing, Reply
-from howsure.targets.frameworks.loaded import Framework, InProcess, agent_of, block_of, first_state, limited
-from howsure.targets.making import Wish
-from howsure.targets.preludes import Prelude
-from howsure.targets.turns import plain
+from howsure.targets.adk.events import Event, earlier_events, read_reply, read_state
+from howsure.targets.base import Closing, Reply, TargetRequest
+from howsure.targets.conversations import PriorContext
+from howsure.targets.frameworks.in_process import (
+    Framework,
+    InProcessSettings,
+    initial_state,
+    load_agent,
+    read_in_process_settings,
+    run_limited,
+)
+from howsure.targets.turns import plain_value
 
 ADK = Framework("adk-agent", "google.adk.runners", "google-adk", "adk")
 APP = "howsure"
@@ -23,10 +29,10 @@ class AdkAgentKind:
 
     name = ADK.kind
 
-    def make(self, wish: Wish) -> AdkAgentTarget:
-        settings = block_of(wish, InProcess)
+    def make(self, wish: TargetRequest) -> AdkAgentTarget:
+        settings = read_in_process_settings(wish, InProcessSettings)
         runners, events = ADK.load(), ADK.load("google.adk.events")
-        agent = agent_of(wish, settings.object, ("run_async", "root_agent"), "an ADK agent or App")
+        agent = load_agent(wish, settings.object, ("run_async", "root_agent"), "an ADK agent or App")
         wrapped = {"app": agent} if hasattr(agent, "root_agent") and hasattr(agent, "plugins") else {"agent": agent}
         runner = runners.InMemoryRunner(**wrapped, **({} if "app" in wrapped else {"app_name": APP}))
         return AdkAgentTarget(wish, settings, runner, events.Event)
@@ -35,7 +41,7 @@ class AdkAgentKind:
 class AdkAgentTarget:
     """One runner for the whole run: sessions are its own, and so is what agents keep open (MCP connections)."""
 
-    def __init__(self, wish: Wish, settings: InProcess, runner: Any, event: Any) -> None:
+    def __init__(self, wish: TargetRequest, settings: InProcessSettings, runner: Any, event: Any) -> None:
         self.name = wish.name
         self._wish = wish
         self._settings = settings
@@ -55,10 +61,10 @@ class AdkAgentTarget:
         # A user of their own for every conversation: what an agent remembers about a user stays in its case.
         user = f"howsure-{uuid4().hex}"
         session = await self._runner.session_service.create_session(
-            app_name=self._runner.app_name, user_id=user, state=first_state(self._wish, case)
+            app_name=self._runner.app_name, user_id=user, state=initial_state(self._wish, case)
         )
-        prelude = Prelude.of(case)
-        for event in told(prelude.earlier, self._runner.agent.name):
+        prelude = PriorContext.of(case)
+        for event in earlier_events(prelude.earlier, self._runner.agent.name):
             await self._runner.session_service.append_event(session, self._event(**event))
         place = {"user_id": user, "session_id": session.id}
         return AdkAgentSession(self._runner, place, self._settings.turn_seconds, prelude)
@@ -67,17 +73,17 @@ class AdkAgentTarget:
 class AdkAgentSession:
     """One conversation: a session of the runner."""
 
-    def __init__(self, runner: Any, place: Mapping[str, str], seconds: float, prelude: Prelude) -> None:
+    def __init__(self, runner: Any, place: Mapping[str, str], seconds: float, prelude: PriorContext) -> None:
         self._runner = runner
         self._place = place
         self._seconds = seconds
         self._prelude = prelude
 
     async def send(self, text: str) -> Reply:
-        return reply_of(await limited(self._events(text), self._seconds))
+        return read_reply(await run_limited(self._events(text), self._seconds))
 
     async def _events(self, text: str) -> list[Event]:
-        prelude, self._prelude = self._prelude, Prelude()
+        prelude, self._prelude = self._prelude, PriorContext()
         content = ADK.load("google.genai.types").Content
         message = content.model_validate({"role": "user", "parts": [{"text": prelude.opened(text)}]})
         return [
@@ -87,4 +93,4 @@ class AdkAgentSession:
 
     async def close(self) -> Closing:
         session = await self._runner.session_service.get_session(app_name=self._runner.app_name, **self._place)
-        return Closing(state=None if session is None else plain(state_of({"state": dict(session.state)})))
+        return Closing(state=None if session is None else plain_value(read_state({"state": dict(session.state)})))

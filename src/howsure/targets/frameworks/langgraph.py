@@ -12,11 +12,17 @@ import msgspec
 from howsure.errors import TargetFailed
 from howsure.model.case import Case
 from howsure.model.transcript import ToolCall
-from howsure.targets.base import Closing, Reply
-from howsure.targets.frameworks.loaded import Framework, InProcess, agent_of, block_of, first_state, limited
-from howsure.targets.making import Wish
-from howsure.targets.preludes import Prelude
-from howsure.targets.turns import Turn, arguments_of, counted, plain, result_of, text_of
+from howsure.targets.base import Closing, Reply, TargetRequest
+from howsure.targets.conversations import PriorContext
+from howsure.targets.frameworks.in_process import (
+    Framework,
+    InProcessSettings,
+    initial_state,
+    load_agent,
+    read_in_process_settings,
+    run_limited,
+)
+from howsure.targets.turns import TurnBuilder, content_text, convert_usage, plain_value, tool_arguments, tool_result
 
 GRAPHS = Framework("langgraph", "langgraph.graph", "langgraph", "langgraph")
 COMMON = frozenset({"agent", "model", "tools", "__start__", "__interrupt__"})
@@ -27,7 +33,7 @@ UNNAMED = "LangGraph"
 Said = tuple[str, Mapping[str, Any]]
 
 
-class LangGraphSettings(InProcess, frozen=True, kw_only=True):
+class LangGraphSettings(InProcessSettings, frozen=True, kw_only=True):
     """`messages_key` names the part of the state that holds the conversation; `recursion_limit` bounds a turn."""
 
     messages_key: str = "messages"
@@ -39,10 +45,10 @@ class LangGraphKind:
 
     name = GRAPHS.kind
 
-    def make(self, wish: Wish) -> LangGraphTarget:
-        settings = block_of(wish, LangGraphSettings)
+    def make(self, wish: TargetRequest) -> LangGraphTarget:
+        settings = read_in_process_settings(wish, LangGraphSettings)
         GRAPHS.load()
-        found = agent_of(wish, settings.object, ("astream", "compile"), "a LangGraph")
+        found = load_agent(wish, settings.object, ("astream", "compile"), "a LangGraph")
         graph = found if hasattr(found, "astream") else found.compile()
         if not graph.checkpointer:
             # A thread needs someone who keeps it. The user's own graph stays as it is: this is a copy.
@@ -54,7 +60,7 @@ class LangGraphKind:
 class LangGraphTarget:
     """The graph; every conversation has a thread of its own."""
 
-    def __init__(self, wish: Wish, settings: LangGraphSettings, graph: Any) -> None:
+    def __init__(self, wish: TargetRequest, settings: LangGraphSettings, graph: Any) -> None:
         self.name = wish.name
         self._wish = wish
         self._settings = settings
@@ -64,13 +70,15 @@ class LangGraphTarget:
         return GRAPHS.said(self._settings.object)
 
     async def open(self, case: Case) -> LangGraphSession:
-        return LangGraphSession(self._graph, self._settings, first_state(self._wish, case), Prelude.of(case))
+        return LangGraphSession(self._graph, self._settings, initial_state(self._wish, case), PriorContext.of(case))
 
 
 class LangGraphSession:
     """One conversation: a thread. A graph that stopped to ask goes on with what the user says next."""
 
-    def __init__(self, graph: Any, settings: LangGraphSettings, state: Mapping[str, Any], prelude: Prelude) -> None:
+    def __init__(
+        self, graph: Any, settings: LangGraphSettings, state: Mapping[str, Any], prelude: PriorContext
+    ) -> None:
         self._graph = graph
         self._prelude = prelude
         self._settings = settings
@@ -83,7 +91,7 @@ class LangGraphSession:
         self._asking = False
 
     async def send(self, text: str) -> Reply:
-        return await limited(self._turn(text), self._settings.turn_seconds)
+        return await run_limited(self._turn(text), self._settings.turn_seconds)
 
     async def _turn(self, text: str) -> Reply:
         chunks = [
@@ -93,7 +101,7 @@ class LangGraphSession:
             )
         ]
         state = await self._graph.aget_state(self._place)
-        questions = [plain(each.value) for each in state.interrupts or ()]
+        questions = [plain_value(each.value) for each in state.interrupts or ()]
         self._asking = bool(questions)
         added = list(self._added(chunks))
         said = [(agent, message) for agent, message in added if getattr(message, "id", None)]
@@ -104,7 +112,7 @@ class LangGraphSession:
         if self._asking:
             return GRAPHS.load("langgraph.types").Command(resume=text)
         given, self._given = self._given, {}
-        prelude, self._prelude = self._prelude, Prelude()
+        prelude, self._prelude = self._prelude, PriorContext()
         earlier = [{**message, "id": f"earlier-{at}"} for at, message in enumerate(prelude.told)]
         self._seen.update(message["id"] for message in earlier)
         return {**given, self._settings.messages_key: [*earlier, {"role": "user", "content": prelude.opened(text)}]}
@@ -133,12 +141,12 @@ class LangGraphSession:
         for agent, message in said:
             if message.id not in self._seen:
                 self._seen.add(message.id)
-                yield agent or ("" if own == UNNAMED else own), plain(to_plain(message))
+                yield agent or ("" if own == UNNAMED else own), plain_value(to_plain(message))
 
     async def close(self) -> Closing:
         state = await self._graph.aget_state(self._place)
         key = self._settings.messages_key
-        return Closing(state=plain({name: value for name, value in state.values.items() if name != key}))
+        return Closing(state=plain_value({name: value for name, value in state.values.items() if name != key}))
 
 
 def _messages_in(change: Any, key: str) -> list[Any]:
@@ -151,7 +159,7 @@ def _messages_in(change: Any, key: str) -> list[Any]:
 
 def _words(message: Any) -> str:
     content = message.get("content") if isinstance(message, Mapping) else getattr(message, "content", message)
-    return text_of(content)
+    return content_text(content)
 
 
 def speaker(path: Sequence[str], node: str) -> str:
@@ -162,16 +170,16 @@ def speaker(path: Sequence[str], node: str) -> str:
 
 def reply_of(said: Iterable[Said], questions: Sequence[Any] = ()) -> Reply:
     """One turn from (agent, message as `messages_to_dict` writes it). A message's own name tells better who spoke."""
-    turn = Turn()
+    turn = TurnBuilder()
     for node, message in said:
         data = message.get("data") or {}
         match message.get("type"):
             case "ai" | "AIMessageChunk":
-                turn.say(text_of(data.get("content")), str(data.get("name") or node), _calls(data))
-                turn.spend(counted(data.get("usage_metadata")))
+                turn.say(content_text(data.get("content")), str(data.get("name") or node), _calls(data))
+                turn.spend(convert_usage(data.get("usage_metadata")))
             case "tool":
-                content = text_of(data.get("content")) or data.get("content")
-                result = result_of(content, data.get("status") == "error")
+                content = content_text(data.get("content")) or data.get("content")
+                result = tool_result(content, data.get("status") == "error")
                 turn.give_back(str(data.get("tool_call_id") or ""), str(data.get("name") or ""), result)
             case _:
                 continue
@@ -184,5 +192,5 @@ def _calls(data: Mapping[str, Any]) -> Iterator[ToolCall]:
     """The calls of a message; arguments the model wrote as broken JSON are kept as they are."""
     for call in [*(data.get("tool_calls") or ()), *(data.get("invalid_tool_calls") or ())]:
         yield ToolCall(
-            name=str(call.get("name")), arguments=arguments_of(call.get("args")), id=str(call.get("id") or "")
+            name=str(call.get("name")), arguments=tool_arguments(call.get("args")), id=str(call.get("id") or "")
         )

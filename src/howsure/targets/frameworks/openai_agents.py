@@ -9,20 +9,19 @@ import msgspec
 
 from howsure.model.case import Case
 from howsure.model.transcript import ToolCall, Usage
-from howsure.targets.base import Closing, Reply
-from howsure.targets.frameworks.loaded import (
+from howsure.targets.base import Closing, Reply, TargetRequest
+from howsure.targets.conversations import PriorContext
+from howsure.targets.frameworks.in_process import (
     Framework,
-    InProcess,
-    agent_of,
-    block_of,
-    first_state,
-    held_by,
-    left_in,
-    limited,
+    InProcessSettings,
+    context_state,
+    initial_state,
+    load_agent,
+    make_context,
+    read_in_process_settings,
+    run_limited,
 )
-from howsure.targets.making import Wish
-from howsure.targets.preludes import Prelude
-from howsure.targets.turns import Turn, arguments_of, counted, plain, result_of, text_of
+from howsure.targets.turns import TurnBuilder, content_text, convert_usage, plain_value, tool_arguments, tool_result
 
 SDK = Framework("openai-agents", "agents", "openai-agents", "openai-agents")
 BROKEN = "An error occurred while running the tool"
@@ -31,7 +30,7 @@ RESULTS = frozenset({"output", "outputs", "results", "result", "error"})
 ASIDE = frozenset({"type", "id", "status", "provider_data"})
 
 
-class OpenAiAgentsSettings(InProcess, frozen=True, kw_only=True):
+class OpenAiAgentsSettings(InProcessSettings, frozen=True, kw_only=True):
     """`context` names a function that makes the run's context from the state; without it the state is the context."""
 
     context: str = ""
@@ -43,17 +42,17 @@ class OpenAiAgentsKind:
 
     name = SDK.kind
 
-    def make(self, wish: Wish) -> OpenAiAgentsTarget:
-        settings = block_of(wish, OpenAiAgentsSettings)
+    def make(self, wish: TargetRequest) -> OpenAiAgentsTarget:
+        settings = read_in_process_settings(wish, OpenAiAgentsSettings)
         runner = SDK.load().Runner
-        agent = agent_of(wish, settings.object, ("handoffs",), "an Agent of the OpenAI Agents SDK")
+        agent = load_agent(wish, settings.object, ("handoffs",), "an Agent of the OpenAI Agents SDK")
         return OpenAiAgentsTarget(wish, settings, agent, runner)
 
 
 class OpenAiAgentsTarget:
     """The agent that opens every conversation."""
 
-    def __init__(self, wish: Wish, settings: OpenAiAgentsSettings, agent: Any, runner: Any) -> None:
+    def __init__(self, wish: TargetRequest, settings: OpenAiAgentsSettings, agent: Any, runner: Any) -> None:
         self.name = wish.name
         self._wish = wish
         self._settings = settings
@@ -64,14 +63,16 @@ class OpenAiAgentsTarget:
         return SDK.said(self._settings.object)
 
     async def open(self, case: Case) -> OpenAiAgentsSession:
-        held = held_by(self._wish, self._settings.context, first_state(self._wish, case))
-        return OpenAiAgentsSession(self._runner, self._settings, (self._agent, held), Prelude.of(case))
+        held = make_context(self._wish, self._settings.context, initial_state(self._wish, case))
+        return OpenAiAgentsSession(self._runner, self._settings, (self._agent, held), PriorContext.of(case))
 
 
 class OpenAiAgentsSession:
     """One conversation: everything said so far goes along each time, to the agent that spoke last."""
 
-    def __init__(self, runner: Any, settings: OpenAiAgentsSettings, who: tuple[Any, Any], prelude: Prelude) -> None:
+    def __init__(
+        self, runner: Any, settings: OpenAiAgentsSettings, who: tuple[Any, Any], prelude: PriorContext
+    ) -> None:
         self._runner = runner
         self._settings = settings
         self._agent, self._held = who
@@ -79,22 +80,22 @@ class OpenAiAgentsSession:
         self._said: list[Any] = [*prelude.told]
 
     async def send(self, text: str) -> Reply:
-        prelude, self._prelude = self._prelude, Prelude()
+        prelude, self._prelude = self._prelude, PriorContext()
         self._said.append({"role": "user", "content": prelude.opened(text)})
         turn = self._runner.run(self._agent, self._said, context=self._held, max_turns=self._settings.max_turns)
-        result = await limited(turn, self._settings.turn_seconds)
+        result = await run_limited(turn, self._settings.turn_seconds)
         self._said = list(result.to_input_list())
         self._agent = result.last_agent
         done = [(each.agent.name, _as_input(each)) for each in result.new_items]
-        usages = [plain(_usage(response.usage)) for response in result.raw_responses]
+        usages = [plain_value(_usage(response.usage)) for response in result.raw_responses]
         return reply_of(done, usages, result.final_output)
 
     async def close(self) -> Closing:
-        return Closing(state=left_in(self._held))
+        return Closing(state=context_state(self._held))
 
 
 def _as_input(done: Any) -> Any:
-    return plain(done.to_input_item())
+    return plain_value(done.to_input_item())
 
 
 def _usage(usage: Any) -> dict[str, Any]:
@@ -104,22 +105,22 @@ def _usage(usage: Any) -> dict[str, Any]:
 
 def reply_of(done: Iterable[tuple[str, Any]], usages: Iterable[Mapping[str, Any]], output: Any = None) -> Reply:
     """One turn from what was done: (agent, the SDK's input form of it), the tokens of each model call, the output."""
-    turn = Turn()
+    turn = TurnBuilder()
     said = False
     for agent, step in done:
         match step:
             case {"type": "function_call_output", "call_id": call_id, **rest}:
                 given = rest.get("output")
-                turn.give_back(str(call_id), "", result_of(_joined(given), str(given).startswith(BROKEN)))
+                turn.give_back(str(call_id), "", tool_result(_joined(given), str(given).startswith(BROKEN)))
             case {"type": str(kind)} if kind.endswith("_call"):
                 turn.say("", agent, [_call(step, kind)])
                 _own_result(step, kind, turn)
-            case {"role": "assistant", "content": content} if text_of(content):
-                turn.say(text_of(content), agent)
+            case {"role": "assistant", "content": content} if content_text(content):
+                turn.say(content_text(content), agent)
                 said = True
     if not said and output is not None:
         # A run may end in a tool's output (`stop_on_first_tool`), with no message that says it.
-        turn.say(output if isinstance(output, str) else msgspec.json.encode(plain(output)).decode())
+        turn.say(output if isinstance(output, str) else msgspec.json.encode(plain_value(output)).decode())
     for usage in usages:
         turn.spend(spent(usage))
     return turn.reply()
@@ -129,23 +130,25 @@ def _call(step: Mapping[str, Any], kind: str) -> ToolCall:
     """A call of a function, or of a tool that the provider runs itself (`web_search_call` …)."""
     call_id = str(step.get("call_id") or step.get("id") or "")
     if "name" in step:
-        return ToolCall(name=str(step["name"]), arguments=arguments_of(step.get("arguments")), id=call_id)
+        return ToolCall(name=str(step["name"]), arguments=tool_arguments(step.get("arguments")), id=call_id)
     asked = {name: value for name, value in step.items() if name not in ASIDE | RESULTS | {"call_id"}}
     return ToolCall(name=kind.removesuffix("_call"), arguments=asked, id=call_id)
 
 
-def _own_result(step: Mapping[str, Any], kind: str, turn: Turn) -> None:
+def _own_result(step: Mapping[str, Any], kind: str, turn: TurnBuilder) -> None:
     given = {name: step[name] for name in sorted(RESULTS & set(step)) if step[name] is not None}
     if given and kind != "function_call":
         content = next(iter(given.values())) if len(given) == 1 else given
-        turn.give_back(_call(step, kind).id, "", result_of(content, "error" in given or step.get("status") == "failed"))
+        turn.give_back(
+            _call(step, kind).id, "", tool_result(content, "error" in given or step.get("status") == "failed")
+        )
 
 
 def _joined(output: Any) -> Any:
     """A tool's output may be a list of blocks; text in them is what it said."""
-    return text_of(output) or output if isinstance(output, list) else output
+    return content_text(output) or output if isinstance(output, list) else output
 
 
 def spent(usage: Mapping[str, Any]) -> Usage | None:
     """The tokens of one model call. The SDK writes zeros where the provider counted nothing."""
-    return counted(usage) if usage.get("input_tokens") or usage.get("output_tokens") else None
+    return convert_usage(usage) if usage.get("input_tokens") or usage.get("output_tokens") else None

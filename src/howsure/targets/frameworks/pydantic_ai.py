@@ -10,27 +10,26 @@ from msgspec import Struct
 
 from howsure.model.case import Case
 from howsure.model.transcript import Message, Role, ToolCall, Usage
-from howsure.targets.base import Closing, Reply
-from howsure.targets.frameworks.loaded import (
+from howsure.targets.base import Closing, Reply, TargetRequest
+from howsure.targets.conversations import PriorContext
+from howsure.targets.frameworks.in_process import (
     Framework,
-    InProcess,
-    agent_of,
-    block_of,
-    first_state,
-    held_by,
-    left_in,
-    limited,
+    InProcessSettings,
+    context_state,
+    initial_state,
+    load_agent,
+    make_context,
+    read_in_process_settings,
+    run_limited,
 )
-from howsure.targets.making import Wish
-from howsure.targets.preludes import Prelude
-from howsure.targets.turns import Turn, arguments_of, counted, plain, result_of
+from howsure.targets.turns import TurnBuilder, convert_usage, plain_value, tool_arguments, tool_result
 
 LIBRARY = Framework("pydantic-ai", "pydantic_ai.messages", "pydantic-ai-slim", "pydantic-ai")
 OUTPUT_TOOL = "final_result"
 """The call by which a model hands over a structured output. It is the answer, not a tool of the agent."""
 
 
-class PydanticAiSettings(InProcess, frozen=True, kw_only=True):
+class PydanticAiSettings(InProcessSettings, frozen=True, kw_only=True):
     """`deps` names a function that makes the run's dependencies from the state; without it the state is passed."""
 
     deps: str = ""
@@ -41,17 +40,17 @@ class PydanticAiKind:
 
     name = LIBRARY.kind
 
-    def make(self, wish: Wish) -> PydanticAiTarget:
-        settings = block_of(wish, PydanticAiSettings)
+    def make(self, wish: TargetRequest) -> PydanticAiTarget:
+        settings = read_in_process_settings(wish, PydanticAiSettings)
         adapter = LIBRARY.load().ModelMessagesTypeAdapter
-        agent = agent_of(wish, settings.object, ("run_stream",), "an Agent of Pydantic AI")
+        agent = load_agent(wish, settings.object, ("run_stream",), "an Agent of Pydantic AI")
         return PydanticAiTarget(wish, settings, agent, adapter)
 
 
 class PydanticAiTarget:
     """The agent, which keeps nothing itself between turns."""
 
-    def __init__(self, wish: Wish, settings: PydanticAiSettings, agent: Any, adapter: Any) -> None:
+    def __init__(self, wish: TargetRequest, settings: PydanticAiSettings, agent: Any, adapter: Any) -> None:
         self.name = wish.name
         self._wish = wish
         self._settings = settings
@@ -62,8 +61,8 @@ class PydanticAiTarget:
         return LIBRARY.said(self._settings.object)
 
     async def open(self, case: Case) -> PydanticAiSession:
-        held = held_by(self._wish, self._settings.deps, first_state(self._wish, case))
-        prelude = Prelude.of(case)
+        held = make_context(self._wish, self._settings.deps, initial_state(self._wish, case))
+        prelude = PriorContext.of(case)
         history = self._adapter.validate_python([_earlier(message) for message in prelude.earlier])
         turns = Turns(self._agent, self._adapter, held, self._settings.turn_seconds)
         return PydanticAiSession(turns, history, prelude)
@@ -81,22 +80,22 @@ class Turns(Struct, frozen=True):
 class PydanticAiSession:
     """One conversation: the messages so far are handed over with each new one."""
 
-    def __init__(self, turns: Turns, history: Sequence[Any], prelude: Prelude) -> None:
+    def __init__(self, turns: Turns, history: Sequence[Any], prelude: PriorContext) -> None:
         self._turns = turns
         self._history = history
         self._prelude = prelude
 
     async def send(self, text: str) -> Reply:
-        prelude, self._prelude = self._prelude, Prelude()
+        prelude, self._prelude = self._prelude, PriorContext()
         agent = self._turns.agent
         turn = agent.run(prelude.opened(text), message_history=list(self._history), deps=self._turns.held)
-        result = await limited(turn, self._turns.seconds)
+        result = await run_limited(turn, self._turns.seconds)
         self._history = result.all_messages()
         messages = self._turns.adapter.dump_python(result.new_messages(), mode="json")
         return reply_of(messages, str(agent.name or ""), result.output)
 
     async def close(self) -> Closing:
-        return Closing(state=left_in(self._turns.held))
+        return Closing(state=context_state(self._turns.held))
 
 
 def _earlier(message: Message) -> dict[str, Any]:
@@ -109,7 +108,7 @@ def _earlier(message: Message) -> dict[str, Any]:
 
 def reply_of(messages: Iterable[Mapping[str, Any]], agent: str = "", output: Any = None) -> Reply:
     """One turn from the library's messages: responses speak and call, requests bring results back."""
-    turn = Turn()
+    turn = TurnBuilder()
     for message in messages:
         parts = [part for part in message.get("parts") or () if isinstance(part, Mapping)]
         if message.get("kind") == "response":
@@ -119,7 +118,7 @@ def reply_of(messages: Iterable[Mapping[str, Any]], agent: str = "", output: Any
         for part in parts:
             _give_back(part, turn)
     if output is not None and not isinstance(output, str):
-        turn.say(msgspec.json.encode(plain(output)).decode(), agent)
+        turn.say(msgspec.json.encode(plain_value(output)).decode(), agent)
     return turn.reply()
 
 
@@ -129,16 +128,16 @@ def _is_call(part: Mapping[str, Any]) -> bool:
 
 
 def _call(part: Mapping[str, Any]) -> ToolCall:
-    arguments = arguments_of(part.get("args"))
+    arguments = tool_arguments(part.get("args"))
     return ToolCall(name=str(part.get("tool_name")), arguments=arguments, id=str(part.get("tool_call_id") or ""))
 
 
-def _give_back(part: Mapping[str, Any], turn: Turn) -> None:
+def _give_back(part: Mapping[str, Any], turn: TurnBuilder) -> None:
     """A result, or the demand to try again because a tool refused its arguments."""
     kind = str(part.get("part_kind") or "")
     if kind.endswith("tool-return") or (kind == "retry-prompt" and part.get("tool_name")):
         failed = kind == "retry-prompt" or part.get("outcome", "success") != "success"
-        result = result_of(part.get("content"), failed)
+        result = tool_result(part.get("content"), failed)
         turn.give_back(str(part.get("tool_call_id") or ""), str(part.get("tool_name") or ""), result)
 
 
@@ -149,7 +148,7 @@ def spent(usage: Any) -> Usage | None:
     details = usage.get("details")
     named = details if isinstance(details, Mapping) else {}
     thinking = usage.get("output_reasoning_tokens") or named.get("reasoning_tokens") or 0
-    return counted(
+    return convert_usage(
         {
             "input_tokens": usage.get("input_tokens"),
             "output_tokens": usage.get("output_tokens"),

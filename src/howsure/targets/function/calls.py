@@ -6,14 +6,56 @@ import asyncio
 import inspect
 import traceback
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from contextvars import copy_context
 from functools import partial
 from pathlib import Path
-from typing import Any
+from threading import Thread
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
 from howsure.errors import CaseFailure, ConfigInvalid, TargetFailed, TargetTimedOut, boundary
-from howsure.targets.function.threads import LEFT, in_thread, quit_failure
+
+T = TypeVar("T")
+
+LEFT = (SystemExit, KeyboardInterrupt, GeneratorExit, asyncio.CancelledError)
+"""What a function may raise that is no error of it, and must not end us."""
+
+
+async def in_thread(work: Callable[[], T], who: str) -> T:
+    """What `work` returns; what it raises is attributed to `who`. Cancelled, the thread is left to itself."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[T] = loop.create_future()
+
+    def run() -> None:
+        settle = _outcome(work, who, future)
+        with suppress(RuntimeError):  # the loop may be closed by now
+            loop.call_soon_threadsafe(settle)
+
+    Thread(target=copy_context().run, args=(run,), daemon=True, name=f"howsure {who}").start()
+    return await future
+
+
+def _outcome(work: Callable[[], T], who: str, future: asyncio.Future[T]) -> Callable[[], None]:
+    """How the future is to be settled; decided in the thread, done in the loop."""
+    try:
+        with boundary(TargetFailed, who):
+            value = work()
+    except CaseFailure as failure:
+        failed: CaseFailure = failure
+    except LEFT as error:
+        failed = quit_failure(error, who)
+    else:
+        return lambda: None if future.done() else future.set_result(value)
+    return lambda: None if future.done() else future.set_exception(failed)
+
+
+def quit_failure(error: BaseException, who: str) -> TargetFailed:
+    """A function that wanted to end the program."""
+    said = f" {error}" if str(error) else ""
+    return TargetFailed(f"{who}: it wanted to end the program ({type(error).__name__}{said})")
+
 
 KNOWN = ("case", "session_id", "history", "state", "turn", "candidate", "context")
 """What a function may take by name, beside the text."""
@@ -22,7 +64,7 @@ TEXT = "message"
 _BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
-class Calling(Struct, frozen=True, kw_only=True):
+class BoundFunction(Struct, frozen=True, kw_only=True):
     """A function and what it is given: the text first, where it takes one, and the rest by name."""
 
     function: Callable[..., Any]
@@ -36,7 +78,7 @@ class Calling(Struct, frozen=True, kw_only=True):
         """What it returns; whatever breaks is a `TargetFailed` that names it."""
         given = [values[TEXT]] if self.text else []
         named = {**self.fixed, **{name: values[name] for name in self.names}}
-        return await timed(self._call(partial(self.function, *given, **named)), self.seconds, self.who)
+        return await run_limited(self._call(partial(self.function, *given, **named)), self.seconds, self.who)
 
     async def _call(self, work: Callable[[], Any]) -> Any:
         try:
@@ -46,14 +88,14 @@ class Calling(Struct, frozen=True, kw_only=True):
                     value = await value
                 return value
         except CaseFailure as failure:
-            raise placed(failure) from failure.__cause__
+            raise add_source_line(failure) from failure.__cause__
         except LEFT as error:
             if isinstance(error, asyncio.CancelledError) and _cancelled():
                 raise
             raise quit_failure(error, self.who) from error
 
 
-async def timed(work: Any, seconds: float, who: str) -> Any:
+async def run_limited(work: Any, seconds: float, who: str) -> Any:
     """The result of a coroutine within its time. A `TimeoutError` of its own is its own."""
     clock = asyncio.timeout(seconds)
     try:
@@ -71,7 +113,7 @@ def _cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-def placed(failure: CaseFailure) -> CaseFailure:
+def add_source_line(failure: CaseFailure) -> CaseFailure:
     """The failure with the line where it was raised, for errors of the user's own code."""
     cause = failure.__cause__
     frames = traceback.extract_tb(cause.__traceback__) if cause is not None else []
@@ -87,7 +129,7 @@ def is_async(function: Callable[..., Any]) -> bool:
     return inspect.iscoroutinefunction(inner) or inspect.iscoroutinefunction(called)
 
 
-def calling(function: Callable[..., Any], who: str, fixed: Mapping[str, Any], seconds: float) -> Calling:
+def bind_function(function: Callable[..., Any], who: str, fixed: Mapping[str, Any], seconds: float) -> BoundFunction:
     """How to call it; `ConfigInvalid` when it needs something that nobody can give it. A class takes no text."""
     parameters = _parameters(function)
     first = next((each for each in parameters if each.kind in _BY_PLACE), None)
@@ -97,7 +139,7 @@ def calling(function: Callable[..., Any], who: str, fixed: Mapping[str, Any], se
     rest = [each for each in parameters if not (text and each is first)]
     if problems := list(_problems(rest, fixed)):
         raise ConfigInvalid(f"{who}: " + "; ".join(problems))
-    return Calling(
+    return BoundFunction(
         function=function,
         who=who,
         text=text,

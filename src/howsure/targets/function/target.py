@@ -5,27 +5,108 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, field
 
 from howsure.errors import ConfigInvalid, TargetFailed
 from howsure.model.case import Case
-from howsure.model.transcript import Span, Transcript
-from howsure.targets.answers.fields import found
-from howsure.targets.base import Closing, Finished, Reply, Target
-from howsure.targets.blocks import Wrong, check_seconds, read_block
-from howsure.targets.conversations import Conversation
-from howsure.targets.function.calls import Calling, calling
-from howsure.targets.function.results import closing_of, outcome_of
-from howsure.targets.loading import load_object
-from howsure.targets.making import Wish
+from howsure.model.transcript import AgentStep, Message, Role, Span, Step, ToolCall, Transcript
+from howsure.targets.answer_parts import UnreadableAnswer, describe_value, since_the_user
+from howsure.targets.base import Closing, FinishedSession, Reply, Target, TargetRequest
+from howsure.targets.bot_answers import BotAnswer, BotError, read_answer, state_of
+from howsure.targets.conversations import ConversationState
+from howsure.targets.function.calls import BoundFunction, bind_function
+from howsure.targets.objects import load_object
+from howsure.targets.settings import SettingProblems, check_seconds, read_block
+
+EXPECTED = "text, an object with `answer`, a Reply or a Transcript"
+
+
+class FunctionOutcome(Struct, frozen=True, kw_only=True):
+    """One turn, with the spans that came with it."""
+
+    answered: BotAnswer
+    spans: tuple[Span, ...] | None = None
+
+
+def outcome_of(value: Any, who: str) -> FunctionOutcome:
+    """What the function did; `TargetFailed` when it returned anything else."""
+    match value:
+        case Reply():
+            return FunctionOutcome(answered=BotAnswer(reply=value))
+        case Transcript():
+            return _transcribed(value)
+        case FinishedSession(transcript=transcript):
+            return _transcribed(transcript)
+        case Message():
+            return FunctionOutcome(answered=BotAnswer(reply=Reply(messages=(value,))))
+        case str() | Mapping():
+            return FunctionOutcome(answered=_read(value, who))
+        case _:
+            raise TargetFailed(f"{who}: expected {EXPECTED}; it returned {describe_value(value)}")
+
+
+def closing_of(value: Any, known: Closing, who: str) -> Closing:
+    """What is left at the end: as `close` tells it, else as the turns did."""
+    match value:
+        case None:
+            return known
+        case Closing(state=state, spans=spans):
+            return Closing(state=known.state if state is None else state, spans=known.spans if spans is None else spans)
+        case Mapping():
+            return Closing(state=_state(value, who), spans=known.spans)
+        case _:
+            raise TargetFailed(
+                f"{who}: expected a Closing, an object with `state`, or nothing; found {describe_value(value)}"
+            )
+
+
+def _state(value: Mapping[str, Any], who: str) -> dict[str, Any] | None:
+    if set(value) != {"state"}:
+        raise TargetFailed(f"{who}: expected an object with `state` alone, found the keys {', '.join(map(str, value))}")
+    try:
+        return state_of(value["state"])
+    except UnreadableAnswer as error:
+        raise TargetFailed(f"{who}: {error}") from error
+
+
+def _read(value: str | Mapping[str, Any], who: str) -> BotAnswer:
+    try:
+        return read_answer(value)
+    except (UnreadableAnswer, BotError) as error:
+        raise TargetFailed(f"{who}: {error}") from error
+
+
+def _transcribed(transcript: Transcript) -> FunctionOutcome:
+    """A Transcript as one turn: its messages since the user spoke, its state, spans and usage."""
+    messages = list(since_the_user(transcript.messages) or _stepped(transcript.steps))
+    last = messages[-1] if messages else None
+    if last is None or (transcript.answer and (last.content != transcript.answer or last.tool_calls)):
+        messages.append(Message(role=Role.ASSISTANT, content=transcript.answer))
+    told = UNSET if transcript.duration_ms is None else transcript.duration_ms
+    reply = Reply(messages=tuple(messages), usage=transcript.usage, duration_ms=told)
+    return FunctionOutcome(answered=BotAnswer(reply=reply, state=transcript.state), spans=transcript.spans)
+
+
+def _stepped(steps: tuple[Step, ...]) -> list[Message]:
+    """Steps alone, as messages that pass through the same agents and tools."""
+    messages: list[Message] = []
+    agent = ""
+    for step in steps:
+        if isinstance(step, AgentStep):
+            agent = step.name
+            messages.append(Message(role=Role.ASSISTANT, agent=agent))
+        else:
+            messages.append(Message(role=Role.ASSISTANT, agent=agent, tool_calls=(ToolCall(name=step.name),)))
+    return messages
+
 
 FORMS = "a function of text, a class with `send(text)`, or an object with `open(case)`"
 
 
-class FunctionBlock(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class FunctionSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`arguments` are given to the function by name, in every call."""
 
     function: str = ""
@@ -38,7 +119,7 @@ class FunctionKind:
 
     name = "function"
 
-    def make(self, wish: Wish) -> Target:
+    def make(self, wish: TargetRequest) -> Target:
         block = _block(wish)
         try:
             bot = load_object(block.function, wish.folder)
@@ -47,10 +128,10 @@ class FunctionKind:
         return target_of(bot, block, wish)
 
 
-def _block(wish: Wish) -> FunctionBlock:
-    wrong = Wrong(wish)
+def _block(wish: TargetRequest) -> FunctionSettings:
+    wrong = SettingProblems(wish)
     given = {name: value for name, value in wish.settings.items() if name != "kind"}
-    block = read_block({**given, "function": wish.rest} if wish.rest else given, FunctionBlock, wrong)
+    block = read_block({**given, "function": wish.rest} if wish.rest else given, FunctionSettings, wrong)
     if not block.function and "function" not in given:
         wrong.add("function", "is needed, such as `shop.bot:answer` or `bot.py:answer`")
     check_seconds("turn_seconds", block.turn_seconds, wrong)
@@ -58,21 +139,23 @@ def _block(wish: Wish) -> FunctionBlock:
     return block
 
 
-def target_of(bot: Any, block: FunctionBlock, wish: Wish) -> Target:
+def target_of(bot: Any, block: FunctionSettings, wish: TargetRequest) -> Target:
     """By what the object is: the three forms, and nothing else."""
     who = block.function
     if callable(getattr(bot, "open", None)):
-        return OpeningTarget(_made(bot, block) if inspect.isclass(bot) else bot, block, wish)
+        return ObjectTarget(_made(bot, block) if inspect.isclass(bot) else bot, block, wish)
     if not callable(bot):
         one = "; that is one object for all conversations: name its class, or a function that makes it"
-        raise ConfigInvalid(f"{who}: expected {FORMS}; found {found(bot)}{one if hasattr(bot, 'send') else ''}")
+        raise ConfigInvalid(
+            f"{who}: expected {FORMS}; found {describe_value(bot)}{one if hasattr(bot, 'send') else ''}"
+        )
     if inspect.isclass(bot) and not callable(getattr(bot, "send", None)):
         raise ConfigInvalid(f"{who}: expected {FORMS}; this class has neither `send` nor `open`")
-    call = calling(bot, who, block.arguments, block.turn_seconds)
-    return FunctionTarget(call, wish) if call.text else MakingTarget(call, wish)
+    call = bind_function(bot, who, block.arguments, block.turn_seconds)
+    return FunctionTarget(call, wish) if call.text else FactoryTarget(call, wish)
 
 
-def _made(bot: Callable[..., Any], block: FunctionBlock) -> Any:
+def _made(bot: Callable[..., Any], block: FunctionSettings) -> Any:
     try:
         return bot(**block.arguments)
     except TypeError as error:
@@ -82,29 +165,29 @@ def _made(bot: Callable[..., Any], block: FunctionBlock) -> Any:
 class FunctionTarget:
     """A function of text. It is told what was said before, where it wants to know."""
 
-    def __init__(self, call: Calling, wish: Wish) -> None:
+    def __init__(self, call: BoundFunction, wish: TargetRequest) -> None:
         self.name = wish.name
         self._call = call
         self._wish = wish
 
     async def open(self, case: Case) -> FunctionSession:
-        return FunctionSession(Conversation(case, self._wish), self._call)
+        return FunctionSession(ConversationState(case, self._wish), self._call)
 
     async def check(self) -> str:
         takes = ", ".join(("text", *self._call.names))
         return f"{self._call.who} is there and takes {takes}"
 
 
-class MakingTarget:
+class FactoryTarget:
     """A class with `send`, or a function that makes such an object: one for each conversation."""
 
-    def __init__(self, make: Calling, wish: Wish) -> None:
+    def __init__(self, make: BoundFunction, wish: TargetRequest) -> None:
         self.name = wish.name
         self._make = make
         self._wish = wish
 
     async def open(self, case: Case) -> FunctionSession:
-        conversation = Conversation(case, self._wish)
+        conversation = ConversationState(case, self._wish)
         made = await self._make(_values(conversation, ""))
         return _session(made, conversation, self._make)
 
@@ -112,18 +195,18 @@ class MakingTarget:
         return f"{self._make.who} is there and makes a bot for each conversation"
 
 
-class OpeningTarget:
+class ObjectTarget:
     """An object with `open(case)`: a target of the user's own. What it holds is started and stopped with the run."""
 
-    def __init__(self, bot: Any, block: FunctionBlock, wish: Wish) -> None:
+    def __init__(self, bot: Any, block: FunctionSettings, wish: TargetRequest) -> None:
         self.name = wish.name
         self._bot = bot
         self._block = block
         self._wish = wish
         self._open = self._calling("open", bot.open)
 
-    def _calling(self, name: str, function: Callable[..., Any]) -> Calling:
-        return calling(function, f"{self._block.function}.{name}", {}, self._block.turn_seconds)
+    def _calling(self, name: str, function: Callable[..., Any]) -> BoundFunction:
+        return bind_function(function, f"{self._block.function}.{name}", {}, self._block.turn_seconds)
 
     async def start(self) -> None:
         await self._asked("start")
@@ -139,36 +222,38 @@ class OpeningTarget:
         function = getattr(self._bot, name, None)
         return await self._calling(name, function)({}) if callable(function) else None
 
-    async def open(self, case: Case) -> FunctionSession | Finished:
-        conversation = Conversation(case, self._wish)
+    async def open(self, case: Case) -> FunctionSession | FinishedSession:
+        conversation = ConversationState(case, self._wish)
         # `open(case)` whatever its parameter is called.
         made = await self._open({**_values(conversation, ""), "message": case})
         match made:
-            case Finished():
+            case FinishedSession():
                 return made
             case Transcript():
-                return Finished(made)
+                return FinishedSession(made)
             case _:
                 return _session(made, conversation, self._open)
 
 
-def _session(bot: Any, conversation: Conversation, maker: Calling) -> FunctionSession:
+def _session(bot: Any, conversation: ConversationState, maker: BoundFunction) -> FunctionSession:
     if not callable(getattr(bot, "send", None)):
-        raise TargetFailed(f"{maker.who}: expected an object with `send(text)`; it returned {found(bot)}")
-    send = calling(bot.send, f"{maker.who}.send", {}, maker.seconds)
+        raise TargetFailed(f"{maker.who}: expected an object with `send(text)`; it returned {describe_value(bot)}")
+    send = bind_function(bot.send, f"{maker.who}.send", {}, maker.seconds)
     close = getattr(bot, "close", None)
-    closer = calling(close, f"{maker.who}.close", {}, maker.seconds) if callable(close) else None
+    closer = bind_function(close, f"{maker.who}.close", {}, maker.seconds) if callable(close) else None
     return FunctionSession(conversation, send, closer)
 
 
-def _values(conversation: Conversation, text: str) -> dict[str, Any]:
+def _values(conversation: ConversationState, text: str) -> dict[str, Any]:
     return {**conversation.values(text), "case": conversation.case}
 
 
 class FunctionSession:
     """One conversation with Python code."""
 
-    def __init__(self, conversation: Conversation, send: Calling, close: Calling | None = None) -> None:
+    def __init__(
+        self, conversation: ConversationState, send: BoundFunction, close: BoundFunction | None = None
+    ) -> None:
         self._conversation = conversation
         self._send = send
         self._close = close

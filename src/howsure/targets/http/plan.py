@@ -2,27 +2,197 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from enum import Enum
 from functools import cached_property
 from typing import Any
-from urllib.parse import urlencode, urljoin
+from urllib.parse import urlencode, urljoin, urlsplit
 
 import msgspec
 from msgspec import Struct, field
 
-from howsure.targets.blocks import SECRET, Wrong
-from howsure.targets.http.settings import BODY, Ending, HttpBlock, Opening, Stream, read_http_block
-from howsure.targets.http.wire import Request
-from howsure.targets.json_paths import JsonPath, parse_path
-from howsure.targets.making import Wish
-from howsure.targets.secrets import Secrets
-from howsure.targets.templates import PLACEHOLDERS, SIMPLE, Compiler, Text, as_text, filled
+from howsure.targets.base import TargetRequest
+from howsure.targets.http.requests import HttpRequest
+from howsure.targets.http.templates import (
+    PLACEHOLDERS,
+    SIMPLE,
+    JsonPath,
+    TemplateCompiler,
+    TextTemplate,
+    as_text,
+    fill_template,
+    parse_path,
+)
+from howsure.targets.settings import SECRET, Secrets, SettingProblems, check_seconds, read_block
 from howsure.version import __version__
 
+METHODS = ("POST", "GET", "PUT", "PATCH", "DELETE")
+BODY = {
+    "message": "{message}",
+    "session_id": "{session_id}",
+    "case_id": "{case_id}",
+    "turn": "{turn}",
+    "history": "{history}",
+    "state": "{state}",
+}
+"""What is sent where no `body` is set."""
+
+
+class StreamFormat(Enum):
+    """How the bot sends its answer: in one piece, as server-sent events, or as lines of JSON."""
+
+    NONE = "none"
+    SSE = "sse"
+    NDJSON = "ndjson"
+
+
+class ToolCallPaths(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`tool_call:` where to find the parts of a call, inside it."""
+
+    name: str = ""
+    arguments: str = ""
+    id: str = ""
+    result: str = ""
+
+
+class UsagePaths(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`usage_fields:` where to find the amounts, inside what `usage` leads to."""
+
+    prompt_tokens: str = ""
+    completion_tokens: str = ""
+    cached_tokens: str = ""
+    thinking_tokens: str = ""
+    cost_usd: str = ""
+
+
+class SessionOpenCall(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`session.open:` the call that starts a conversation; `id` leads to the session's id in its answer."""
+
+    url: str
+    method: str = "POST"
+    headers: dict[str, str] = field(default_factory=dict)
+    body: Any = None
+    id: str = ""
+
+
+class SessionCloseCall(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`session.close:` the call that ends one; `state` leads to the final state in its answer."""
+
+    url: str
+    method: str = "POST"
+    headers: dict[str, str] = field(default_factory=dict)
+    body: Any = None
+    state: str = ""
+
+
+class SessionCalls(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`session:` for bots whose conversations are opened and closed."""
+
+    open: SessionOpenCall | None = None
+    close: SessionCloseCall | None = None
+
+
+class HttpSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The block itself. Without `answer` and `messages` the body is read as an answer (answers/reading.py); with one of
+    them, only what is set is read."""
+
+    url: str = ""
+    method: str = "POST"
+    headers: dict[str, str] = field(default_factory=dict)
+    body: Any = None
+    answer: str = ""
+    messages: str = ""
+    tool_calls: str = ""
+    tool_call: ToolCallPaths = ToolCallPaths()
+    state: str = ""
+    usage: str = ""
+    usage_fields: UsagePaths = UsagePaths()
+    agent: str = ""
+    error: str = ""
+    stream: StreamFormat = StreamFormat.NONE
+    delta: str = ""
+    session: SessionCalls = SessionCalls()
+    health: str = ""
+    turn_seconds: float = 60.0
+    max_connections: int | None = None
+    connect_tries: int = 3
+    retries: int = 0
+
+
+def read_http_settings(wish: TargetRequest, wrong: SettingProblems) -> HttpSettings:
+    """The block of a wish; `--target http:URL` needs none."""
+    given = {name: value for name, value in wish.settings.items() if name != "kind"}
+    if wish.rest:
+        # `--target http://host/chat` means what it says.
+        given["url"] = f"http:{wish.rest}" if wish.rest.startswith("//") else wish.rest
+    before = len(wrong.found)
+    block = read_block(given, HttpSettings, wrong)
+    if len(wrong.found) == before or block.url:
+        for name, message in _problems(block):
+            wrong.add(name, message)
+    check_seconds("turn_seconds", block.turn_seconds, wrong)
+    return block
+
+
+def _problems(block: HttpSettings) -> Iterator[tuple[str, str]]:
+    yield from _address_problems("url", block.url)
+    yield from _method_problems("method", block.method)
+    if block.session.open is not None:
+        yield from _address_problems("session.open.url", block.session.open.url)
+        yield from _method_problems("session.open.method", block.session.open.method)
+    if block.session.close is not None:
+        yield from _address_problems("session.close.url", block.session.close.url)
+        yield from _method_problems("session.close.method", block.session.close.method)
+    if block.health and "://" in block.health:
+        yield from _address_problems("health", block.health)
+    yield from _stream_problems(block)
+    for name, least, number in (
+        ("max_connections", 1, block.max_connections if block.max_connections is not None else 1),
+        ("connect_tries", 1, block.connect_tries),
+        ("retries", 0, block.retries),
+    ):
+        if number < least:
+            yield name, f"expected {least} or more, found {number}"
+
+
+def _stream_problems(block: HttpSettings) -> Iterator[tuple[str, str]]:
+    if block.stream is StreamFormat.NONE and block.delta:
+        yield "delta", "is for streams; set `stream: sse` or `stream: ndjson`"
+    if block.stream is not StreamFormat.NONE and not (block.delta or block.answer or block.messages):
+        yield (
+            "stream",
+            "a stream needs `delta` (pieces of the answer), `answer` or `messages`: the path inside an event",
+        )
+
+
+def _method_problems(name: str, method: str) -> Iterator[tuple[str, str]]:
+    if method.upper() not in METHODS:
+        yield name, f"expected one of {', '.join(METHODS)}, found {method!r}"
+
+
+def _address_problems(name: str, url: str) -> Iterator[tuple[str, str]]:
+    if not url:
+        yield name, "is needed: the address of the bot, such as http://127.0.0.1:8000/chat"
+        return
+    if url.startswith("${"):
+        return
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        yield name, "is no address; expected one such as http://127.0.0.1:8000/chat"
+        return
+    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
+        # The address may hold a secret: only its beginning is told.
+        yield name, f"expected an address with http:// or https://, found {url[:40]!r}"
+    if parts.username or parts.password:
+        yield name, "may hold no user and password; send them in `headers`, by the name of an environment variable"
+
+
 ACCEPT = {
-    Stream.NONE: "application/json",
-    Stream.SSE: "text/event-stream",
-    Stream.NDJSON: "application/x-ndjson, application/json",
+    StreamFormat.NONE: "application/json",
+    StreamFormat.SSE: "text/event-stream",
+    StreamFormat.NDJSON: "application/x-ndjson, application/json",
 }
 AGENT = f"howsure/{__version__}"
 DONE = b"\ndata: [DONE]"
@@ -30,21 +200,21 @@ DONE = b"\ndata: [DONE]"
 FORM = "application/x-www-form-urlencoded"
 
 
-class CallPlan(Struct, frozen=True, kw_only=True, dict=True):
+class RequestPlan(Struct, frozen=True, kw_only=True, dict=True):
     """One kind of request. `body` None: none is sent."""
 
     method: str
-    url: Text
-    headers: Mapping[str, str | Text]
+    url: TextTemplate
+    headers: Mapping[str, str | TextTemplate]
     body: Any = None
     stop: bytes | None = None
 
-    def request(self, values: Mapping[str, Any]) -> Request:
+    def request(self, values: Mapping[str, Any]) -> HttpRequest:
         headers = self._fixed
         if headers is None:
-            headers = {name: as_text(filled(value, values)) for name, value in self.headers.items()}
-        body = None if self.body is None else encoded(filled(self.body, values), headers.get("Content-Type", ""))
-        return Request(method=self.method, url=self.url.address(values), headers=headers, body=body, stop=self.stop)
+            headers = {name: as_text(fill_template(value, values)) for name, value in self.headers.items()}
+        body = None if self.body is None else encoded(fill_template(self.body, values), headers.get("Content-Type", ""))
+        return HttpRequest(method=self.method, url=self.url.address(values), headers=headers, body=body, stop=self.stop)
 
     @cached_property
     def _fixed(self) -> dict[str, str] | None:
@@ -53,7 +223,7 @@ class CallPlan(Struct, frozen=True, kw_only=True, dict=True):
         return fixed if len(fixed) == len(self.headers) else None
 
 
-class Paths(Struct, frozen=True, kw_only=True):
+class AnswerPaths(Struct, frozen=True, kw_only=True):
     """Where things are in an answer; None: not set. `call` and `amounts` are inside calls and usage."""
 
     answer: JsonPath | None = None
@@ -71,26 +241,26 @@ class Paths(Struct, frozen=True, kw_only=True):
 class HttpPlan(Struct, frozen=True, kw_only=True):
     """All that a run needs to know."""
 
-    call: CallPlan
-    paths: Paths
-    stream: Stream
+    call: RequestPlan
+    paths: AnswerPaths
+    stream: StreamFormat
     secrets: Secrets
     turn_seconds: float
     connect_tries: int
     retries: int
     max_connections: int | None
-    opening: CallPlan | None = None
+    opening: RequestPlan | None = None
     opening_id: JsonPath | None = None
-    ending: CallPlan | None = None
+    ending: RequestPlan | None = None
     ending_state: JsonPath | None = None
-    health: CallPlan | None = None
+    health: RequestPlan | None = None
 
 
-def plan_of(wish: Wish) -> HttpPlan:
+def plan_http_target(wish: TargetRequest) -> HttpPlan:
     """The plan; `ConfigInvalid` with every wrong setting."""
-    wrong = Wrong(wish)
-    block = read_http_block(wish, wrong)
-    planner = _Planner(Compiler(wish.environ, wrong.add), wrong, block)
+    wrong = SettingProblems(wish)
+    block = read_http_settings(wish, wrong)
+    planner = _Planner(TemplateCompiler(wish.environ, wrong.add), wrong, block)
     plan = planner.plan()
     wrong.settle()
     return plan
@@ -99,7 +269,7 @@ def plan_of(wish: Wish) -> HttpPlan:
 class _Planner:
     """Reads the templates and paths of one block."""
 
-    def __init__(self, compiler: Compiler, wrong: Wrong, block: HttpBlock) -> None:
+    def __init__(self, compiler: TemplateCompiler, wrong: SettingProblems, block: HttpSettings) -> None:
         self._compiler = compiler
         self._wrong = wrong
         self._block = block
@@ -126,44 +296,44 @@ class _Planner:
             secrets=Secrets(self._compiler.secrets),
         )
 
-    def _main(self) -> CallPlan:
+    def _main(self) -> RequestPlan:
         block = self._block
         body = block.body if block.body is not None or block.method.upper() == "GET" else BODY
-        return CallPlan(
+        return RequestPlan(
             method=block.method.upper(),
             url=self._address(block.url, "url", PLACEHOLDERS),
             headers=_completed(self._shared, body is not None, ACCEPT[block.stream]),
             body=self._compiler.value(body, "body"),
-            stop=DONE if block.stream is Stream.SSE else None,
+            stop=DONE if block.stream is StreamFormat.SSE else None,
         )
 
-    def _extra(self, given: Opening | Ending, field: str) -> CallPlan:
+    def _extra(self, given: SessionOpenCall | SessionCloseCall, field: str) -> RequestPlan:
         known = (*SIMPLE, "state")
         headers = {**self._shared, **self._headers(given.headers, f"{field}.headers")}
-        return CallPlan(
+        return RequestPlan(
             method=given.method.upper(),
             url=self._address(given.url, f"{field}.url", SIMPLE),
-            headers=_completed(headers, given.body is not None, ACCEPT[Stream.NONE]),
+            headers=_completed(headers, given.body is not None, ACCEPT[StreamFormat.NONE]),
             body=self._compiler.value(given.body, f"{field}.body", known),
         )
 
-    def _address(self, url: str, field: str, allowed: Collection[str]) -> Text:
+    def _address(self, url: str, field: str, allowed: Collection[str]) -> TextTemplate:
         text = self._compiler.text(url, field, allowed)
         # One whose beginning is in the environment could not be checked before.
         if url.startswith("${") and not str(text.parts[0]).startswith(("http://", "https://")):
             self._wrong.add(field, "its environment variable holds no address with http:// or https://")
         return text
 
-    def _health(self) -> CallPlan | None:
+    def _health(self) -> RequestPlan | None:
         if not self._block.health:
             return None
         url = urljoin(self._block.url.split("{")[0], self._block.health)
         plain = {name: value for name, value in self._shared.items() if isinstance(value, str)}
         headers = _completed(plain, False, "*/*")
-        return CallPlan(method="GET", url=self._compiler.text(url, "health", ()), headers=headers)
+        return RequestPlan(method="GET", url=self._compiler.text(url, "health", ()), headers=headers)
 
-    def _headers(self, given: Mapping[str, str], field: str) -> dict[str, str | Text]:
-        headers: dict[str, str | Text] = {}
+    def _headers(self, given: Mapping[str, str], field: str) -> dict[str, str | TextTemplate]:
+        headers: dict[str, str | TextTemplate] = {}
         for name, value in given.items():
             place = f"{field}.{name}"
             if SECRET.search(name) and value and "{" not in value:
@@ -171,11 +341,11 @@ class _Planner:
             headers[name.title()] = self._compiler.value(value, place, SIMPLE)
         return headers
 
-    def _paths(self) -> Paths:
+    def _paths(self) -> AnswerPaths:
         block = self._block
         calls = {name: getattr(block.tool_call, name) for name in block.tool_call.__struct_fields__}
         amounts = {name: getattr(block.usage_fields, name) for name in block.usage_fields.__struct_fields__}
-        return Paths(
+        return AnswerPaths(
             answer=self._path("answer", block.answer),
             messages=self._path("messages", block.messages),
             tool_calls=self._path("tool_calls", block.tool_calls),
@@ -202,8 +372,8 @@ class _Planner:
             return None
 
 
-def _completed(given: Mapping[str, str | Text], sends: bool, accept: str) -> dict[str, str | Text]:
-    headers: dict[str, str | Text] = {"User-Agent": AGENT, "Accept": accept, **given}
+def _completed(given: Mapping[str, str | TextTemplate], sends: bool, accept: str) -> dict[str, str | TextTemplate]:
+    headers: dict[str, str | TextTemplate] = {"User-Agent": AGENT, "Accept": accept, **given}
     return {"Content-Type": "application/json", **headers} if sends else headers
 
 

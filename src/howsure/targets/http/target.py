@@ -12,15 +12,14 @@ from urllib.parse import urlsplit
 from msgspec.structs import replace
 
 from howsure.errors import TargetFailed
-from howsure.llm.guard import Guard, Unlisted
+from howsure.llm.address_guard import AddressGuard, AddressRefused
 from howsure.model.case import Case
-from howsure.targets.answers.fields import found
-from howsure.targets.base import Closing, Reply
-from howsure.targets.conversations import Conversation
-from howsure.targets.http.plan import CallPlan, HttpPlan, plan_of
-from howsure.targets.http.reading import Reader
-from howsure.targets.http.wire import Client, Cookies, Fittings, Received, Unreached
-from howsure.targets.making import Wish
+from howsure.targets.answer_parts import describe_value
+from howsure.targets.base import Closing, Reply, TargetRequest
+from howsure.targets.conversations import ConversationState
+from howsure.targets.http.plan import HttpPlan, RequestPlan, plan_http_target
+from howsure.targets.http.replies import ResponseReader
+from howsure.targets.http.requests import BotResponse, Client, Cookies, HttpClientOptions, TargetUnreachable
 
 CLOSE_SECONDS = 10.0
 CHECK_SECONDS = 5.0
@@ -36,18 +35,18 @@ class HttpKind:
     name = "http"
     keeps_time = True
 
-    def make(self, wish: Wish) -> HttpTarget:
-        return HttpTarget(plan_of(wish), wish)
+    def make(self, wish: TargetRequest) -> HttpTarget:
+        return HttpTarget(plan_http_target(wish), wish)
 
 
 class HttpTarget:
     """A bot behind an address. `start` opens the pool of connections that all conversations share."""
 
-    def __init__(self, plan: HttpPlan, wish: Wish) -> None:
+    def __init__(self, plan: HttpPlan, wish: TargetRequest) -> None:
         self.name = wish.name
         self._plan = plan
         self._wish = wish
-        self._reader = Reader(plan)
+        self._reader = ResponseReader(plan)
         self._client: Client | None = None
 
     async def start(self) -> None:
@@ -62,7 +61,7 @@ class HttpTarget:
     async def open(self, case: Case) -> HttpSession:
         if self._client is None:
             raise TargetFailed(f"target {self.name!r} was not started")
-        session = HttpSession(self._plan, self._client, self._reader, Conversation(case, self._wish))
+        session = HttpSession(self._plan, self._client, self._reader, ConversationState(case, self._wish))
         await session.open()
         return session
 
@@ -82,7 +81,7 @@ class HttpTarget:
     def _new_client(self) -> Client:
         # aiohttp takes a quarter of a second to import.
         module = import_module("howsure.targets.http.client")
-        fittings = Fittings(
+        fittings = HttpClientOptions(
             max_connections=self._plan.max_connections,
             connect_tries=self._plan.connect_tries,
             clean=self._plan.secrets.clean,
@@ -95,7 +94,7 @@ class HttpTarget:
 class HttpSession:
     """One conversation: an id and cookies of its own."""
 
-    def __init__(self, plan: HttpPlan, client: Client, reader: Reader, conversation: Conversation) -> None:
+    def __init__(self, plan: HttpPlan, client: Client, reader: ResponseReader, conversation: ConversationState) -> None:
         self._plan = plan
         self._client = client
         self._reader = reader
@@ -110,7 +109,7 @@ class HttpSession:
         if self._plan.opening_id is not None:
             given = self._reader.find(received, self._plan.opening_id)
             if isinstance(given, bool) or not isinstance(given, str | int) or given == "":
-                raise self._refused(received, f"its session id is none: expected text, found {found(given)}")
+                raise self._refused(received, f"its session id is none: expected text, found {describe_value(given)}")
             self._conversation.session_id = str(given)
 
     async def send(self, text: str) -> Reply:
@@ -127,26 +126,28 @@ class HttpSession:
             if self._plan.ending_state is not None:
                 state = self._reader.find(received, self._plan.ending_state)
                 if state is not None and not isinstance(state, dict):
-                    raise self._refused(received, f"its state is none: expected an object, found {found(state)}")
+                    raise self._refused(
+                        received, f"its state is none: expected an object, found {describe_value(state)}"
+                    )
                 self._conversation.learn(state)
         return self._conversation.closing()
 
-    def _refused(self, received: Received, why: str) -> TargetFailed:
+    def _refused(self, received: BotResponse, why: str) -> TargetFailed:
         return TargetFailed(self._plan.secrets.clean(f"{received.said}, and {why}"))
 
-    async def _call(self, plan: CallPlan, text: str, seconds: float) -> Received:
+    async def _call(self, plan: RequestPlan, text: str, seconds: float) -> BotResponse:
         request = plan.request(self._conversation.values(text))
         return await self._client.send(request, seconds, self._cookies)
 
-    async def _asked(self, text: str) -> Received:
+    async def _asked(self, text: str) -> BotResponse:
         return await self._call(self._plan.call, text, self._plan.turn_seconds)
 
-    async def _patiently(self, text: str) -> Received:
+    async def _patiently(self, text: str) -> BotResponse:
         """Again, as often as the settings allow (not at all, unless they say so: a message sent twice is two)."""
         for attempt in range(self._plan.retries):
             try:
                 received = await self._asked(text)
-            except Unreached:
+            except TargetUnreachable:
                 pass
             else:
                 if received.status not in BUSY:
@@ -155,7 +156,7 @@ class HttpSession:
         return await self._asked(text)
 
 
-async def _connected(plan: CallPlan, guard: Guard | None) -> str:
+async def _connected(plan: RequestPlan, guard: AddressGuard | None) -> str:
     values: dict[str, Any] = dict.fromkeys(("message", "session_id", "case_id", "candidate", "context"), "")
     values |= {"turn": 1, "history": [], "messages": [], "state": {}}
     parts = urlsplit(plan.url.address(values))
@@ -166,21 +167,21 @@ async def _connected(plan: CallPlan, guard: Guard | None) -> str:
             place = host if guard is None else await _admitted(guard, host, port)
             _, writer = await asyncio.open_connection(place, port)
     except TimeoutError:
-        raise Unreached(f"cannot reach {host}:{port}: no connection in {CHECK_SECONDS:g} s") from None
+        raise TargetUnreachable(f"cannot reach {host}:{port}: no connection in {CHECK_SECONDS:g} s") from None
     except OSError as error:
         why = "connection refused" if isinstance(error, ConnectionRefusedError) else str(error)
-        raise Unreached(f"cannot reach {host}:{port}: {why}; is the bot running there?") from None
+        raise TargetUnreachable(f"cannot reach {host}:{port}: {why}; is the bot running there?") from None
     writer.close()
     await writer.wait_closed()
     return f"{host}:{port} accepts connections (in {_milliseconds(begun)})"
 
 
-async def _admitted(guard: Guard, host: str, port: int) -> str:
+async def _admitted(guard: AddressGuard, host: str, port: int) -> str:
     """An address of the host that may be connected to."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=SOCK_STREAM)
     fine = [str(place[0]) for *_, place in found if guard(host, str(place[0]), port)]
     if not fine:
-        raise TargetFailed(f"{host}:{port}: {Unlisted().strerror}")
+        raise TargetFailed(f"{host}:{port}: {AddressRefused().strerror}")
     return fine[0]
 
 

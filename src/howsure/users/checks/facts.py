@@ -5,28 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from howsure.judges.offline.folding import root, singular
-from howsure.judges.offline.vocabulary import word_set
+from howsure.judges.offline.lexicon import word_set
+from howsure.judges.offline.words import root, singular
 from howsure.model.case import Fact
-from howsure.model.simulation import Slip, SlipKind
-from howsure.users.asked import DETAILS, is_asked, is_touched
+from howsure.model.simulation import MistakeKind, UserMistake
+from howsure.users.checks.conversations import SimulatedConversation, UserTurn
 from howsure.users.checks.figures import (
     CUE,
     EMAIL,
-    days,
-    figures,
+    counted_nouns,
+    find_days,
+    find_figures,
+    is_derivable,
     is_known,
-    is_worked_out,
-    known_values,
-    numbers_said,
+    letters_and_digits,
+    numbers_in,
     same_day,
-    stream,
 )
-from howsure.users.checks.names import odd_names
-from howsure.users.checks.specifics import Odd, odd_ones
-from howsure.users.checks.talk import Talk, Turn
-from howsure.users.speech import lacks, requests
-from howsure.users.words import all_roots, content, plain, share
+from howsure.users.checks.specifics import UnknownSpecific, find_unknown_names, find_unknown_specifics
+from howsure.users.speech import DETAILS, asks_for_fact, lacks, may_concern_fact, requests
+from howsure.users.words import all_roots, content_words, fold_case, share
 
 _CATEGORIES = tuple(
     word_set(words)
@@ -63,62 +61,62 @@ CLOSE = 2
 """Signs by which a wrong number may differ from the held one and still be meant for it."""
 
 
-def fact_slips(talk: Talk) -> Iterator[Slip]:
+def fact_mistakes(talk: SimulatedConversation) -> Iterator[UserMistake]:
     """Every invented, wrong or unasked fact after the opening."""
     for turn in talk.own_words:
         known = "\n".join((talk.held, turn.heard, *turn.own))
-        odd = [*odd_ones(turn.text, turn.before, known), *odd_names(turn, known, talk)]
+        odd = [*find_unknown_specifics(turn.text, turn.before, known), *find_unknown_names(turn, known, talk)]
         found = [_blamed(talk, turn, one) for one in odd]
         found += _counted_otherwise(talk, turn)
-        if not any(slip.kind is SlipKind.WRONG_FACT for slip in found):
+        if not any(slip.kind is MistakeKind.WRONG_FACT for slip in found):
             found += _answered_otherwise(talk, turn)
         yield from _each_once(found)
         yield from _unasked(talk, turn)
 
 
-def _each_once(found: list[Slip]) -> Iterator[Slip]:
+def _each_once(found: list[UserMistake]) -> Iterator[UserMistake]:
     """One slip for each kind in a turn: the first says enough."""
-    seen: set[SlipKind] = set()
+    seen: set[MistakeKind] = set()
     for slip in found:
         if slip.kind not in seen:
             seen.add(slip.kind)
             yield slip
 
 
-def _blamed(talk: Talk, turn: Turn, odd: Odd) -> Slip:
+def _blamed(talk: SimulatedConversation, turn: UserTurn, odd: UnknownSpecific) -> UserMistake:
     """Wrong, when it stands where a held fact should; else invented."""
     fact = next((fact for fact in talk.scenario.facts if _stands_for(fact, odd, turn)), None)
     if fact:
         reason = f"tells {odd.text!r} for `{fact.name}`; the user holds {fact.value!r}"
-        return turn.slip(SlipKind.WRONG_FACT, reason, odd.sentence)
+        return turn.slip(MistakeKind.WRONG_FACT, reason, odd.sentence)
     reason = f"states the {odd.kind} {odd.text!r}, which neither the scenario nor the agent gave"
-    return turn.slip(SlipKind.INVENTED_FACT, reason, odd.sentence)
+    return turn.slip(MistakeKind.INVENTED_FACT, reason, odd.sentence)
 
 
-def _stands_for(fact: Fact, odd: Odd, turn: Turn) -> bool:
+def _stands_for(fact: Fact, odd: UnknownSpecific, turn: UserTurn) -> bool:
     if not _same_kind(fact, odd) or is_told(fact.value, turn.text):
         return False
-    asked = is_asked(fact, turn.before) or any(is_touched(fact, one) for one in requests(turn.before))
-    return asked or is_touched(fact, odd.sentence) or _differs_little(fact.value, odd.text)
+    asked = asks_for_fact(fact, turn.before) or any(may_concern_fact(fact, one) for one in requests(turn.before))
+    return asked or may_concern_fact(fact, odd.sentence) or _differs_little(fact.value, odd.text)
 
 
-def _same_kind(fact: Fact, odd: Odd) -> bool:
+def _same_kind(fact: Fact, odd: UnknownSpecific) -> bool:
     value = fact.value
     match odd.kind:
         case "e-mail address":
             return bool(EMAIL.search(value))
         case "date":
-            return bool(days(value))
+            return bool(find_days(value))
         case "name":
-            return bool(re.search(r"\b[A-Z]", value)) and not figures(value)
+            return bool(re.search(r"\b[A-Z]", value)) and not find_figures(value)
         case "code" | "number" | "amount" | "time":
-            return bool(figures(value) or numbers_said(value)) and not EMAIL.search(value)
+            return bool(find_figures(value) or counted_nouns(value)) and not EMAIL.search(value)
         case _:
             return False
 
 
 def _differs_little(value: str, said: str) -> bool:
-    one, other = stream(value), stream(said)
+    one, other = letters_and_digits(value), letters_and_digits(said)
     if len(one) != len(other) or len(one) < LONG:
         return False
     return sorted(one) == sorted(other) or sum(a != b for a, b in zip(one, other, strict=True)) <= CLOSE
@@ -130,47 +128,47 @@ def is_told(value: str, text: str) -> bool:
         return address[0].casefold() in map(str.casefold, EMAIL.findall(text))
     if _stands_in(value, text):
         return True
-    if held := days(value):
-        return any(same_day(day, said) for day in held for said in days(text))
+    if held := find_days(value):
+        return any(same_day(day, said) for day in held for said in find_days(text))
     if "@" in value:
         return False
-    if inside := figures(value):
+    if inside := find_figures(value):
         return all(is_known(figure, text) for figure in inside)
-    words = frozenset(root(word) for word in content(value))
+    words = frozenset(root(word) for word in content_words(value))
     return bool(words) and share(words, all_roots(text)) == 1.0
 
 
 def _stands_in(value: str, text: str) -> bool:
     """As it is written; where it is long, with anything between its letters and digits: `no` is not in `I know`."""
-    key = stream(value)
+    key = letters_and_digits(value)
     if len(key) >= LONG:
-        return key in stream(text)
-    return bool(key) and bool(re.search(rf"(?<!\w){re.escape(plain(value.strip()))}(?!\w)", plain(text)))
+        return key in letters_and_digits(text)
+    return bool(key) and bool(re.search(rf"(?<!\w){re.escape(fold_case(value.strip()))}(?!\w)", fold_case(text)))
 
 
-def _answered_otherwise(talk: Talk, turn: Turn) -> Iterator[Slip]:
+def _answered_otherwise(talk: SimulatedConversation, turn: UserTurn) -> Iterator[UserMistake]:
     """A fact that is no number: another of the options, or yes for no."""
     for fact in talk.scenario.facts:
-        asked = [one for one in requests(turn.before) if is_asked(fact, one) or is_touched(fact, one)]
+        asked = [one for one in requests(turn.before) if asks_for_fact(fact, one) or may_concern_fact(fact, one)]
         if not asked or lacks(turn.text) or is_told(fact.value, turn.text):
             continue
         if (other := _other_option(fact.value, turn.text)) or (
             len(asked) == 1 and (other := _other_polarity(fact.value, turn.text))
         ):
             reason = f"tells {other!r} for `{fact.name}`; the user holds {fact.value!r}"
-            yield turn.slip(SlipKind.WRONG_FACT, reason)
+            yield turn.slip(MistakeKind.WRONG_FACT, reason)
 
 
 def _other_option(value: str, text: str) -> str:
-    held = set(plain(value).split())
-    said: list[str] = re.findall(r"[^\W\d_]+", plain(text))
+    held = set(fold_case(value).split())
+    said: list[str] = re.findall(r"[^\W\d_]+", fold_case(text))
     for options in _CATEGORIES:
         other = [word for word in said if word in options]
         if (
             held & options
             and other
             and not set(other) & held
-            and not re.search(rf"\b(?:not|no|except|nicht) (?:\w+ )?{other[0]}\b", plain(text))
+            and not re.search(rf"\b(?:not|no|except|nicht) (?:\w+ )?{other[0]}\b", fold_case(text))
         ):
             return other[0]
     return ""
@@ -178,7 +176,7 @@ def _other_option(value: str, text: str) -> str:
 
 def _other_polarity(value: str, text: str) -> str:
     """Only where the held value itself begins with yes or no."""
-    held, said = plain(value), plain(text)
+    held, said = fold_case(value), fold_case(text)
     says_no = re.match(r"\A(?:no|none|nein|non|not)\b", held)
     says_yes = re.match(r"\A(?:yes|ja|oui|si)\b", held)
     if (says_no and _YES.match(said)) or (says_yes and _NO.match(said)):
@@ -186,58 +184,62 @@ def _other_polarity(value: str, text: str) -> str:
     return ""
 
 
-def _counted_otherwise(talk: Talk, turn: Turn) -> Iterator[Slip]:
+def _counted_otherwise(talk: SimulatedConversation, turn: UserTurn) -> Iterator[UserMistake]:
     """`three bags` where the scenario knows of two, and nobody spoke of three. Money and times are not counted so."""
     held = _counts(talk.held)
     spoken = _counts("\n".join((turn.heard, talk.held, *turn.own)))
     around = f"{turn.heard}\n{talk.facts}"
     for noun, values in _counts(turn.text).items():
         for value in values - spoken.get(noun, set()):
-            known = value in known_values(around) or is_worked_out(
-                (value,), around, cue=bool(CUE.search(plain(turn.text)))
+            known = value in numbers_in(around) or is_derivable(
+                (value,), around, cue=bool(CUE.search(fold_case(turn.text)))
             )
             if noun in held and 1 < value <= COUNTED and not known:
                 reason = f"says {value:g} {noun}; the scenario says {min(held[noun]):g}"
-                yield turn.slip(SlipKind.WRONG_FACT, reason)
+                yield turn.slip(MistakeKind.WRONG_FACT, reason)
 
 
 def _counts(text: str) -> dict[str, set[float]]:
     """What is counted, and how often each."""
     counted: dict[str, set[float]] = {}
-    for value, after in numbers_said(text):
+    for value, after in counted_nouns(text):
         if after.isalpha() and len(after) > 3 and singular(after) not in _NOT_COUNTED:
             counted.setdefault(root(after), set()).add(value)
     return counted
 
 
-def _unasked(talk: Talk, turn: Turn) -> Iterator[Slip]:
+def _unasked(talk: SimulatedConversation, turn: UserTurn) -> Iterator[UserMistake]:
     """A fact given away before anything the agent said could be about it."""
     free = "\n".join((talk.written, turn.heard, *turn.own))
     for fact in talk.scenario.facts:
         if not _is_telling(fact.value) or not is_told(fact.value, turn.text) or is_told(fact.value, free):
             continue
-        if is_touched(fact, turn.heard) or DETAILS.search(plain(turn.heard)) or _kind_is_asked(fact, turn.heard):
+        if (
+            may_concern_fact(fact, turn.heard)
+            or DETAILS.search(fold_case(turn.heard))
+            or _kind_is_asked(fact, turn.heard)
+        ):
             continue
         reason = f"tells `{fact.name}` though nobody asked for it"
-        yield turn.slip(SlipKind.UNASKED_FACT, reason, spoils=False)
+        yield turn.slip(MistakeKind.UNASKED_FACT, reason, spoils=False)
 
 
 def _is_telling(value: str) -> bool:
     """Whether the value cannot stand in a text by chance."""
-    return bool(figures(value)) or "@" in value or len(content(value)) > 1
+    return bool(find_figures(value)) or "@" in value or len(content_words(value)) > 1
 
 
 def _kind_is_asked(fact: Fact, heard: str) -> bool:
     """The agent asked for something of this kind, in words we did not tie to the fact."""
     asked = " ".join(requests(heard))
-    known = [name for name in content(fact.name) if name in asked]
+    known = [name for name in content_words(fact.name) if name in asked]
     if "@" in fact.value:
         return bool(_KIND_ASKED["e-mail"].search(asked))
-    if days(fact.value):
+    if find_days(fact.value):
         return bool(_KIND_ASKED["date"].search(asked))
     return (
         bool(known)
-        and bool(figures(fact.value))
+        and bool(find_figures(fact.value))
         and bool(_KIND_ASKED["number"].search(asked))
-        and len(content(fact.name)) == 1
+        and len(content_words(fact.name)) == 1
     )

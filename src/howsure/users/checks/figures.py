@@ -10,8 +10,8 @@ from itertools import combinations_with_replacement
 
 from msgspec import Struct
 
-from howsure.judges.offline.dates import MONTHS, Day, dates_in
-from howsure.judges.offline.folding import is_number, tokens
+from howsure.judges.offline.dates import MONTHS, PartialDate, find_dates
+from howsure.judges.offline.words import is_number, tokens
 from howsure.users.words import by_line
 
 _RUN = re.compile(r"(?:[^\W\d_]+[-_/])*[^\W_]*\d[^\W_]*(?:[-_./:,'’][^\W_]*[^\W_](?=\W|\Z|_))*(?:[-_][^\W_]+)*")
@@ -67,7 +67,7 @@ CUE = re.compile(
 )
 
 
-class Figure(Struct, frozen=True):
+class WrittenFigure(Struct, frozen=True):
     """A run of letters and digits as it stands; `key` without separators; `values` what it may be worth."""
 
     text: str
@@ -81,22 +81,22 @@ class Figure(Struct, frozen=True):
 
 
 @lru_cache(maxsize=2048)
-def figures(text: str) -> tuple[Figure, ...]:
+def find_figures(text: str) -> tuple[WrittenFigure, ...]:
     """Every run with a digit, e-mail and web addresses aside."""
     rest = URL.sub(_blank, EMAIL.sub(_blank, text))
     return tuple(_figures(rest))
 
 
-def _figures(text: str) -> Iterator[Figure]:
+def _figures(text: str) -> Iterator[WrittenFigure]:
     for found in _RUN.finditer(text):
         run = found[0].rstrip(".,:-/'’")
         key = re.sub(r"[\W_]", "", run).casefold()
         ordinal = re.sub(r"(?<=\d)(?:st|nd|rd|th|er|e|o|a|\.|%|€|k)\Z", "", key)
         key = ordinal if ordinal.isdigit() else key
-        yield Figure(run, key, values_of(run), found.start())
+        yield WrittenFigure(run, key, figure_values(run), found.start())
 
 
-def values_of(run: str) -> tuple[float, ...]:
+def figure_values(run: str) -> tuple[float, ...]:
     """What a run of digits may be worth: `1.150` is 1150 or 1.15; nothing when it is a code."""
     bare = re.sub(r"(?<=\d)(?:st|nd|rd|th|am|pm|h|%|k|kg|km|gb|mb|€|eur)\Z", "", run.casefold().strip("$€£# "))
     if not re.fullmatch(r"[\d.,'’]+", bare) or not any(map(str.isdigit, bare)):
@@ -114,40 +114,42 @@ def _blank(found: re.Match[str]) -> str:
 
 
 @by_line
-def known_values(text: str) -> frozenset[float]:
+def numbers_in(text: str) -> frozenset[float]:
     """Every number in a text, in figures or in words, with the parts of longer ones (`11:20` holds 11 and 20)."""
-    values = {value for figure in figures(text) for value in figure.values}
-    values |= {float(part) for figure in figures(text) for part in re.findall(r"\d+", figure.text) if len(part) < 10}
+    values = {value for figure in find_figures(text) for value in figure.values}
+    values |= {
+        float(part) for figure in find_figures(text) for part in re.findall(r"\d+", figure.text) if len(part) < 10
+    }
     words = tokens(text)
     values |= {float(word) for word in words if is_number(word) and len(word) < 12}
     return frozenset(values | {float(_WORDS[word]) for word in words if word in _WORDS})
 
 
 @lru_cache(maxsize=4096)
-def stream(text: str) -> str:
+def letters_and_digits(text: str) -> str:
     """The letters and digits of a text without anything between: a number in groups is found in it."""
     return re.sub(r"[\W_]", "", text).casefold()
 
 
 @by_line
-def known_keys(text: str) -> frozenset[str]:
+def codes_in(text: str) -> frozenset[str]:
     """The codes and numbers of a text, whole and in parts."""
-    whole = {figure.key for figure in figures(text)}
-    parts = {part.casefold() for figure in figures(text) for part in re.findall(r"[^\W_]+", figure.text)}
+    whole = {figure.key for figure in find_figures(text)}
+    parts = {part.casefold() for figure in find_figures(text) for part in re.findall(r"[^\W_]+", figure.text)}
     return frozenset(whole | parts)
 
 
-def is_known(figure: Figure, text: str) -> bool:
+def is_known(figure: WrittenFigure, text: str) -> bool:
     """Whether a figure stands in the text in some form."""
-    if figure.key in known_keys(text) or any(value in known_values(text) for value in figure.values):
+    if figure.key in codes_in(text) or any(value in numbers_in(text) for value in figure.values):
         return True
-    return len(figure.key) >= 4 and figure.key in stream(text)
+    return len(figure.key) >= 4 and figure.key in letters_and_digits(text)
 
 
-def is_worked_out(values: tuple[float, ...], text: str, cue: bool) -> bool:
+def is_derivable(values: tuple[float, ...], text: str, cue: bool) -> bool:
     """Whether a number can be made of two known ones: sums, differences, products, shares; with a word such as `so` or
     `in total` before it, also divided or multiplied once more."""
-    known = sorted(value for value in known_values(text) if 0 < value <= LONGEST_SUM)[:MANY]
+    known = sorted(value for value in numbers_in(text) if 0 < value <= LONGEST_SUM)[:MANY]
     wanted = [value for value in values if value <= LONGEST_SUM]
     if not wanted:
         return False
@@ -173,43 +175,43 @@ def _near(one: float, other: float) -> bool:
     return abs(one - other) <= 0.005 * max(1.0, abs(one))
 
 
-def days(text: str) -> tuple[Day, ...]:
+def find_days(text: str) -> tuple[PartialDate, ...]:
     """The dates with a day and a month, in words or in figures; both ends of a range (`12 to 14 June`)."""
     return tuple(day for line in text.split("\n") for day in _days(line))
 
 
 @lru_cache(maxsize=4096)
-def _days(text: str) -> tuple[Day, ...]:
+def _days(text: str) -> tuple[PartialDate, ...]:
     if not any(map(str.isdigit, text)) and not _ORDINAL.search(text):
         return ()
     words = [_BY_MONTH[_FOREIGN_MONTHS[word]] if word in _FOREIGN_MONTHS else word for word in tokens(text)]
     words = ["of" if word in ("de", "di") else word for word in words]
-    found = [day for day in dates_in(words) if day.month and day.day]
+    found = [day for day in find_dates(words) if day.month and day.day]
     for first in _RANGE.finditer(text):
-        rest = days(text[first.end() : first.end() + 30])
-        found += [Day(month=rest[0].month, day=int(first[1]), year=rest[0].year)] if rest else []
+        rest = find_days(text[first.end() : first.end() + 30])
+        found += [PartialDate(month=rest[0].month, day=int(first[1]), year=rest[0].year)] if rest else []
     return tuple(found + list(_in_figures(text)))
 
 
-def _in_figures(text: str) -> Iterator[Day]:
+def _in_figures(text: str) -> Iterator[PartialDate]:
     for match in _SLASHED.finditer(text):
         one, two = int(match[1]), int(match[2] or match[3])
         year = int(match[4]) if match[4] and len(match[4]) == 4 else None
         if one > 31:
             one, two, year = two, int(match[4] or 0), one
-            yield from [Day(month=one, day=two, year=year)] if 1 <= one <= 12 and 1 <= two <= 31 else []
+            yield from [PartialDate(month=one, day=two, year=year)] if 1 <= one <= 12 and 1 <= two <= 31 else []
             continue
         yield from (
-            Day(month=m, day=d, year=year) for d, m in ((one, two), (two, one)) if 1 <= m <= 12 and 1 <= d <= 31
+            PartialDate(month=m, day=d, year=year) for d, m in ((one, two), (two, one)) if 1 <= m <= 12 and 1 <= d <= 31
         )
 
 
-def same_day(one: Day, other: Day) -> bool:
+def same_day(one: PartialDate, other: PartialDate) -> bool:
     years_fit = one.year is None or other.year is None or one.year % 100 == other.year % 100
     return one.month == other.month and one.day == other.day and years_fit
 
 
-def numbers_said(text: str) -> list[tuple[float, str]]:
+def counted_nouns(text: str) -> list[tuple[float, str]]:
     """Every number with the word after it, folded: `(2, night)`."""
     return [said for line in text.split("\n") for said in _numbers_said(line)]
 

@@ -6,11 +6,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from howsure.model.simulation import Slip, SlipKind
-from howsure.users.checks.talk import Talk, Turn
-from howsure.users.phrases import either
-from howsure.users.speech import alike, said_words, sentences
-from howsure.users.words import plain
+from howsure.judges.offline.words import tokens
+from howsure.model.simulation import MistakeKind, UserMistake
+from howsure.users.checks.conversations import SimulatedConversation, UserTurn
+from howsure.users.speech import alike, either, is_done, said_words, sentences
+from howsure.users.words import NAMED, fold_case, language_of
 
 _MACHINE = either(
     r"as an ai(?: \w+)*", r"as a (?:large )?language model",
@@ -112,33 +112,33 @@ LEAKED = 7
 ECHOED = 6
 
 
-def persona_slips(talk: Talk) -> Iterator[Slip]:
+def persona_mistakes(talk: SimulatedConversation) -> Iterator[UserMistake]:
     """One slip for each turn that no longer sounds like the person: the first thing that shows it."""
     for turn in talk.own_words:
         if found := _first(talk, turn):
-            yield turn.slip(SlipKind.OUT_OF_PERSONA, *found)
+            yield turn.slip(MistakeKind.OUT_OF_PERSONA, *found)
 
 
-def _first(talk: Talk, turn: Turn) -> tuple[str, str] | None:
+def _first(talk: SimulatedConversation, turn: UserTurn) -> tuple[str, str] | None:
     return _by_form(talk, turn) or _by_words(talk, turn) or _leaked(talk.scenario.persona, turn.text) or _echoed(turn)
 
 
-def _by_form(talk: Talk, turn: Turn) -> tuple[str, str] | None:
+def _by_form(talk: SimulatedConversation, turn: UserTurn) -> tuple[str, str] | None:
     """What the text looks like, whatever it says."""
-    text, given = turn.text, plain(f"{talk.held}\n{turn.heard}")
+    text, given = turn.text, fold_case(f"{talk.held}\n{turn.heard}")
     if _JSON.search(text):
         return "writes data, not a message", text
     if found := _LABELLED.search(text):
         return "writes the lines of a dialogue, with who speaks", found[0]
     for pattern, reason in ((_STAGE, "writes stage directions"), (_PLACEHOLDER, "leaves a placeholder unfilled")):
-        for found in pattern.finditer(plain(text) if pattern is _STAGE else text):
-            if plain(found[0]) not in given:
+        for found in pattern.finditer(fold_case(text) if pattern is _STAGE else text):
+            if fold_case(found[0]) not in given:
                 return reason, found[0]
     return None
 
 
-def _by_words(talk: Talk, turn: Turn) -> tuple[str, str] | None:
-    folded, given = plain(turn.text), plain(talk.held)
+def _by_words(talk: SimulatedConversation, turn: UserTurn) -> tuple[str, str] | None:
+    folded, given = fold_case(turn.text), fold_case(talk.held)
     for pattern, reason in (
         (_MACHINE, "speaks as a machine or of its instructions"),
         (_NARRATED, "tells about the user instead of being it"),
@@ -148,7 +148,7 @@ def _by_words(talk: Talk, turn: Turn) -> tuple[str, str] | None:
         if (found := pattern.search(folded)) and found[0] not in given:
             return reason, found[0]
     for sentence in sentences(turn.text):
-        own = _QUOTED.sub(" ", plain(sentence))
+        own = _QUOTED.sub(" ", fold_case(sentence))
         found = _ASSISTS.search(own)
         if found and found[0] not in given and not _REPORTED.search(own):
             return "speaks as the assistant", found[0]
@@ -166,8 +166,171 @@ def _leaked(persona: str, text: str) -> tuple[str, str] | None:
     return None
 
 
-def _echoed(turn: Turn) -> tuple[str, str] | None:
+def _echoed(turn: UserTurn) -> tuple[str, str] | None:
     """The agent's own words, said back."""
     if len(said_words(turn.text)) >= ECHOED and turn.before and alike(turn.text, turn.before, least=0.8):
         return "says the agent's line", turn.text
     return None
+
+
+_TERSE = either(
+    r"terse\w*", r"curt", r"laconic", r"brief", r"(?:very )?short (?:answers?|messages?|replies|sentences)",
+    r"few words", r"one-word", r"monosyllabic", r"taciturn",
+    r"wortkarg", r"kurz angebunden", r"knapp", r"laconique", r"pocas palabras", r"concise", r"man of few words",
+    r"says little", r"minimal",
+)  # fmt: skip
+_LIMIT = re.compile(
+    r"(?:never|not|no|at most|max(?:imum)?(?: of)?|up to|under|fewer than|less than|"
+    r"only)\b[^.]{0,30}?(?P<most>\w+)(?:-| )words?\b",
+)
+_POLITE = either(
+    r"polite\w*",
+    r"courteous",
+    r"calm\w*",
+    r"friendly",
+    r"gentle",
+    r"kind",
+    r"patient",
+    r"respectful",
+    r"soft-spoken",
+    r"hoflich\w*",
+    r"freundlich\w*",
+    r"poli\w?",
+    r"amable",
+    r"cortese",
+    r"vriendelijk",
+)
+_ANGRY = either(
+    r"angry",
+    r"furious",
+    r"irate",
+    r"hostile",
+    r"rude",
+    r"aggressive",
+    r"annoyed",
+    r"frustrated",
+    r"grumpy",
+    r"upset",
+    r"wutend\w*",
+    r"verargert",
+    r"en colere",
+    r"enfadad[oa]",
+    r"arrabbiat[oa]",
+    r"boos",
+)
+_MIXED = either(
+    r"but",
+    r"until",
+    r"unless",
+    r"becomes?",
+    r"turns?",
+    r"gets?",
+    r"loses?",
+    r"at first",
+    r"later",
+    r"sometimes",
+    r"calms",
+    r"calm(?:ing)? down",
+)
+_INSULT = either(
+    r"idiots?", r"idiotic", r"stupid", r"morons?", r"moronic", r"dumb(?:ass)?", r"useless", r"shut up", r"screw you",
+    r"go to hell", r"f+u+c+k\w*", r"wtf", r"shit\w*", r"bullshit", r"damn(?: it| you)?", r"pathetic", r"incompetent",
+    r"crap",
+    r"asshole", r"garbage", r"dummkopf", r"scheiss\w*", r"bloder?", r"merde", r"connard", r"imbecile", r"mierda",
+    r"estupid[oa]", r"cazzo", r"stupid[oa]",
+)  # fmt: skip
+_DELIGHT = either(
+    r"wonderful", r"amazing", r"awesome", r"fantastic", r"so happy", r"delighted", r"thrilled",
+    r"love (?:it|this|that|your|you)", r"you(?:'re| are) (?:the best|amazing|so kind|an angel|wonderful|great)",
+    r"thank you so much",
+    r"so (?:kind|grateful|excited|glad)", r"no (?:worries|problem|rush) at all", r"take (?:all )?(?:your|the) time",
+    r"absolutely no (?:rush|hurry|problem)", r"have a (?:wonderful|fantastic|lovely|great) \w+",
+    r"what a (?:lovely|wonderful|great)",
+)  # fmt: skip
+_LAY = either(
+    r"not (?:very |at all |really |too )?(?:tech(?:nical|-savvy| savvy)?|good with (?:computers|technology|tech))",
+    r"non-?technical", r"tech(?:nically)?[- ](?:illiterate|averse|challenged)",
+    r"no technical (?:knowledge|background|skills)",
+    r"knows? (?:nothing|little) about (?:computers|technology|tech)", r"struggles? with (?:technology|computers)",
+    r"computer novice", r"technophobe", r"not good with (?:\w+ )?(?:technology|computers)",
+)  # fmt: skip
+_JARGON = either(
+    r"dns", r"dhcp", r"apis?", r"cache", r"firmware", r"ssh", r"json", r"https?", r"tcp(?:/ip)?", r"mtu", r"regex",
+    r"sql", r"packet loss", r"subnet(?: mask)?", r"ipv[46]", r"latency", r"bandwidth", r"qos", r"nat", r"ssid",
+    r"vlan",
+    r"gateway", r"traceroute", r"ping(?:ed|ing)?", r"bios", r"kernel", r"registry", r"driver", r"endpoint", r"oauth",
+    r"tls", r"ssl", r"port forwarding", r"wpa[23]", r"5 ?ghz", r"2\.4 ?ghz", r"mac address", r"backend", r"frontend",
+    r"payload", r"repository", r"ram", r"cpu", r"gpu", r"hypervisor", r"docker", r"linux", r"terminal", r"command line",
+)  # fmt: skip
+_LOWERCASE = either(r"(?:all |only )?(?:in )?lower-?case", r"no capital(?: letter)?s", r"without capitals")
+_SHOUTS = either(r"all caps", r"capital letters only", r"in capitals", r"upper-?case")
+MANY_WORDS = 40
+MARGIN = 1.5
+SOME = 4
+
+
+def manner_mistakes(talk: SimulatedConversation) -> Iterator[UserMistake]:
+    """Turns that are plainly not in the manner, or not in the language."""
+    persona = fold_case(talk.scenario.persona)
+    opened_in = language_of(talk.scenario.initial_message)
+    for turn in talk.own_words:
+        if (found := _style(persona, turn)) or (found := _other_language(talk, turn, opened_in)):
+            yield turn.slip(MistakeKind.OUT_OF_PERSONA, *found)
+
+
+def _style(persona: str, turn: UserTurn) -> tuple[str, str] | None:
+    words = len(turn.text.split())
+    folded = fold_case(turn.text)
+    if limit := _word_limit(persona):
+        if words > max(limit * MARGIN, limit + SOME):
+            return f"writes {words} words; the persona allows {limit}", turn.text
+    elif _TERSE.search(persona) and words > MANY_WORDS:
+        return f"writes {words} words, and the persona is terse", turn.text
+    if (
+        _POLITE.search(persona)
+        and not _ANGRY.search(persona)
+        and not _MIXED.search(persona)
+        and (rude := _INSULT.search(folded))
+    ):
+        return "insults the agent, and the persona is polite", rude[0]
+    if _ANGRY.search(persona) and not _MIXED.search(persona) and _is_delighted(turn, folded):
+        return "is delighted, and the persona is angry and nothing was solved", turn.text
+    if _LAY.search(persona) and len(terms := _terms(persona, turn, folded)) > 1:
+        return "speaks as an expert, and the persona is none", ", ".join(sorted(terms))
+    return _letters(persona, turn.text)
+
+
+def _word_limit(persona: str) -> int | None:
+    found = _LIMIT.search(persona)
+    number = tokens(found["most"]) if found else ()
+    return int(number[0]) if number and number[0].isdigit() else None
+
+
+def _is_delighted(turn: UserTurn, folded: str) -> bool:
+    return len(set(_DELIGHT.findall(folded))) > 1 and not is_done(turn.before)
+
+
+def _terms(persona: str, turn: UserTurn, folded: str) -> set[str]:
+    return set(_JARGON.findall(folded)) - set(
+        _JARGON.findall(f"{persona}\n{fold_case(turn.heard)}\n{fold_case(turn.own[0] if turn.own else '')}")
+    )
+
+
+def _letters(persona: str, text: str) -> tuple[str, str] | None:
+    starts = [one for one in sentences(text) if one[:1].isalpha()]
+    if _LOWERCASE.search(persona) and len(starts) > 1 and all(one[0].isupper() for one in starts):
+        return "writes capitals, and the persona does not", text
+    letters = [mark for mark in text if mark.isalpha()]
+    if _SHOUTS.search(persona) and len(letters) > 20 and sum(map(str.isupper, letters)) < len(letters) / 4:
+        return "writes small letters, and the persona shouts", text
+    return None
+
+
+def _other_language(talk: SimulatedConversation, turn: UserTurn, opened_in: str | None) -> tuple[str, str] | None:
+    """Another language than the opening's, unless the agent speaks it or the scenario speaks of languages."""
+    said = language_of(turn.text)
+    if not opened_in or not said or said == opened_in or NAMED.search(fold_case(talk.written)):
+        return None
+    if language_of(turn.before) == said or any(language_of(step.say) == said for step in talk.scenario.plan):
+        return None
+    return f"opened in {opened_in} and now speaks {said}", turn.text

@@ -6,14 +6,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from howsure.judges.offline.vocabulary import word_set
+from howsure.judges.offline.lexicon import word_set
 from howsure.model.case import PlanStep
-from howsure.model.simulation import Ending, Slip, SlipKind
-from howsure.users.checks.talk import Talk, Turn
-from howsure.users.conditions import Holds, any_holds, holds
-from howsure.users.phrases import ACCEPTS, DECLINES, either
-from howsure.users.speech import alike, is_question, refuses, sentences
-from howsure.users.words import among, content, plain, roots, share
+from howsure.model.simulation import Ending, MistakeKind, UserMistake
+from howsure.users.checks.conversations import SimulatedConversation, UserTurn
+from howsure.users.conditions import ConditionStatus, check_condition, check_condition_ever
+from howsure.users.speech import ACCEPTS, DECLINES, alike, either, is_question, refuses, sentences
+from howsure.users.words import content_words, fold_case, has_kin, roots, share
 
 _TELLING = word_set(
     "ask say tell mention insist request explain reply answer respond add then politely agent assistant user "
@@ -62,7 +61,7 @@ _TURNED_BACK = either(
     r"(?:ich habe es mir anders uberlegt)", r"j'ai change d'avis", r"he cambiado de (?:opinion|idea)",
     r"ho cambiato idea",
 )  # fmt: skip
-_LIGHT = roots(
+_EVERYDAY_WORDS = (
     "make sure use used using check look send help able possible still see tell let give take put find keep go "
     "come thing "
     "question possibly maybe quickly today tomorrow time way bit little good right work understand explain happen mean "
@@ -73,7 +72,7 @@ NOVEL = 0.6
 FEW = 2
 
 
-def plan_slips(talk: Talk) -> Iterator[Slip]:
+def plan_mistakes(talk: SimulatedConversation) -> Iterator[UserMistake]:
     """Every turn that leaves the plan, with the first reason."""
     yield from _opening(talk)
     for turn in talk.later:
@@ -81,19 +80,23 @@ def plan_slips(talk: Talk) -> Iterator[Slip]:
         if not found and turn.text not in talk.steps:
             found = _against(talk, turn) or _turned_back(talk, turn) or _other_wish(talk, turn)
         if found:
-            yield turn.slip(SlipKind.OFF_PLAN, *found)
+            yield turn.slip(MistakeKind.OFF_PLAN, *found)
 
 
-def _opening(talk: Talk) -> Iterator[Slip]:
+def _opening(talk: SimulatedConversation) -> Iterator[UserMistake]:
     given = talk.scenario.initial_message
-    if not talk.turns or alike(talk.turns[0].text, given, least=0.5) or plain(given) in plain(talk.turns[0].text):
+    if (
+        not talk.turns
+        or alike(talk.turns[0].text, given, least=0.5)
+        or fold_case(given) in fold_case(talk.turns[0].text)
+    ):
         return
-    yield talk.turns[0].slip(SlipKind.OFF_PLAN, f"does not open with the fixed message {given!r}")
+    yield talk.turns[0].slip(MistakeKind.OFF_PLAN, f"does not open with the fixed message {given!r}")
 
 
 def step_words(step: PlanStep) -> frozenset[str]:
     """What a step is about: its words without those that say how it is said."""
-    return roots(" ".join(word for word in content(step.say) if word not in _TELLING))
+    return roots(" ".join(word for word in content_words(step.say) if word not in _TELLING))
 
 
 def is_said(step: PlanStep, text: str, least: float = SAID) -> bool:
@@ -101,7 +104,7 @@ def is_said(step: PlanStep, text: str, least: float = SAID) -> bool:
     return bool(wanted) and share(wanted, roots(text)) >= least
 
 
-def _too_soon(talk: Talk, turn: Turn) -> tuple[str, str] | None:
+def _too_soon(talk: SimulatedConversation, turn: UserTurn) -> tuple[str, str] | None:
     """A step whose condition never held. What goal, persona or another step say anyway is no step of its own."""
     if not any(step.when for step in talk.scenario.plan):
         return None
@@ -116,66 +119,75 @@ def _too_soon(talk: Talk, turn: Turn) -> tuple[str, str] | None:
         )
     )
     for step in talk.scenario.plan:
-        own = frozenset(word for word in step_words(step) if not among(word, free))
+        own = frozenset(word for word in step_words(step) if not has_kin(word, free))
         if not step.when or len(step_words(step)) < FEW or not own:
             continue
         if (
             is_said(step, turn.text)
             and share(own, roots(turn.text)) >= SAID
-            and any_holds(step.when, turn.replies) is Holds.NO
+            and check_condition_ever(step.when, turn.replies) is ConditionStatus.NO
         ):
             return f"says what was planned for when {step.when!r}, which never came", turn.text
     return None
 
 
-def _against(talk: Talk, turn: Turn) -> tuple[str, str] | None:
+def _against(talk: SimulatedConversation, turn: UserTurn) -> tuple[str, str] | None:
     """Accepts what the scenario refuses, or refuses what it accepts, right after the agent brought it up."""
-    folded = plain(turn.text)
+    folded = fold_case(turn.text)
     accepts = bool(ACCEPTS.match(folded)) and not re.search(
         r"\b(?:but|not|no|don't|instead|rather|nicht|aber|mais|pero)\b", folded
     )
     declines = bool(DECLINES.match(folded))
     if turn.replies and (accepts or declines):
         for step in talk.scenario.plan:
-            if not step.when or holds(step.when, turn.replies[-1]) is not Holds.YES or is_said(step, turn.text, 0.9):
+            if (
+                not step.when
+                or check_condition(step.when, turn.replies[-1]) is not ConditionStatus.YES
+                or is_said(step, turn.text, 0.9)
+            ):
                 continue
-            say = plain(step.say)
+            say = fold_case(step.say)
             if (accepts and _REFUSES.search(say)) or (declines and _AGREES.search(say) and not _REFUSES.search(say)):
                 return f"does the opposite of the planned {step.say!r}", turn.text
     return _accepts_refused(talk, turn) if accepts else None
 
 
-def _accepts_refused(talk: Talk, turn: Turn) -> tuple[str, str] | None:
+def _accepts_refused(talk: SimulatedConversation, turn: UserTurn) -> tuple[str, str] | None:
     """`never accepts store credit` in persona or goal, and the agent offered it."""
     for sentence in sentences(f"{talk.scenario.persona}\n{talk.scenario.goal}"):
-        if not (found := _REFUSES.search(plain(sentence))) or found[0].startswith("insist"):
+        if not (found := _REFUSES.search(fold_case(sentence))) or found[0].startswith("insist"):
             continue
-        thing = roots(" ".join(content(plain(sentence)[found.end() :])[:3]))
+        thing = roots(" ".join(content_words(fold_case(sentence)[found.end() :])[:3]))
         if thing and share(thing, roots(turn.before)) >= 0.5 and share(thing, roots(turn.text)) >= 0.5:
             return f"accepts what the scenario refuses: {sentence}", turn.text
     return None
 
 
-def _turned_back(talk: Talk, turn: Turn) -> tuple[str, str] | None:
-    found = _TURNED_BACK.search(plain(turn.text))
-    if not found or talk.ending is Ending.GAVE_UP or refuses(turn.before) or _TURNED_BACK.search(plain(talk.written)):
+def _turned_back(talk: SimulatedConversation, turn: UserTurn) -> tuple[str, str] | None:
+    found = _TURNED_BACK.search(fold_case(turn.text))
+    if (
+        not found
+        or talk.ending is Ending.GAVE_UP
+        or refuses(turn.before)
+        or _TURNED_BACK.search(fold_case(talk.written))
+    ):
         return None
-    if among("mind", roots(talk.written)) or re.search(
-        r"\b(?:undecided|indecisive|changes?|switch\w*)\b", plain(talk.written)
+    if has_kin("mind", roots(talk.written)) or re.search(
+        r"\b(?:undecided|indecisive|changes?|switch\w*)\b", fold_case(talk.written)
     ):
         return None
     return "gives up its goal without cause", found[0]
 
 
-def _other_wish(talk: Talk, turn: Turn) -> tuple[str, str] | None:
+def _other_wish(talk: SimulatedConversation, turn: UserTurn) -> tuple[str, str] | None:
     """A wish for something that nobody spoke of: with a word that turns to another topic, or plainly of another one."""
     known = roots(f"{talk.held}\n{turn.heard}\n" + "\n".join(turn.own))
     for sentence in sentences(turn.text):
-        folded = plain(sentence)
+        folded = fold_case(sentence)
         if not (_WISH.search(folded) or is_question(sentence)):
             continue
         words = roots(sentence)
-        new = frozenset(word for word in words if not among(word, known) and not among(word, _LIGHT))
+        new = frozenset(word for word in words if not has_kin(word, known) and not has_kin(word, roots(_EVERYDAY_WORDS)))
         topic = next((one for one in _TOPICS if _is_about(one, sentence, known)), None)
         if topic is not None and len(new) >= FEW:
             return "asks for something of another topic", sentence
@@ -186,5 +198,5 @@ def _other_wish(talk: Talk, turn: Turn) -> tuple[str, str] | None:
 
 
 def _is_about(topic: frozenset[str], sentence: str, known: frozenset[str]) -> bool:
-    inside = [word for word in content(sentence) if word in topic]
-    return bool(inside) and not any(among(word, known) for word in roots(" ".join(topic)))
+    inside = [word for word in content_words(sentence) if word in topic]
+    return bool(inside) and not any(has_kin(word, known) for word in roots(" ".join(topic)))

@@ -5,28 +5,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from msgspec import Struct
 
-from howsure.judges.offline.dates import Day
+from howsure.judges.offline.dates import PartialDate
+from howsure.judges.offline.lexicon import word_set
+from howsure.judges.offline.words import root, singular
+from howsure.users.checks.conversations import SimulatedConversation, UserTurn
 from howsure.users.checks.figures import (
     CUE,
     EMAIL,
     SMALL,
     URL,
-    Figure,
-    days,
-    figures,
+    WrittenFigure,
+    counted_nouns,
+    find_days,
+    find_figures,
+    is_derivable,
     is_known,
-    is_worked_out,
-    known_values,
-    numbers_said,
+    letters_and_digits,
+    numbers_in,
     same_day,
-    stream,
 )
-from howsure.users.phrases import either
-from howsure.users.speech import requests, sentences
-from howsure.users.words import plain
+from howsure.users.speech import either, lacks, requests, said_words, sentences
+from howsure.users.words import all_roots, fold_case, has_kin, language_of
 
 _UNIT = re.compile(
     r"(?P<number>\d+(?:[.,]\d+)?)(?:st|nd|rd|th|am|pm|x|min|mins|h|hr|hrs|kg|km|gb|mb|mbps|s|sec|k|cm|mm|m|ml|mg|g|"
@@ -72,7 +75,7 @@ _GROUPED = re.compile(r"\+?[^\W_]*\d[^\W_]*(?:[ -][^\W_]*\d[^\W_]*)+")
 CLOSE_TIMES = 30
 
 
-class Odd(Struct, frozen=True):
+class UnknownSpecific(Struct, frozen=True):
     """Something specific that nobody gave the user: its kind, itself, and the sentence it stands in."""
 
     kind: str
@@ -80,13 +83,13 @@ class Odd(Struct, frozen=True):
     sentence: str
 
 
-def odd_ones(text: str, before: str, known: str) -> Iterator[Odd]:
+def find_unknown_specifics(text: str, before: str, known: str) -> Iterator[UnknownSpecific]:
     """Every specific of a text that is neither known nor made of what is known. Who haggles makes up prices."""
     for sentence in sentences(text):
         yield from _addresses(sentence, known)
         dates = list(_dates(sentence, known))
         yield from dates
-        if not _HAGGLES.search(plain(known)):
+        if not _HAGGLES.search(fold_case(known)):
             yield from _numbers(sentence, known, {number for odd in dates for number in re.findall(r"\d+", odd.text)})
         yield from _durations(sentence, known)
     if any(HOW_MANY.search(one) for one in requests(before)):
@@ -94,68 +97,72 @@ def odd_ones(text: str, before: str, known: str) -> Iterator[Odd]:
     yield from _answers(text, before, known)
 
 
-def _answers(text: str, before: str, known: str) -> Iterator[Odd]:
+def _answers(text: str, before: str, known: str) -> Iterator[UnknownSpecific]:
     """When it was, what colour it has, how it was paid: asked for, and told without being known."""
-    there, folded = stream(plain(known)), plain(text)
+    there, folded = letters_and_digits(fold_case(known)), fold_case(text)
     for asks, says, kind in ((_WHEN, _PAST, "time"), (_WHICH, _KINDS, "detail")):
         asked = [one for one in requests(before) if asks.search(one) and not _PREFERS.search(one)]
         for found in says.finditer(folded) if asked else ():
-            if not any(stream(word) in there for word in (found[0], found[0].split()[-1])):
-                yield Odd(kind, found[0], text)
+            if not any(letters_and_digits(word) in there for word in (found[0], found[0].split()[-1])):
+                yield UnknownSpecific(kind, found[0], text)
 
 
-def _addresses(sentence: str, known: str) -> Iterator[Odd]:
+def _addresses(sentence: str, known: str) -> Iterator[UnknownSpecific]:
     there = known.casefold()
     for kind, pattern in (("e-mail address", EMAIL), ("link", URL)):
         for found in pattern.findall(sentence):
             if found.casefold().rstrip(".,") not in there:
-                yield Odd(kind, found, sentence)
+                yield UnknownSpecific(kind, found, sentence)
 
 
-def _dates(sentence: str, known: str) -> Iterator[Odd]:
+def _dates(sentence: str, known: str) -> Iterator[UnknownSpecific]:
     """A date in figures has two readings: it is odd when neither is known."""
-    held = days(known)
-    said = days(_NO_DATE.sub(" ", sentence))
+    held = find_days(known)
+    said = find_days(_NO_DATE.sub(" ", sentence))
     if said and not any(_is_known_day(day, held, known) for day in said):
-        yield Odd("date", _as_said(said[0], sentence), sentence)
+        yield UnknownSpecific("date", _as_said(said[0], sentence), sentence)
 
 
-def _is_known_day(day: Day, held: tuple[Day, ...], known: str) -> bool:
+def _is_known_day(day: PartialDate, held: tuple[PartialDate, ...], known: str) -> bool:
     if any(same_day(day, one) for one in held):
         return True
-    steps = {int(value) for value in known_values(known) if value <= 31 and value == int(value)}
+    steps = {int(value) for value in numbers_in(known) if value <= 31 and value == int(value)}
     near = [one for one in held if one.month == day.month and one.day and day.day]
     return any(abs((one.day or 0) - (day.day or 0)) in steps for one in near)
 
 
-def _as_said(day: Day, sentence: str) -> str:
+def _as_said(day: PartialDate, sentence: str) -> str:
     around = re.search(rf"(?:\w+\s+)?\b{day.day}\w*\b(?:[./-]\w+)*(?:\s+\w+)?", sentence)
     return around[0] if around else str(day.day)
 
 
-def _numbers(sentence: str, known: str, dated: set[str]) -> Iterator[Odd]:
-    cue = bool(CUE.search(plain(sentence)))
-    written = set(figures(sentence))
-    grouped = [found.span() for found in _GROUPED.finditer(sentence) if stream(found[0]) in stream(known)]
-    for figure in figures(sentence):
+def _numbers(sentence: str, known: str, dated: set[str]) -> Iterator[UnknownSpecific]:
+    cue = bool(CUE.search(fold_case(sentence)))
+    written = set(find_figures(sentence))
+    grouped = [
+        found.span()
+        for found in _GROUPED.finditer(sentence)
+        if letters_and_digits(found[0]) in letters_and_digits(known)
+    ]
+    for figure in find_figures(sentence):
         if any(start <= figure.start < end for start, end in grouped):
             continue
         if figure.text in dated or is_known(figure, known) or _IDIOM.search(sentence[max(0, figure.start - 1) :][:16]):
             continue
         if odd := _odd_figure(figure, sentence, known, cue):
-            yield Odd(odd, figure.text, sentence)
+            yield UnknownSpecific(odd, figure.text, sentence)
     in_figures = {value for figure in written for value in figure.values} | {
         float(part) for figure in written for part in re.findall(r"\d+", figure.text)[:4] if len(part) < 10
     }
-    for value, _ in numbers_said(sentence):
+    for value, _ in counted_nouns(sentence):
         said_in_words = value > SMALL and value not in in_figures and value not in (100, 1000, 10**6)
-        if said_in_words and value not in known_values(known) and not is_worked_out((value,), known, cue):
-            yield Odd("number", f"{value:g}", sentence)
+        if said_in_words and value not in numbers_in(known) and not is_derivable((value,), known, cue):
+            yield UnknownSpecific("number", f"{value:g}", sentence)
 
 
-def _odd_figure(figure: Figure, sentence: str, known: str, cue: bool) -> str:
+def _odd_figure(figure: WrittenFigure, sentence: str, known: str, cue: bool) -> str:
     """The kind of a figure that is not known; empty when it is harmless."""
-    if days(sentence) and len(figure.text) <= 10 and re.fullmatch(r"[\d./-]+", figure.text) and "/" in figure.text:
+    if find_days(sentence) and len(figure.text) <= 10 and re.fullmatch(r"[\d./-]+", figure.text) and "/" in figure.text:
         return ""  # a date in figures, looked at as a date
     values = figure.values
     if unit := _UNIT.fullmatch(figure.text.casefold()):
@@ -166,7 +173,7 @@ def _odd_figure(figure: Figure, sentence: str, known: str, cue: bool) -> str:
         return "time"
     elif figure.is_code:
         return "code"
-    if any(value in known_values(known) for value in values):
+    if any(value in numbers_in(known) for value in values):
         return ""
     after = sentence[figure.start + len(figure.text) :]
     money = _MONEY.search(sentence[: figure.start]) or _MONEY_AFTER.match(after)
@@ -174,7 +181,7 @@ def _odd_figure(figure: Figure, sentence: str, known: str, cue: bool) -> str:
         return ""
     if len(figure.key) >= 5 and "." not in figure.text and "," not in figure.text:
         return "number"
-    return "" if is_worked_out(values, known, cue) else "amount" if money else "number"
+    return "" if is_derivable(values, known, cue) else "amount" if money else "number"
 
 
 def _is_near_a_time(text: str, known: str) -> bool:
@@ -187,18 +194,194 @@ def _minutes(text: str) -> int:
     return int(hours) * 60 + int(minutes)
 
 
-def _durations(sentence: str, known: str) -> Iterator[Odd]:
+def _durations(sentence: str, known: str) -> Iterator[UnknownSpecific]:
     """`three weeks ago`, `for two years`: a small number, and still something to be known."""
-    for found in _SINCE.finditer(plain(sentence)):
-        said = numbers_said(found["n"] or found["m"] or "")
-        if said and 1 < said[0][0] <= SMALL and said[0][0] not in known_values(known):
-            yield Odd("number", found[0], sentence)
+    for found in _SINCE.finditer(fold_case(sentence)):
+        said = counted_nouns(found["n"] or found["m"] or "")
+        if said and 1 < said[0][0] <= SMALL and said[0][0] not in numbers_in(known):
+            yield UnknownSpecific("number", found[0], sentence)
 
 
-def _counts(text: str, known: str) -> Iterator[Odd]:
+def _counts(text: str, known: str) -> Iterator[UnknownSpecific]:
     """Small numbers, where the agent asked how many: answers, not said in passing."""
-    cue = bool(CUE.search(plain(text)))
-    for value, after in numbers_said(text):
+    cue = bool(CUE.search(fold_case(text)))
+    for value, after in counted_nouns(text):
         counted = 1 < value <= SMALL or (value == 1 and re.search(r"\b1\b", text))
-        if counted and value not in known_values(known) and not is_worked_out((value,), known, cue):
-            yield Odd("number", f"{value:g} {after}".strip(), text)
+        if counted and value not in numbers_in(known) and not is_derivable((value,), known, cue):
+            yield UnknownSpecific("number", f"{value:g} {after}".strip(), text)
+
+
+_WORD = r"[^\W\d_][\w'’-]*"
+_CAPITAL = re.compile(r"[A-ZÄÖÜÉÈÁÍÓÚÑÇÅØŠŽŁ][a-zäöüßéèêáíóúñçåøšžłãõâîôûëïà'’-]+")
+_INTRODUCES = re.compile(
+    r"(?i:\b(?:my (?:full )?name(?:'s| is)|name is|this is|i am|i'm|call me|it's under|under the name(?: of)?|mein "
+    r"name ist|"
+    r"ich hei(?:ß|ss)e|ich bin|je m'appelle|mon nom est|je suis|me llamo|mi nombre es|soy|mi chiamo|sono|meu nome "
+    r"é|me chamo|"
+    rf"mijn naam is|ik ben|ik heet))\s+(?P<name>{_CAPITAL.pattern}(?:\s+(?:[a-z]{{1,3}}\s+)?{_CAPITAL.pattern}){{0,3}})"
+)
+_COMMON = word_set(
+    "monday tuesday wednesday thursday friday saturday sunday january february march april may june july august "
+    "september october november december english german french spanish italian dutch portuguese chinese japanese "
+    "european american british internet wi-fi wifi bluetooth google gmail paypal whatsapp iphone ipad android "
+    "windows excel chrome safari facebook amazon apple microsoft visa mastercard youtube netflix outlook word pdf "
+    "sms faq app ok okay mr mrs ms miss dr sir madam god christmas easter thanks thank hi hello hey yes no please "
+    "sorry well great sure good perfect fine wow oh ah haha lol bye goodbye i i'm i'd i'll i've id ill im ive "
+    "dear best regards cheers mom dad alright hmm montag dienstag mittwoch donnerstag freitag samstag sonntag "
+    "lundi mardi mercredi jeudi vendredi samedi dimanche lunes martes miercoles jueves viernes sabado domingo "
+    "lunedi martedi mercoledi giovedi venerdi sabato domenica asap eta vip usb hdmi tv pc vpn pin iban sim id it "
+    "hr ceo atm usa uk eu us gps wlan api url"
+)
+_NAME_ASKED = either(
+    r"(?:your|full|first|last|whose|the) (?:full |first |last )*names?", r"who am i (?:speaking|talking|chatting)",
+    r"(?:on|under|in) (?:which|what) name",
+    r"ihr(?:en)? (?:vollstandigen )?namen?", r"wie heissen", r"votre nom", r"vous appelez", r"su nombre", r"se llama",
+    r"suo nome", r"si chiama",
+    r"seu nome", r"uw naam", r"heet u", r"names?",
+)  # fmt: skip
+_ALLERGIC = re.compile(
+    r"\ballergi(?:c|es?|sch|que|c[oa])\b(?: reaction)? (?:to|against|gegen|a|aux?|alla|al|voor) (?:the |la |le |"
+    r"les |el |l')?(?P<what>\w+)",
+)
+_MEDICINE = re.compile(
+    r"\b(?:i take|i'm taking|i am taking|i'm on|i am on|ich nehme|je prends|tomo)\s+(?P<what>\w{5,})",
+)
+_KIN = re.compile(
+    r"\b(?:my|our|mein(?:e|en|em|er)?|mon|ma|mes|mi|mis|mio|mia|mijn|meu|minha) (?:\w+ )?(?P<who>wife|husband|son|"
+    r"daughter|kids?|child|children|"
+    r"baby|mother|father|mom|mum|dad|brother|sister|friend|boyfriend|girlfriend|colleague|boss|partner|roommate|"
+    r"neighbou?r|"
+    r"grandson|granddaughter|grandmother|grandfather|uncle|aunt|cousin|fiance\w?|dog|cat|lawyer|assistant|frau|"
+    r"mann|sohn|tochter|"
+    r"kinder?|mutter|vater|bruder|schwester|freund(?:in)?|hund|katze|femme|mari|fils|fille|ami[e]?|esposa|marido|"
+    r"hij[oa]|moglie|figli[oa]|vrouw|zoon|dochter)\b"
+)
+_RELATED = {
+    "wife": "husband married spouse partner couple family",
+    "husband": "wife married spouse partner couple family",
+    "kids": "child children kid family daughter son",
+    "kid": "child children kids family daughter son",
+    "child": "kid daughter son baby family parent",
+    "children": "kids kid child family daughter son",
+    "daughter": "child kid girl family",
+    "son": "child kid boy family",
+    "baby": "child newborn infant parent pregnant",
+    "mother": "mom mum parent family",
+    "mom": "mother parent family",
+    "mum": "mother parent family",
+    "father": "dad parent family",
+    "dad": "father parent family",
+    "partner": "wife husband couple girlfriend boyfriend",
+    "boss": "manager employee work",
+    "colleague": "work office team coworker employee",
+    "friend": "friends together",
+    "dog": "pet pets",
+    "cat": "pet pets",
+    "brother": "sibling family",
+    "sister": "sibling family",
+}
+_TALKATIVE = either(
+    r"chatty",
+    r"talkative",
+    r"rambl\w+",
+    r"small talk",
+    r"stor(?:y|ies)",
+    r"gossip\w*",
+    r"verbose",
+    r"digress\w*",
+    r"gesprachig\w*",
+    r"bavard\w*",
+)
+_PROFESSION = re.compile(
+    r"\b(?:i am|i'm|i work as|as) an? (?:\w+ )?(?P<what>doctor|physician|lawyer|attorney|nurse|teacher|professor|"
+    r"student|engineer|developer|programmer|"
+    r"pilot|police officer|journalist|accountant|manager|pensioner|retiree|freelancer|chef|driver|architect|"
+    r"dentist|pharmacist|soldier|actor|banker|electrician)\b"
+)
+_STATUS = re.compile(
+    r"\b(?:gold|silver|platinum|premium|vip|diamond|elite) (?:member|customer|status|card|account|subscriber|tier)\w*"
+)
+SHORT_ANSWER = 4
+
+
+def find_unknown_names(turn: UserTurn, known: str, talk: SimulatedConversation) -> Iterator[UnknownSpecific]:
+    """Every name, relative, profession or allergy of a turn that is not known."""
+    text, before = turn.text, turn.before
+    there = all_roots(known)
+    yield from _introduced(text, there)
+    if not _writes_nouns_large(f"{talk.scenario.initial_message}\n{text}"):
+        yield from _capitals(text, there)
+    yield from _short_answer(text, before, there)
+    folded = fold_case(text)
+    for kind, pattern, asked in (("allergy", _ALLERGIC, ""), ("medicine", _MEDICINE, "medi")):
+        for found in pattern.finditer(folded):
+            if not has_kin(root(found["what"]), there) and asked in fold_case(before):
+                yield UnknownSpecific(kind, found[0], text)
+    if not _TALKATIVE.search(fold_case(talk.scenario.persona)):
+        yield from _relatives(folded, there)
+    for found in _STATUS.finditer(folded):
+        if not has_kin(root(found[0].split()[0]), there):
+            yield UnknownSpecific("status", found[0], text)
+    for found in _PROFESSION.finditer(folded):
+        if not has_kin(root(found["what"].split()[-1]), there):
+            yield UnknownSpecific("profession", found[0], text)
+
+
+def _introduced(text: str, there: frozenset[str]) -> Iterator[UnknownSpecific]:
+    for found in _INTRODUCES.finditer(text):
+        unknown = [word for word in found["name"].split() if _is_new(word, there)]
+        if unknown:
+            yield UnknownSpecific("name", found["name"], text)
+
+
+def _capitals(text: str, there: frozenset[str]) -> Iterator[UnknownSpecific]:
+    """Capital letters inside a sentence; German writes every noun with one, and titles and shouting do too."""
+    for sentence in sentences(text):
+        words = re.findall(_WORD, sentence)
+        capital = [word for word in words if _CAPITAL.fullmatch(word)]
+        if len(words) > SHORT_ANSWER and len(capital) > len(words) / 2:
+            continue
+        for found in re.finditer(_WORD, sentence):
+            starts = (
+                not sentence[: found.start()].strip(" \"'“‘(*-—–:…•¿¡")[-1:]
+                or sentence[: found.start()].rstrip()[-1:] in ".!?:"
+            )
+            if not starts and _CAPITAL.fullmatch(found[0]) and _is_new(found[0], there):
+                yield UnknownSpecific("name", found[0], sentence)
+
+
+@lru_cache(maxsize=512)
+def _writes_nouns_large(text: str) -> bool:
+    return language_of(text) not in ("en", "fr", "es", "it", "pt", "nl", None) or bool(re.search(r"[äöüß]", text))
+
+
+def _is_new(word: str, there: frozenset[str]) -> bool:
+    bare = re.sub(r"['’]s?\Z", "", word)
+    folded = fold_case(bare)
+    if folded in _COMMON or singular(folded) in _COMMON or bare.isupper() or len(folded) < 2:
+        return False
+    return not all(has_kin(root(part), there) for part in said_words(bare))
+
+
+def _short_answer(text: str, before: str, there: frozenset[str]) -> Iterator[UnknownSpecific]:
+    """`sarah mitchell`, where a name was asked for."""
+    words = said_words(text)
+    asked = any(_NAME_ASKED.search(one) for one in requests(before))
+    if (
+        not asked
+        or not 1 <= len(words) <= SHORT_ANSWER
+        or lacks(text)
+        or "?" in text
+        or not all(map(str.isalpha, words))
+    ):
+        return
+    if all(word not in _COMMON and not has_kin(root(word), there) for word in words):
+        yield UnknownSpecific("name", text, text)
+
+
+def _relatives(folded: str, there: frozenset[str]) -> Iterator[UnknownSpecific]:
+    for found in _KIN.finditer(folded):
+        who = found["who"]
+        related = f"{who} {_RELATED.get(who, '')}".split()
+        if not any(has_kin(root(word), there) for word in related):
+            yield UnknownSpecific("person", found[0], found[0])

@@ -1,25 +1,43 @@
-"""Who is under test: every agent that runs or descriptions name."""
+"""The agents under test: the list of every agent that a run or a description names; and the page of one agent, with the
+trend of its pass rates, its runs and its description."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from functools import partial
+from importlib import import_module
+from typing import Any
 from urllib.parse import urlencode
 
 from msgspec import Struct
+from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 
+from howsure.errors import InputError, NotFound
+from howsure.model.access_scope import AccessScope
 from howsure.model.document import Document, DocumentKind
+from howsure.model.run_history import History, HistoryLine
 from howsure.model.summary import Summary
-from howsure.reports.figures import counted, utc
-from howsure.store.browsing import AgentFace
-from howsure.store.service.documents import Listing
-from howsure.web.pages.runs_line import Line, line_of
-from howsure.web.rendering import respond
-from howsure.web.sharing import Page, caller_of, gallery_of, host_of
+from howsure.reports.figures import format_percent, iso_utc, pluralize
+from howsure.reports.history_report import history_sentence
+from howsure.reports.safe_text import make_inert, one_line
+from howsure.services.host.context import Host
+from howsure.services.host.documents import published_document
+from howsure.store.browse import AgentPreview
+from howsure.store.documents import DocumentQuery
+from howsure.store.store import Store
+from howsure.web.caches import run_states_key
+from howsure.web.pages.runs import RunLine, run_line
+from howsure.web.responses import respond
+from howsure.web.routes import PageRoute, cache_of, caller_of, host_of, run_views_of
 
 LIMIT = 12
-DESCRIBED = 500
+MAX_DESCRIPTIONS = 500
+RUNS_SHOWN = 12
+"""How many runs are in the trend and in the list."""
+CURVES = 6
 
 
 class AgentLine(Struct, frozen=True, kw_only=True):
@@ -31,7 +49,7 @@ class AgentLine(Struct, frozen=True, kw_only=True):
     runs: int
     latest: str
     described: bool
-    newest: Line | None
+    newest: RunLine | None
 
 
 class AgentsPage(Struct, frozen=True, kw_only=True):
@@ -47,13 +65,14 @@ def agent_address(agent_id: str) -> str:
 
 
 def agents_page(
-    faces: Sequence[AgentFace], described: Sequence[Document], newest: dict[str, Summary], further: str = ""
+    previews: Sequence[AgentPreview], described: Sequence[Document], newest: dict[str, Summary], further: str = ""
 ) -> AgentsPage:
     names = {document.id: document.name for document in described}
     tried = [
-        _line(face.id, names.get(face.id, ""), face, newest.get(face.id), described=face.id in names) for face in faces
+        _line(preview.id, names.get(preview.id, ""), preview, newest.get(preview.id), described=preview.id in names)
+        for preview in previews
     ]
-    seen = {face.id for face in faces}
+    seen = {preview.id for preview in previews}
     untried = [_line(each.id, each.name, None, None, described=True) for each in described if each.id not in seen]
     lines = (*tried, *untried) if not further else tuple(tried)
     some = "and more" if further else ""
@@ -63,33 +82,201 @@ def agents_page(
 def _answer(lines: Sequence[AgentLine], some: str) -> str:
     if not lines:
         return "No agent yet: a run that names one (--agent FILE) brings it here."
-    return " ".join(part for part in (counted(len(lines), "agent"), some) if part) + "."
+    return " ".join(part for part in (pluralize(len(lines), "agent"), some) if part) + "."
 
 
-def _line(id: str, name: str, face: AgentFace | None, newest: Summary | None, *, described: bool) -> AgentLine:
-    line = line_of(newest, {}) if newest else None
+def _line(id: str, name: str, preview: AgentPreview | None, newest: Summary | None, *, described: bool) -> AgentLine:
+    line = run_line(newest, {}) if newest else None
     return AgentLine(
         id=id,
         name=name or (line.agent if line else "") or id,
         address=agent_address(id),
-        runs=face.runs if face else 0,
-        latest=(utc(face.latest) or "")[:16].replace("T", " ") if face else "",
+        runs=preview.runs if preview else 0,
+        latest=(iso_utc(preview.latest) or "")[:16].replace("T", " ") if preview else "",
         described=described,
         newest=line,
     )
 
 
 async def show(request: Request) -> Response:
-    within, store, gallery = caller_of(request).within, host_of(request).store, gallery_of(request)
-    faces = await store.browsing.agents(within)
+    within, store, run_views = caller_of(request).within, host_of(request).store, run_views_of(request)
+    previews = await store.browse.agent_previews(within)
     start = int(request.query_params.get("from", "0")) if request.query_params.get("from", "").isdecimal() else 0
-    shown = faces[start : start + LIMIT]
-    described = await store.documents.several(DocumentKind.AGENT, Listing(limit=DESCRIBED), within)
-    found = await gallery.these(await store.browsing.newest([face.id for face in shown], within))
+    shown = previews[start : start + LIMIT]
+    described = await store.documents.several(DocumentKind.AGENT, DocumentQuery(limit=MAX_DESCRIPTIONS), within)
+    found = await run_views.brief_summaries(await store.browse.newest_runs([preview.id for preview in shown], within))
     newest = {summary.run.pins.agent_key: summary for summary in found}
-    further = f"/agents?from={start + LIMIT}" if len(faces) > start + LIMIT else ""
+    further = f"/agents?from={start + LIMIT}" if len(previews) > start + LIMIT else ""
     return respond(request, "agents.html", agents_page(shown, described, newest, further))
 
 
-def routes() -> list[Page]:
-    return [Page("/agents", show)]
+class TrendPoint(Struct, frozen=True, kw_only=True):
+    """One run in a trend: its rate and its interval in percent from the top, and its place from the left."""
+
+    x: float
+    y: float | None
+    top: float
+    height: float
+    said: str
+    address: str
+
+
+class RateTrend(Struct, frozen=True, kw_only=True):
+    """One rate over the runs. `turnings`: the place of each change from the left, and the change in words."""
+
+    name: str
+    stops: tuple[TrendPoint, ...]
+    turnings: tuple[tuple[float, str], ...]
+
+
+class AgentDescription(Struct, frozen=True, kw_only=True):
+    """The description of an agent."""
+
+    name: str
+    model: str
+    prompt: str
+    tools: tuple[tuple[str, str], ...]
+    knowledge: tuple[str, ...]
+    source: str
+
+
+class AgentPage(Struct, frozen=True, kw_only=True):
+    """What the page shows."""
+
+    id: str
+    name: str
+    answer: str
+    refused: str
+    trends: tuple[RateTrend, ...]
+    unlike: tuple[tuple[str, str], ...]
+    lines: tuple[RunLine, ...]
+    context: AgentDescription | None
+
+
+def agent_page(
+    agent_id: str, lines: Sequence[RunLine], history: History | None, refused: str, context: AgentDescription | None
+) -> AgentPage:
+    name = (context.name if context else "") or agent_id
+    return AgentPage(
+        id=agent_id,
+        name=name,
+        answer=history_sentence(replace(history, whose=name)) if history else "There is no trend to show.",
+        refused=refused,
+        trends=tuple(rate_trend(history, curve) for curve in history.lines[:CURVES]) if history else (),
+        unlike=tuple((f"{run.at:%Y-%m-%d %H:%M}", "; ".join(run.unlike)) for run in history.runs if run.unlike)
+        if history
+        else (),
+        lines=tuple(lines),
+        context=context,
+    )
+
+
+def rate_trend(history: History, curve: HistoryLine) -> RateTrend:
+    number = len(curve.points)
+    points = []
+    for index, (run, point) in enumerate(zip(history.runs, curve.points, strict=True)):
+        low, high = point.interval or (0.0, 0.0)
+        text = f"{run.name or run.run_id[:8]}, {run.at:%Y-%m-%d %H:%M}: " + (
+            f"{format_percent(point.rate)} [{100 * low:.0f}–{100 * high:.0f}] n {point.judged}"
+            if point.rate is not None
+            else "nothing was decided"
+        )
+        points.append(
+            TrendPoint(
+                x=round(100 * (index + 0.5) / number, 3),
+                y=None if point.rate is None else round(100 - 100 * point.rate, 2),
+                top=round(100 - 100 * high, 2),
+                height=round(100 * (high - low), 2),
+                said=make_inert(text),
+                address=f"/runs/{run.run_id}",
+            )
+        )
+    turnings = tuple(
+        (round(100 * each.index / number, 2), f"{format_percent(each.before)} → {format_percent(each.after)}")
+        for each in curve.turnings
+    )
+    return RateTrend(name=curve.name, stops=tuple(points), turnings=turnings)
+
+
+def describe_agent(shape: dict[str, Any], source: str) -> AgentDescription:
+    model = shape.get("llm_config") or {}
+    named = " ".join(str(model[key]) for key in ("provider", "model", "model_name") if model.get(key))
+    return AgentDescription(
+        name=one_line(str(shape.get("bot_name") or ""), 200),
+        model=one_line(named, 200),
+        prompt=make_inert(str(shape.get("system_prompt") or ""))[:20_000],
+        tools=tuple(
+            (
+                one_line(str(tool.get("tool_name") or tool.get("name") or ""), 100),
+                one_line(str(tool.get("description") or ""), 300),
+            )
+            for tool in shape.get("tools") or ()
+        )[:100],
+        knowledge=tuple(one_line(str(base.get("name") or ""), 200) for base in shape.get("knowledge_bases") or ())[
+            :100
+        ],
+        source=source,
+    )
+
+
+async def show_agent(request: Request) -> Response:
+    caller, host = caller_of(request), host_of(request)
+    store, agent_id = host.store, request.query_params.get("id", "")
+    runs = await store.runs(limit=RUNS_SHOWN, agent_id=agent_id, within=caller.within) if agent_id else []
+    context = await _stored_description(host, agent_id, caller.within) or _pinned_description(runs)
+    if not runs and context is None:
+        raise NotFound(f"there is no agent {agent_id}")
+    run_views = run_views_of(request)
+    summaries = await run_views.brief_summaries([run.id for run in runs])
+    names = await run_views.document_names(summaries, caller.within)
+    every = bool(request.query_params.get("graders"))
+    candidate = request.query_params.get("candidate")
+    key = ("history", agent_id, candidate, every, caller.within, run_states_key(runs))
+    load_history = partial(_history, store, agent_id, candidate, caller.within, every=every)
+    history, refused = await cache_of(request)(key, load_history)
+    lines = [run_line(summary, names) for summary in summaries]
+    return respond(request, "agent.html", agent_page(agent_id, lines, history, refused, context))
+
+
+async def _history(
+    store: Store, agent_id: str, candidate: str | None, within: AccessScope, *, every: bool
+) -> tuple[History | None, str]:
+    """The history, or why there is none."""
+    # Imported by name: only those who look at a trend wait for numpy and scipy.
+    trend = await asyncio.to_thread(import_module, "howsure.services.trend")
+    try:
+        query = trend.TrendQuery(
+            whose=agent_id, candidate=candidate, limit=RUNS_SHOWN, among=2 * RUNS_SHOWN, graders=every
+        )
+        return await trend.stored_history(store, query, within), ""
+    except InputError as refused:
+        return None, str(refused)
+
+
+async def _stored_description(host: Host, agent_id: str, within: AccessScope) -> AgentDescription | None:
+    """The description in the library."""
+    try:
+        found = await host.store.documents.get(DocumentKind.AGENT, agent_id, within=within)
+    except NotFound:
+        return None
+    return describe_agent(published_document(found), f"described here, version {found.latest}")
+
+
+def _pinned_description(runs: Sequence[Any]) -> AgentDescription | None:
+    """The description in the pins of the newest run that has one."""
+    agent = next((run.pins.agent for run in runs if run.pins.agent), None)
+    if agent is None:
+        return None
+    model = {"provider": agent.model.provider, "model": agent.model.model} if agent.model else {}
+    shape = {
+        "bot_name": agent.name,
+        "llm_config": model,
+        "system_prompt": agent.system_prompt,
+        "tools": [{"tool_name": tool.tool_name, "description": tool.description} for tool in agent.tools],
+        "knowledge_bases": [{"name": base.name} for base in agent.knowledge_bases],
+    }
+    return describe_agent(shape, "as its newest run was told")
+
+
+def routes() -> list[PageRoute]:
+    return [PageRoute("/agents", show), PageRoute("/agent", show_agent)]

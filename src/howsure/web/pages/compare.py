@@ -1,11 +1,14 @@
-"""Runs held against each other: is the newer better, and where not? The sentence, what can be compared at all, the
-interval, then flips both ways, and every difference."""
+"""Comparing runs: whether the newer run is better, with its interval, the cases that changed and every difference; and
+one case in two runs side by side, with the differing words marked."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
 from importlib import import_module
+from itertools import zip_longest
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlencode
@@ -15,32 +18,43 @@ from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 
-from howsure.errors import InputError, PlanRefused
+from howsure.errors import InputError, NotFound, PlanRefused
 from howsure.model.access_scope import AccessScope
-from howsure.model.comparison import Compared, Comparison, Kind
+from howsure.model.comparison import Comparison, DifferenceKind, PairComparison
+from howsure.model.result import Result
 from howsure.model.run import Run
-from howsure.reports.compare_text import title
+from howsure.reports.comparisons import difference_title
 from howsure.reports.html.matrix import UUID
+from howsure.reports.safe_text import make_inert, one_line
 from howsure.store.store import Store
-from howsure.web.remembering import as_they_are
-from howsure.web.rendering import respond
-from howsure.web.sharing import Page, caller_of, host_of, remembered_of
+from howsure.web.caches import run_states_key
+from howsure.web.case_filters import CaseFilter
+from howsure.web.conversations import fit_case_block
+from howsure.web.pages.run_cases import case_address
+from howsure.web.responses import respond
+from howsure.web.routes import PageRoute, cache_of, caller_of, host_of
 
-MOST = 5
-NAMED = 30
+MAX_RUNS = 5
+WORDS = re.compile(r"\s+|[^\s]+")
+MAX_WORDS = 1500
+"""Longer texts are marked as a whole."""
+MAX_TURNS = 400
+"""How many turns of each side are shown."""
+MAX_NAMES = 30
 NAMELESS: Mapping[str, str] = MappingProxyType({})
 
 
-class Side(Struct, frozen=True):
-    """One of the runs; the first is the oldest, and the others are held against it."""
+class ComparedRun(Struct, frozen=True):
+    """One of the runs; the first is the oldest, and the others are compared with it."""
 
     letter: str
     id: str
     name: str
 
 
-class Pair(Struct, frozen=True, kw_only=True):
-    """Two sides. `told` is what the reports say of them; `slices` are the titles of what is about some of the cases."""
+class PairView(Struct, frozen=True, kw_only=True):
+    """Two compared runs. `told` is the comparison as in the reports; `slices` are the titles of differences that
+    concern some of the cases."""
 
     told: Any
     n: int
@@ -52,10 +66,10 @@ class Pair(Struct, frozen=True, kw_only=True):
 class ComparePage(Struct, frozen=True, kw_only=True):
     """What the page shows. `refused`: why nothing can be compared."""
 
-    sides: tuple[Side, ...]
+    sides: tuple[ComparedRun, ...]
     answer: str
     refused: str
-    pairs: tuple[Pair, ...]
+    pairs: tuple[PairView, ...]
 
 
 def compare_page(
@@ -67,24 +81,28 @@ def compare_page(
 ) -> ComparePage:
     pairs = comparison.pairs if comparison else ()
     return ComparePage(
-        sides=tuple(Side(chr(65 + place), run.id, run.name or run.id[:8]) for place, run in enumerate(runs)),
+        sides=tuple(ComparedRun(chr(65 + place), run.id, run.name or run.id[:8]) for place, run in enumerate(runs)),
         answer=told[0].sentence if told else "These runs cannot be compared.",
         refused=refused,
         pairs=tuple(
-            Pair(
+            PairView(
                 told=_linked(shown, pair, names),
                 n=pair.verdict.n,
                 unchanged=pair.verdict.same,
                 likely=shown.apart[0].likely if shown.apart else "",
-                slices=tuple(title(each) for each in pair.differences if each.kind in (Kind.TAG, Kind.SLICE)),
+                slices=tuple(
+                    difference_title(each)
+                    for each in pair.differences
+                    if each.kind in (DifferenceKind.TAG, DifferenceKind.SLICE)
+                ),
             )
             for pair, shown in zip(pairs, told, strict=True)
         ),
     )
 
 
-def _linked(shown: Any, pair: Compared, names: Mapping[str, str]) -> Any:
-    """With cases that lead to where both are side by side, called by their names where their ids say nothing."""
+def _linked(shown: Any, pair: PairComparison, names: Mapping[str, str]) -> Any:
+    """The comparison with a link for each changed case, and its name in place of a UUID."""
     sides = pair.first.run_id, pair.second.run_id
 
     def linked(case: Any) -> Any:
@@ -95,12 +113,12 @@ def _linked(shown: Any, pair: Compared, names: Mapping[str, str]) -> Any:
 
 
 def _address(first: str, second: str, case: str, candidate: str) -> str:
-    said = [("run", first), ("run", second), ("case", case)]
-    return urlencode([*said, *([("candidate", candidate)] if candidate else [])])
+    query = [("run", first), ("run", second), ("case", case)]
+    return urlencode([*query, *([("candidate", candidate)] if candidate else [])])
 
 
 async def chosen_runs(request: Request, store: Store, within: AccessScope, most: int) -> list[Run]:
-    """The runs that an address names, the oldest first: whoever may not see one is told that it is not there."""
+    """The runs that an address names, oldest first; NotFound for a run that the caller may not see."""
     named = [value for name, value in request.query_params.multi_items() if name == "run" and value]
     if not 2 <= len(dict.fromkeys(named)) <= most:
         raise InputError(
@@ -112,29 +130,214 @@ async def chosen_runs(request: Request, store: Store, within: AccessScope, most:
     )
 
 
-async def names_in(store: Store, comparison: Comparison) -> dict[str, str]:
-    """What cases are called whose ids only machines read, as far as they are listed first."""
+async def case_names(store: Store, comparison: Comparison) -> dict[str, str]:
+    """The names of the first cases whose id is a UUID."""
     flips = [(pair.first.run_id, flip.case_id) for pair in comparison.pairs for flip in pair.flips]
     wanted = dict.fromkeys((run_id, case) for run_id, case in flips if UUID.fullmatch(case))
-    found = [await store.results(run_id, limit=1, case_id=case) for run_id, case in list(wanted)[:NAMED]]
+    found = [await store.results(run_id, limit=1, case_id=case) for run_id, case in list(wanted)[:MAX_NAMES]]
     return {each.case.id: each.case.name for results in found for each in results if each.case.name}
 
 
 async def show(request: Request) -> Response:
     store = host_of(request).store
-    runs = await chosen_runs(request, store, caller_of(request).within, MOST)
-    # Loads numpy and scipy: whoever never compares never waits for them.
-    comparing = await asyncio.to_thread(import_module, "howsure.services.comparing")
-    told = import_module("howsure.reports.html.comparing")
+    runs = await chosen_runs(request, store, caller_of(request).within, MAX_RUNS)
+    # Imported by name: only those who compare wait for numpy and scipy.
+    compare = await asyncio.to_thread(import_module, "howsure.services.compare.compare")
+    report = import_module("howsure.reports.html.comparison")
     try:
-        wanted = comparing.Wanted(runs=tuple(run.id for run in runs))
-        key = ("compared", as_they_are(runs))
-        found = await remembered_of(request)(key, lambda: comparing.compared(store, wanted))
-        names = await remembered_of(request)(("names", *key), lambda: names_in(store, found))
+        compare_request = compare.CompareRequest(runs=tuple(run.id for run in runs))
+        key = ("compared", run_states_key(runs))
+        found = await cache_of(request)(key, lambda: compare.compare_stored(store, compare_request))
+        names = await cache_of(request)(("names", *key), lambda: case_names(store, found))
     except PlanRefused as refused:
         return respond(request, "compare.html", compare_page(runs, None, (), str(refused)))
-    return respond(request, "compare.html", compare_page(runs, found, told.against(found), "", names))
+    return respond(request, "compare.html", compare_page(runs, found, report.baseline_comparisons(found), "", names))
 
 
-def routes() -> list[Page]:
-    return [Page("/compare", show)]
+class ComparedTurn(Struct, frozen=True):
+    """One turn of a conversation: what is compared of it."""
+
+    role: str
+    text: str
+    calls: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> tuple[str, str, tuple[str, ...]]:
+        return self.role, " ".join(self.text.split()), self.calls
+
+
+class DiffSpan(Struct, frozen=True):
+    """A piece of text; `differs`: the other side does not have it."""
+
+    text: str
+    differs: bool = False
+
+
+class TurnCell(Struct, frozen=True, kw_only=True):
+    """A turn on one side."""
+
+    role: str
+    words: tuple[DiffSpan, ...]
+    calls: tuple[DiffSpan, ...]
+
+
+class TurnPair(Struct, frozen=True):
+    """Two turns side by side; None: that side has no such turn."""
+
+    first: TurnCell | None
+    second: TurnCell | None
+
+    @property
+    def differs(self) -> bool:
+        sides = [side for side in (self.first, self.second) if side]
+        return len(sides) < 2 or any(each.differs for side in sides for each in (*side.words, *side.calls))
+
+
+def side_by_side(first: Sequence[ComparedTurn], second: Sequence[ComparedTurn]) -> list[TurnPair]:
+    ours, theirs = first[:MAX_TURNS], second[:MAX_TURNS]
+    matcher = SequenceMatcher(None, [each.key for each in ours], [each.key for each in theirs], autojunk=False)
+    return [pair for _, a, b, c, d in matcher.get_opcodes() for pair in _turn_pairs(ours[a:b], theirs[c:d])]
+
+
+def _turn_pairs(ours: Sequence[ComparedTurn], theirs: Sequence[ComparedTurn]) -> Iterator[TurnPair]:
+    """Pairs of equal turns, or of turns that replace each other; turns of different roles stay alone."""
+    for one, other in _pair_by_role(ours, theirs):
+        if one is None or other is None:
+            yield TurnPair(_single_cell(one), _single_cell(other))
+            continue
+        words = diff_words(one.text, other.text)
+        calls = _diff_calls(one.calls, other.calls), _diff_calls(other.calls, one.calls)
+        yield TurnPair(
+            TurnCell(role=one.role, words=words[0], calls=calls[0]),
+            TurnCell(role=other.role, words=words[1], calls=calls[1]),
+        )
+
+
+def _pair_by_role(
+    ours: Sequence[ComparedTurn], theirs: Sequence[ComparedTurn]
+) -> Iterator[tuple[ComparedTurn | None, ComparedTurn | None]]:
+    for one, other in zip_longest(ours, theirs):
+        if one is not None and other is not None and one.role != other.role:
+            yield one, None
+            yield None, other
+        else:
+            yield one, other
+
+
+def _single_cell(turn: ComparedTurn | None) -> TurnCell | None:
+    if turn is None:
+        return None
+    words = (DiffSpan(turn.text, True),) if turn.text else ()
+    return TurnCell(role=turn.role, words=words, calls=tuple(DiffSpan(call, True) for call in turn.calls))
+
+
+def _diff_calls(own: Sequence[str], others: Sequence[str]) -> tuple[DiffSpan, ...]:
+    remaining = list(others)
+    spans = []
+    for call in own:
+        shared = call in remaining
+        if shared:
+            remaining.remove(call)
+        spans.append(DiffSpan(call, not shared))
+    return tuple(spans)
+
+
+def diff_words(first: str, second: str) -> tuple[tuple[DiffSpan, ...], tuple[DiffSpan, ...]]:
+    """Both texts in pieces; those that the other text does not have are marked."""
+    ours, theirs = WORDS.findall(first), WORDS.findall(second)
+    if first == second or max(len(ours), len(theirs)) > MAX_WORDS:
+        differs = first != second
+        return _one_span(first, differs), _one_span(second, differs)
+    matcher = SequenceMatcher(None, ours, theirs, autojunk=False)
+    steps = matcher.get_opcodes()
+    return (
+        tuple(DiffSpan("".join(ours[a:b]), word != "equal") for word, a, b, _, _ in steps if b > a),
+        tuple(DiffSpan("".join(theirs[c:d]), word != "equal") for word, _, _, c, d in steps if d > c),
+    )
+
+
+def _one_span(text: str, differs: bool) -> tuple[DiffSpan, ...]:
+    return (DiffSpan(text, differs),) if text else ()
+
+
+class CaseSide(Struct, frozen=True, kw_only=True):
+    """The case in one of the two runs."""
+
+    letter: str
+    run_id: str
+    run_name: str
+    address: str
+    verdict: str
+    why: str
+    grades: tuple[tuple[str, str, str], ...]
+
+
+class CompareCasePage(Struct, frozen=True, kw_only=True):
+    """What the page shows."""
+
+    case_id: str
+    answer: str
+    up: str
+    halves: tuple[CaseSide, ...]
+    turns: tuple[TurnPair, ...]
+    same_turns: int
+
+
+def compare_case_page(runs: tuple[Run, Run], results: tuple[Result, Result]) -> CompareCasePage:
+    first, second = results
+    turns = side_by_side(compared_turns(first), compared_turns(second))
+    was, now = first.verdict.value, second.verdict.value
+    return CompareCasePage(
+        case_id=first.case.id,
+        answer=f"Both {now}." if was == now else f"It {was} in A and {now} in B.",
+        up=f"/compare?run={runs[0].id}&run={runs[1].id}",
+        halves=tuple(_half(letter, run, result) for letter, run, result in zip("AB", runs, results, strict=True)),
+        turns=tuple(turns),
+        same_turns=sum(not each.differs for each in turns),
+    )
+
+
+def _half(letter: str, run: Run, result: Result) -> CaseSide:
+    shown = fit_case_block(result)
+    return CaseSide(
+        letter=letter,
+        run_id=run.id,
+        run_name=run.name or run.id[:8],
+        address=case_address(run.id, result.position, CaseFilter()),
+        verdict=result.verdict.value,
+        why=one_line("; ".join(result.reasons), 300),
+        grades=tuple((each["name"], each["mark"], one_line(each["reason"], 200)) for each in shown["grades"]),
+    )
+
+
+def compared_turns(result: Result) -> list[ComparedTurn]:
+    """The turns of a conversation, with each tool call on a line of its own."""
+    return [
+        ComparedTurn(
+            each["role"],
+            each["text"],
+            tuple(f"→ {call['name']}({call['brief']}) ← {call['said']}" for call in each["calls"]),
+        )
+        for each in fit_case_block(result)["talk"]
+    ]
+
+
+async def show_case(request: Request) -> Response:
+    store, query = host_of(request).store, request.query_params
+    first, second = await chosen_runs(request, store, caller_of(request).within, 2)
+    case, candidate = query.get("case", ""), query.get("candidate")
+    results = await _result(store, first, case, candidate), await _result(store, second, case, candidate)
+    return respond(request, "compare-case.html", compare_case_page((first, second), results))
+
+
+async def _result(store: Store, run: Run, case: str, candidate: str | None) -> Result:
+    """The result of the named candidate, if the run has one; else the first attempt."""
+    found = await store.results(run.id, limit=1, case_id=case, candidate=candidate) if candidate is not None else []
+    found = found or await store.results(run.id, limit=1, case_id=case)
+    if not found:
+        raise NotFound(f"run {run.name or run.id} has no case {make_inert(case)!r}")
+    return found[0]
+
+
+def routes() -> list[PageRoute]:
+    return [PageRoute("/compare", show), PageRoute("/compare/case", show_case)]

@@ -1,41 +1,96 @@
-"""Writing a document: the text, with its problems beside the line, checked while somebody types."""
+"""The editor of documents: the text with its problems beside the lines, checked while the author types; and the import
+of a file of any dialect, which is the body of the request."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from uuid import uuid4
 
+import msgspec
 from markupsafe import escape
 from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from howsure.errors import InputError, Level, Problem
+from howsure.errors import DatasetInvalid, InputError, Level, Problem
 from howsure.model.document import Document, DocumentKind
-from howsure.reports.figures import counted
-from howsure.reports.inert import inert
-from howsure.services.hosting import library
-from howsure.services.hosting.callers import Caller
-from howsure.services.hosting.drafting import AT_ONCE, Part, object_in, problems_in, put_back, starter
-from howsure.services.hosting.host import Host
-from howsure.services.hosting.uploads import Upload, draft_of
-from howsure.store.service.keys import Scope
-from howsure.store.service.places import is_number
-from howsure.web.noting import WRITES_NOTHING
-from howsure.web.pages.editor_typed import Typed, typed_in, typed_of
-from howsure.web.pages.library import Shelf, shelf_of
-from howsure.web.pages.library_document import document_asked
-from howsure.web.rendering import respond
-from howsure.web.sharing import NotAllowed, Page, caller_of, host_of
+from howsure.reports.figures import pluralize
+from howsure.reports.safe_text import make_inert
+from howsure.services.host import documents
+from howsure.services.host.context import Host
+from howsure.services.host.drafts import (
+    ENTRIES_PER_PAGE,
+    EntryRange,
+    editable_text,
+    entry_range,
+    find_problems,
+    hide_temporary_path,
+    merge_entries,
+    parse_object,
+    starter_text,
+)
+from howsure.services.host.keys import Caller
+from howsure.services.host.transfer import read_import
+from howsure.services.host.uploads import Upload, check_upload
+from howsure.store.keys import KeyScope
+from howsure.store.pages import is_number
+from howsure.web.pages.library import LibraryShelf, shelf_of
+from howsure.web.pages.library_document import requested_document
+from howsure.web.responses import respond
+from howsure.web.routes import WRITES_NOTHING, NotAllowed, PageRoute, caller_of, host_of, read_form
 
-LARGEST = 280_000
-"""Bytes that a text may come to in a page, which is no larger than 300 KB: one beyond is not edited there. A form is
-large enough for it."""
-MOST = 100
+RANGE_FIELDS = ("start", "number", "of")
+NUMBER_FIELDS = ("expected", "base", *RANGE_FIELDS)
+MAX_TEXT_BYTES = 280_000
+"""A page is at most 300 KB, so a larger text cannot be edited."""
+MAX_PROBLEMS = 100
 
 
-class Fault(Struct, frozen=True, kw_only=True):
-    """Something wrong or odd, and where."""
+class EditorInput(Struct, frozen=True, kw_only=True):
+    """The content of the editor. `name`, `agent_id` and `dialect` are those of a dataset: other texts contain them.
+    `part`: which entries of the version `base` the text holds, where it does not hold all."""
+
+    text: str
+    name: str = ""
+    agent_id: str = ""
+    dialect: str = ""
+    note: str = ""
+    expected: int | None = None
+    part: EntryRange | None = None
+    base: int | None = None
+
+
+def input_from_document(document: Document, start: int = 0) -> EditorInput:
+    part = entry_range(document, start)
+    return EditorInput(
+        text=editable_text(document, part),
+        name=document.name,
+        agent_id=document.agent_id,
+        dialect=document.edition.dialect,
+        expected=document.latest,
+        part=part,
+        base=document.edition.version,
+    )
+
+
+async def input_from_form(request: Request) -> EditorInput:
+    form = await read_form(request)
+    numbers = {name: int(form[name]) for name in NUMBER_FIELDS if is_number(form.get(name, ""))}
+    return EditorInput(
+        # Browsers send every line end as two characters.
+        text=form.get("text", "").replace("\r\n", "\n"),
+        name=form.get("name", "").strip(),
+        agent_id=form.get("agent_id", "").strip(),
+        dialect=form.get("dialect", ""),
+        note=form.get("note", "").strip(),
+        expected=numbers.get("expected"),
+        part=EntryRange(*(numbers[name] for name in RANGE_FIELDS)) if numbers.keys() >= set(RANGE_FIELDS) else None,
+        base=numbers.get("base"),
+    )
+
+
+class ProblemLine(Struct, frozen=True, kw_only=True):
+    """An error or a warning, and its place."""
 
     line: int | None
     field: str
@@ -45,15 +100,15 @@ class Fault(Struct, frozen=True, kw_only=True):
 
 
 class EditorPage(Struct, frozen=True, kw_only=True):
-    """What the page shows. `key` "": the document is new. `part` says which entries these are, where they are not all;
-    `earlier` and `later` lead to the others."""
+    """What the page shows. `key` is "" for a new document. `part` says which entries the text holds, where it does not
+    hold all; `earlier` and `later` link to the others."""
 
     answer: str
-    shelf: Shelf
+    shelf: LibraryShelf
     key: str
     title: str
-    typed: Typed
-    faults: tuple[Fault, ...]
+    typed: EditorInput
+    faults: tuple[ProblemLine, ...]
     more: int
     trouble: str
     is_file: bool
@@ -68,82 +123,87 @@ class EditorPage(Struct, frozen=True, kw_only=True):
 
 
 def editor_page(
-    shelf: Shelf, typed: Typed, problems: Sequence[Problem], *, key: str = "", title: str = "", trouble: str = ""
+    shelf: LibraryShelf,
+    typed: EditorInput,
+    problems: Sequence[Problem],
+    *,
+    key: str = "",
+    title: str = "",
+    trouble: str = "",
 ) -> EditorPage:
-    wrong = sum(each.level is Level.ERROR for each in problems)
-    odd = len(problems) - wrong
+    errors = sum(each.level is Level.ERROR for each in problems)
     return EditorPage(
-        answer=told(wrong, odd),
+        answer=problem_summary(errors, len(problems) - errors),
         shelf=shelf,
         key=key,
         title=title or f"a new {shelf.word}",
         typed=typed,
-        faults=tuple(fault(each) for each in problems[:MOST]),
-        more=max(0, len(problems) - MOST),
+        faults=tuple(problem_line(each) for each in problems[:MAX_PROBLEMS]),
+        more=max(0, len(problems) - MAX_PROBLEMS),
         trouble=trouble,
         is_file=shelf.kind is DocumentKind.DATASET,
         too_large=is_large(typed.text),
-        **(_parts(shelf, key, typed, typed.part) if typed.part else {}),
+        **(_part_fields(shelf, key, typed, typed.part) if typed.part else {}),
     )
 
 
-def _parts(shelf: Shelf, key: str, typed: Typed, part: Part) -> dict[str, str]:
+def _part_fields(shelf: LibraryShelf, key: str, typed: EditorInput, part: EntryRange) -> dict[str, str]:
     noun, last = "rules" if shelf.kind is DocumentKind.RUBRIC else "cases", part.start + part.number
     here = f"{shelf.of(key)}/edit?version={typed.base}&start="
     return {
         "part": f"{noun.capitalize()} {part.start + 1:,} to {last:,} of {part.of:,}; the others stay as they are.",
-        "earlier": f"{here}{max(0, part.start - AT_ONCE)}" if part.start else "",
+        "earlier": f"{here}{max(0, part.start - ENTRIES_PER_PAGE)}" if part.start else "",
         "later": f"{here}{last}" if last < part.of else "",
     }
 
 
 def is_large(text: str) -> bool:
-    """As it stands in the page: quotation marks are written out there."""
-    return len(text) > LARGEST or len(escape(text).encode()) > LARGEST
+    """Whether the text is too large for a page, where escaping makes it longer."""
+    return len(text) > MAX_TEXT_BYTES or len(escape(text).encode()) > MAX_TEXT_BYTES
 
 
-def told(wrong: int, odd: int) -> str:
-    doubt = f"{counted(odd, 'thing')} to look at" if odd else ""
-    if wrong:
-        return f"{counted(wrong, 'problem')} to put right before it can be kept{'; ' + doubt if doubt else ''}."
-    return f"Nothing is wrong; {doubt}." if odd else "Nothing is wrong with it."
+def problem_summary(errors: int, warnings: int) -> str:
+    look = f"{pluralize(warnings, 'thing')} to look at" if warnings else ""
+    if errors:
+        return f"{pluralize(errors, 'problem')} to put right before it can be kept{'; ' + look if look else ''}."
+    return f"Nothing is wrong; {look}." if warnings else "Nothing is wrong with it."
 
 
-def fault(each: Problem) -> Fault:
-    message = inert(each.message) + (
-        f" (found {inert(each.found)})" if each.found and each.found not in each.message else ""
+def problem_line(each: Problem) -> ProblemLine:
+    message = make_inert(each.message) + (
+        f" (found {make_inert(each.found)})" if each.found and each.found not in each.message else ""
     )
-    return Fault(
+    return ProblemLine(
         line=each.line,
-        field=inert(each.field),
+        field=make_inert(each.field),
         message=message,
-        hint=inert(each.hint),
+        hint=make_inert(each.hint),
         is_error=each.level is Level.ERROR,
     )
 
 
 async def new(request: Request) -> Response:
     shelf = shelf_of(request)
-    return respond(request, "editor.html", editor_page(shelf, Typed(text=starter(shelf.kind)), ()))
+    return respond(request, "editor.html", editor_page(shelf, EditorInput(text=starter_text(shelf.kind)), ()))
 
 
 async def edit(request: Request) -> Response:
-    shelf, document = await document_asked(request)
+    shelf, document = await requested_document(request)
     start = request.query_params.get("start", "")
-    typed = typed_of(document, int(start) if is_number(start) else 0)
+    typed = input_from_document(document, int(start) if is_number(start) else 0)
     found = () if is_large(typed.text) else await _problems(host_of(request), shelf, typed)
     page = editor_page(shelf, typed, found, key=document.id, title=document.name)
     return respond(request, "editor.html", page)
 
 
-async def _problems(host: Host, shelf: Shelf, typed: Typed) -> list[Problem]:
-    return await problems_in(host, shelf.kind, typed.text, typed.name, typed.dialect)
+async def _problems(host: Host, shelf: LibraryShelf, typed: EditorInput) -> list[Problem]:
+    return await find_problems(host, shelf.kind, typed.text, typed.name, typed.dialect)
 
 
 async def check(request: Request) -> Response:
-    """What is wrong with a text that is not kept yet."""
+    """The problems of a text that is not saved yet."""
     setattr(request.state, WRITES_NOTHING, True)
-    shelf, typed = shelf_of(request), await typed_in(request)
+    shelf, typed = shelf_of(request), await input_from_form(request)
     key = request.path_params.get("key", "")
     return respond(
         request, "editor.html", editor_page(shelf, typed, await _problems(host_of(request), shelf, typed), key=key)
@@ -151,73 +211,115 @@ async def check(request: Request) -> Response:
 
 
 async def create(request: Request) -> Response:
-    return await _keep(request, "")
+    return await _save(request, "")
 
 
 async def save(request: Request) -> Response:
-    return await _keep(request, request.path_params["key"])
+    return await _save(request, request.path_params["key"])
 
 
-async def _keep(request: Request, key: str) -> Response:
-    """The text as a new document or as the next version; back to the text where it cannot be."""
-    host, shelf, typed = host_of(request), shelf_of(request), await typed_in(request)
+async def _save(request: Request, key: str) -> Response:
+    """Save the text as a new document or as the next version; show it again where that is refused."""
+    host, shelf, typed = host_of(request), shelf_of(request), await input_from_form(request)
     problems = await _problems(host, shelf, typed)
     if any(each.level is Level.ERROR for each in problems):
         return respond(request, "editor.html", editor_page(shelf, typed, problems, key=key, title=typed.name), 422)
     try:
-        kept = await _kept(host, shelf, typed, key, caller_of(request))
+        saved = await _save_input(host, shelf, typed, key, caller_of(request))
     except InputError as error:
         page = editor_page(shelf, typed, problems, key=key, title=typed.name, trouble=str(error))
         return respond(request, "editor.html", page, 422)
-    return RedirectResponse(shelf.of(kept.id), 303)
+    return RedirectResponse(shelf.of(saved.id), 303)
 
 
-async def _kept(host: Host, shelf: Shelf, typed: Typed, key: str, asking: Caller) -> Document:
+async def _save_input(host: Host, shelf: LibraryShelf, typed: EditorInput, key: str, caller: Caller) -> Document:
     if shelf.kind is DocumentKind.DATASET:
-        return await _kept_file(host, typed, key, asking)
-    body = object_in(typed.text)
+        return await _save_dataset(host, typed, key, caller)
+    body = parse_object(typed.text)
     if typed.part is not None:
-        base = await host.store.documents.get(shelf.kind, key, typed.base, within=asking.within)
-        body = put_back(base, typed.part, body)
-    change = library.Change(body=body, author=asking.name, note=typed.note)
+        base = await host.store.documents.get(shelf.kind, key, typed.base, within=caller.within)
+        body = merge_entries(base, typed.part, body)
+    change = documents.DocumentChange(body=body, author=caller.name, note=typed.note)
     if key:
-        return await library.change(host, shelf.kind, key, change, asking.within, typed.expected)
-    return await library.add(host, shelf.kind, change, asking.within)
+        return await documents.change_document(host, shelf.kind, key, change, caller.within, typed.expected)
+    return await documents.add_document(host, shelf.kind, change, caller.within)
 
 
-async def _kept_file(host: Host, typed: Typed, key: str, asking: Caller) -> Document:
-    may_write_for(asking, typed.agent_id)
+async def _save_dataset(host: Host, typed: EditorInput, key: str, caller: Caller) -> Document:
+    require_agent_access(caller, typed.agent_id)
     upload = Upload(
         content=typed.text.encode(),
         name=typed.name,
         agent_id=typed.agent_id,
         dialect=typed.dialect,
-        author=asking.name,
+        author=caller.name,
         note=typed.note,
     )
-    return await kept_upload(host, upload, key, asking, typed.expected)
+    return await save_upload(host, upload, key, caller, typed.expected)
 
 
-async def kept_upload(host: Host, upload: Upload, key: str, asking: Caller, expected: int | None = None) -> Document:
-    """The file as a new dataset, or as the next version of one."""
-    draft, documents = await draft_of(host, upload), host.store.documents
+async def save_upload(host: Host, upload: Upload, key: str, caller: Caller, expected: int | None = None) -> Document:
+    """Save the file as a new dataset, or as the next version of one."""
+    draft, documents = await check_upload(host, upload), host.store.documents
     if key:
-        return await documents.revise(DocumentKind.DATASET, key, draft, expected=expected, within=asking.within)
-    return await documents.create(DocumentKind.DATASET, str(uuid4()), draft, asking.within)
+        return await documents.revise(DocumentKind.DATASET, key, draft, expected=expected, within=caller.within)
+    return await documents.create(DocumentKind.DATASET, str(uuid4()), draft, caller.within)
 
 
-def may_write_for(asking: Caller, agent_id: str) -> None:
-    agents = asking.within.agent_ids
+def require_agent_access(caller: Caller, agent_id: str) -> None:
+    agents = caller.within.agent_ids
     if agents is not None and agent_id not in agents:
         raise NotAllowed(f"agent: you may write for the agents {', '.join(agents) or 'none'} only")
 
 
-def routes() -> list[Page]:
+class ImportResult(Struct, frozen=True, kw_only=True):
+    """The outcome of an import: the address of the new document, or why there is none."""
+
+    answer: str
+    address: str = ""
+    id: str = ""
+    faults: tuple[ProblemLine, ...] = ()
+
+
+async def import_file(request: Request) -> Response:
+    """Import the file in the body of the request; its name and agent are in the address."""
+    host, shelf, caller = host_of(request), shelf_of(request), caller_of(request)
+    name, agent_id = (request.query_params.get(word, "") for word in ("name", "agent_id"))
+    try:
+        saved = await _import_document(host, shelf, await request.body(), name, agent_id, caller)
+    except DatasetInvalid as error:
+        faults = tuple(problem_line(each) for each in error.problems[:MAX_PROBLEMS])
+        return _json_response(ImportResult(answer=problem_summary(len(error.problems), 0), faults=faults), 422)
+    except InputError as error:
+        return _json_response(ImportResult(answer=hide_temporary_path(error)), 422)
+    answer = f"{saved.name or saved.id} was kept, at version 1."
+    return _json_response(ImportResult(answer=answer, address=shelf.of(saved.id), id=saved.id), 201)
+
+
+async def _import_document(
+    host: Host, shelf: LibraryShelf, content: bytes, name: str, agent_id: str, caller: Caller
+) -> Document:
+    if shelf.kind is DocumentKind.DATASET:
+        require_agent_access(caller, agent_id)
+        upload = Upload(content=content, name=name, agent_id=agent_id, author=caller.name)
+        return await save_upload(host, upload, "", caller)
+    body = await read_import(host, shelf.kind, content, name)
+    body = {**body, **({"agent_id": agent_id} if agent_id else {})}
+    change = documents.DocumentChange(body=body, author=caller.name, note=f"from the file {name}")
+    return await documents.add_document(host, shelf.kind, change, caller.within)
+
+
+def _json_response(result: ImportResult, status: int) -> Response:
+    return Response(msgspec.json.encode(result), status, media_type="application/json")
+
+
+def routes() -> list[PageRoute]:
     return [
-        Page("/library/{shelf}/new", new, Scope.WRITE),
-        Page("/library/{shelf}", create, Scope.WRITE, "POST"),
-        Page("/library/{shelf}/check", check, Scope.WRITE, "POST"),
-        Page("/library/{shelf}/{key}/edit", edit, Scope.WRITE),
-        Page("/library/{shelf}/{key}/check", check, Scope.WRITE, "POST"),
-        Page("/library/{shelf}/{key}", save, Scope.WRITE, "POST"),
+        PageRoute("/library/{shelf}/import", import_file, KeyScope.WRITE, "POST"),
+        PageRoute("/library/{shelf}/new", new, KeyScope.WRITE),
+        PageRoute("/library/{shelf}", create, KeyScope.WRITE, "POST"),
+        PageRoute("/library/{shelf}/check", check, KeyScope.WRITE, "POST"),
+        PageRoute("/library/{shelf}/{key}/edit", edit, KeyScope.WRITE),
+        PageRoute("/library/{shelf}/{key}/check", check, KeyScope.WRITE, "POST"),
+        PageRoute("/library/{shelf}/{key}", save, KeyScope.WRITE, "POST"),
     ]

@@ -1,5 +1,5 @@
-"""What goes on, as it happens: a page that shows a run, or several, is told when something of them has changed, and
-asks for what is new. Nothing but that is said here, so that nothing is shown that the page itself would not show."""
+"""Server-sent events: a page that shows runs in progress is told when one of them has changed, and then loads the new
+content. The events carry no content, so that nothing is shown that the page itself would not show."""
 
 from __future__ import annotations
 
@@ -13,89 +13,90 @@ from starlette.responses import Response, StreamingResponse
 from howsure.errors import NotFound
 from howsure.model.run import Run, RunState
 from howsure.web.pages.runs import LIVE
-from howsure.web.sharing import Page, caller_of, gallery_of, is_still_known
+from howsure.web.routes import PageRoute, caller_of, is_key_still_valid, run_views_of
 
-LOOK_SECONDS = 0.5
-SILENCE_SECONDS = 15.0
-KNOWN_SECONDS = 5.0
-"""So often it is asked anew whether whoever listens may still do so."""
-MOST = 50
+POLL_SECONDS = 0.5
+KEEP_ALIVE_SECONDS = 15.0
+KEY_CHECK_SECONDS = 5.0
+"""How often the key of the listener is checked again."""
+MAX_RUNS = 50
 CHANGED = b"event: changed\ndata: 1\n\n"
 ENDED = b"event: end\ndata: 1\n\n"
-STILL_THERE = b": still there\n\n"
+KEEP_ALIVE = b": still there\n\n"
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
-class Seen(Struct, frozen=True):
-    """What there is now: something that is unlike when it has changed, and whether more may come."""
+class RunSnapshot(Struct, frozen=True):
+    """The state of the runs as a key that differs when something changed, and whether more changes may come."""
 
-    like: Hashable
-    goes_on: bool
-
-
-Look = Callable[[], Awaitable[Seen]]
+    key: Hashable
+    is_live: bool
 
 
-async def told(request: Request, look: Look) -> AsyncIterator[bytes]:
-    """`changed` whenever something has, and at first; `end` when nothing more will."""
-    shown: Seen | None = None
-    silent = known = 0.0
+TakeSnapshot = Callable[[], Awaitable[RunSnapshot]]
+
+
+async def event_stream(request: Request, take_snapshot: TakeSnapshot) -> AsyncIterator[bytes]:
+    """`changed` at first and after every change; `end` when no more changes will come."""
+    shown: RunSnapshot | None = None
+    silent = since_check = 0.0
     while not await request.is_disconnected():
-        if known >= KNOWN_SECONDS:
-            known = 0.0
-            if not await is_still_known(request):
+        if since_check >= KEY_CHECK_SECONDS:
+            since_check = 0.0
+            if not await is_key_still_valid(request):
                 return
-        seen = await look()
-        if shown is None or seen.like != shown.like:
-            shown, silent = seen, 0.0
+        snapshot = await take_snapshot()
+        if shown is None or snapshot.key != shown.key:
+            shown, silent = snapshot, 0.0
             yield CHANGED
-        elif silent >= SILENCE_SECONDS:
+        elif silent >= KEEP_ALIVE_SECONDS:
             silent = 0.0
-            yield STILL_THERE
-        if not seen.goes_on:
+            yield KEEP_ALIVE
+        if not snapshot.is_live:
             yield ENDED
             return
-        await asyncio.sleep(LOOK_SECONDS)
-        silent, known = silent + LOOK_SECONDS, known + LOOK_SECONDS
+        await asyncio.sleep(POLL_SECONDS)
+        silent, since_check = silent + POLL_SECONDS, since_check + POLL_SECONDS
 
 
-def as_it_is(run: Run) -> Hashable:
+def run_state_key(run: Run) -> Hashable:
     counts = run.counts
     return run.id, run.state, counts.passed, counts.failed, counts.errored, counts.skipped, run.error
 
 
-async def of_run(request: Request) -> Response:
-    gallery, within, run_id = gallery_of(request), caller_of(request).within, request.path_params["run_id"]
-    await gallery.summary(run_id, within)
+async def stream_run(request: Request) -> Response:
+    run_views, within, run_id = run_views_of(request), caller_of(request).within, request.path_params["run_id"]
+    await run_views.summary(run_id, within)
 
-    async def look() -> Seen:
+    async def take_snapshot() -> RunSnapshot:
         try:
-            run = (await gallery.summary(run_id, within)).run
+            run = (await run_views.summary(run_id, within)).run
         except NotFound:
-            return Seen(None, goes_on=False)
-        return Seen(as_it_is(run), run.state in LIVE)
+            return RunSnapshot(None, is_live=False)
+        return RunSnapshot(run_state_key(run), run.state in LIVE)
 
-    return stream(request, look)
-
-
-async def of_all(request: Request) -> Response:
-    """Of every run that goes on, the newest so many. One that was interrupted may: only its job says so."""
-    gallery, within = gallery_of(request), caller_of(request).within
-
-    async def look() -> Seen:
-        faces = await request.app.state.run_faces(within)
-        maybe = [face for face in faces if face.state in (*LIVE, RunState.INTERRUPTED)][:MOST]
-        runs = [summary.run for summary in await gallery.these([face.id for face in maybe])] if maybe else []
-        # The list is made of these same faces, which may be a second old: it goes on for as long as they say so.
-        states = [*(face.state for face in maybe), *(run.state for run in runs)]
-        return Seen((len(faces), *states, *map(as_it_is, runs)), any(state in LIVE for state in states))
-
-    return stream(request, look)
+    return stream_response(request, take_snapshot)
 
 
-def stream(request: Request, look: Look) -> Response:
-    return StreamingResponse(told(request, look), media_type="text/event-stream", headers=HEADERS)
+async def stream_runs(request: Request) -> Response:
+    """The newest runs in progress. An interrupted run may be one: only its job in the queue says so."""
+    run_views, within = run_views_of(request), caller_of(request).within
+
+    async def take_snapshot() -> RunSnapshot:
+        previews = await request.app.state.run_previews(within)
+        candidates = [preview for preview in previews if preview.state in (*LIVE, RunState.INTERRUPTED)][:MAX_RUNS]
+        summaries = await run_views.brief_summaries([preview.id for preview in candidates]) if candidates else []
+        runs = [summary.run for summary in summaries]
+        # The list of runs shows the same previews, which may be two seconds old: both are live as long as the previews.
+        states = [*(preview.state for preview in candidates), *(run.state for run in runs)]
+        return RunSnapshot((len(previews), *states, *map(run_state_key, runs)), any(state in LIVE for state in states))
+
+    return stream_response(request, take_snapshot)
 
 
-def routes() -> list[Page]:
-    return [Page("/events", of_all), Page("/runs/{run_id}/events", of_run)]
+def stream_response(request: Request, take_snapshot: TakeSnapshot) -> Response:
+    return StreamingResponse(event_stream(request, take_snapshot), media_type="text/event-stream", headers=HEADERS)
+
+
+def routes() -> list[PageRoute]:
+    return [PageRoute("/events", stream_runs), PageRoute("/runs/{run_id}/events", stream_run)]

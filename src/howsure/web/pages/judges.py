@@ -1,44 +1,97 @@
-"""The judges: may we believe this one? Its agreement with people first, with how sure that is; then where it errs, how
-steady it is, and how it stands attacks. A judge of recent runs that nobody measured is named as such."""
+"""The judges: how far each agrees with people, with intervals; where it errs, how stable it is, and how it withstands
+attacks. A judge of recent runs that nobody measured is shown as such."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 
-from howsure.judges.offline.about import MEASURED
+from howsure.errors import NotFound
+from howsure.judges.offline.opinions import MEASURED
 from howsure.model.access_scope import EVERYWHERE, AccessScope
+from howsure.model.calibration import AgreementGroup, Calibration, JudgePin, JudgeTest
 from howsure.model.run import Run
-from howsure.model.trust import Calibration, Group, JudgePin, JudgeTest
-from howsure.reports.figures import NOTHING, counted, utc
-from howsure.reports.inert import inert, one_line
-from howsure.reports.trust_text import plain_figure, share
-from howsure.services.hosting.host import Host
-from howsure.services.judging import OFFLINE, RECORDED
-from howsure.services.trust.calibrations import heads, pin_of_run, whole
-from howsure.services.trust.judge_tests import KeptTest, kept_tests
-from howsure.store.service.places import is_number
-from howsure.web.pages.judges_kept import Kept, Key, key_of, known, measured, seen_heads
-from howsure.web.pages.library import told_time
-from howsure.web.rendering import respond
-from howsure.web.sharing import Page, caller_of, host_of
+from howsure.model.run_request import OFFLINE
+from howsure.reports.figures import NOTHING, iso_utc, pluralize
+from howsure.reports.judge_reports import figure_percent, figure_text
+from howsure.reports.safe_text import make_inert, one_line
+from howsure.services.judge.judge_records import (
+    CalibrationHead,
+    SavedJudgeTest,
+    load_calibrations,
+    read_heads,
+    read_judge_tests,
+    run_judge_pin,
+)
+from howsure.services.run.judges import RECORDED
+from howsure.store.pages import is_number
+from howsure.store.store import Store
+from howsure.web.pages.library import short_time
+from howsure.web.responses import respond
+from howsure.web.routes import PageRoute, caller_of, host_of
 
-RECENT = 20
-SHOWN = 3
-"""Judges on one page."""
-NEWEST = 100
-"""Calibrations looked at."""
+JudgeKey = tuple[str, str]
+RECENT_RUNS = 20
+JUDGES_PER_PAGE = 3
+CALIBRATIONS_READ = 100
 ALL_PARTS = "criteria"
-"""How a calibration calls the group of all criteria of a grader together."""
+"""The level of a calibration group that holds all criteria of a grader."""
 
 
-class GroupLine(Struct, frozen=True, kw_only=True):
-    """One grader: how far the judge agrees with people on it."""
+class JudgeRecords(Struct, frozen=True, kw_only=True):
+    """What is known about judges. `measured` holds each calibrated judge, the latest first, with its number of
+    calibrations; `calibrations` holds the newest one of each judge on the page."""
+
+    measured: Mapping[JudgeKey, tuple[JudgePin, int]] = {}
+    calibrations: Sequence[Calibration] = ()
+    tests: Sequence[SavedJudgeTest] = ()
+
+
+def count_calibrations(pins: Iterable[JudgePin]) -> dict[JudgeKey, tuple[JudgePin, int]]:
+    """Each judge with its number of calibrations, the latest first; `pins` come oldest first."""
+    found: dict[JudgeKey, tuple[JudgePin, int]] = {}
+    for pin in pins:
+        found[judge_key(pin)] = (pin, found.pop(judge_key(pin), (pin, 0))[1] + 1)
+    return dict(reversed(found.items()))
+
+
+def known_judges(records: JudgeRecords, runs: Sequence[Run]) -> dict[JudgeKey, JudgePin]:
+    """The judges of recent runs first, then others that were measured or tested."""
+    used = [run_judge_pin(run.pins) for run in runs if run.pins.request.judge]
+    found: dict[JudgeKey, JudgePin] = {}
+    measured = [pin for pin, _ in records.measured.values()]
+    for pin in (*used, *measured, *(each.test.judge for each in records.tests[::-1])):
+        found.setdefault(judge_key(pin), pin)
+    return found
+
+
+def judge_key(pin: JudgePin) -> JudgeKey:
+    return pin.spec, pin.sha256
+
+
+async def visible_heads(store: Store, heads: Sequence[CalibrationHead], within: AccessScope) -> list[CalibrationHead]:
+    """The calibrations of runs that the caller may see."""
+    if within == EVERYWHERE:
+        return list(heads)
+    visible = {run: await _may_see(store, run, within) for run in {head.run for head in heads}}
+    return [head for head in heads if visible[head.run]]
+
+
+async def _may_see(store: Store, run_id: str, within: AccessScope) -> bool:
+    try:
+        await store.run(run_id, within)
+    except NotFound:
+        return False
+    return True
+
+
+class JudgeAgreementLine(Struct, frozen=True, kw_only=True):
+    """The agreement of a judge with people on one grader."""
 
     name: str
     agreement: str
@@ -48,8 +101,8 @@ class GroupLine(Struct, frozen=True, kw_only=True):
     rating: str
 
 
-class Trial(Struct, frozen=True):
-    """One harmless change or one attack, and what came of it."""
+class TrialLine(Struct, frozen=True):
+    """One harmless change or one attack, and its effect."""
 
     name: str
     about: str
@@ -57,7 +110,7 @@ class Trial(Struct, frozen=True):
     flips: int
 
 
-class Judge(Struct, frozen=True, kw_only=True):
+class JudgeLine(Struct, frozen=True, kw_only=True):
     """One version of one judge."""
 
     spec: str
@@ -66,13 +119,13 @@ class Judge(Struct, frozen=True, kw_only=True):
     is_measured: bool
     measured: str
     labels: str
-    groups: tuple[GroupLine, ...]
-    criteria: tuple[GroupLine, ...]
+    groups: tuple[JudgeAgreementLine, ...]
+    criteria: tuple[JudgeAgreementLine, ...]
     earlier: int
     runs: int
     tested: str
-    stability: tuple[Trial, ...]
-    attacks: tuple[Trial, ...]
+    stability: tuple[TrialLine, ...]
+    attacks: tuple[TrialLine, ...]
     by_makers: tuple[tuple[str, str, str, int, str], ...]
 
 
@@ -80,19 +133,19 @@ class JudgesPage(Struct, frozen=True, kw_only=True):
     """What the page shows."""
 
     answer: str
-    judges: tuple[Judge, ...]
+    judges: tuple[JudgeLine, ...]
     further: str = ""
 
 
-def judges_page(kept: Kept, runs: Sequence[Run], start: int = 0) -> JudgesPage:
-    every = known(kept, runs)
-    used = [key_of(pin_of_run(run.pins)) for run in runs if run.pins.judge]
-    shown = list(every.values())[start : start + SHOWN]
-    number = sum(key in kept.measured for key in every)
+def judges_page(records: JudgeRecords, runs: Sequence[Run], start: int = 0) -> JudgesPage:
+    every = known_judges(records, runs)
+    used = [judge_key(run_judge_pin(run.pins)) for run in runs if run.pins.request.judge]
+    shown = list(every.values())[start : start + JUDGES_PER_PAGE]
+    number = sum(key in records.measured for key in every)
     return JudgesPage(
         answer=_answer(len(every), number),
-        judges=tuple(_judge(pin, kept, used) for pin in shown),
-        further=f"/judges?start={start + SHOWN}" if start + SHOWN < len(every) else "",
+        judges=tuple(_judge_line(pin, records, used) for pin in shown),
+        further=f"/judges?start={start + JUDGES_PER_PAGE}" if start + JUDGES_PER_PAGE < len(every) else "",
     )
 
 
@@ -100,42 +153,45 @@ def _answer(judges: int, number: int) -> str:
     if not judges:
         return "No judge has judged anything yet."
     if not number:
-        return f"{counted(judges, 'judge')}, and nobody has measured whether to believe them."
-    return f"{number} of {counted(judges, 'judge')} measured against people."
+        return f"{pluralize(judges, 'judge')}, and nobody has measured whether to believe them."
+    return f"{number} of {pluralize(judges, 'judge')} measured against people."
 
 
-def _judge(pin: JudgePin, kept: Kept, used: Sequence[Key]) -> Judge:
-    own = [each for each in kept.calibrations if key_of(each.judge) == key_of(pin)]
-    tried = [each for each in kept.tests if key_of(each.test.judge) == key_of(pin)]
+def _judge_line(pin: JudgePin, records: JudgeRecords, used: Sequence[JudgeKey]) -> JudgeLine:
+    own = [each for each in records.calibrations if judge_key(each.judge) == judge_key(pin)]
+    tried = [each for each in records.tests if judge_key(each.test.judge) == judge_key(pin)]
     newest = own[-1] if own else None
     test = tried[-1] if tried else None
     groups = [each for each in newest.groups if not each.where] if newest else []
-    return Judge(
-        spec=_called(pin.spec),
+    return JudgeLine(
+        spec=_judge_name(pin.spec),
         version=pin.sha256[:8],
         sentence=_sentence(groups, newest),
         is_measured=newest is not None,
-        measured=told_time(utc(newest.at)) if newest else "",
-        labels=_labels(newest) if newest else "",
-        groups=tuple(_group(each) for each in groups if not each.criterion),
-        criteria=tuple(_group(each) for each in groups if each.criterion),
-        earlier=max(0, kept.measured.get(key_of(pin), (pin, 0))[1] - 1),
-        runs=used.count(key_of(pin)),
-        tested=_tested(test) if test else "",
+        measured=short_time(iso_utc(newest.at)) if newest else "",
+        labels=_label_coverage(newest) if newest else "",
+        groups=tuple(_agreement_line(each) for each in groups if not each.criterion),
+        criteria=tuple(_agreement_line(each) for each in groups if each.criterion),
+        earlier=max(0, records.measured.get(judge_key(pin), (pin, 0))[1] - 1),
+        runs=used.count(judge_key(pin)),
+        tested=_describe_test(test) if test else "",
         stability=tuple(_stability(test.test)) if test else (),
         attacks=tuple(_attacks(test.test)) if test else (),
-        by_makers=_by_makers() if pin.spec == OFFLINE else (),
+        by_makers=tuple(
+            (each.what, each.data, each.kind.value, each.n, f"{each.value:.3f}")
+            for each in (MEASURED if pin.spec == OFFLINE else ())
+        ),
     )
 
 
-def _called(spec: str) -> str:
-    """A recording by the name of its file alone: where it lies is nobody's business."""
+def _judge_name(spec: str) -> str:
+    """The name of a judge; of a recording, only the file name: its folder is not for viewers."""
     kind, _, rest = spec.partition(":")
-    return inert(f"{kind}:{rest.rsplit('/', 1)[-1]}" if kind == RECORDED else spec)
+    return make_inert(f"{kind}:{rest.rsplit('/', 1)[-1]}" if kind == RECORDED else spec)
 
 
-def _sentence(groups: Sequence[Group], newest: Calibration | None) -> str:
-    """The least agreement comes first: a judge is as good as where it is worst."""
+def _sentence(groups: Sequence[AgreementGroup], newest: Calibration | None) -> str:
+    """The grader with the least agreement decides: a judge is as good as its worst grader."""
     if newest is None:
         return "Not calibrated: nobody has compared it with people, so its scores are its word alone."
     shares = [(each, each.verdicts.agreement) for each in groups if each.verdicts and not each.criterion]
@@ -143,81 +199,82 @@ def _sentence(groups: Sequence[Group], newest: Calibration | None) -> str:
     if not known:
         return "Measured, but not in verdicts that can be compared."
     worst, figure = min(known, key=lambda pair: pair[1].value or 0.0)
-    return f"Agrees with people on {share(figure)} of verdicts for {inert(worst.grader)}, where it agrees least."
+    share, grader = figure_percent(figure), make_inert(worst.grader)
+    return f"Agrees with people on {share} of verdicts for {grader}, where it agrees least."
 
 
-def _labels(newest: Calibration) -> str:
+def _label_coverage(newest: Calibration) -> str:
     coverage = newest.coverage
     parts = [(coverage.compared, "compared"), (coverage.unreadable, "cannot tell or unreadable")]
     parts += [(coverage.not_applicable, "not applicable"), (coverage.no_judge, "without a judge")]
     parts += [(coverage.missing, "without a grade"), (coverage.split, "where people are split")]
     parts += [(coverage.unmarked, "without a pass mark")]
-    told = " + ".join(f"{number:,} {words}" for number, words in parts if number)
-    return f"{counted(coverage.things, 'labelled grade')} = {told or '0 compared'}"
+    summands = " + ".join(f"{number:,} {words}" for number, words in parts if number)
+    return f"{pluralize(coverage.things, 'labelled grade')} = {summands or '0 compared'}"
 
 
-def _group(each: Group) -> GroupLine:
+def _agreement_line(each: AgreementGroup) -> JudgeAgreementLine:
     verdicts, ratings = each.verdicts, each.ratings
-    return GroupLine(
-        name=one_line(each.text or each.criterion, 200) if each.criterion else _grader(each),
-        agreement=share(verdicts.agreement) if verdicts else NOTHING,
-        kappa=plain_figure(verdicts.kappa) if verdicts else NOTHING,
+    return JudgeAgreementLine(
+        name=one_line(each.text or each.criterion, 200) if each.criterion else _grader_name(each),
+        agreement=figure_percent(verdicts.agreement) if verdicts else NOTHING,
+        kappa=figure_text(verdicts.kappa) if verdicts else NOTHING,
         n=each.coverage.compared,
         confusion=tuple((word, tuple(counts.values())) for word, counts in verdicts.confusion.items())
         if verdicts
         else (),
-        rating=f"Spearman {plain_figure(ratings.spearman)}, off by {plain_figure(ratings.mae)} on average"
+        rating=f"Spearman {figure_text(ratings.spearman)}, off by {figure_text(ratings.mae)} on average"
         if ratings
         else "",
     )
 
 
-def _grader(each: Group) -> str:
-    return inert(each.grader) + (": one by one" if each.level == ALL_PARTS else "")
+def _grader_name(each: AgreementGroup) -> str:
+    return make_inert(each.grader) + (": one by one" if each.level == ALL_PARTS else "")
 
 
-def _tested(kept_test: KeptTest) -> str:
-    test = kept_test.test
+def _describe_test(saved: SavedJudgeTest) -> str:
+    test = saved.test
+    size = f"{pluralize(test.cases, 'answer')}, {pluralize(test.grades, 'grade')}"
     return (
-        f"tested {told_time(utc(kept_test.at))} on {counted(test.cases, 'answer')}, {counted(test.grades, 'grade')}; "
-        f"attacks turned {share(test.turned)} of the grades that should fail"
+        f"tested {short_time(iso_utc(saved.at))} on {size}; "
+        f"attacks turned {figure_percent(test.turned)} of the grades that should fail"
     )
 
 
-def _stability(test: JudgeTest) -> list[Trial]:
-    """Least steady first."""
+def _stability(test: JudgeTest) -> list[TrialLine]:
+    """Least stable first."""
     ranked = sorted(test.stability, key=lambda each: 1.0 if each.unchanged.value is None else each.unchanged.value)
-    return [Trial(inert(each.name), inert(each.about), share(each.unchanged), len(each.flips)) for each in ranked]
+    return [
+        TrialLine(make_inert(each.name), make_inert(each.about), figure_percent(each.unchanged), len(each.flips))
+        for each in ranked
+    ]
 
 
-def _attacks(test: JudgeTest) -> list[Trial]:
+def _attacks(test: JudgeTest) -> list[TrialLine]:
     """Most successful first."""
     ranked = sorted(test.attacks, key=lambda each: -(each.success.value or 0.0))
-    return [Trial(inert(each.name), inert(each.about), share(each.success), len(each.flips)) for each in ranked]
-
-
-def _by_makers() -> tuple[tuple[str, str, str, int, str], ...]:
-    return tuple((each.what, each.data, each.kind.value, each.n, f"{each.value:.3f}") for each in MEASURED)
-
-
-async def _tests(host: Host, within: AccessScope) -> list[KeptTest]:
-    """What lies in files is the whole service's; a test names cases and no run, so it is for those who see all."""
-    return await asyncio.to_thread(kept_tests, host.work) if within == EVERYWHERE else []
+    return [
+        TrialLine(make_inert(each.name), make_inert(each.about), figure_percent(each.success), len(each.flips))
+        for each in ranked
+    ]
 
 
 async def show(request: Request) -> Response:
-    """Of each judge that is shown the newest calibration is read whole."""
-    asking, host, given = caller_of(request), host_of(request), request.query_params.get("start", "")
-    found = (await asyncio.to_thread(heads, host.work))[-NEWEST:]
-    seen = await seen_heads(host.store, found, asking.within)
-    runs = await host.store.runs(limit=RECENT, within=asking.within)
-    kept = Kept(measured=measured(each.judge for each in seen), tests=await _tests(host, asking.within))
-    start = int(given) if is_number(given) else 0
-    newest = {key_of(each.judge): each for each in seen}
-    shown = [newest[key] for key in list(known(kept, runs))[start : start + SHOWN] if key in newest]
-    calibrations = await asyncio.to_thread(whole, host.work, shown)
-    return respond(request, "judges.html", judges_page(replace(kept, calibrations=calibrations), runs, start))
+    caller, host, start_text = caller_of(request), host_of(request), request.query_params.get("start", "")
+    heads = (await asyncio.to_thread(read_heads, host.work))[-CALIBRATIONS_READ:]
+    visible = await visible_heads(host.store, heads, caller.within)
+    runs = await host.store.runs(limit=RECENT_RUNS, within=caller.within)
+    # Saved tests name cases and no run, so only callers who may see everything get them.
+    tests = await asyncio.to_thread(read_judge_tests, host.work) if caller.within == EVERYWHERE else []
+    records = JudgeRecords(measured=count_calibrations(head.judge for head in visible), tests=tests)
+    start = int(start_text) if is_number(start_text) else 0
+    newest = {judge_key(head.judge): head for head in visible}
+    page = list(known_judges(records, runs))[start : start + JUDGES_PER_PAGE]
+    shown = [newest[key] for key in page if key in newest]
+    calibrations = await asyncio.to_thread(load_calibrations, host.work, shown)
+    return respond(request, "judges.html", judges_page(replace(records, calibrations=calibrations), runs, start))
 
 
-def routes() -> list[Page]:
-    return [Page("/judges", show)]
+def routes() -> list[PageRoute]:
+    return [PageRoute("/judges", show)]

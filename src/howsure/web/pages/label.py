@@ -1,5 +1,6 @@
-"""Labelling: what would you say? One question, the passage and four keys; the judge's word is shown only after the
-answer, unless somebody wants to see it before."""
+"""Labelling: the runs that can be labelled, and one question at a time with the conversation and four answers. The
+judge's grade is shown only after the answer, unless the person asks to see it before. Also the words for opinions and
+agreement."""
 
 from __future__ import annotations
 
@@ -14,23 +15,104 @@ from starlette.responses import RedirectResponse, Response
 from howsure.errors import InputError, NotFound
 from howsure.model.label import HumanLabel, Opinion
 from howsure.model.run import Run
-from howsure.reports.figures import Rate, counted
-from howsure.reports.html.blocks import block
-from howsure.reports.inert import inert, one_line
-from howsure.services.hosting.labelling import Question, Said, judge_word, label_of, queue
+from howsure.model.score import Direction, Grade, Score
+from howsure.reports.figures import Rate, iso_utc, pass_mark_text, pluralize
+from howsure.reports.html.case_data import case_block
+from howsure.reports.safe_text import make_inert, one_line
+from howsure.services.host.labels import (
+    RESULTS_PER_VERDICT,
+    LabelInput,
+    LabelQuestion,
+    build_label,
+    judge_opinion,
+    label_queue,
+)
 from howsure.stats.agreement import cohen_kappa
-from howsure.store.service.keys import Scope
-from howsure.store.service.places import is_number
-from howsure.web.pages.label_words import FEWEST, MARKS, WORDS, Asked, asked, kappa_words
-from howsure.web.rendering import respond
-from howsure.web.sharing import Page, caller_of, form_of, host_of
+from howsure.store.keys import KeyScope
+from howsure.store.labels import LabelCount
+from howsure.store.pages import is_number
+from howsure.web.pages.library import short_time
+from howsure.web.responses import respond
+from howsure.web.routes import PageRoute, caller_of, host_of, read_form
 
-LONGEST_WHY = 2_000
+WORDS = {
+    Opinion.PASS: "pass",
+    Opinion.FAIL: "fail",
+    Opinion.NOT_APPLICABLE: "not applicable",
+    Opinion.CANNOT_TELL: "cannot tell",
+}
+MARKS = {
+    Opinion.PASS: "passed",
+    Opinion.FAIL: "failed",
+    Opinion.NOT_APPLICABLE: "not applicable",
+    Opinion.CANNOT_TELL: "doubtful",
+}
+MIN_ANSWERS = 10
+"""With fewer answers, agreement is not put into words."""
+KAPPA_WORDS = (
+    (0.0, "no better than chance"),
+    (0.4, "little beyond chance"),
+    (0.6, "moderate"),
+    (0.8, "good"),
+    (1.0, "very good"),
+)
+MAX_REASON = 2_000
+RUNS_LISTED = 10
 
 
-class View(Struct, frozen=True, kw_only=True):
-    """How somebody looks at the queue; all of it is in the address. `at` is the place to begin at, `after` the place
-    of the question that was just answered."""
+class QuestionText(Struct, frozen=True, kw_only=True):
+    """The wording of a question."""
+
+    text: str
+    kind: str
+    detail: str
+    conditions: tuple[tuple[str, str], ...]
+    hint: str
+
+
+def question_text(run: Run, grade: Grade) -> QuestionText:
+    part = grade.part
+    if part is None:
+        return _eval_question(grade)
+    rules = {rule.id: rule for rule in run.pins.rubric.rules} if run.pins.rubric and grade.name == "rubric" else {}
+    rule = rules.get(part.id)
+    is_penalty = part.weight is not None and part.weight < 0
+    word = "rule" if rule or part.severity else "criterion"
+    return QuestionText(
+        text=make_inert(part.text),
+        kind=word if grade.name in ("criteria", "rubric") else f"{word} of {make_inert(grade.name)}",
+        detail=make_inert(rule.description) if rule else "",
+        conditions=tuple(
+            [("pass if", make_inert(text)) for text in rule.pass_conditions]
+            + [("fail if", make_inert(text)) for text in rule.fail_conditions]
+        )
+        if rule
+        else (),
+        hint="meeting this is bad: it passes where the answer does not do it" if is_penalty else "",
+    )
+
+
+def _eval_question(grade: Grade) -> QuestionText:
+    scale = "" if grade.scale.high is None else f" on {grade.scale.low:g} to {grade.scale.high:g}"
+    direction = grade.direction if isinstance(grade, Score) else Direction.HIGHER
+    hint = f"the judge gives a number{scale}; it passes at {pass_mark_text(grade.pass_mark, direction)}"
+    text = f"Does the answer pass on {make_inert(grade.name)}?"
+    return QuestionText(text=text, kind="eval", detail="", conditions=(), hint=hint)
+
+
+def kappa_words(kappa: float | None, n: int) -> str:
+    """Cohen's kappa in words: how far agreement goes beyond chance."""
+    if n < MIN_ANSWERS:
+        return f"n {n}: too few to say"
+    if kappa is None:
+        return "κ –: one of you always says the same"
+    words = next(word for limit, word in KAPPA_WORDS if kappa <= limit)
+    return f"κ {kappa:.2f}: {words}"
+
+
+class LabelView(Struct, frozen=True, kw_only=True):
+    """The state of the labelling page, all of it in the address: the person, the grader (`what`), the index `at` which
+    to continue, and the index of the question that was just answered (`after`)."""
 
     who: str
     blind: bool = True
@@ -40,14 +122,14 @@ class View(Struct, frozen=True, kw_only=True):
     after: int | None = None
 
     def query(self, **changes: Any) -> str:
-        given = {name: getattr(self, name) for name in ("who", "what", "position", "at", "after")} | changes
+        values = {name: getattr(self, name) for name in ("who", "what", "position", "at", "after")} | changes
         blind = {} if changes.get("blind", self.blind) else {"blind": "off"}
-        kept = {name: value for name, value in given.items() if name != "blind" and value not in (None, "")}
-        return urlencode({**kept, **blind})
+        present = {name: value for name, value in values.items() if name != "blind" and value not in (None, "")}
+        return urlencode({**present, **blind})
 
 
-class Answered(Struct, frozen=True, kw_only=True):
-    """What was just said, beside what the judge and others said, and how far you agree so far."""
+class AnswerFeedback(Struct, frozen=True, kw_only=True):
+    """The last answer beside those of the judge and of other people, and the agreement so far."""
 
     question: str
     you: str
@@ -60,10 +142,10 @@ class Answered(Struct, frozen=True, kw_only=True):
     saved: str
 
 
-class Shown(Struct, frozen=True, kw_only=True):
-    """The question that is asked now."""
+class QuestionView(Struct, frozen=True, kw_only=True):
+    """The current question."""
 
-    asked: Asked
+    asked: QuestionText
     case_id: str
     talk: tuple[Mapping[str, Any], ...]
     expected: tuple[tuple[str, str], ...]
@@ -80,11 +162,11 @@ class LabelPage(Struct, frozen=True, kw_only=True):
     answer: str
     run_id: str
     run_name: str
-    view: View
+    view: LabelView
     number: int
     total: int
-    shown: Shown | None
-    answered: Answered | None
+    shown: QuestionView | None
+    answered: AnswerFeedback | None
     graders: tuple[tuple[str, str, bool], ...]
     choices: tuple[tuple[str, str, str, str], ...]
     skip: str
@@ -94,81 +176,84 @@ class LabelPage(Struct, frozen=True, kw_only=True):
 
 
 def label_page(
-    run: Run, questions: Sequence[Question], labels: Sequence[HumanLabel], view: View, *, names_itself: bool = False
+    run: Run,
+    questions: Sequence[LabelQuestion],
+    labels: Sequence[HumanLabel],
+    view: LabelView,
+    *,
+    names_itself: bool = False,
 ) -> LabelPage:
-    """`labels` are everybody's of this run."""
+    """`labels` are the labels of all people."""
     mine = {label.about: label for label in labels if label.labeler == view.who}
     chosen = [each for each in questions if view.what in ("", each.grade.name)]
-    place = _next(chosen, mine, view.at)
+    index = _next_unanswered(chosen, mine, view.at)
     done = sum(each.about in mine for each in chosen)
     return LabelPage(
-        answer=_answer(len(chosen), done, place),
+        answer=_answer(len(chosen), done, finished=index is None),
         run_id=run.id,
         run_name=run.name or run.id[:8],
         view=view,
         number=done,
         total=len(chosen),
-        shown=None if place is None else _shown(run, chosen, place, view),
-        answered=_answered(chosen, mine, labels, view),
-        graders=_graders(questions, view),
+        shown=None if index is None else _question_view(run, chosen[index], index, view),
+        answered=_feedback(chosen, mine, labels, view),
+        graders=_grader_chips(questions, view),
         choices=tuple(
             (opinion.value, WORDS[opinion], MARKS[opinion], str(key)) for key, opinion in enumerate(Opinion, start=1)
         ),
-        skip="" if place is None else view.query(at=(place + 1) % max(1, len(chosen)), after=None),
+        skip="" if index is None else view.query(at=(index + 1) % max(1, len(chosen)), after=None),
         other_way=view.query(blind=not view.blind, after=None),
         names_itself=names_itself,
         may_undo=bool(mine),
     )
 
 
-def _answer(total: int, done: int, place: int | None) -> str:
+def _answer(total: int, done: int, *, finished: bool) -> str:
     if not total:
         return "Nothing in this run can be labelled: no criterion, no rule, and no eval that a judge was asked for."
-    if place is None:
-        return f"All {counted(total, 'question')} are answered."
-    return f"What would you say? {done:,} of {counted(total, 'question')} answered."
+    if finished:
+        return f"All {pluralize(total, 'question')} are answered."
+    return f"What would you say? {done:,} of {pluralize(total, 'question')} answered."
 
 
-def _next(chosen: Sequence[Question], mine: Mapping[Any, HumanLabel], at: int) -> int | None:
-    """The first unanswered question from `at` on, or from the start where none is left there."""
-    open_ones = [place for place, each in enumerate(chosen) if each.about not in mine]
-    return next((place for place in open_ones if place >= at), open_ones[0] if open_ones else None)
+def _next_unanswered(questions: Sequence[LabelQuestion], mine: Mapping[Any, HumanLabel], at: int) -> int | None:
+    """The index of the first unanswered question from `at` on; else of the first one at all."""
+    unanswered = [index for index, question in enumerate(questions) if question.about not in mine]
+    return next((index for index in unanswered if index >= at), unanswered[0] if unanswered else None)
 
 
-def _shown(run: Run, chosen: Sequence[Question], place: int, view: View) -> Shown:
-    question = chosen[place]
-    shown = block(question.result)
-    known = not view.blind
-    return Shown(
-        asked=asked(run, question.grade),
-        case_id=inert(question.result.case.id),
+def _question_view(run: Run, question: LabelQuestion, index: int, view: LabelView) -> QuestionView:
+    shown = case_block(question.result)
+    return QuestionView(
+        asked=question_text(run, question.grade),
+        case_id=make_inert(question.result.case.id),
         talk=tuple(shown["talk"]),
         expected=tuple((each["title"], each["text"]) for each in shown["expected"]),
         is_silent=shown["silent"],
-        place=place,
+        place=index,
         key=question.key,
-        judge=judge_word(question.grade) if known else "",
-        reason=inert(question.grade.reason) if known else "",
+        judge="" if view.blind else judge_opinion(question.grade),
+        reason="" if view.blind else make_inert(question.grade.reason),
     )
 
 
-def _answered(
-    chosen: Sequence[Question], mine: Mapping[Any, HumanLabel], labels: Sequence[HumanLabel], view: View
-) -> Answered | None:
-    """Of a question that somebody has not answered nothing is told."""
+def _feedback(
+    chosen: Sequence[LabelQuestion], mine: Mapping[Any, HumanLabel], labels: Sequence[HumanLabel], view: LabelView
+) -> AnswerFeedback | None:
+    """Feedback on the question at `view.after`; None where this person has not answered it."""
     if view.after is None or view.after >= len(chosen) or chosen[view.after].about not in mine:
         return None
     question = chosen[view.after]
     own = mine[question.about]
-    judge = judge_word(question.grade)
+    judge = judge_opinion(question.grade)
     others = [label for label in labels if label.about == question.about and label.labeler != view.who]
-    agreement, kappa = _so_far(chosen, mine)
-    return Answered(
+    agreement, kappa = _agreement_so_far(chosen, mine)
+    return AnswerFeedback(
         question=one_line(question.grade.part.text if question.grade.part else question.grade.name, 160),
         you=own.opinion.value,
         judge=judge,
         reason=one_line(question.grade.reason, 400),
-        others=tuple((inert(label.labeler), label.opinion.value) for label in others),
+        others=tuple((make_inert(label.labeler), label.opinion.value) for label in others),
         same=None if judge == "none" or own.opinion.passed is None else own.opinion.value == judge,
         agreement=agreement,
         kappa=kappa,
@@ -176,9 +261,9 @@ def _answered(
     )
 
 
-def _so_far(chosen: Sequence[Question], mine: Mapping[Any, HumanLabel]) -> tuple[Rate, str]:
-    """Of what both you and the judge called pass or fail."""
-    judged = {each.about: judge_word(each.grade) for each in chosen}
+def _agreement_so_far(chosen: Sequence[LabelQuestion], mine: Mapping[Any, HumanLabel]) -> tuple[Rate, str]:
+    """The rate and the kappa over what both this person and the judge called pass or fail."""
+    judged = {each.about: judge_opinion(each.grade) for each in chosen}
     pairs = [
         (label.opinion.value, judged[about])
         for about, label in mine.items()
@@ -186,71 +271,142 @@ def _so_far(chosen: Sequence[Question], mine: Mapping[Any, HumanLabel]) -> tuple
     ]
     same = sum(you == judge for you, judge in pairs)
     kappa = cohen_kappa([you for you, _ in pairs], [judge for _, judge in pairs])
-    return Rate(same, len(pairs)), kappa_words(kappa, len(pairs), FEWEST)
+    return Rate(same, len(pairs)), kappa_words(kappa, len(pairs))
 
 
-def _graders(questions: Sequence[Question], view: View) -> tuple[tuple[str, str, bool], ...]:
+def _grader_chips(questions: Sequence[LabelQuestion], view: LabelView) -> tuple[tuple[str, str, bool], ...]:
     names = list(dict.fromkeys(each.grade.name for each in questions))
     chips = [("all", view.query(what="", at=0, after=None), not view.what)] if len(names) > 1 else []
-    return (*chips, *((inert(name), view.query(what=name, at=0, after=None), view.what == name) for name in names))
+    return (*chips, *((make_inert(name), view.query(what=name, at=0, after=None), view.what == name) for name in names))
 
 
-def view_in(given: Mapping[str, str], name: str, names_itself: bool) -> View:
-    """What the address says. Who signed in with a key is who they are; on a machine of one's own, one may say."""
-    who = given.get("who", "").strip()[:100] if names_itself else ""
-    numbers = {word: int(given[word]) for word in ("at", "after", "position") if is_number(given.get(word, ""))}
-    return View(
+def read_label_view(fields: Mapping[str, str], name: str, names_itself: bool) -> LabelView:
+    """The view in an address or a form. Where nobody signs in (`names_itself`), people enter their own name."""
+    who = fields.get("who", "").strip()[:100] if names_itself else ""
+    numbers = {word: int(fields[word]) for word in ("at", "after", "position") if is_number(fields.get(word, ""))}
+    return LabelView(
         who=who or name,
-        blind=given.get("blind") != "off",
-        what=given.get("what", ""),
+        blind=fields.get("blind") != "off",
+        what=fields.get("what", ""),
         position=numbers.get("position"),
         at=numbers.get("at", 0),
         after=numbers.get("after"),
     )
 
 
-async def _looked(request: Request, given: Mapping[str, str]) -> tuple[Run, list[Question], View]:
-    asking, store = caller_of(request), host_of(request).store
-    run = await store.run(request.path_params["run_id"], asking.within)
-    view = view_in(given, asking.name, not request.app.state.keys_needed)
-    return run, await queue(store, run, view.position), view
+async def _load(request: Request, fields: Mapping[str, str]) -> tuple[Run, list[LabelQuestion], LabelView]:
+    caller, store = caller_of(request), host_of(request).store
+    run = await store.run(request.path_params["run_id"], caller.within)
+    view = read_label_view(fields, caller.name, not request.app.state.keys_needed)
+    return run, await label_queue(store, run, view.position), view
 
 
 async def show(request: Request) -> Response:
-    run, questions, view = await _looked(request, dict(request.query_params))
-    places = {each.result.position for each in questions}
-    labels = await host_of(request).store.labels.of_run(run.id, caller_of(request).within, places)
+    run, questions, view = await _load(request, dict(request.query_params))
+    positions = {question.result.position for question in questions}
+    labels = await host_of(request).store.labels.of_run(run.id, caller_of(request).within, positions)
     page = label_page(run, questions, labels, view, names_itself=not request.app.state.keys_needed)
     return respond(request, "label.html", page)
 
 
 async def answer(request: Request) -> Response:
-    """One answer, kept at once."""
-    form = await form_of(request)
-    run, questions, view = await _looked(request, form)
+    """Save one answer."""
+    form = await read_form(request)
+    run, questions, view = await _load(request, form)
     chosen = [each for each in questions if view.what in ("", each.grade.name)]
-    place = next((place for place, each in enumerate(chosen) if each.key == form.get("key")), None)
-    if place is None:
+    index = next((index for index, question in enumerate(chosen) if question.key == form.get("key")), None)
+    if index is None:
         raise NotFound("there is no such question in this run any more: begin again")
     if form.get("opinion") not in [each.value for each in Opinion]:
         raise InputError(f"say one of {', '.join(each.value for each in Opinion)}")
-    said = Said(Opinion(form["opinion"]), form.get("why", "").strip()[:LONGEST_WHY], view.blind)
-    await host_of(request).store.labels.put(label_of(run, chosen[place], view.who, said))
-    return RedirectResponse(f"/label/{run.id}?{view.query(at=place + 1, after=place)}", 303)
+    opinion = LabelInput(Opinion(form["opinion"]), form.get("why", "").strip()[:MAX_REASON], view.blind)
+    await host_of(request).store.labels.put(build_label(run, chosen[index], view.who, opinion))
+    return RedirectResponse(f"/label/{run.id}?{view.query(at=index + 1, after=index)}", 303)
 
 
 async def undo(request: Request) -> Response:
-    """The last answer is taken back, and its question asked again."""
-    run, questions, view = await _looked(request, await form_of(request))
-    gone = await host_of(request).store.labels.take_back(run.id, view.who)
+    """Delete the last answer and show its question again."""
+    run, questions, view = await _load(request, await read_form(request))
+    deleted = await host_of(request).store.labels.take_back(run.id, view.who)
     chosen = [each for each in questions if view.what in ("", each.grade.name)]
-    places = [place for place, each in enumerate(chosen) if gone is not None and each.about == gone.about]
-    return RedirectResponse(f"/label/{run.id}?{view.query(at=places[0] if places else 0, after=None)}", 303)
+    indexes = [index for index, each in enumerate(chosen) if deleted is not None and each.about == deleted.about]
+    return RedirectResponse(f"/label/{run.id}?{view.query(at=indexes[0] if indexes else 0, after=None)}", 303)
 
 
-def routes() -> list[Page]:
+class LabelRunLine(Struct, frozen=True, kw_only=True):
+    """A run that can be labelled."""
+
+    id: str
+    name: str
+    agent: str
+    judge: str
+    created: str
+    failed: int
+    passed: int
+    done: tuple[tuple[str, int], ...]
+
+
+class LabelHome(Struct, frozen=True, kw_only=True):
+    """What the page shows."""
+
+    answer: str
+    lines: tuple[LabelRunLine, ...]
+    offer: str
+    may_label: bool
+
+
+def label_home(runs: Sequence[Run], labelled: Sequence[LabelCount], *, may_label: bool = True) -> LabelHome:
+    done: dict[str, list[tuple[str, int]]] = {}
+    for each in labelled:
+        done.setdefault(each.run_id, []).append((each.labeler, each.number))
+    lines = tuple(_run_line(run, done.get(run.id, ())) for run in runs if run.counts.completed)
+    return LabelHome(answer=_home_answer(lines), lines=lines, offer=_offer(lines), may_label=may_label)
+
+
+def _home_answer(lines: Sequence[LabelRunLine]) -> str:
+    if not lines:
+        return "There is nothing to label yet: no run has results."
+    number = sum(count for line in lines for _, count in line.done)
+    people = {name for line in lines for name, _ in line.done}
+    if not number:
+        return f"Nobody has labelled anything of the last {pluralize(len(lines), 'run')} yet."
+    by = f"by {pluralize(len(people), 'person')}".replace("persons", "people")
+    return f"{pluralize(number, 'label')} {by} over the last {pluralize(len(lines), 'run')}."
+
+
+def _offer(lines: Sequence[LabelRunLine]) -> str:
+    """The queue of the newest run, in words."""
+    if not lines:
+        return ""
+    newest = lines[0]
+    failed, passed = min(RESULTS_PER_VERDICT, newest.failed), min(RESULTS_PER_VERDICT, newest.passed)
+    return f"{failed} failed + {passed} passed of {newest.name}"
+
+
+def _run_line(run: Run, done: Sequence[tuple[str, int]]) -> LabelRunLine:
+    return LabelRunLine(
+        id=run.id,
+        name=run.name or run.id[:8],
+        agent=run.pins.agent_key,
+        judge=run.pins.request.judge,
+        created=short_time(iso_utc(run.created_at)),
+        failed=run.counts.failed,
+        passed=run.counts.passed,
+        done=tuple(done),
+    )
+
+
+async def show_home(request: Request) -> Response:
+    caller, store = caller_of(request), host_of(request).store
+    runs = await store.runs(limit=RUNS_LISTED, within=caller.within)
+    labelled = await store.labels.counts([run.id for run in runs], caller.within)
+    return respond(request, "label-home.html", label_home(runs, labelled, may_label=caller.may(KeyScope.WRITE)))
+
+
+def routes() -> list[PageRoute]:
     return [
-        Page("/label/{run_id}", show, Scope.WRITE),
-        Page("/label/{run_id}", answer, Scope.WRITE, "POST"),
-        Page("/label/{run_id}/undo", undo, Scope.WRITE, "POST"),
+        PageRoute("/label/{run_id}", show, KeyScope.WRITE),
+        PageRoute("/label/{run_id}", answer, KeyScope.WRITE, "POST"),
+        PageRoute("/label/{run_id}/undo", undo, KeyScope.WRITE, "POST"),
+        PageRoute("/label", show_home),
     ]

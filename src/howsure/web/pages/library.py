@@ -1,5 +1,4 @@
-"""The library: what do we ask? Test sets, rubrics, question sets and datasets, each with its newest version and why it
-was written."""
+"""The library: test sets, datasets, question sets and rubrics, each with its newest version and the note on it."""
 
 from __future__ import annotations
 
@@ -12,17 +11,18 @@ from starlette.responses import Response
 
 from howsure.errors import NotFound
 from howsure.model.document import DocumentKind
-from howsure.reports.figures import counted, utc
-from howsure.store.service.catalog import Card, cursor
-from howsure.store.service.keys import Scope
-from howsure.web.rendering import respond
-from howsure.web.sharing import Page, caller_of, host_of, place_in, place_of
+from howsure.reports.figures import iso_utc, pluralize
+from howsure.store.documents import DocumentPreview
+from howsure.store.keys import KeyScope
+from howsure.store.pages import next_cursor
+from howsure.web.responses import respond
+from howsure.web.routes import PageRoute, caller_of, decode_cursor, encode_cursor, host_of
 
 LIMIT = 50
 
 
-class Shelf(Struct, frozen=True):
-    """One kind of document, as addresses and people call it."""
+class LibraryShelf(Struct, frozen=True):
+    """One kind of document, with its name in addresses and in sentences."""
 
     slug: str
     kind: DocumentKind
@@ -39,10 +39,10 @@ class Shelf(Struct, frozen=True):
 
 
 SHELVES = (
-    Shelf("test-sets", DocumentKind.TEST_SET, "test set", "test sets"),
-    Shelf("datasets", DocumentKind.DATASET, "dataset", "datasets"),
-    Shelf("question-sets", DocumentKind.QUESTION_SET, "question set", "question sets"),
-    Shelf("rubrics", DocumentKind.RUBRIC, "rubric", "rubrics"),
+    LibraryShelf("test-sets", DocumentKind.TEST_SET, "test set", "test sets"),
+    LibraryShelf("datasets", DocumentKind.DATASET, "dataset", "datasets"),
+    LibraryShelf("question-sets", DocumentKind.QUESTION_SET, "question set", "question sets"),
+    LibraryShelf("rubrics", DocumentKind.RUBRIC, "rubric", "rubrics"),
 )
 
 
@@ -63,19 +63,24 @@ class LibraryPage(Struct, frozen=True, kw_only=True):
     """What the page shows."""
 
     answer: str
-    shelf: Shelf
-    shelves: tuple[Shelf, ...]
+    shelf: LibraryShelf
+    shelves: tuple[LibraryShelf, ...]
     lines: tuple[DocumentLine, ...]
     further: str
     may_write: bool
 
 
 def library_page(
-    shelf: Shelf, cards: Sequence[Card], counts: Mapping[str, int], *, further: str = "", may_write: bool = True
+    shelf: LibraryShelf,
+    cards: Sequence[DocumentPreview],
+    counts: Mapping[str, int],
+    *,
+    further: str = "",
+    may_write: bool = True,
 ) -> LibraryPage:
-    told = counted(len(cards), shelf.word) + (" and more" if further else "")
+    number = pluralize(len(cards), shelf.word) + (" and more" if further else "")
     return LibraryPage(
-        answer=f"{told}, newest first." if cards else f"No {shelf.words} yet.",
+        answer=f"{number}, newest first." if cards else f"No {shelf.words} yet.",
         shelf=shelf,
         shelves=SHELVES,
         lines=tuple(_line(shelf, card, counts) for card in cards),
@@ -84,31 +89,31 @@ def library_page(
     )
 
 
-def _line(shelf: Shelf, card: Card, counts: Mapping[str, int]) -> DocumentLine:
+def _line(shelf: LibraryShelf, card: DocumentPreview, counts: Mapping[str, int]) -> DocumentLine:
     return DocumentLine(
         name=card.name or card.id[:8],
         address=shelf.of(card.id),
         agent_id=card.agent_id,
         version=card.version,
-        changed=told_time(utc(card.updated_at)),
+        changed=short_time(iso_utc(card.updated_at)),
         author=card.author,
         note=card.note,
-        holds=_holds(card, counts),
+        holds=_content_size(card, counts),
     )
 
 
-def _holds(card: Card, counts: Mapping[str, int]) -> str:
+def _content_size(card: DocumentPreview, counts: Mapping[str, int]) -> str:
     if card.id in counts:
-        return f"{counted(counts[card.id], 'case')}, {card.dialect}"
+        return f"{pluralize(counts[card.id], 'case')}, {card.dialect}"
     return f"{max(1, round(card.size / 1000)):,} kB"
 
 
-def told_time(moment: str | None) -> str:
+def short_time(moment: str | None) -> str:
     """`2026-11-15 13:30`, in UTC."""
     return (moment or "")[:16].replace("T", " ")
 
 
-def shelf_of(request: Request) -> Shelf:
+def shelf_of(request: Request) -> LibraryShelf:
     slug = request.path_params["shelf"]
     found = next((shelf for shelf in SHELVES if shelf.slug == slug), None)
     if found is None:
@@ -117,18 +122,18 @@ def shelf_of(request: Request) -> Shelf:
 
 
 async def show(request: Request) -> Response:
-    asking, store, shelf = caller_of(request), host_of(request).store, shelf_of(request)
-    place = place_in(request.query_params.get("after", ""))
-    cards = await store.catalog.cards(shelf.kind, limit=LIMIT, before=place, within=asking.within)
+    caller, store, shelf = caller_of(request), host_of(request).store, shelf_of(request)
+    place = decode_cursor(request.query_params.get("after", ""))
+    cards = await store.documents.previews(shelf.kind, limit=LIMIT, before=place, within=caller.within)
     counts: dict[str, int] = {}
     if shelf.kind is DocumentKind.DATASET:
         found = await store.dataset_cases.count(cards)
         counts = {card.id: found.get((card.organization_id, card.id), 0) for card in cards}
     full = len(cards) == LIMIT
-    further = f"{shelf.address}?{urlencode({'after': place_of(cursor(cards[-1]))})}" if full else ""
-    page = library_page(shelf, cards, counts, further=further, may_write=asking.may(Scope.WRITE))
+    further = f"{shelf.address}?{urlencode({'after': encode_cursor(next_cursor(cards[-1]))})}" if full else ""
+    page = library_page(shelf, cards, counts, further=further, may_write=caller.may(KeyScope.WRITE))
     return respond(request, "library.html", page)
 
 
-def routes() -> list[Page]:
-    return [Page("/library/{shelf}", show)]
+def routes() -> list[PageRoute]:
+    return [PageRoute("/library/{shelf}", show)]

@@ -1,28 +1,266 @@
-"""One document: is it well put? Its rules or cases as a person reads them, where each passes and fails in the runs that
-used it, its versions, and what it can be written out as."""
+"""The page of one document: the rules of a rubric or the cases of a set, each with its results in the runs that used
+it; and the versions and export formats of the document."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.parse import urlencode
 
 import msgspec
 from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
+from howsure.errors import Problem
+from howsure.model.access_scope import AccessScope
+from howsure.model.case import Case, opening
 from howsure.model.document import Document, DocumentKind
+from howsure.model.expectation import Criteria, WeightedCriteria
 from howsure.model.run import Run
-from howsure.reports.figures import counted, utc
-from howsure.services.hosting.exchanging import SHAPES
-from howsure.store.service.catalog import Step
-from howsure.store.service.keys import Scope
-from howsure.store.service.places import is_number
-from howsure.web.pages.library import Shelf, shelf_of, told_time
-from howsure.web.pages.library_content import Content, Entry, content_of, runs_with
-from howsure.web.rendering import respond
-from howsure.web.sharing import Page, caller_of, host_of
+from howsure.reports.case_facts import expectation_texts
+from howsure.reports.figures import Rate, iso_utc, pluralize
+from howsure.reports.safe_text import make_inert, one_line
+from howsure.services.host.context import Host
+from howsure.services.host.document_files import document_path, is_reference, read_reference
+from howsure.services.host.documents import document_body
+from howsure.services.host.drafts import ENTRIES, select_entries
+from howsure.services.host.transfer import EXPORT_DIALECTS
+from howsure.store.browse import CaseVerdict, PartTally
+from howsure.store.documents import Revision
+from howsure.store.keys import KeyScope
+from howsure.store.pages import is_number
+from howsure.store.store import Store
+from howsure.web.pages.library import LibraryShelf, shelf_of, short_time
+from howsure.web.responses import respond
+from howsure.web.routes import PageRoute, caller_of, host_of
 
-VERSIONS = 20
+CASES_PER_PAGE = 15
+RULES_PER_PAGE = 15
+RUNS_SHOWN = 8
+RUNS_SEARCHED = 40
+VERSIONS_SHOWN = 20
+MAX_UNCOUNTED_RESULTS = 5_000
+"""The rules of a larger run are counted only when it has ended."""
+MAX_TEXT = 600
+DIALECTS = {DocumentKind.TEST_SET: "test-set", DocumentKind.QUESTION_SET: "legal"}
+
+
+class RunMark(Struct, frozen=True):
+    """The outcome of a rule or case in one run."""
+
+    word: str
+    said: str
+    address: str
+
+
+class EntryView(Struct, frozen=True, kw_only=True):
+    """A rule, or a case."""
+
+    id: str
+    name: str
+    severity: str
+    scope: str
+    text: str
+    conditions: tuple[tuple[str, str], ...]
+    rate: Rate
+    runs: tuple[RunMark, ...]
+
+    @property
+    def unjudged(self) -> str:
+        """The text shown in place of a rate."""
+        return "no verdict yet" if self.runs else "in no run yet"
+
+
+class DocumentContent(Struct, frozen=True, kw_only=True):
+    """The rules or cases of a version that are on the page. `never`: how many of all rules, or of the shown cases,
+    never passed; `uncounted`: runs that are too large to be counted before they end."""
+
+    description: str
+    entries: tuple[EntryView, ...]
+    number: int | None
+    never: int = 0
+    further: str = ""
+    uncounted: tuple[str, ...] = ()
+
+
+def rules_content(document: Document, runs: Sequence[Run], tallies: Sequence[PartTally]) -> DocumentContent:
+    """The rules of a rubric, each with its outcomes."""
+    body = msgspec.json.decode(document.edition.body)
+    rules = [rule for rule in body.get("rules", ()) if isinstance(rule, dict)]
+    found = {(each.run_id, each.part_id, each.outcome): each.number for each in tallies}
+    entries = tuple(_rule_entry(rule, runs, found) for rule in rules)
+    return DocumentContent(
+        description=make_inert(str(body.get("description") or "")),
+        entries=entries,
+        number=len(rules),
+        never=_never_passed(entries),
+    )
+
+
+def _never_passed(entries: Sequence[EntryView]) -> int:
+    """How many entries were judged and never passed: they may ask too much."""
+    return sum(entry.rate.judged > 0 and entry.rate.passed == 0 for entry in entries)
+
+
+def _rule_entry(
+    rule: Mapping[str, object], runs: Sequence[Run], found: Mapping[tuple[str, str, str], int]
+) -> EntryView:
+    key = str(rule.get("id", ""))
+    conditions = rule.get("evaluation_criteria")
+    given = conditions if isinstance(conditions, dict) else {}
+    marks = tuple(_rule_mark(run, key, found) for run in runs)
+    passed = sum(found.get((run.id, key, "passed"), 0) for run in runs)
+    failed = sum(found.get((run.id, key, "failed"), 0) for run in runs)
+    return EntryView(
+        id=make_inert(key),
+        name=make_inert(str(rule.get("name", ""))),
+        severity=str(rule.get("severity", "")),
+        scope=str(rule.get("component_scope") or ""),
+        text=make_inert(str(rule.get("description") or "")),
+        conditions=(
+            *(("pass if", make_inert(str(text))) for text in given.get("pass_conditions") or ()),
+            *(("fail if", make_inert(str(text))) for text in given.get("fail_conditions") or ()),
+        ),
+        rate=Rate(passed, passed + failed),
+        runs=marks,
+    )
+
+
+def _rule_mark(run: Run, key: str, found: Mapping[tuple[str, str, str], int]) -> RunMark:
+    passed, failed = found.get((run.id, key, "passed"), 0), found.get((run.id, key, "failed"), 0)
+    silent = found.get((run.id, key, "error"), 0)
+    word = "failed" if failed else "passed" if passed else "errored" if silent else "skipped"
+    told = f"{passed} of {passed + failed} passed" if passed + failed else "no verdict"
+    said = f"{told}, {silent} times the judge could not say" if silent else told
+    return RunMark(word, f"{_run_name(run)}: {said}", f"/runs/{run.id}")
+
+
+def cases_content(
+    cases: Sequence[Case], runs: Sequence[Run], verdicts: Sequence[CaseVerdict], *, number: int | None
+) -> DocumentContent:
+    """Cases, each with its outcomes."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for each in verdicts:
+        found.setdefault((each.run_id, each.case_id), []).append(each.verdict)
+    entries = tuple(_case_entry(case, runs, found) for case in cases)
+    return DocumentContent(description="", entries=entries, number=number, never=_never_passed(entries))
+
+
+def _case_entry(case: Case, runs: Sequence[Run], found: Mapping[tuple[str, str], Sequence[str]]) -> EntryView:
+    marks = tuple(_case_mark(run, case.id, found.get((run.id, case.id), ())) for run in runs)
+    verdicts = [verdict for run in runs for verdict in found.get((run.id, case.id), ())]
+    passed, failed = verdicts.count("passed"), verdicts.count("failed")
+    return EntryView(
+        id=make_inert(case.id),
+        name=one_line(case.name, MAX_TEXT),
+        severity="",
+        scope=", ".join(make_inert(tag) for tag in case.tags[:6]),
+        text=one_line(opening(case.input), MAX_TEXT),
+        conditions=(
+            *_criteria(case),
+            *((make_inert(title), one_line(text, MAX_TEXT)) for title, text in expectation_texts(case)),
+        ),
+        rate=Rate(passed, passed + failed),
+        runs=marks,
+    )
+
+
+def _criteria(case: Case) -> tuple[tuple[str, str], ...]:
+    kinds = Criteria | WeightedCriteria
+    own = [each for each in case.expectations if isinstance(each, kinds)]
+    return tuple(("must hold", one_line(criterion.text, MAX_TEXT)) for each in own for criterion in each.criteria[:20])
+
+
+def _case_mark(run: Run, key: str, verdicts: Sequence[str]) -> RunMark:
+    ranked = ("failed", "errored", "skipped", "passed")
+    word = next((word for word in ranked if word in verdicts), "pending")
+    said = ", ".join(dict.fromkeys(verdicts)) or "not in it"
+    query = urlencode({"verdict": "all"})
+    return RunMark(word, f"{_run_name(run)}: {said}", f"/runs/{run.id}?{query}")
+
+
+def _run_name(run: Run) -> str:
+    return one_line(run.name or run.id[:8], 80)
+
+
+async def runs_using(store: Store, document: Document, within: AccessScope) -> list[Run]:
+    """The newest runs that used some version of the document."""
+    agent = document.agent_id or None
+    found = await store.runs(limit=RUNS_SEARCHED, agent_id=agent, within=within)
+    fitting = [run for run in found if _uses(run, document) and run.counts.completed]
+    return fitting[:RUNS_SHOWN]
+
+
+def _uses(run: Run, document: Document) -> bool:
+    if document.kind is DocumentKind.RUBRIC:
+        return run.pins.rubric is not None and run.pins.rubric.id == document.id
+    named = [read_reference(pin.path) for pin in run.pins.datasets if is_reference(pin.path)]
+    return any(each.kind is document.kind and each.id == document.id for each in named)
+
+
+async def read_content(host: Host, document: Document, runs: Sequence[Run], start: int) -> DocumentContent:
+    if document.kind is DocumentKind.RUBRIC:
+        content = await _read_rules(host.store, document, runs)
+        shown, rest = content.entries[start : start + RULES_PER_PAGE], content.entries[start + RULES_PER_PAGE :]
+        further = f"?version={document.edition.version}&start={start + RULES_PER_PAGE}" if rest else ""
+        return msgspec.structs.replace(content, entries=shown, further=further)
+    cases = await asyncio.to_thread(_read_cases, host, document, start)
+    page = cases[:CASES_PER_PAGE]
+    verdicts = await host.store.browse.case_verdicts([run.id for run in runs], [case.id for case in page])
+    content = cases_content(page, runs, verdicts, number=await _case_count(host, document, cases, start))
+    further = (
+        f"?version={document.edition.version}&start={start + CASES_PER_PAGE}" if len(cases) > CASES_PER_PAGE else ""
+    )
+    return msgspec.structs.replace(content, further=further)
+
+
+async def _read_rules(store: Store, document: Document, runs: Sequence[Run]) -> DocumentContent:
+    """Counts of a run that has ended are read from the store; a small run in progress is counted now."""
+    saved = {run_id: each.rules for run_id, each in (await store.counted([run.id for run in runs])).items()}
+    unfinished = [run for run in runs if saved.get(run.id) is None]
+    small = [run.id for run in unfinished if run.counts.total <= MAX_UNCOUNTED_RESULTS]
+    rules = msgspec.json.decode(document.edition.body).get("rules", ())
+    keys = [str(rule["id"]) for rule in rules if isinstance(rule, dict) and "id" in rule]
+    tallies = await store.browse.part_tallies(small, keys)
+    tallies += [
+        PartTally(run_id, key, outcome, number)
+        for run_id, counted in saved.items()
+        for key, outcomes in (counted or {}).items()
+        for outcome, number in outcomes.items()
+    ]
+    left_out = tuple(run for run in unfinished if run.counts.total > MAX_UNCOUNTED_RESULTS)
+    content = rules_content(document, [run for run in runs if run not in left_out], tallies)
+    return msgspec.structs.replace(content, uncounted=tuple(_run_name(run) for run in left_out))
+
+
+def _read_cases(host: Host, document: Document, start: int) -> list[Case]:
+    """The cases of one page and one more. They were validated when they were stored, so the rest is not read."""
+    dialect = host.work.kit.dialects[DIALECTS.get(document.kind) or document.edition.dialect]
+    if document.kind is DocumentKind.DATASET:
+        path = document_path(document, host.work.data_folder / "documents")
+        return list(islice(_cases_in(dialect.read(path)), start, start + CASES_PER_PAGE + 1))
+    with TemporaryDirectory() as folder:
+        path = document_path(select_entries(document, start, CASES_PER_PAGE + 1), Path(folder))
+        return list(_cases_in(dialect.read(path)))
+
+
+def _cases_in(read: Iterable[Case | Problem]) -> Iterator[Case]:
+    return (each for each in read if isinstance(each, Case))
+
+
+async def _case_count(host: Host, document: Document, cases: Sequence[Case], start: int) -> int | None:
+    """The number of cases; None where all of them would have to be read to count them."""
+    if document.kind is not DocumentKind.DATASET:
+        return len(document_body(document).get(ENTRIES[document.kind]) or ())
+    if len(cases) <= CASES_PER_PAGE:
+        return start + len(cases)
+    if document.edition.version != document.latest:
+        return None
+    return (await host.store.dataset_cases.count([document])).get((document.organization_id, document.id))
 
 
 class VersionLine(Struct, frozen=True, kw_only=True):
@@ -42,14 +280,14 @@ class DocumentPage(Struct, frozen=True, kw_only=True):
 
     answer: str
     across: str
-    shelf: Shelf
+    shelf: LibraryShelf
     id: str
     name: str
     agent_id: str
     version: int
     latest: int
     description: str
-    entries: tuple[Entry, ...]
+    entries: tuple[EntryView, ...]
     has_rules: bool
     further: str
     versions: tuple[VersionLine, ...]
@@ -63,13 +301,13 @@ class DocumentPage(Struct, frozen=True, kw_only=True):
 
 
 def document_page(
-    shelf: Shelf, document: Document, content: Content, runs: Sequence[Run], steps: Sequence[Step]
+    shelf: LibraryShelf, document: Document, content: DocumentContent, runs: Sequence[Run], steps: Sequence[Revision]
 ) -> DocumentPage:
     noun = "rule" if shelf.kind is DocumentKind.RUBRIC else "case"
-    number = f"{counted(content.number, noun)}" if content.number is not None else f"{noun}s"
+    number = f"{pluralize(content.number, noun)}" if content.number is not None else f"{noun}s"
     return DocumentPage(
-        answer=f"{_ordinal(document)}: {number}{_never(content, noun)}.",
-        across=_across(runs, content, noun),
+        answer=f"{_version_text(document)}: {number}{_never_text(content, noun)}.",
+        across=_runs_text(runs, content, noun),
         shelf=shelf,
         id=document.id,
         name=document.label or document.id[:8],
@@ -80,43 +318,45 @@ def document_page(
         entries=content.entries,
         has_rules=shelf.kind is DocumentKind.RUBRIC,
         further=content.further,
-        versions=tuple(_version(shelf, document, each) for each in steps),
-        shapes=() if shelf.kind is DocumentKind.RUBRIC else SHAPES,
+        versions=tuple(_version_line(shelf, document, each) for each in steps),
+        shapes=() if shelf.kind is DocumentKind.RUBRIC else EXPORT_DIALECTS,
         may_write=False,
         may_run=False,
     )
 
 
-def _ordinal(document: Document) -> str:
+def _version_text(document: Document) -> str:
     version, latest = document.edition.version, document.latest
     return f"Version {version}, the newest" if version == latest else f"Version {version} of {latest}"
 
 
-def _never(content: Content, noun: str) -> str:
-    """Rules are counted whether they are shown or not; cases as far as they are shown."""
+def _never_text(content: DocumentContent, noun: str) -> str:
+    """How many never passed: of all rules, but only of the shown cases."""
     if not content.never:
         return ""
     shown = noun == "case" and content.number != len(content.entries)
     told = (
-        f"of the {counted(len(content.entries), noun)} below {content.never}" if shown else counted(content.never, noun)
+        f"of the {pluralize(len(content.entries), noun)} below {content.never}"
+        if shown
+        else pluralize(content.never, noun)
     )
     return f"; {told} never passed in the runs below"
 
 
-def _across(runs: Sequence[Run], content: Content, noun: str) -> str:
+def _runs_text(runs: Sequence[Run], content: DocumentContent, noun: str) -> str:
     if not runs:
         return "No run that can be seen here used it yet."
     left = f" Not counted before they end: {', '.join(content.uncounted)}." if content.uncounted else ""
-    told = counted(len(runs) - len(content.uncounted), "run")
+    told = pluralize(len(runs) - len(content.uncounted), "run")
     return f"Each {noun} over the last {told} that used it, newest first.{left}"
 
 
-def _version(shelf: Shelf, document: Document, each: Step) -> VersionLine:
+def _version_line(shelf: LibraryShelf, document: Document, each: Revision) -> VersionLine:
     number, address = each.version, shelf.of(document.id)
     return VersionLine(
         version=number,
         address=f"{address}?version={number}",
-        changed=told_time(utc(each.created_at)),
+        changed=short_time(iso_utc(each.created_at)),
         author=each.author,
         note=each.note,
         difference=f"{address}/difference?from={number - 1}&to={number}" if number > 1 else "",
@@ -124,8 +364,8 @@ def _version(shelf: Shelf, document: Document, each: Step) -> VersionLine:
     )
 
 
-async def document_asked(request: Request) -> tuple[Shelf, Document]:
-    """The document that the address names, at the version that it names."""
+async def requested_document(request: Request) -> tuple[LibraryShelf, Document]:
+    """The document and version that the address names."""
     shelf, store = shelf_of(request), host_of(request).store
     given = request.query_params.get("version", "")
     version = int(given) if is_number(given) else None
@@ -134,16 +374,16 @@ async def document_asked(request: Request) -> tuple[Shelf, Document]:
 
 
 async def show(request: Request) -> Response:
-    asking, host = caller_of(request), host_of(request)
-    shelf, document = await document_asked(request)
+    caller, host = caller_of(request), host_of(request)
+    shelf, document = await requested_document(request)
     start = request.query_params.get("start", "")
-    runs = await runs_with(host.store, document, asking.within)
-    content = await content_of(host, document, runs, int(start) if is_number(start) else 0)
-    steps = await host.store.catalog.steps(shelf.kind, document.id, document.organization_id, limit=VERSIONS)
+    runs = await runs_using(host.store, document, caller.within)
+    content = await read_content(host, document, runs, int(start) if is_number(start) else 0)
+    steps = await host.store.documents.changes(document, VERSIONS_SHOWN)
     page = document_page(shelf, document, content, runs, steps)
-    allowed = {"may_write": asking.may(Scope.WRITE), "may_run": asking.may(Scope.RUN)}
+    allowed = {"may_write": caller.may(KeyScope.WRITE), "may_run": caller.may(KeyScope.RUN)}
     return respond(request, "document.html", msgspec.structs.replace(page, **allowed))
 
 
-def routes() -> list[Page]:
-    return [Page("/library/{shelf}/{key}", show)]
+def routes() -> list[PageRoute]:
+    return [PageRoute("/library/{shelf}/{key}", show)]

@@ -1,10 +1,10 @@
-"""The runs: what changed, what needs me? Those that are going on first, then the newest, each with both its scores, how
-sure they are, and its counts. Every filter is in the address."""
+"""The list of runs: those in progress first, then the newest, each with its pass rates, intervals and counts. Every
+filter is part of the address."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from functools import lru_cache
 from urllib.parse import urlencode
 
@@ -13,24 +13,107 @@ from msgspec.structs import asdict, replace
 from starlette.requests import Request
 from starlette.responses import Response
 
-from howsure.model.run import RunState
-from howsure.reports.figures import counted
-from howsure.services.hosting.materials import is_reference, read_reference
-from howsure.store.browsing import RunFace
-from howsure.store.service.keys import Scope
-from howsure.web.pages.runs_line import Line, line_of
-from howsure.web.rendering import respond
-from howsure.web.sharing import Page, caller_of, gallery_of, host_of, place_in, place_of
+from howsure.model.document import DocumentKind
+from howsure.model.run import Counts, ModelSpending, RunState
+from howsure.model.summary import Summary
+from howsure.reports.figures import Rate, iso_utc, pass_rate_of, pluralize
+from howsure.services.host.document_files import is_reference, read_reference
+from howsure.services.host.run_views import DocumentNames
+from howsure.store.browse import RunPreview
+from howsure.store.keys import KeyScope
+from howsure.web.pages.run_actions import available_actions
+from howsure.web.responses import respond
+from howsure.web.routes import PageRoute, caller_of, decode_cursor, encode_cursor, host_of, run_views_of
 
 LIMIT = 12
-LOOKED_AT = 5000
-OFFERED = 100
-"""So many agents and test sets can be chosen from a list; others by what an address says."""
+MAX_CACHED = 5000
+MAX_CHOICES = 100
+"""How many agents and test sets a filter lists; others can be named in the address."""
 LIVE = (RunState.RUNNING, RunState.PENDING)
 BROKEN = (RunState.FAILED, RunState.INTERRUPTED, RunState.OUT_OF_BUDGET)
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
+class RunLine(Struct, frozen=True, kw_only=True):
+    """A run in a list."""
+
+    id: str
+    name: str
+    agent: str
+    agent_id: str
+    model: str
+    cases: str
+    rubric: str
+    verdicts: Rate
+    criteria: Rate | None
+    rules: Rate | None
+    counts: Counts
+    cost: str
+    took: str
+    created: str
+    state: str
+    is_live: bool
+    deeds: tuple[str, ...]
+
+
+def run_line(summary: Summary, names: DocumentNames, own: Container[str] = ()) -> RunLine:
+    """`own`: the runs that the service queued, which it can stop and resume."""
+    run = summary.run
+    model = run.pins.agent.model if run.pins.agent else None
+    return RunLine(
+        id=run.id,
+        name=run.name or run.id[:8],
+        agent=(run.pins.agent.name if run.pins.agent else "") or run.pins.agent_key,
+        agent_id=run.pins.agent_key,
+        model=model.model if model else "",
+        cases=_dataset_names(summary, names),
+        rubric=_rubric_name(summary, names),
+        verdicts=pass_rate_of(run.counts),
+        criteria=pass_rate_of(summary.criteria) if summary.criteria else None,
+        rules=pass_rate_of(summary.rules) if summary.rules else None,
+        counts=run.counts,
+        cost=cost(run.spent),
+        took=_duration(summary),
+        created=(iso_utc(run.created_at) or "")[:16].replace("T", " "),
+        state=run.state.value.replace("_", " "),
+        is_live=run.state in (RunState.PENDING, RunState.RUNNING),
+        deeds=available_actions(run.state, run.counts.errored, run.id in own),
+    )
+
+
+def _dataset_names(summary: Summary, names: DocumentNames) -> str:
+    """The test set with its version, or the files."""
+    texts = []
+    for pin in summary.run.pins.datasets:
+        reference = read_reference(pin.path) if is_reference(pin.path) else None
+        name = names.get(reference.kind, {}).get(reference.id, "") if reference else ""
+        version = reference.version if reference else pin.version
+        texts.append((name or pin.name or pin.path.rsplit("/", 1)[-1]) + (f" v{version}" if version else ""))
+    return ", ".join(texts)
+
+
+def _rubric_name(summary: Summary, names: DocumentNames) -> str:
+    rubric = summary.run.pins.rubric
+    if rubric is None:
+        return ""
+    return f"{names.get(DocumentKind.RUBRIC, {}).get(rubric.id, rubric.name)} v{rubric.version}"
+
+
+def cost(spent: ModelSpending | None) -> str:
+    """A dash where the cost is unknown: calls without a price are not free."""
+    if spent is None or (not spent.usd and spent.unpriced):
+        return "–"
+    return f"${spent.usd:.2f}" if spent.usd >= 0.01 or not spent.usd else f"${spent.usd:.4f}"
+
+
+def _duration(summary: Summary) -> str:
+    run = summary.run
+    if run.started_at is None or run.completed_at is None:
+        return "–"
+    seconds = (run.completed_at - run.started_at).total_seconds()
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
+class RunFilter(Struct, frozen=True, kw_only=True):
     """The filters, as in the address."""
 
     status: str = ""
@@ -42,13 +125,14 @@ class Wanted(Struct, frozen=True, kw_only=True):
         return urlencode({name: value for name, value in asdict(replace(self, **changes)).items() if value})
 
     @property
-    def said(self) -> tuple[tuple[str, str], ...]:
+    def active(self) -> tuple[tuple[str, str], ...]:
+        """The name, in words, and the value of every filter that is set."""
         words = {"status": "state", "agent_id": "agent", "test": "test set", "q": "search"}
         return tuple((words[name], value) for name, value in asdict(self).items() if value)
 
 
-class Choice(Struct, frozen=True):
-    """Something a filter can be set to, and how many runs it leaves."""
+class FilterChoice(Struct, frozen=True):
+    """A value of a filter, and the number of its runs."""
 
     value: str
     number: int
@@ -59,11 +143,11 @@ class RunsPage(Struct, frozen=True, kw_only=True):
     """What the page shows."""
 
     answer: str
-    lines: tuple[Line, ...]
-    wanted: Wanted
-    states: tuple[Choice, ...]
-    agents: tuple[Choice, ...]
-    tests: tuple[Choice, ...]
+    lines: tuple[RunLine, ...]
+    wanted: RunFilter
+    states: tuple[FilterChoice, ...]
+    agents: tuple[FilterChoice, ...]
+    tests: tuple[FilterChoice, ...]
     total: int
     matching: int
     going: int
@@ -77,155 +161,155 @@ class RunsPage(Struct, frozen=True, kw_only=True):
         return bool(self.going) or any(line.is_live for line in self.lines)
 
 
-def tests_of(face: RunFace) -> tuple[str, ...]:
-    """What its test sets are called in an address: a document's id, or a file's name."""
-    return _called(face.tests)
+def tests_of(preview: RunPreview) -> tuple[str, ...]:
+    """The test sets of a run as an address names them: by the id of a document or the name of a file."""
+    return _test_names(preview.tests)
 
 
-@lru_cache(maxsize=LOOKED_AT)
-def _called(tests: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
-    """Every page looks at the tests of every run, and most runs are of the same."""
+@lru_cache(maxsize=MAX_CACHED)
+def _test_names(tests: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
+    """Cached: every page needs the names for every run, and most runs have the same tests."""
     return tuple(
         read_reference(path).id if is_reference(path) else name or path.rsplit("/", 1)[-1] for path, name in tests
     )
 
 
-def live_first(found: Sequence[RunFace]) -> Sequence[RunFace]:
-    """Those that are going on come first."""
-    live = [face for face in found if face.state in LIVE]
-    return [*live, *(face for face in found if face.state not in LIVE)] if live else found
+def live_first(found: Sequence[RunPreview]) -> Sequence[RunPreview]:
+    """The runs in progress first."""
+    live = [preview for preview in found if preview.state in LIVE]
+    return [*live, *(preview for preview in found if preview.state not in LIVE)] if live else found
 
 
-def named(faces: Sequence[RunFace], words: str) -> Sequence[RunFace]:
-    """Those in which the words are."""
+def search_runs(previews: Sequence[RunPreview], words: str) -> Sequence[RunPreview]:
+    """The runs whose name, id or agent contains these words."""
     text = words.casefold()
-    return [face for face in faces if text in _words(face.name, face.id, face.agent_id)] if text else faces
+    if not text:
+        return previews
+    return [preview for preview in previews if text in _search_text(preview.name, preview.id, preview.agent_id)]
 
 
-def chosen(faces: Sequence[RunFace], wanted: Wanted) -> Sequence[RunFace]:
-    """Those that are like that, whatever their words."""
-    filters = wanted.status or wanted.agent_id or wanted.test
-    return [face for face in faces if _is_like(face, wanted)] if filters else faces
+def filter_runs(previews: Sequence[RunPreview], chosen: RunFilter) -> Sequence[RunPreview]:
+    """The runs that match all filters except the search."""
+    filters = chosen.status or chosen.agent_id or chosen.test
+    return [preview for preview in previews if _matches(preview, chosen)] if filters else previews
 
 
-def _is_like(face: RunFace, wanted: Wanted) -> bool:
+def _matches(preview: RunPreview, chosen: RunFilter) -> bool:
     return (
-        (not wanted.status or face.state.value == wanted.status)
-        and (not wanted.agent_id or face.agent_id == wanted.agent_id)
-        and (not wanted.test or wanted.test in tests_of(face))
+        (not chosen.status or preview.state.value == chosen.status)
+        and (not chosen.agent_id or preview.agent_id == chosen.agent_id)
+        and (not chosen.test or chosen.test in tests_of(preview))
     )
 
 
-@lru_cache(maxsize=LOOKED_AT)
-def _words(*said: str) -> str:
-    """What a search looks through; the same for every search."""
-    return " ".join(said).casefold()
+@lru_cache(maxsize=MAX_CACHED)
+def _search_text(*texts: str) -> str:
+    """The text that a search looks through, cached."""
+    return " ".join(texts).casefold()
 
 
-def following(faces: Sequence[RunFace], after: str | None) -> Sequence[RunFace]:
-    """What comes after the run of this id; from the start where it is not there."""
-    place = next((number for number, face in enumerate(faces, 1) if face.id == after), 0)
-    return faces[place:]
+def runs_after(previews: Sequence[RunPreview], after: str | None) -> Sequence[RunPreview]:
+    """The runs after the run with this id; all where it is not in the list."""
+    start = next((number for number, preview in enumerate(previews, 1) if preview.id == after), 0)
+    return previews[start:]
 
 
-def choices(found: Iterable[tuple[str, int]], chosen: str) -> tuple[Choice, ...]:
-    """What a filter can be set to, with how many there are of each, the commonest first."""
+def choices(counts: Iterable[tuple[str, int]], chosen: str) -> tuple[FilterChoice, ...]:
+    """The values of a filter with their numbers of runs, the most frequent first."""
     numbers: Counter[str] = Counter()
-    for value, number in found:
+    for value, number in counts:
         if value:
             numbers[value] += number
     if chosen:
         numbers.setdefault(chosen, 0)
-    return tuple(Choice(value, number, value == chosen) for value, number in numbers.most_common(OFFERED))
+    return tuple(FilterChoice(value, number, value == chosen) for value, number in numbers.most_common(MAX_CHOICES))
 
 
-def states_in(faces: Sequence[RunFace]) -> Iterable[tuple[str, int]]:
-    states = [face.state for face in faces]
+def states_in(previews: Sequence[RunPreview]) -> Iterable[tuple[str, int]]:
+    states = [preview.state for preview in previews]
     return ((state.value, states.count(state)) for state in RunState if state in states)
 
 
-def agents_in(faces: Sequence[RunFace]) -> Iterable[tuple[str, int]]:
-    return Counter([face.agent_id for face in faces]).items()
+def agents_in(previews: Sequence[RunPreview]) -> Iterable[tuple[str, int]]:
+    return Counter([preview.agent_id for preview in previews]).items()
 
 
-def tests_in(faces: Sequence[RunFace]) -> Iterable[tuple[str, int]]:
-    alike = Counter([face.tests for face in faces])
-    return ((name, number) for tests, number in alike.items() for name in _called(tests))
+def tests_in(previews: Sequence[RunPreview]) -> Iterable[tuple[str, int]]:
+    counts = Counter([preview.tests for preview in previews])
+    return ((name, number) for tests, number in counts.items() for name in _test_names(tests))
 
 
-class Found(Struct, frozen=True):
-    """Of all runs those in which the words are, and of these those that are shown."""
+class RunMatches(Struct, frozen=True):
+    """All runs, those that match the search, and of these the ones that match all filters."""
 
-    every: Sequence[RunFace]
-    named: Sequence[RunFace]
-    like: Sequence[RunFace]
+    all_runs: Sequence[RunPreview]
+    searched: Sequence[RunPreview]
+    filtered: Sequence[RunPreview]
 
 
-def found_in(faces: Sequence[RunFace], wanted: Wanted) -> Found:
-    among = named(faces, wanted.q)
-    return Found(faces, among, live_first(chosen(among, wanted)))
+def match_runs(previews: Sequence[RunPreview], chosen: RunFilter) -> RunMatches:
+    searched = search_runs(previews, chosen.q)
+    return RunMatches(previews, searched, live_first(filter_runs(searched, chosen)))
 
 
 def runs_page(
-    runs: Found, lines: Sequence[Line], wanted: Wanted, *, further: str = "", may_run: bool = False
+    runs: RunMatches, lines: Sequence[RunLine], chosen: RunFilter, *, further: str = "", may_run: bool = False
 ) -> RunsPage:
-    faces, among, found = runs.every, runs.named, runs.like
+    previews, searched, found = runs.all_runs, runs.searched, runs.filtered
     return RunsPage(
-        answer=answer(faces, found, wanted),
+        answer=answer(previews, found, chosen),
         lines=tuple(lines),
-        wanted=wanted,
-        states=choices(states_in(chosen(among, replace(wanted, status=""))), wanted.status),
-        agents=choices(agents_in(chosen(among, replace(wanted, agent_id=""))), wanted.agent_id),
-        tests=choices(tests_in(chosen(among, replace(wanted, test=""))), wanted.test),
-        total=len(faces),
+        wanted=chosen,
+        states=choices(states_in(filter_runs(searched, replace(chosen, status=""))), chosen.status),
+        agents=choices(agents_in(filter_runs(searched, replace(chosen, agent_id=""))), chosen.agent_id),
+        tests=choices(tests_in(filter_runs(searched, replace(chosen, test=""))), chosen.test),
+        total=len(previews),
         matching=len(found),
-        going=sum(face.state in LIVE for face in found),
+        going=sum(preview.state in LIVE for preview in found),
         further=further,
         may_run=may_run,
-        address=f"/?{wanted.query()}" if wanted.said else "/",
+        address=f"/?{chosen.query()}" if chosen.active else "/",
         cleared=tuple(
-            (word, value, f"/?{wanted.query(**{name: ''})}")
-            for (word, value), name in zip(wanted.said, [n for n, v in asdict(wanted).items() if v], strict=True)
+            (word, value, f"/?{chosen.query(**{name: ''})}")
+            for (word, value), name in zip(chosen.active, [n for n, v in asdict(chosen).items() if v], strict=True)
         ),
     )
 
 
-def answer(faces: Sequence[RunFace], found: Sequence[RunFace], wanted: Wanted) -> str:
-    if not faces:
+def answer(previews: Sequence[RunPreview], found: Sequence[RunPreview], chosen: RunFilter) -> str:
+    if not previews:
         return "No runs yet."
     if not found:
-        return f"No run is like that: {', '.join(f'{word} {value}' for word, value in wanted.said)}."
-    states = [face.state for face in found]
+        return f"No run is like that: {', '.join(f'{word} {value}' for word, value in chosen.active)}."
+    states = [preview.state for preview in found]
     live, broken = (sum(map(states.count, kind)) for kind in (LIVE, BROKEN))
-    told = f"{len(found):,} of {counted(len(faces), 'run')}" if wanted.said else counted(len(faces), "run")
+    count = f"{len(found):,} of {pluralize(len(previews), 'run')}" if chosen.active else pluralize(len(previews), "run")
     going = f"{live:,} going on" if live else "none going on"
-    return f"{told}, {going}{f', {broken:,} that did not reach the end' if broken else ''}."
+    return f"{count}, {going}{f', {broken:,} that did not reach the end' if broken else ''}."
 
 
 async def show(request: Request) -> Response:
-    asking, query, gallery = caller_of(request), request.query_params, gallery_of(request)
-    faces: Sequence[RunFace] = await request.app.state.run_faces(asking.within)
-    wanted = wanted_in(dict(query))
-    runs = found_in(faces, wanted)
-    rest = following(runs.like, place_in(query.get("after", "")))
+    caller, query, run_views = caller_of(request), request.query_params, run_views_of(request)
+    previews: Sequence[RunPreview] = await request.app.state.run_previews(caller.within)
+    chosen = read_run_filter(dict(query))
+    runs = match_runs(previews, chosen)
+    rest = runs_after(runs.filtered, decode_cursor(query.get("after", "")))
     shown = rest[:LIMIT]
-    summaries = await gallery.these([face.id for face in shown])
-    names = await gallery.names(summaries, asking.within)
-    further = f"/?{urlencode([*_kept(wanted), ('after', place_of(shown[-1].id))])}" if len(rest) > LIMIT else ""
-    own = await host_of(request).store.queue.own([face.id for face in shown])
-    lines = [line_of(summary, names, own) for summary in summaries]
-    page = runs_page(runs, lines, wanted, further=further, may_run=asking.may(Scope.RUN))
+    summaries = await run_views.brief_summaries([preview.id for preview in shown])
+    names = await run_views.document_names(summaries, caller.within)
+    query_fields = [(name, value) for name, value in asdict(chosen).items() if value]
+    next_page = urlencode([*query_fields, ("after", encode_cursor(shown[-1].id))]) if len(rest) > LIMIT else ""
+    further = f"/?{next_page}" if next_page else ""
+    own = await host_of(request).store.queue.own([preview.id for preview in shown])
+    lines = [run_line(summary, names, own) for summary in summaries]
+    page = runs_page(runs, lines, chosen, further=further, may_run=caller.may(KeyScope.RUN))
     return respond(request, "runs.html", page)
 
 
-def _kept(wanted: Wanted) -> list[tuple[str, str]]:
-    return [(name, value) for name, value in asdict(wanted).items() if value]
-
-
-def wanted_in(query: dict[str, str]) -> Wanted:
+def read_run_filter(query: dict[str, str]) -> RunFilter:
     status = query.get("status", "")
     known = status in [state.value for state in RunState]
-    return Wanted(
+    return RunFilter(
         status=status if known else "",
         agent_id=query.get("agent_id", "")[:200],
         test=query.get("test", "")[:200],
@@ -233,5 +317,5 @@ def wanted_in(query: dict[str, str]) -> Wanted:
     )
 
 
-def routes() -> list[Page]:
-    return [Page("/", show)]
+def routes() -> list[PageRoute]:
+    return [PageRoute("/", show)]

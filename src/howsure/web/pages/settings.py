@@ -1,12 +1,12 @@
-"""Settings: who may come in, who wrote what, and what the service may be sent to. For administrators; whoever is kept
-to some agents sees neither keys nor log, as in the API."""
+"""Settings, for administrators: API keys and passwords, the audit log, and what the service may call. A caller who is
+limited to some agents sees neither keys nor log, as in the API."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,22 +14,55 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from howsure.config import ServiceSettings
-from howsure.errors import InputError
-from howsure.reports.figures import counted, utc
-from howsure.services.hosting.callers import Caller
-from howsure.services.hosting.keys import make_key
-from howsure.services.hosting.passwords import make_password
-from howsure.store.service import keys as key_store
-from howsure.store.service import logs as log_store
-from howsure.store.service.keys import ApiKey, Scope
-from howsure.store.service.logs import Deed
-from howsure.web.pages.library import told_time
-from howsure.web.pages.settings_form import form_fields, key_from
-from howsure.web.rendering import respond
-from howsure.web.sharing import NotAllowed, Page, caller_of, host_of, place_in, place_of
+from howsure.errors import InputError, PlanRefused
+from howsure.reports.figures import iso_utc, pluralize
+from howsure.services.host.keys import Caller, KeyRequest, make_key, set_password
+from howsure.store.keys import ApiKey, KeyScope
+from howsure.store.logs import AuditEntry
+from howsure.store.pages import is_number, next_cursor
+from howsure.web.pages.library import short_time
+from howsure.web.responses import respond
+from howsure.web.routes import NotAllowed, PageRoute, caller_of, decode_cursor, encode_cursor, host_of, read_form
+
+MAX_DAYS = 36_500
+
+
+async def form_fields(request: Request) -> dict[str, list[str]]:
+    """The fields of a form, each with all its values."""
+    await read_form(request)
+    fields: dict[str, list[str]] = {}
+    for name, value in parse_qsl((await request.body()).decode("utf-8", "replace")):
+        fields.setdefault(name, []).append(value.strip())
+    return fields
+
+
+def read_key_form(form: Mapping[str, Sequence[str]], caller: Caller) -> KeyRequest:
+    """The key that a form describes, in the caller's own organisation unless they may see all of them."""
+    name = "".join(form.get("name", ()))
+    if not name:
+        raise PlanRefused("a key needs a name, so that whoever reads the log knows whose it is")
+    known = {scope.value: scope for scope in KeyScope}
+    agents = tuple(filter(None, (each.strip() for each in "".join(form.get("agents", ())).split(","))))
+    home, organization = caller.within.organization_id, "".join(form.get("organization", ()))
+    return KeyRequest(
+        name=name,
+        scopes=[known[word] for word in form.get("scope", ()) if word in known],
+        organization_id=home if home is not None else organization or None,
+        agent_ids=agents or None,
+        days=_days("".join(form.get("days", ()))),
+    )
+
+
+def _days(text: str) -> float | None:
+    if not text:
+        return None
+    if not is_number(text) or not 0 < int(text) <= MAX_DAYS:
+        raise PlanRefused(f"days: expected a whole number from 1 to {MAX_DAYS}, found {text!r}")
+    return float(text)
+
 
 KEYS = 20
-DEEDS = 20
+AUDIT_ENTRIES = 20
 
 
 class KeyLine(Struct, frozen=True, kw_only=True):
@@ -48,7 +81,7 @@ class KeyLine(Struct, frozen=True, kw_only=True):
     is_open: bool
 
 
-class DeedLine(Struct, frozen=True):
+class AuditLine(Struct, frozen=True):
     """One write."""
 
     at: str
@@ -59,7 +92,7 @@ class DeedLine(Struct, frozen=True):
 
 
 class TargetLine(Struct, frozen=True):
-    """A way to an agent that the operator offers, and how much of it may be shown."""
+    """A target that the operator offers, without its options."""
 
     name: str
     kind: str
@@ -67,14 +100,14 @@ class TargetLine(Struct, frozen=True):
 
 
 class SettingsPage(Struct, frozen=True, kw_only=True):
-    """What the page shows. `secret` is that of a key that was just made: it is shown this once."""
+    """What the page shows. `secret` is that of a new key, shown only once."""
 
     answer: str
     trouble: str
     secret: str
     keys: tuple[KeyLine, ...]
     more_keys: str
-    deeds: tuple[DeedLine, ...]
+    deeds: tuple[AuditLine, ...]
     more_deeds: str
     targets: tuple[TargetLine, ...]
     facts: tuple[tuple[str, str], ...]
@@ -83,33 +116,30 @@ class SettingsPage(Struct, frozen=True, kw_only=True):
     names_organization: bool
 
 
-class Kept(Struct, frozen=True, kw_only=True):
-    """What is on record, as far as it is shown."""
-
-    keys: Sequence[ApiKey]
-    deeds: Sequence[Deed]
-
-
 def settings_page(
-    kept: Kept, targets: Mapping[str, Mapping[str, Any]], rules: ServiceSettings, now: datetime
+    api_keys: Sequence[ApiKey],
+    log: Sequence[AuditEntry],
+    targets: Mapping[str, Mapping[str, Any]],
+    rules: ServiceSettings,
+    now: datetime,
 ) -> SettingsPage:
-    keys = tuple(_key(key, now) for key in kept.keys)
+    keys = tuple(_key_line(key, now) for key in api_keys)
     return SettingsPage(
         answer=_answer(keys),
         trouble="",
         secret="",
         keys=keys,
-        more_keys=_more("keys", key_store.cursor(kept.keys[-1])) if len(kept.keys) == KEYS else "",
+        more_keys=_next_page("keys", next_cursor(api_keys[-1])) if len(api_keys) == KEYS else "",
         deeds=tuple(
-            DeedLine(told_time(utc(each.at)), each.actor, each.action, each.subject, each.status) for each in kept.deeds
+            AuditLine(short_time(iso_utc(each.at)), each.actor, each.action, each.subject, each.status) for each in log
         ),
-        more_deeds=_more("log", log_store.cursor(kept.deeds[-1])) if len(kept.deeds) == DEEDS else "",
-        # Name and kind alone: the rest may lead to code and secrets.
+        more_deeds=_next_page("log", next_cursor(log[-1])) if len(log) == AUDIT_ENTRIES else "",
+        # Only name and kind: the options may name code and secrets.
         targets=tuple(
-            TargetLine(name, str(block.get("kind", "")), _used(name, rules)) for name, block in targets.items()
+            TargetLine(name, str(block.get("kind", "")), _target_uses(name, rules)) for name, block in targets.items()
         ),
-        facts=tuple(_facts(rules)),
-        scopes=tuple(scope.value for scope in Scope),
+        facts=tuple(_service_facts(rules)),
+        scopes=tuple(scope.value for scope in KeyScope),
         keys_needed=False,
         names_organization=True,
     )
@@ -120,14 +150,14 @@ def _answer(keys: Sequence[KeyLine]) -> str:
     if not keys:
         return "There are no keys: only this machine is served."
     shown = f"the {len(keys)} listed here" if len(keys) == KEYS else str(len(keys))
-    return f"{counted(opening, 'key')} of {shown} can open something."
+    return f"{pluralize(opening, 'key')} of {shown} can open something."
 
 
-def _more(name: str, place: str) -> str:
-    return f"/settings?{urlencode({name: place_of(place)})}"
+def _next_page(name: str, place: str) -> str:
+    return f"/settings?{urlencode({name: encode_cursor(place)})}"
 
 
-def _key(key: ApiKey, now: datetime) -> KeyLine:
+def _key_line(key: ApiKey, now: datetime) -> KeyLine:
     is_open = key.is_open(now)
     state = "open" if is_open else "revoked" if key.revoked_at else "ended"
     return KeyLine(
@@ -137,21 +167,21 @@ def _key(key: ApiKey, now: datetime) -> KeyLine:
         scopes=", ".join(scope.value for scope in key.scopes),
         organization="every one" if key.organization_id is None else key.organization_id or "the nameless one",
         agents="every one" if key.agent_ids is None else ", ".join(key.agent_ids) or "none",
-        made=told_time(utc(key.created_at)),
-        used=told_time(utc(key.used_at)) or "never",
-        ends=told_time(utc(key.expires_at)) or "never",
+        made=short_time(iso_utc(key.created_at)),
+        used=short_time(iso_utc(key.used_at)) or "never",
+        ends=short_time(iso_utc(key.expires_at)) or "never",
         state=state,
         is_open=is_open,
     )
 
 
-def _used(name: str, rules: ServiceSettings) -> str:
+def _target_uses(name: str, rules: ServiceSettings) -> str:
     uses = ["where none is named"] if rules.target == name else []
     uses += [f"agent {agent}" for agent, target in rules.bots.items() if target == name]
     return ", ".join(uses)
 
 
-def _facts(rules: ServiceSettings) -> list[tuple[str, str]]:
+def _service_facts(rules: ServiceSettings) -> list[tuple[str, str]]:
     none = "none"
     return [
         ("judges besides the default", ", ".join(rules.judges) or none),
@@ -162,33 +192,31 @@ def _facts(rules: ServiceSettings) -> list[tuple[str, str]]:
     ]
 
 
-def overseer(request: Request) -> Caller:
-    """Keys and the log say nothing of agents: whoever may see only some of them sees neither."""
-    asking = caller_of(request)
-    if asking.within.agent_ids is not None:
+def organization_caller(request: Request) -> Caller:
+    """The caller, who must not be limited to some agents: keys and log cover the whole organisation."""
+    caller = caller_of(request)
+    if caller.within.agent_ids is not None:
         raise NotAllowed("you may see some agents only: this needs a key for the whole organisation")
-    return asking
+    return caller
 
 
 async def _page(request: Request, secret: str = "", trouble: str = "", status: int = 200) -> Response:
-    asking, host, query = overseer(request), host_of(request), request.query_params
-    kept = Kept(
-        keys=await host.store.keys.several(limit=KEYS, before=place_in(query.get("keys", "")), within=asking.within),
-        deeds=await host.store.audit.several(limit=DEEDS, before=place_in(query.get("log", "")), within=asking.within),
+    caller, host, query = organization_caller(request), host_of(request), request.query_params
+    keys_before, log_before = (decode_cursor(query.get(name, "")) for name in ("keys", "log"))
+    keys = await host.store.keys.several(limit=KEYS, before=keys_before, within=caller.within)
+    log = await host.store.audit.several(limit=AUDIT_ENTRIES, before=log_before, within=caller.within)
+    # Targets and service facts are the operator's: a caller of one organisation does not see them.
+    sees_all = caller.within.organization_id is None
+    page = replace(
+        settings_page(keys, log, host.work.settings.targets, host.rules, datetime.now(UTC)),
+        secret=secret,
+        trouble=trouble,
+        keys_needed=bool(request.app.state.keys_needed),
+        names_organization=sees_all,
     )
-    # What the service may be sent to is the operator's: whoever is kept to one organisation sees their own keys alone.
-    whole = asking.within.organization_id is None
-    made = settings_page(kept, host.work.settings.targets, host.rules, datetime.now(UTC))
-    page = _for(made, whole, secret, trouble, bool(request.app.state.keys_needed))
-    response = respond(request, "settings.html", page, status)
+    response = respond(request, "settings.html", page if sees_all else replace(page, facts=(), targets=()), status)
     response.headers["Cache-Control"] = "no-store"
     return response
-
-
-def _for(page: SettingsPage, whole: bool, secret: str, trouble: str, keys_needed: bool) -> SettingsPage:
-    from_here = {"secret": secret, "trouble": trouble, "keys_needed": keys_needed, "names_organization": whole}
-    hidden: dict[str, Any] = {} if whole else {"facts": (), "targets": ()}
-    return replace(page, **from_here, **hidden)
 
 
 async def show(request: Request) -> Response:
@@ -196,30 +224,30 @@ async def show(request: Request) -> Response:
 
 
 async def make(request: Request) -> Response:
-    """A key, whose secret the answer shows this once; or a password, which nobody is shown."""
-    asking, form, store = overseer(request), await form_fields(request), host_of(request).store
+    """Make a key, whose secret is shown once, or a password."""
+    caller, form, store = organization_caller(request), await form_fields(request), host_of(request).store
     password = "".join(form.get("password", ()))
     try:
-        wanted = key_from(form, asking)
+        key_request = read_key_form(form, caller)
         if password:
-            await make_password(store, wanted, password)
+            await set_password(store, key_request, password)
             return RedirectResponse("/settings", 303)
-        _, secret = await make_key(store, wanted)
+        _, secret = await make_key(store, key_request)
     except InputError as error:
         return await _page(request, trouble=str(error), status=422)
     return await _page(request, secret=secret, status=201)
 
 
 async def revoke(request: Request) -> Response:
-    """From now on it opens nothing; it stays in the list."""
-    asking = overseer(request)
-    await host_of(request).store.keys.revoke(request.path_params["key_id"], asking.within)
+    """Revoke a key. It stays in the list."""
+    caller = organization_caller(request)
+    await host_of(request).store.keys.revoke(request.path_params["key_id"], caller.within)
     return RedirectResponse("/settings", 303)
 
 
-def routes() -> list[Page]:
+def routes() -> list[PageRoute]:
     return [
-        Page("/settings", show, Scope.ADMIN),
-        Page("/settings/keys", make, Scope.ADMIN, "POST"),
-        Page("/settings/keys/{key_id}/revoke", revoke, Scope.ADMIN, "POST"),
+        PageRoute("/settings", show, KeyScope.ADMIN),
+        PageRoute("/settings/keys", make, KeyScope.ADMIN, "POST"),
+        PageRoute("/settings/keys/{key_id}/revoke", revoke, KeyScope.ADMIN, "POST"),
     ]

@@ -10,9 +10,8 @@ from rich.console import Console
 from rich.text import Text
 
 from hostile import HOSTILE, hostile_results
-from howsure.cli.browse.keys import Key, keys
-from howsure.cli.browse.loop import Browser, entries
-from howsure.cli.browse.terminal import Resized
+from howsure.cli.browser import Browser, TerminalResize, browser_entries
+from howsure.cli.browser_view import Key, decode_keys
 from howsure.model.result import Result
 from howsure.model.run import RunState
 from howsure.model.verdict import Verdict
@@ -35,13 +34,13 @@ class Played:
     def size(self) -> tuple[int, int]:
         return self._size
 
-    async def events(self) -> AsyncIterator[Key | Resized]:
+    async def events(self) -> AsyncIterator[Key | TerminalResize]:
         for sent in self._sent:
             if sent is None:
                 self._size = SMALLER
-                yield Resized()
+                yield TerminalResize()
             else:
-                for key in keys(sent.encode()):
+                for key in decode_keys(sent.encode()):
                     yield key
 
     def draw(self, lines: Sequence[Text]) -> None:
@@ -84,7 +83,7 @@ async def shown(folder: Path, results: Sequence[Result], *sent: str | None, forg
         if forget:
             await store.delete_run(run.id)
         console = Console(file=io.StringIO(), width=200, highlight=False)
-        await Browser(store, summary, entries(attempts), console, played).run()
+        await Browser(store, summary, browser_entries(attempts), console, played).run()
     return played
 
 

@@ -7,28 +7,38 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from hostile import HOSTILE
-from howsure.cli.browse.frame import frame
-from howsure.cli.browse.keys import Named, Typed
-from howsure.cli.browse.pressing import press
-from howsure.cli.browse.view import Entry, View, opened, paged, searched
+from howsure.cli.browser import draw_frame
+from howsure.cli.browser_view import (
+    BrowserEntry,
+    BrowserView,
+    NamedKey,
+    TypedKey,
+    first_view,
+    open_page,
+    press_key,
+    show_matches,
+)
 from howsure.model.verdict import Verdict
-from howsure.reports.inert import CONTROLS
-from howsure.reports.screen import Screen
+from howsure.reports.document import Screen
+from howsure.reports.safe_text import CONTROLS
 
 WIDE, ASCII = Screen(width=79, ascii_only=False), Screen(width=79, ascii_only=True)
 
 
 def shown(
-    view: View, screen: Screen = WIDE, notes: dict[int, str] | None = None, page: list[Text] | None = None
+    view: BrowserView, screen: Screen = WIDE, notes: dict[int, str] | None = None, page: list[Text] | None = None
 ) -> list[str]:
-    lines = frame(view, screen, "a run: 1 of 3 passed", notes or {}, page or [])
+    lines = draw_frame(view, screen, "a run: 1 of 3 passed", notes or {}, page or [])
     assert len(lines) == view.height
     assert all(line.cell_len <= screen.width for line in lines)
     return [line.plain.rstrip() for line in lines]
 
 
-def two(height: int = 8) -> View:
-    return opened([Entry(0, "order-late", "", 1, Verdict.FAILED), Entry(1, "refund", "m1", 2, Verdict.ERRORED)], height)
+def two(height: int = 8) -> BrowserView:
+    return first_view(
+        [BrowserEntry(0, "order-late", "", 1, Verdict.FAILED), BrowserEntry(1, "refund", "m1", 2, Verdict.ERRORED)],
+        height,
+    )
 
 
 def test_the_list_shows_verdict_case_and_why() -> None:
@@ -52,7 +62,7 @@ def test_a_terminal_without_unicode_gets_ascii() -> None:
 
 
 def test_a_page_shows_its_lines_and_where_it_is() -> None:
-    view, _ = press(paged(two(), 9), Typed("j"))
+    view, _ = press_key(open_page(two(), 9), TypedKey("j"))
     lines = shown(view, page=[Text(f"line {n}") for n in range(9)])
     assert lines[1:6] == ["line 1", "line 2", "line 3", "line 4", "line 5"]
     assert lines[6] == "lines 2–6 of 9  result 1 of 2"
@@ -60,35 +70,35 @@ def test_a_page_shows_its_lines_and_where_it_is() -> None:
 
 
 def test_a_search_shows_what_is_typed_and_then_what_is_held() -> None:
-    view, _ = press(two(), Typed("/"))
-    view, _ = press(view, Typed("x"))
+    view, _ = press_key(two(), TypedKey("/"))
+    view, _ = press_key(view, TypedKey("x"))
     assert shown(view)[-2] == "/x_"
-    view, _ = press(searched(view, "x", frozenset((1,))), Named.UP)
+    view, _ = press_key(show_matches(view, "x", frozenset((1,))), NamedKey.UP)
     assert shown(view)[-2] == "result 1 of 1  listed: failed and errored, holding “x” (esc clears)"
 
 
 def test_an_empty_list_says_so() -> None:
-    assert shown(opened([], 8))[2] == "  no results"
-    passed = opened([Entry(0, "a", "", 1, Verdict.PASSED)], 8)
+    assert shown(first_view([], 8))[2] == "  no results"
+    passed = first_view([BrowserEntry(0, "a", "", 1, Verdict.PASSED)], 8)
     assert shown(passed)[2] == "  no results are failed and errored"
 
 
 def test_long_names_leave_room_for_the_reason() -> None:
-    view = opened([Entry(0, "x" * 200, "", 1, Verdict.FAILED)], 8)
+    view = first_view([BrowserEntry(0, "x" * 200, "", 1, Verdict.FAILED)], 8)
     line = shown(view, notes={0: "why"})[1]
     assert line == f">■ {'x' * 34}… why"
 
 
 def test_an_id_that_nobody_reads_is_shortened() -> None:
-    view = opened([Entry(0, "e17989d4-46cf-531c-9dbd-4f19be74c73e", "", 1, Verdict.FAILED)], 8)
+    view = first_view([BrowserEntry(0, "e17989d4-46cf-531c-9dbd-4f19be74c73e", "", 1, Verdict.FAILED)], 8)
     assert shown(view, notes={0: "Neighbour's address"})[1] == ">■ e17989d4… Neighbour's address"
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_foreign_text_is_inert_wherever_it_stands(text: str) -> None:
-    view = opened([Entry(0, text, text, 1, Verdict.FAILED)], 8)
-    for each in (view, searched(view, text, frozenset((0,))), searched(view, text, frozenset())):
-        for line in frame(each, WIDE, text, {0: text}, []):
+    view = first_view([BrowserEntry(0, text, text, 1, Verdict.FAILED)], 8)
+    for each in (view, show_matches(view, text, frozenset((0,))), show_matches(view, text, frozenset())):
+        for line in draw_frame(each, WIDE, text, {0: text}, []):
             assert CONTROLS.search(line.plain) is None
             assert "\n" not in line.plain
 
@@ -96,7 +106,7 @@ def test_foreign_text_is_inert_wherever_it_stands(text: str) -> None:
 @pytest.mark.parametrize("size", [(20, 5), (79, 24), (200, 60)])
 def test_every_size_is_filled_exactly(size: tuple[int, int]) -> None:
     width, height = size
-    view = opened([Entry(n, f"日本語の問い {n}", "m", 3, Verdict.FAILED) for n in range(100)], height)
+    view = first_view([BrowserEntry(n, f"日本語の問い {n}", "m", 3, Verdict.FAILED) for n in range(100)], height)
     lines = shown(view, Screen(width=width, ascii_only=False), dict.fromkeys(range(100), "長い理由 " * 40))
     assert len(lines) == height
     assert max(cell_len(line) for line in lines) in (width - 1, width)

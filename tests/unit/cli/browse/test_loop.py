@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from howsure.cli.browse.loop import entries, holds, note
-from howsure.cli.browse.view import Entry
+from howsure.cli.browser import browser_entries, contains_text, reason_line
+from howsure.cli.browser_view import BrowserEntry
 from howsure.cli.show import can_browse
 from howsure.model.case import SingleTurn
 from howsure.model.result import Failure
 from howsure.model.verdict import Verdict
-from howsure.store.queries.columns import VERDICTS, Attempts
+from howsure.store.run_columns import VERDICTS, AttemptColumns
 from unit.services.triage.triage_results import called, criterion, result, talk
 
 
@@ -25,8 +25,11 @@ def test_entries_are_made_without_reading_a_body() -> None:
         "repeats": [1, 2],
         "verdicts": [VERDICTS.index(Verdict.PASSED), VERDICTS.index(Verdict.FAILED)],
     }
-    attempts = Attempts(case_ids=["q1"], candidate_names=["", "m1"], **columns)
-    assert entries(attempts) == [Entry(3, "q1", "", 1, Verdict.PASSED), Entry(4, "q1", "m1", 2, Verdict.FAILED)]
+    attempts = AttemptColumns(case_ids=["q1"], candidate_names=["", "m1"], **columns)
+    assert browser_entries(attempts) == [
+        BrowserEntry(3, "q1", "", 1, Verdict.PASSED),
+        BrowserEntry(4, "q1", "m1", 2, Verdict.FAILED),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -48,16 +51,16 @@ def test_a_search_looks_at_what_was_asked_said_done_and_found(text: str, expecte
     from_agent = talk(called("open_ticket", {"ticket": "T-90011"}, queue="web"))
     asked = SingleTurn(message="My voucher does not work")
     given = result(criterion("x", False, "Calls names."), id="c77", said=from_agent, asked=asked, tags=("refund desk",))
-    assert holds(given, text) is expected
+    assert contains_text(given, text) is expected
 
 
 def test_a_search_finds_what_broke() -> None:
-    assert holds(result(broke=[Failure(kind="TargetFailed", message="HTTP 503")]), "http 503")
+    assert contains_text(result(broke=[Failure(kind="TargetFailed", message="HTTP 503")]), "http 503")
 
 
 def test_the_line_about_a_result_has_its_name_and_why() -> None:
-    assert note(result(criterion("x", False), name="Rude", reasons=("a", "b"))) == "Rude: a; b"
-    assert note(result(criterion("x", False), reasons=("a",))) == "a"
+    assert reason_line(result(criterion("x", False), name="Rude", reasons=("a", "b"))) == "Rude: a; b"
+    assert reason_line(result(criterion("x", False), reasons=("a",))) == "a"
 
 
 class Terminal(io.StringIO):

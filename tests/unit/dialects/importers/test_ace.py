@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from benchmark_files import Row, ace, as_lines, as_table, faults, imported, report, written
-from howsure.dialects.importers.ace import AceImporter
+from howsure.dialects.importers.rubric_benchmarks import AceImporter
 from howsure.model.case import SingleTurn
 from howsure.model.expectation import Criterion, WeightedCriteria
 

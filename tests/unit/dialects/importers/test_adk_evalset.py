@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from adk_files import said
-from howsure.dialects.importers.adk_evalset import AdkEvalSet
-from howsure.dialects.importers.base import Options
-from howsure.dialects.reading import read_cases, validate
+from howsure.dialects.datasets import read_cases, validate
+from howsure.dialects.importers.adk_evalset import AdkEvalSetImporter
+from howsure.dialects.importers.base import ImportOptions
 from howsure.model.case import Case, PlanStep, Scenario, Script
 from howsure.model.expectation import AgentsInvolved, ExpectedCall, FinalState, ToolCalls
 
@@ -28,7 +28,7 @@ def eval_set(*cases: Any) -> dict[str, Any]:
 def read(folder: Path, document: Any, **options: Any) -> list[Case]:
     path = folder / "a.evalset.json"
     path.write_text(json.dumps(document))
-    return list(read_cases(path, AdkEvalSet(Options(**options))))
+    return list(read_cases(path, AdkEvalSetImporter(ImportOptions(**options))))
 
 
 def test_a_case_becomes_a_question_with_its_calls_state_and_agent(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_a_scenario_keeps_its_plan_with_conditions(tmp_path: Path) -> None:
 def test_what_is_no_eval_set_is_a_problem_with_its_place(document: Any, code: str, field: str, tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_text(json.dumps(document))
-    problems = validate(path, AdkEvalSet()).problems
+    problems = validate(path, AdkEvalSetImporter()).problems
     assert [(problem.code, problem.field) for problem in problems[:1]] == [(code, field)]
 
 
@@ -112,4 +112,4 @@ def test_two_cases_of_one_name_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     case = {"eval_id": "same", "conversation": [invocation("a")]}
     path.write_text(json.dumps(eval_set(case, case), indent=1))
-    assert [problem.code for problem in validate(path, AdkEvalSet()).problems] == ["duplicate-id"]
+    assert [problem.code for problem in validate(path, AdkEvalSetImporter()).problems] == ["duplicate-id"]

@@ -9,22 +9,22 @@ from typing import Any
 import pytest
 
 from adk_files import history, refund_events, result, write_history
-from howsure.dialects.importers.adk_history import AdkHistory
-from howsure.dialects.importers.base import Options
-from howsure.dialects.reading import read_cases, validate
+from howsure.dialects.datasets import read_cases, validate
+from howsure.dialects.importers.adk_history import AdkHistoryImporter
+from howsure.dialects.importers.base import ImportOptions
 from howsure.dialects.simulation import SimulationDialect
 from howsure.model.case import Case, Script
 from howsure.model.expectation import ExpectedCall, ToolCalls
-from howsure.model.transcript import AgentStep, Mishap, Tool, ToolStep, Transcript, Usage
+from howsure.model.transcript import AgentStep, BrokenRecording, Tool, ToolStep, Transcript, Usage
 
 
 def read(path: Path, **options: Any) -> list[Case]:
-    return list(read_cases(path, AdkHistory(Options(**options))))
+    return list(read_cases(path, AdkHistoryImporter(ImportOptions(**options))))
 
 
 def recorded(case: Case) -> Transcript:
     assert isinstance(case.recorded, Transcript)
-    assert not isinstance(case.recorded, Mishap)
+    assert not isinstance(case.recorded, BrokenRecording)
     return case.recorded
 
 
@@ -119,7 +119,7 @@ def test_a_result_without_a_conversation_is_left_out_and_said_so(tmp_path: Path)
     empty = result("lost", session_details=None, eval_metric_result_per_invocation=[])
     path = write_history(tmp_path, history(result(), empty))
     assert [case.id for case in read(path)] == ["refund1"]
-    (warning,) = validate(path, AdkHistory()).warnings
+    (warning,) = validate(path, AdkHistoryImporter()).warnings
     assert warning.code == "skipped-case"
     assert warning.field == "eval_case_results[1]"
 
@@ -141,7 +141,7 @@ def test_repeats_of_one_case_are_numbered(tmp_path: Path) -> None:
 )
 def test_stale_runs_are_left_out_by_name_and_by_time(options: dict[str, Any], kept: int, tmp_path: Path) -> None:
     path = write_history(tmp_path, history(result()))
-    report = validate(path, AdkHistory(Options(**options)))
+    report = validate(path, AdkHistoryImporter(ImportOptions(**options)))
     assert report.cases == kept
     assert [warning.code for warning in report.warnings] == ["skipped-case"] * (1 - kept)
 
@@ -149,8 +149,8 @@ def test_stale_runs_are_left_out_by_name_and_by_time(options: dict[str, Any], ke
 def test_an_agents_folder_stands_for_its_histories_oldest_first(tmp_path: Path) -> None:
     old = write_history(tmp_path, history(result(), at=1_600_000_000.0))
     new = write_history(tmp_path, history(result(), at=1_700_000_000.0))
-    assert AdkHistory().files(tmp_path) == [old, new]
-    assert AdkHistory(Options(runs=("latest",))).files(tmp_path) == [new]
+    assert AdkHistoryImporter().files(tmp_path) == [old, new]
+    assert AdkHistoryImporter(ImportOptions(runs=("latest",))).files(tmp_path) == [new]
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_an_agents_folder_stands_for_its_histories_oldest_first(tmp_path: Path) 
 def test_a_history_that_cannot_be_read_is_a_problem(content: bytes, code: str, tmp_path: Path) -> None:
     path = tmp_path / "x.evalset_result.json"
     path.write_bytes(content)
-    assert [problem.code for problem in validate(path, AdkHistory()).problems] == [code]
+    assert [problem.code for problem in validate(path, AdkHistoryImporter()).problems] == [code]
 
 
 def test_older_pairs_of_metric_and_result_are_read(tmp_path: Path) -> None:

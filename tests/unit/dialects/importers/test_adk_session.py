@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from adk_files import event, refund_events
-from howsure.dialects.importers.adk_session import AdkSession
-from howsure.dialects.importers.adk_tools import declared_in
-from howsure.dialects.importers.base import Options
-from howsure.dialects.reading import read_cases, validate
+from howsure.dialects.datasets import read_cases, validate
+from howsure.dialects.importers.adk_history import AdkSessionImporter
+from howsure.dialects.importers.adk_tools import declared_tools_of
+from howsure.dialects.importers.base import ImportOptions
 from howsure.model.transcript import Tool, Transcript
 
 
@@ -24,8 +24,8 @@ def session(folder: Path, **changes: Any) -> Path:
 
 
 def test_a_session_has_an_id_from_what_the_user_said_and_keeps_its_own(tmp_path: Path) -> None:
-    (case,) = read_cases(session(tmp_path), AdkSession())
-    (again,) = read_cases(session(tmp_path, id="s2"), AdkSession())
+    (case,) = read_cases(session(tmp_path), AdkSessionImporter())
+    (again,) = read_cases(session(tmp_path, id="s2"), AdkSessionImporter())
     assert case.id == again.id
     assert case.id.startswith("sim-")
     assert (case.metadata["session_id"], again.metadata["session_id"]) == ("s1", "s2")
@@ -40,7 +40,7 @@ def test_old_sessions_keep_their_state_in_context_and_log_the_models_requests(tm
         "tools": [{"function_declarations": [{"name": "look", "description": "Look it up."}]}],
     }
     logs = [{"model_request": {"config": config}}]
-    (case,) = read_cases(session(tmp_path, state=None, context={"b": 2}, event_logs=logs), AdkSession())
+    (case,) = read_cases(session(tmp_path, state=None, context={"b": 2}, event_logs=logs), AdkSessionImporter())
     assert isinstance(case.recorded, Transcript)
     assert case.recorded.state == {"b": 2}
     assert case.tools == (Tool(name="look", description="Look it up."),)
@@ -60,13 +60,15 @@ def test_old_sessions_keep_their_state_in_context_and_log_the_models_requests(tm
 def test_a_session_in_which_nobody_speaks_is_no_conversation(
     changes: dict[str, Any], code: str, tmp_path: Path
 ) -> None:
-    assert [problem.code for problem in validate(session(tmp_path, **changes), AdkSession()).problems] == [code]
+    assert [problem.code for problem in validate(session(tmp_path, **changes), AdkSessionImporter()).problems] == [code]
 
 
 def test_sessions_before_a_time_are_left_out(tmp_path: Path) -> None:
     path = session(tmp_path, last_update_time=100.0)
-    assert validate(path, AdkSession(Options(since=50.0))).cases == 1
-    assert [one.code for one in validate(path, AdkSession(Options(since=200.0))).warnings] == ["skipped-case"]
+    assert validate(path, AdkSessionImporter(ImportOptions(since=50.0))).cases == 1
+    assert [one.code for one in validate(path, AdkSessionImporter(ImportOptions(since=200.0))).warnings] == [
+        "skipped-case"
+    ]
 
 
 SOURCE = '''
@@ -89,7 +91,7 @@ root_agent = Agent(name="root", tools=[lookup], sub_agents=[billing])
 
 def test_tools_are_read_from_the_source_without_running_it(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(SOURCE + "\nraise SystemExit('must not run')\n")
-    declared = declared_in(tmp_path)
+    declared = declared_tools_of(tmp_path)
     assert declared.problems == []
     functions = {one["name"]: one for one in declared.declarations[0]["function_declarations"]}
     assert list(functions) == ["refund", "lookup", "transfer_to_agent"]
@@ -109,11 +111,11 @@ def test_tools_are_read_from_the_source_without_running_it(tmp_path: Path) -> No
 )
 def test_a_list_that_only_running_would_tell_is_not_used(tools: str, tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(f"def lookup():\n    pass\n\nagent = Agent(tools={tools})\n")
-    declared = declared_in(tmp_path)
+    declared = declared_tools_of(tmp_path)
     assert declared.declarations == []
     assert [(one.code, one.line) for one in declared.problems] == [("unreadable-tool", 4)]
 
 
 def test_a_folder_without_agents_or_with_broken_source_declares_nothing(tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("def (:\n")
-    assert declared_in(tmp_path).declarations == []
+    assert declared_tools_of(tmp_path).declarations == []

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
+from howsure.dialects.datasets import read_cases, validate
 from howsure.dialects.explain import ExplainDialect
-from howsure.dialects.importers.agent_sessions import AgentSessions
-from howsure.dialects.importers.base import Options
-from howsure.dialects.importers.mutations import BANDS, worsened
-from howsure.dialects.reading import read_cases, validate
+from howsure.dialects.importers.agent_sessions import BANDS, AgentSessionImporter, worsen_answer
+from howsure.dialects.importers.base import ImportOptions
 from howsure.model.case import Case, SingleTurn
 from howsure.model.expectation import Contract, Qualities, ReferenceAnswer
 from howsure.model.transcript import ToolCall, ToolResult, Transcript
@@ -46,7 +45,7 @@ def session(
 
 
 def read(path: Path, **metadata: str) -> list[Case]:
-    return list(read_cases(path, AgentSessions(Options(metadata={**GIVEN, **metadata}))))
+    return list(read_cases(path, AgentSessionImporter(ImportOptions(metadata={**GIVEN, **metadata}))))
 
 
 def said(case: Case) -> Transcript:
@@ -112,14 +111,14 @@ def test_what_is_written_is_a_valid_explain_file(tmp_path: Path) -> None:
 
 def test_labels_that_nothing_tells_are_asked_for(tmp_path: Path) -> None:
     path = session(tmp_path, question="A path, please")
-    problems = validate(path, AgentSessions()).problems
+    problems = validate(path, AgentSessionImporter()).problems
     assert [problem.expected for problem in problems] == ["scenario_id", "difficulty", "topic_family", "learner_level"]
     assert problems[0].hint == "give it with --metadata scenario_id:…"
 
 
 def test_a_short_answer_has_no_worse_bands_and_that_is_said(tmp_path: Path) -> None:
     path = session(tmp_path, answer="No.")
-    report = validate(path, AgentSessions(Options(metadata=GIVEN)))
+    report = validate(path, AgentSessionImporter(ImportOptions(metadata=GIVEN)))
     assert (report.cases, [warning.code for warning in report.warnings]) == (1, ["skipped-case"] * 3)
 
 
@@ -135,23 +134,23 @@ def test_a_short_answer_has_no_worse_bands_and_that_is_said(tmp_path: Path) -> N
 def test_a_session_without_question_or_answer_is_a_problem(messages: list[Any], code: str, tmp_path: Path) -> None:
     path = tmp_path / "s.json"
     path.write_text(json.dumps({"messages": messages}))
-    assert [problem.code for problem in validate(path, AgentSessions()).problems] == [code]
+    assert [problem.code for problem in validate(path, AgentSessionImporter()).problems] == [code]
 
 
 def test_prose_is_made_worse_by_sentences() -> None:
     prose = "One is here. Two is here. Three is here. Four is here at last."
-    made = {band: worsened(prose, band) for band in BANDS}
+    made = {band: worsen_answer(prose, band) for band in BANDS}
     assert {band: one.text if one else None for band, one in made.items()} == {
         "excellent": prose,
         "good": "One is here. Two is here. Three is here.",
         "mixed": "One is here. Two is here.",
         "poor": "One is here.",
     }
-    assert worsened("One. Two.", "good") is None
+    assert worsen_answer("One. Two.", "good") is None
 
 
 def test_questions_and_options_keep_their_number() -> None:
     quiz = {"questions": [{"prompt": f"What is number {n} about?", "options": ["a", "b"]} for n in range(10)]}
-    worse = worsened(json.dumps(quiz), "poor")
+    worse = worsen_answer(json.dumps(quiz), "poor")
     assert worse is not None
     assert [len(one["options"]) for one in json.loads(worse.text)["questions"]] == [2] * 10

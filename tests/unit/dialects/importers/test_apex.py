@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchmark_files import Row, apex, as_lines, as_table, faults, imported, report, written
-from howsure.dialects.importers.apex import ApexImporter
+from howsure.dialects.importers.rubric_benchmarks import ApexImporter
 from howsure.model.case import Attachment, SingleTurn
 from howsure.model.expectation import Criterion, WeightedCriteria
 

@@ -7,13 +7,21 @@ from typing import Any
 
 import pytest
 
-from howsure.dialects.importers.chat_messages import messages_of, placed
-from howsure.dialects.importers.chat_shapes import Answer, Call, Said, declared, read_talk, tools_in
+from howsure.dialects.importers.chat_messages import (
+    LoggedMessage,
+    LoggedToolCall,
+    LoggedToolResult,
+    declared_tools,
+    match_results,
+    read_messages,
+    tools_in,
+    transcript_messages,
+)
 from howsure.model.transcript import Message, Role, Tool, ToolCall, ToolResult
 
-HI = Said("user", "Hi?")
-CALL = Said("assistant", calls=(Call("c1", "find", {"x": 1}),))
-RESULT = Said("tool", answers=(Answer("c1", "", "there"),))
+HI = LoggedMessage("user", "Hi?")
+CALL = LoggedMessage("assistant", calls=(LoggedToolCall("c1", "find", {"x": 1}),))
+RESULT = LoggedMessage("tool", answers=(LoggedToolResult("c1", "", "there"),))
 
 
 @pytest.mark.parametrize(
@@ -31,10 +39,10 @@ RESULT = Said("tool", answers=(Answer("c1", "", "there"),))
         ({"messages": [{"type": "human", "content": "Hi?"}]}, [HI]),
         ({"args": ["Hi?"], "kwargs": {}}, [HI]),
         ({"new_message": {"parts": [{"text": "Hi?"}], "role": "user"}, "state": None}, [HI]),
-        ({"messages": [{"role": "developer", "content": "Be kind."}]}, [Said("system", "Be kind.")]),
+        ({"messages": [{"role": "developer", "content": "Be kind."}]}, [LoggedMessage("system", "Be kind.")]),
         (
             {"config": {"system_instruction": "Be kind."}, "contents": [{"role": "user", "parts": [{"text": "Hi?"}]}]},
-            [Said("system", "Be kind."), HI],
+            [LoggedMessage("system", "Be kind."), HI],
         ),
         (None, []),
         ("", []),
@@ -46,8 +54,8 @@ RESULT = Said("tool", answers=(Answer("c1", "", "there"),))
         ({"temperature": 1}, []),
     ],
 )
-def test_what_was_said_to_a_model_is_found_in_every_shape(value: Any, expected: list[Said]) -> None:
-    assert read_talk(value) == expected
+def test_what_was_said_to_a_model_is_found_in_every_shape(value: Any, expected: list[LoggedMessage]) -> None:
+    assert read_messages(value) == expected
 
 
 @pytest.mark.parametrize(
@@ -117,7 +125,7 @@ def test_what_was_said_to_a_model_is_found_in_every_shape(value: Any, expected: 
     ],
 )
 def test_a_call_is_found_in_every_shape(value: Any) -> None:
-    assert read_talk(value, "assistant") == [CALL]
+    assert read_messages(value, "assistant") == [CALL]
 
 
 @pytest.mark.parametrize(
@@ -133,20 +141,20 @@ def test_a_call_is_found_in_every_shape(value: Any) -> None:
     ids=["openai", "langchain", "azure", "otel", "responses", "gemini"],
 )
 def test_a_result_is_found_in_every_shape(value: Any) -> None:
-    (said,) = read_talk(value)
+    (said,) = read_messages(value)
     assert said.answers == RESULT.answers
 
 
 def test_thoughts_are_not_said() -> None:
     parts = [{"text": "Hm.", "thought": True}, {"text": "Hello."}]
-    assert read_talk({"role": "model", "parts": parts}) == [Said("assistant", "Hello.")]
+    assert read_messages({"role": "model", "parts": parts}) == [LoggedMessage("assistant", "Hello.")]
 
 
 def test_a_tool_that_is_declared_among_the_messages_is_no_message() -> None:
     tool = {"type": "function", "function": {"name": "find", "description": "Finds.", "parameters": {"type": "object"}}}
     given = [{"role": "user", "content": "Hi?"}, {"role": "tool", "content": tool}]
-    assert read_talk(given) == [HI]
-    assert tools_in(declared(given)) == (Tool(name="find", description="Finds.", parameters={"type": "object"}),)
+    assert read_messages(given) == [HI]
+    assert tools_in(declared_tools(given)) == (Tool(name="find", description="Finds.", parameters={"type": "object"}),)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +166,7 @@ def test_a_tool_that_is_declared_among_the_messages_is_no_message() -> None:
     ],
 )
 def test_declared_tools_are_found_in_requests(request_body: Any) -> None:
-    assert tools_in(declared(json.dumps(request_body))) == (Tool(name="find"),)
+    assert tools_in(declared_tools(json.dumps(request_body))) == (Tool(name="find"),)
 
 
 @pytest.mark.parametrize("given", [None, [], "none", {}, [{}], [{"name": ""}], [3]])
@@ -168,16 +176,20 @@ def test_no_tools_are_none(given: Any) -> None:
 
 def test_results_come_to_their_calls() -> None:
     call = ToolCall(name="find", arguments={"x": 1}, id="c1", result=ToolResult(content="there"))
-    assert messages_of([HI, CALL, RESULT]) == (
+    assert transcript_messages([HI, CALL, RESULT]) == (
         Message(role=Role.USER, content="Hi?"),
         Message(role=Role.ASSISTANT, tool_calls=(call,)),
     )
 
 
 def test_a_result_without_a_name_belongs_to_the_earliest_call_that_waits() -> None:
-    calls = Said("assistant", calls=(Call("", "one", {}), Call("", "two", {})))
-    talk = [calls, Said("tool", answers=(Answer("", "", 1),)), Said("tool", answers=(Answer("", "", 2),))]
-    (message,) = messages_of(talk)
+    calls = LoggedMessage("assistant", calls=(LoggedToolCall("", "one", {}), LoggedToolCall("", "two", {})))
+    talk = [
+        calls,
+        LoggedMessage("tool", answers=(LoggedToolResult("", "", 1),)),
+        LoggedMessage("tool", answers=(LoggedToolResult("", "", 2),)),
+    ]
+    (message,) = transcript_messages(talk)
     assert [(call.name, call.result) for call in message.tool_calls] == [
         ("one", ToolResult(content=1)),
         ("two", ToolResult(content=2)),
@@ -185,9 +197,9 @@ def test_a_result_without_a_name_belongs_to_the_earliest_call_that_waits() -> No
 
 
 def test_a_nameless_result_that_no_call_waits_for_says_nothing_new() -> None:
-    assert placed([HI, Said("tool", answers=(Answer("", "", 1),))]) == [HI]
+    assert match_results([HI, LoggedMessage("tool", answers=(LoggedToolResult("", "", 1),))]) == [HI]
 
 
 def test_a_named_result_shows_that_there_was_a_call() -> None:
-    (message,) = messages_of([Said("tool", answers=(Answer("c9", "find", 1),))])
+    (message,) = transcript_messages([LoggedMessage("tool", answers=(LoggedToolResult("c9", "find", 1),))])
     assert message.tool_calls == (ToolCall(name="find", id="c9", result=ToolResult(content=1)),)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from benchmark_files import Row, as_lines, as_table, conversation, faults, imported, written
+from howsure.dialects.datasets import read_cases
 from howsure.dialects.importers.conversations import ConversationImporter
-from howsure.dialects.reading import read_cases
 from howsure.dialects.simulation import SimulationDialect
 from howsure.model.case import Script
 from howsure.model.transcript import Message, Role, Tool, ToolCall, ToolResult, Transcript

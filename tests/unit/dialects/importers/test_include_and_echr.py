@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from benchmark_files import Row, as_lines, as_table, faults, imported, include, lar_echr, report, written
-from howsure.dialects.importers.include import IncludeImporter
-from howsure.dialects.importers.lar_echr import PROMPT, LarEchrImporter
+from howsure.dialects.importers.choice_benchmarks import PROMPT, IncludeImporter, LarEchrImporter
 from howsure.model.case import SingleTurn
 from howsure.model.expectation import Choice, CorrectChoice
 

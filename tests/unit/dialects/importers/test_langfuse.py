@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from benchmark_files import Row, faults, imported, langfuse, observation, report, written
+from howsure.dialects.datasets import read_cases
 from howsure.dialects.importers.langfuse import LangfuseImporter
-from howsure.dialects.reading import read_cases
 from howsure.dialects.simulation import SimulationDialect
 from howsure.model.case import Case, Script
 from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Transcript, Usage

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from benchmark_files import Row, as_lines, as_table, faults, imported, lexam_choice, lexam_open, report, written
-from howsure.dialects.importers.lexam import LexamImporter
+from howsure.dialects.importers.choice_benchmarks import LexamImporter
 from howsure.model.expectation import Choice, CorrectChoice, ReferenceAnswer
 
 IMPORTER = LexamImporter()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchmark_files import as_cells, as_lines, faults, imported, mmlu, report, written
-from howsure.dialects.importers.mmlu import MmluImporter
+from howsure.dialects.importers.choice_benchmarks import MmluImporter
 from howsure.model.expectation import Choice, CorrectChoice
 
 IMPORTER = MmluImporter()

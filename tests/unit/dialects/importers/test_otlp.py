@@ -10,7 +10,7 @@ import pytest
 
 from benchmark_files import Row, as_lines, faults, imported, otlp, otlp_span, written
 from howsure.dialects.importers.otlp import OtlpImporter
-from howsure.dialects.importers.span_attributes import attributes_of, unwrapped
+from howsure.dialects.importers.span_cases import attributes_of, unwrapped
 from howsure.model.case import Script
 from howsure.model.transcript import Transcript, Usage
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from benchmark_files import Row, as_lines, as_table, faults, imported, prbench, prbench_criterion, report, written
-from howsure.dialects.importers.prbench import PrBenchImporter
+from howsure.dialects.importers.rubric_benchmarks import PrBenchImporter
 from howsure.model.case import SingleTurn
 from howsure.model.expectation import Criterion, WeightedCriteria, text_id
 from howsure.model.transcript import Message, Role

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from howsure.dialects.importers.base import Options
-from howsure.dialects.importers.raw_log_rows import sound_turns
-from howsure.dialects.importers.raw_logs import RawLogs
+from howsure.dialects.importers.base import ImportOptions
+from howsure.dialects.importers.raw_logs import RawLogImporter, sound_turns
 from howsure.errors import Problem
 from json_strategies import filled, objects, values
 
@@ -47,7 +46,7 @@ def test_lines_give_the_cases_that_a_list_gives(tmp_path: Path, turns: list[dict
     (tmp_path / "logs").write_text("".join(json.dumps(turn, ensure_ascii=False) + "\n" for turn in turns), "utf-8")
     (tmp_path / "list").mkdir(exist_ok=True)
     (tmp_path / "list" / "logs").write_text(json.dumps(turns, ensure_ascii=False), "utf-8")
-    reader = RawLogs(Options(per_turn=per_turn, agent="shop", metadata={"k": "v"}))
+    reader = RawLogImporter(ImportOptions(per_turn=per_turn, agent="shop", metadata={"k": "v"}))
     assert list(reader.read(tmp_path / "logs")) == list(reader.read(tmp_path / "list" / "logs"))
 
 
@@ -84,5 +83,5 @@ def test_a_line_that_may_be_wrong_is_left_to_the_slow_path(text: bytes) -> None:
 def test_a_problem_among_many_good_lines_has_its_own_line_number(tmp_path: Path) -> None:
     path = tmp_path / "logs.jsonl"
     path.write_bytes(line() * 9000 + b'{"query": ""}\n' + line() * 9000)
-    (problem,) = [one for one in RawLogs(Options(per_turn=True)).read(path) if isinstance(one, Problem)]
+    (problem,) = [one for one in RawLogImporter(ImportOptions(per_turn=True)).read(path) if isinstance(one, Problem)]
     assert (problem.line, problem.field) == (9001, "query")

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from howsure.dialects.importers.base import Options
-from howsure.dialects.importers.raw_logs import RawLogs
-from howsure.dialects.reading import FileReport, read_cases, validate
+from howsure.dialects.datasets import FileReport, read_cases, validate
+from howsure.dialects.importers.base import ImportOptions
+from howsure.dialects.importers.raw_logs import RawLogImporter
 from howsure.model.case import Case, Script
 from howsure.model.expectation import AgentsInvolved, ExpectedCall, ToolCalls, Trajectory
 
@@ -30,11 +30,11 @@ def logs(folder: Path, *turns: Any, lines: bool = False) -> Path:
 
 
 def read(path: Path, **options: Any) -> list[Case]:
-    return list(read_cases(path, RawLogs(Options(**options))))
+    return list(read_cases(path, RawLogImporter(ImportOptions(**options))))
 
 
 def refused(path: Path) -> FileReport:
-    report = validate(path, RawLogs())
+    report = validate(path, RawLogImporter())
     assert report.problems
     return report
 
@@ -91,7 +91,7 @@ def test_fields_that_nobody_knows_are_kept_and_warned_about(tmp_path: Path) -> N
     path = logs(tmp_path, {**HELLO, "channel": "web"})
     (case,) = read(path)
     assert case.metadata["metadata"]["channel"] == "web"
-    assert [warning.code for warning in validate(path, RawLogs()).warnings] == ["unknown-field"]
+    assert [warning.code for warning in validate(path, RawLogImporter()).warnings] == ["unknown-field"]
 
 
 ODD = {
@@ -111,7 +111,7 @@ def test_fields_of_calls_that_nobody_knows_are_kept_where_golden_questions_have_
         f"{calls}/0/mock~1output": "x",
         f"{calls}/2/mock~1output": "x",
     }
-    warned = [warning.field for warning in validate(path, RawLogs()).warnings]
+    warned = [warning.field for warning in validate(path, RawLogImporter()).warnings]
     place = "" if lines else "[1]."
     assert warned[0] == f'{place}expected_tool_use[0]["mock/output"]'
     assert len(warned) == 2
@@ -156,7 +156,7 @@ def test_anything_else_is_a_problem_with_its_place(
 
 
 def test_files_with_answers_are_of_another_kind() -> None:
-    knows = RawLogs().detect
+    knows = RawLogImporter().detect
     assert knows(Path("x.json"), b'[{"query": "a"}]')
     assert knows(Path("x.jsonl"), b'{"query": "a"}\n')
     assert not knows(Path("x.jsonl"), b'{"query": "a", "response": "b"}\n')

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from benchmark_files import SOURCES, as_lines, faults, imported, include, report, written
+from howsure.dialects.datasets import read_cases, validate
 from howsure.dialects.importers import importers
-from howsure.dialects.importers.fields import Fields, choice_id, whole
-from howsure.dialects.importers.include import IncludeImporter
+from howsure.dialects.importers.choice_benchmarks import IncludeImporter
+from howsure.dialects.importers.fields import RecordFields, choice_id, whole
 from howsure.dialects.importers.records import head_columns, records
-from howsure.dialects.json_places import Spot
-from howsure.dialects.reading import read_cases, validate
+from howsure.dialects.problems import Spot
 
 BY_NAME = {importer.name: importer for importer in importers()}
 
@@ -125,6 +125,6 @@ def test_the_letters_go_on_with_numbers() -> None:
 
 
 def test_what_was_not_asked_for_is_metadata() -> None:
-    fields = Fields({"a": "x", "b": None, "c": float("nan"), "d": 0, "e": ""}, Spot("f", 1))
+    fields = RecordFields({"a": "x", "b": None, "c": float("nan"), "d": 0, "e": ""}, Spot("f", 1))
     assert fields.optional("a") == "x"
     assert fields.metadata("p", e="", f=1) == {"d": 0, "f": 1, "policy_id": "p"}

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from benchmark_files import Row, faults, imported, report, tau2, written
+from howsure.dialects.datasets import read_cases
 from howsure.dialects.golden import GoldenDialect
-from howsure.dialects.importers.base import Options
+from howsure.dialects.importers.base import ImportOptions
 from howsure.dialects.importers.tau2 import OPENING, Tau2GoldenImporter, Tau2Importer
-from howsure.dialects.reading import read_cases
 from howsure.model.case import Fact, PlanStep, Scenario, Script
 from howsure.model.expectation import Criteria, ExpectedCall, ToolCalls
 
@@ -152,9 +152,9 @@ def test_as_golden_it_is_one_message_with_the_calls_and_the_rest_in_the_referenc
 def test_it_is_read_so_for_golden_files_and_where_it_is_asked_for() -> None:
     assert not GOLDEN.detect(Path("tasks.json"), b'[{"user_scenario": {}}]')
     assert IMPORTER.detect(Path("tasks.json"), b'[{"user_scenario": {}}]')
-    chosen = [IMPORTER.chosen(Options(to=kind)).name for kind in ("golden", "test-set", "")]
+    chosen = [IMPORTER.chosen(ImportOptions(to=kind)).name for kind in ("golden", "test-set", "")]
     assert chosen == ["tau2-golden", "tau2", "tau2"]
-    assert GOLDEN.chosen(Options(to="test-set")) is GOLDEN
+    assert GOLDEN.chosen(ImportOptions(to="test-set")) is GOLDEN
 
 
 @pytest.mark.parametrize(

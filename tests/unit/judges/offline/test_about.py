@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from howsure.judges.offline.about import MEASURED, NOT_MEASURED, Kind, Measured, table
 from howsure.judges.offline.judge import OfflineJudge
+from howsure.judges.offline.opinions import MEASURED, NOT_MEASURED, AgreementKind, MeasuredAgreement, agreement_rows
 
 DOCS = Path(__file__).parents[4] / "docs" / "offline-judge.md"
 
@@ -18,13 +18,13 @@ def test_it_says_about_itself_what_was_measured() -> None:
 
 
 @pytest.mark.parametrize("figure", MEASURED, ids=lambda each: f"{each.what}, {each.data}")
-def test_the_docs_quote_every_figure(figure: Measured) -> None:
+def test_the_docs_quote_every_figure(figure: MeasuredAgreement) -> None:
     quoted = [line for line in DOCS.read_text(encoding="utf-8").splitlines() if f"{figure.value:.3f}" in line]
     assert any(f"{figure.decided:,} of {figure.n:,}" in line for line in quoted), "the docs quote another figure"
 
 
 @pytest.mark.parametrize("figure", MEASURED, ids=lambda each: f"{each.what}, {each.data}")
-def test_no_figure_is_impossible(figure: Measured) -> None:
+def test_no_figure_is_impossible(figure: MeasuredAgreement) -> None:
     assert 0 < figure.decided <= figure.n
     assert -1 <= figure.value <= 1
 
@@ -42,5 +42,5 @@ def test_what_was_not_measured_is_named() -> None:
 
 
 def test_a_figure_as_a_line_to_print() -> None:
-    figure = Measured(what="x", data="y", kind=Kind.CORRELATION, n=1200, decided=1100, value=0.3)
-    assert table((figure,)) == [("x", "y", "1,100 of 1,200", "0.300", Kind.CORRELATION.value)]
+    figure = MeasuredAgreement(what="x", data="y", kind=AgreementKind.CORRELATION, n=1200, decided=1100, value=0.3)
+    assert agreement_rows((figure,)) == [("x", "y", "1,100 of 1,200", "0.300", AgreementKind.CORRELATION.value)]

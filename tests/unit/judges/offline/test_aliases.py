@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from howsure.judges.offline.aliases import ALIASES
-from howsure.judges.offline.passages import comparable
+from howsure.judges.offline.lexicon import aliases
+from howsure.judges.offline.sentences import comparable_words
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ from howsure.judges.offline.passages import comparable
     ],
 )
 def test_two_names_of_one_thing_are_compared_as_one(one: str, other: str) -> None:
-    assert comparable(one) == comparable(other)
+    assert comparable_words(one) == comparable_words(other)
 
 
 @pytest.mark.parametrize(
@@ -51,9 +51,10 @@ def test_two_names_of_one_thing_are_compared_as_one(one: str, other: str) -> Non
     ],
 )
 def test_names_that_hold_other_names_are_left_whole(one: str, other: str) -> None:
-    assert comparable(one) != comparable(other)
+    assert comparable_words(one) != comparable_words(other)
 
 
 def test_no_name_is_renamed_twice() -> None:
-    twice = {name: known for name, known in ALIASES.items() if ALIASES.get(known, known) != known}
+    names = aliases().names
+    twice = {name: known for name, known in names.items() if names.get(known, known) != known}
     assert twice == {}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from howsure.judges.offline.clauses import bare_answer
-from howsure.judges.offline.passages import comparable, passages
+from howsure.judges.offline.matches import bare_answer
+from howsure.judges.offline.sentences import comparable_words, split_sentences
 
 
 @pytest.mark.parametrize(
@@ -23,4 +23,4 @@ from howsure.judges.offline.passages import comparable, passages
 def test_the_bare_answer_is_what_the_first_telling_clause_adds(
     question: str, answer: str, bare: tuple[str, ...]
 ) -> None:
-    assert bare_answer(comparable(question), passages(answer)) == bare
+    assert bare_answer(comparable_words(question), split_sentences(answer)) == bare

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from howsure.judges.offline.coverage import covered, is_long
-from howsure.judges.offline.opinions import CannotTell, Opinion
+from howsure.judges.offline.opinions import NoOpinion, OfflineOpinion
+from howsure.judges.offline.references import is_long, judge_coverage
 
 QUESTION = "Who pays for sending the tent to our workshop?"
 REFERENCE = (
@@ -35,25 +35,25 @@ def test_what_is_long(text: str, long: bool) -> None:
     ids=["itself", "shouted", "reworded a little", "in another order", "another subject", "the question again"],
 )
 def test_the_share_that_is_covered(answer: str, low: float, high: float) -> None:
-    view = covered(QUESTION, REFERENCE, answer)
-    assert isinstance(view, Opinion), view
+    view = judge_coverage(QUESTION, REFERENCE, answer)
+    assert isinstance(view, OfflineOpinion), view
     assert low <= view.value <= high
 
 
 def test_half_of_it_decides_nothing() -> None:
-    view = covered(QUESTION, REFERENCE, "Repair for lack of conformity is free of charge for the consumer.")
-    assert isinstance(view, CannotTell)
+    view = judge_coverage(QUESTION, REFERENCE, "Repair for lack of conformity is free of charge for the consumer.")
+    assert isinstance(view, NoOpinion)
 
 
 @pytest.mark.parametrize(("reference", "answer"), [("Yes. ", "No. "), ("No. ", "Yes, ")])
 def test_yes_against_no_is_wrong_whatever_the_words(reference: str, answer: str) -> None:
-    view = covered(QUESTION, reference + REFERENCE, answer + REFERENCE)
-    assert isinstance(view, Opinion)
+    view = judge_coverage(QUESTION, reference + REFERENCE, answer + REFERENCE)
+    assert isinstance(view, OfflineOpinion)
     assert view.value == 0
 
 
 def test_a_reference_that_only_repeats_the_question_has_nothing_to_compare() -> None:
-    assert isinstance(covered(QUESTION, "a b", "c d"), CannotTell)
+    assert isinstance(judge_coverage(QUESTION, "a b", "c d"), NoOpinion)
 
 
 def test_german_texts_are_compared_too() -> None:
@@ -61,8 +61,10 @@ def test_german_texts_are_compared_too() -> None:
         "Stimmrechtsaktien weisen einen tieferen Nennwert auf. Die Stimmkraft ist gesetzlich auf das Zehnfache "
         "beschränkt, und die Statuten müssen sie ausdrücklich vorsehen."
     )
-    same = covered("Was bedeutet das?", reference, reference.replace("ä", "a\u0308"))
-    other = covered("Was bedeutet das?", reference, "Der Mieter haftet für Schäden, die er schuldhaft verursacht hat.")
-    assert isinstance(same, Opinion)
-    assert isinstance(other, Opinion)
+    same = judge_coverage("Was bedeutet das?", reference, reference.replace("ä", "a\u0308"))
+    other = judge_coverage(
+        "Was bedeutet das?", reference, "Der Mieter haftet für Schäden, die er schuldhaft verursacht hat."
+    )
+    assert isinstance(same, OfflineOpinion)
+    assert isinstance(other, OfflineOpinion)
     assert (same.value, other.value) == (1.0, 0.0)

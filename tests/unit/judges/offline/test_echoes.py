@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from howsure.judges.offline.echoes import own_sentences, roots_of, taken_up
-from howsure.judges.offline.passages import comparable, passages
+from howsure.judges.offline.qualities import content_roots, own_sentences, shared_roots
+from howsure.judges.offline.sentences import comparable_words, split_sentences
 
 QUESTION = "How should I prepare for the AZ-900 cloud exam in four weeks after work?"
 GOAL = "Write a plan of four weeks for the learner that ends with a practice exam before the booked date."
@@ -13,7 +13,7 @@ OWN = "Start with the cloud concepts."
 
 
 def own(answer: str) -> list[str]:
-    return [sentence.text for sentence in own_sentences(passages(answer), (QUESTION, GOAL))]
+    return [sentence.text for sentence in own_sentences(split_sentences(answer), (QUESTION, GOAL))]
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_what_goes_beyond_the_question_stays(answer: str) -> None:
 
 
 def test_a_question_of_two_words_cannot_be_handed_back() -> None:
-    (sentence,) = passages("The exam is a test.")
+    (sentence,) = split_sentences("The exam is a test.")
     assert own_sentences((sentence,), ("Exam test?",)) == (sentence,)
 
 
@@ -81,8 +81,8 @@ def test_a_question_of_two_words_cannot_be_handed_back() -> None:
     ids=["figure alone", "figure beside other words", "figure beside its words", "whole answer", "in another sentence"],
 )
 def test_a_figure_counts_beside_a_word_or_as_the_whole_answer(answer: str, found: set[str]) -> None:
-    assert taken_up(roots_of(comparable("lesson of 9 hours")), passages(answer)) == found
+    assert shared_roots(content_roots(comparable_words("lesson of 9 hours")), split_sentences(answer)) == found
 
 
 def test_a_text_of_figures_alone_is_taken_up_by_its_figures() -> None:
-    assert taken_up(frozenset({"1969"}), passages("They landed. It was 1969.")) == {"1969"}
+    assert shared_roots(frozenset({"1969"}), split_sentences("They landed. It was 1969.")) == {"1969"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from howsure.judges.offline.evidence import contains_all, search
+from howsure.judges.offline.criteria import contains_all, find_claim
 
 TEXT = (
     "The parcel left on 3 March 2026 and weighs 2 kg. It goes to the Harbour Street shop. "
@@ -25,7 +25,7 @@ TEXT = (
     ],
 )
 def test_the_best_place_is_a_sentence_or_two(claim: str, share: float, quote: str) -> None:
-    found = search(claim, TEXT)
+    found = find_claim(claim, TEXT)
     assert (found.share, found.quote) == (share, quote)
 
 
@@ -43,7 +43,7 @@ def test_the_best_place_is_a_sentence_or_two(claim: str, share: float, quote: st
     ],
 )
 def test_figures_are_looked_for_as_figures(claim: str, figures: float | None) -> None:
-    assert search(claim, TEXT).figures == figures
+    assert find_claim(claim, TEXT).figures == figures
 
 
 @pytest.mark.parametrize(
@@ -56,13 +56,13 @@ def test_figures_are_looked_for_as_figures(claim: str, figures: float | None) ->
     ],
 )
 def test_names_are_looked_for_as_names(claim: str, names: float | None) -> None:
-    assert search(claim, TEXT).names == names
+    assert find_claim(claim, TEXT).names == names
 
 
 def test_a_place_that_denies_the_claim_is_opposed() -> None:
-    assert search("you need to pay", TEXT).opposed
-    assert not search("you need not pay", TEXT).opposed
-    assert not search("bring an ID", TEXT).opposed
+    assert find_claim("you need to pay", TEXT).opposed
+    assert not find_claim("you need not pay", TEXT).opposed
+    assert not find_claim("bring an ID", TEXT).opposed
 
 
 def test_quotations_must_stand_there_word_for_word() -> None:

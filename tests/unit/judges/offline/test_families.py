@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from howsure.judges.offline.families import same_family
+from howsure.judges.offline.word_forms import same_family
 
 
 @pytest.mark.parametrize(

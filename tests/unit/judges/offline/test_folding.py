@@ -6,8 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howsure.judges.offline.folding import coded_share, is_code, is_number, root, singular, squeezed, tokens
-from howsure.judges.offline.number_words import spelled_numbers
+from howsure.judges.offline.words import (
+    coded_share,
+    is_code,
+    is_number,
+    join_words,
+    replace_number_words,
+    root,
+    singular,
+    tokens,
+)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +83,7 @@ def test_a_text_has_one_spelling(text: str, words: tuple[str, ...]) -> None:
     ],
 )
 def test_number_words_become_figures(words: list[str], figures: list[str]) -> None:
-    assert spelled_numbers(words) == figures
+    assert replace_number_words(words) == figures
 
 
 @pytest.mark.parametrize(
@@ -100,7 +108,7 @@ def test_words_of_one_family_share_a_root(one: str, other: str, same: bool) -> N
 
 
 def test_words_without_their_breaks() -> None:
-    assert squeezed(("steam", "ship")) == "steamship"
+    assert join_words(("steam", "ship")) == "steamship"
 
 
 @given(st.text())

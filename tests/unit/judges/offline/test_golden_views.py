@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from howsure.judges.offline.golden import GOLDEN, golden_view
-from howsure.judges.offline.opinions import CannotTell, Opinion, View
-from howsure.judges.offline.outcome import outcome_view
+from howsure.judges.offline.criteria import judge_outcome
+from howsure.judges.offline.judge import GOLDEN, judge_golden
+from howsure.judges.offline.opinions import Judgment, NoOpinion, OfflineOpinion
 from howsure.model.case import Case, SingleTurn
 from howsure.model.expectation import (
     Expectation,
@@ -24,13 +24,13 @@ from howsure.model.transcript import Message, Role, ToolCall, Transcript
 TOOLS, STEPS, STATE, RESPONSE = GOLDEN
 
 
-def seen(grader: str, *expected: Expectation, calls: tuple[str, ...] = (), **fields: Any) -> View:
+def seen(grader: str, *expected: Expectation, calls: tuple[str, ...] = (), **fields: Any) -> Judgment:
     made = tuple(ToolCall(name=name) for name in calls)
     transcript = Transcript(
         answer=fields.pop("answer", "Done."), messages=(Message(role=Role.ASSISTANT, tool_calls=made),), **fields
     )  # fmt: skip
     case = Case(id="c", input=SingleTurn(message="Refund order 17."), expectations=expected)
-    return golden_view(grader, case, transcript, transcript.answer)
+    return judge_golden(grader, case, transcript, transcript.answer)
 
 
 def wanted(*names: str) -> ToolCalls:
@@ -39,16 +39,16 @@ def wanted(*names: str) -> ToolCalls:
 
 @pytest.mark.parametrize(("grader", "what"), [(TOOLS, "tool calls"), (STEPS, "trajectory")], ids=["calls", "steps"])
 def test_where_nothing_is_expected_nothing_can_be_told(grader: str, what: str) -> None:
-    assert seen(grader) == CannotTell(f"the case expects no particular {what}")
+    assert seen(grader) == NoOpinion(f"the case expects no particular {what}")
 
 
 def test_a_state_that_nobody_recorded_is_not_an_empty_one() -> None:
     expected = FinalState(variables={"refunded": True})
-    assert seen(STATE, expected) == CannotTell("no final state was recorded")
+    assert seen(STATE, expected) == NoOpinion("no final state was recorded")
     empty = seen(STATE, expected, state={})
-    assert isinstance(empty, Opinion)
+    assert isinstance(empty, OfflineOpinion)
     assert empty.value == 0.0
-    assert seen(STATE, state={}) == CannotTell("the case expects no particular state")
+    assert seen(STATE, state={}) == NoOpinion("the case expects no particular state")
 
 
 @pytest.mark.parametrize(
@@ -64,22 +64,22 @@ def test_a_state_that_nobody_recorded_is_not_an_empty_one() -> None:
 )
 def test_tool_calls_are_compared_by_program(expected: ToolCalls, calls: tuple[str, ...], value: float) -> None:
     view = seen(TOOLS, expected, calls=calls)
-    assert isinstance(view, Opinion)
+    assert isinstance(view, OfflineOpinion)
     assert (view.value, view.confidence) == (value, 0.8)
     assert view.reason.endswith(".")
 
 
 def test_of_several_lists_the_worst_decides() -> None:
     view = seen(TOOLS, wanted("refund"), wanted("escalate"), calls=("refund",))
-    assert isinstance(view, Opinion)
+    assert isinstance(view, OfflineOpinion)
     assert view.value == 0.0
 
 
 def test_what_fits_says_so() -> None:
     view = seen(STATE, FinalState(variables={"refunded": True}), state={"refunded": True, "other": 1})
-    assert isinstance(view, Opinion)
+    assert isinstance(view, OfflineOpinion)
     assert view.value == 5.0
-    assert seen(STEPS, Trajectory(steps=("refund",)), calls=("refund",)) == Opinion(
+    assert seen(STEPS, Trajectory(steps=("refund",)), calls=("refund",)) == OfflineOpinion(
         value=5.0, confidence=0.8, reason="The trajectory is as expected."
     )
 
@@ -87,16 +87,16 @@ def test_what_fits_says_so() -> None:
 def test_a_response_is_compared_with_its_reference() -> None:
     reference = ReferenceAnswer(answers=("Paris",))
     right, wrong = seen(RESPONSE, reference, answer="It is Paris."), seen(RESPONSE, reference, answer="It is Rome.")
-    assert isinstance(right, Opinion)
+    assert isinstance(right, OfflineOpinion)
     assert right.value == 5.0
-    assert isinstance(wrong, CannotTell) or wrong.value < 2.5
-    assert seen(RESPONSE) == CannotTell("the case has no reference answer")
+    assert isinstance(wrong, NoOpinion) or wrong.value < 2.5
+    assert seen(RESPONSE) == NoOpinion("the case has no reference answer")
 
 
-def outcome(goal: str, answer: str, *calls: str) -> View:
+def outcome(goal: str, answer: str, *calls: str) -> Judgment:
     made = tuple(ToolCall(name=name) for name in calls)
     transcript = Transcript(answer=answer, messages=(Message(role=Role.ASSISTANT, content=answer, tool_calls=made),))
-    return outcome_view([goal], answer, transcript)
+    return judge_outcome([goal], answer, transcript)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def outcome(goal: str, answer: str, *calls: str) -> View:
 )
 def test_an_outcome_that_can_be_seen(goal: str, answer: str, calls: tuple[str, ...], value: float) -> None:
     view = outcome(goal, answer, *calls)
-    assert isinstance(view, Opinion)
+    assert isinstance(view, OfflineOpinion)
     assert view.value == value
 
 
@@ -124,4 +124,4 @@ def test_an_outcome_that_can_be_seen(goal: str, answer: str, calls: tuple[str, .
     ids=["a refusal is wanted", "words do not show it", "somebody else helps"],
 )
 def test_what_needs_understanding_is_left_alone(goal: str, answer: str) -> None:
-    assert isinstance(outcome(goal, answer), CannotTell)
+    assert isinstance(outcome(goal, answer), NoOpinion)

@@ -12,18 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from howsure.errors import JudgeFailed
-from howsure.graders.base import Setting
-from howsure.graders.criteria import CriteriaGrader
-from howsure.graders.expected_outcome import ExpectedOutcomeGrader
+from howsure.graders.base import GraderContext
+from howsure.graders.criteria import CriteriaGrader, WeightedCriteriaGrader
 from howsure.graders.explain_evals import explain_evals
-from howsure.graders.golden_judged import golden_judged
-from howsure.graders.reference_answer import ReferenceAnswerGrader
-from howsure.graders.rubric_rules import RubricGrader
-from howsure.graders.weighted_criteria import WeightedCriteriaGrader
-from howsure.judges.base import Question
+from howsure.graders.golden_evals import golden_judged
+from howsure.graders.judged_answers import ExpectedOutcomeGrader, ReferenceAnswerGrader
+from howsure.graders.rubric import RubricGrader
+from howsure.judges.base import Question, SelectiveJudge
 from howsure.judges.offline.judge import OfflineJudge
-from howsure.judges.offline.opinions import CannotTell, Opinion
-from howsure.judges.recording import Covering
+from howsure.judges.offline.opinions import NoOpinion, OfflineOpinion
 from howsure.model.case import Script, World
 from howsure.model.expectation import (
     Criteria,
@@ -39,12 +36,12 @@ from howsure.model.expectation import (
     WeightedCriteria,
 )
 from howsure.model.rubric import Rubric, Rule, Severity
-from howsure.model.score import Part, Score, Unscored, Why
+from howsure.model.score import Part, Score, Unscored, UnscoredReason
 from howsure.model.transcript import Message, Role, Tool, ToolCall, ToolResult, Transcript
 from howsure.testing import a_case, a_transcript
 
 JUDGE = OfflineJudge()
-SETTING = Setting(judge=JUDGE)
+SETTING = GraderContext(judge=JUDGE)
 EVALS = {grader.name: grader for grader in explain_evals()}
 
 
@@ -70,7 +67,7 @@ async def test_what_it_cannot_tell_is_an_error_that_says_so_and_no_fail() -> Non
     case = a_case(Criteria(criteria=(Criterion(id="kind", text="Stays friendly"),)))
     one, whole = await CriteriaGrader().bind(SETTING).grade(case, a_transcript("Hello there."))
     assert isinstance(one, Unscored)
-    assert one.why is Why.ERROR
+    assert one.why is UnscoredReason.ERROR
     assert one.reason.startswith("the offline judge cannot tell: ")
     assert isinstance(whole, Unscored)
 
@@ -114,11 +111,13 @@ async def test_rules_are_judged_by_their_conditions_when_the_judge_has_the_rubri
     rule = Rule(id="R", name="Addresses", severity=Severity.HIGH, fail_conditions=("Mentions number 12 Mill Lane",))
     rubric = Rubric(name="r", rules=(rule,))
     judge = OfflineJudge(rubric=rubric)
-    grader = RubricGrader().bind(Setting(judge=judge, rubric=rubric))
+    grader = RubricGrader().bind(GraderContext(judge=judge, rubric=rubric))
     one, _ = await grader.grade(a_case(), a_transcript("It is at number 12 Mill Lane."))
     assert isinstance(one, Score)
     assert one.passed is False
-    without, _ = await RubricGrader().bind(Setting(judge=JUDGE, rubric=rubric)).grade(a_case(), a_transcript("Hi."))
+    without, _ = (
+        await RubricGrader().bind(GraderContext(judge=JUDGE, rubric=rubric)).grade(a_case(), a_transcript("Hi."))
+    )
     assert isinstance(without, Unscored)
 
 
@@ -224,7 +223,7 @@ async def test_the_golden_evals_with_a_reference_are_compared_by_program() -> No
 
 
 def test_it_says_beforehand_what_it_can_speak_about() -> None:
-    assert isinstance(JUDGE, Covering)
+    assert isinstance(JUDGE, SelectiveJudge)
     case = a_case()
     assert JUDGE.covers(case, "RelevanceExplain")
     assert JUDGE.covers(case, "criteria")
@@ -300,9 +299,9 @@ def test_any_text_gives_an_opinion_on_the_scale_or_none_and_always_the_same(
     question = Question(grader=grader, case=case, transcript=a_transcript(answer), part=part)
     view = JUDGE.view(question)
     assert view == OfflineJudge().view(question)
-    if isinstance(view, Opinion):
+    if isinstance(view, OfflineOpinion):
         low, high = (1, 5) if grader in EVALS else (0, 5) if grader == "response_correctness" else (0, 1)
         assert low <= view.value <= high
     else:
-        assert isinstance(view, CannotTell)
+        assert isinstance(view, NoOpinion)
         assert view.why

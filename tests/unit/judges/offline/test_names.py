@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from howsure.judges.offline.folding import tokens
-from howsure.judges.offline.names import (
-    bare_name,
+from howsure.judges.offline.word_forms import (
+    find_name,
+    find_spelled_out,
     is_acronym_of,
     is_proper,
-    name_at,
     same_given_name,
     same_word,
-    spelled_out,
+    strip_titles,
 )
+from howsure.judges.offline.words import tokens
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ from howsure.judges.offline.names import (
     ],
 )
 def test_a_name_is_found_in_its_forms(name: str, text: str, there: bool) -> None:
-    assert (name_at(tokens(name), tokens(text)) is not None) is there
+    assert (find_name(tokens(name), tokens(text)) is not None) is there
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_short_forms_of_first_names(one: str, other: str, same: bool) -> None:
     ],
 )
 def test_titles_stand_around_a_name_and_not_in_it(words: str, bare: tuple[str, ...]) -> None:
-    assert bare_name(tokens(words)) == bare
+    assert strip_titles(tokens(words)) == bare
 
 
 @pytest.mark.parametrize(
@@ -141,5 +141,5 @@ def test_initials(short: str, long: str, fits: bool) -> None:
 
 
 def test_an_abbreviation_is_found_spelled_out() -> None:
-    assert spelled_out("dmv", tokens("your local Department of Motor Vehicles issues it")) == (2, 6)
-    assert spelled_out("dmv", tokens("your local office")) is None
+    assert find_spelled_out("dmv", tokens("your local Department of Motor Vehicles issues it")) == (2, 6)
+    assert find_spelled_out("dmv", tokens("your local office")) is None

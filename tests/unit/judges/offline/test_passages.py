@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from howsure.judges.offline.folding import tokens
-from howsure.judges.offline.passages import comparable, content, find_run, passages
+from howsure.judges.offline.sentences import comparable_words, content_words, find_run, split_sentences
+from howsure.judges.offline.words import tokens
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from howsure.judges.offline.passages import comparable, content, find_run, passa
     ],
 )
 def test_a_text_in_sentences(text: str, sentences: list[str]) -> None:
-    assert [passage.text for passage in passages(text)] == sentences
+    assert [passage.text for passage in split_sentences(text)] == sentences
 
 
 @pytest.mark.parametrize(
@@ -38,16 +38,16 @@ def test_a_text_in_sentences(text: str, sentences: list[str]) -> None:
     ],
 )
 def test_one_name_for_what_has_several(one: str, other: str) -> None:
-    assert comparable(one) == comparable(other)
+    assert comparable_words(one) == comparable_words(other)
 
 
 def test_the_pronoun_is_no_country() -> None:
-    assert comparable("tell us") == ("tell", "us")
+    assert comparable_words("tell us") == ("tell", "us")
 
 
 def test_content_words_or_all_when_there_are_none() -> None:
-    assert content(tokens("This is the answer")) == ("answer",)
-    assert content(tokens("Who is it")) == ("who", "is", "it")
+    assert content_words(tokens("This is the answer")) == ("answer",)
+    assert content_words(tokens("Who is it")) == ("who", "is", "it")
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from howsure.judges.offline.gazetteer import POSTAL, REGIONS, WHOLES
-from howsure.judges.offline.passages import comparable
-from howsure.judges.offline.places import Lies, asks_where, lies, place_of, wholes_of
+from howsure.judges.offline.lexicon import gazetteer, postal_states
+from howsure.judges.offline.places import PlaceRelation, asks_where, enclosing_places, find_place, relate_places
+from howsure.judges.offline.sentences import comparable_words
 
 
 @pytest.mark.parametrize(
@@ -25,55 +25,57 @@ from howsure.judges.offline.places import Lies, asks_where, lies, place_of, whol
     ],
 )
 def test_the_smallest_place_that_is_named(text: str, place: tuple[str, ...] | None) -> None:
-    assert place_of(comparable(text)) == place
+    assert find_place(comparable_words(text)) == place
 
 
 @pytest.mark.parametrize(
     ("expected", "stated", "how"),
     [
-        ("Lyon", "Lyon, France", Lies.SAME),
-        ("France", "Lyon", Lies.WITHIN),
-        ("South America", "Peru", Lies.WITHIN),
-        ("Chicago", "the United States", Lies.AROUND),
-        ("Boston", "Massachusetts", Lies.AROUND),
-        ("Peru", "South America", Lies.AROUND),
-        ("Lyon", "Europe", Lies.ELSEWHERE),
-        ("Lyon", "Germany", Lies.ELSEWHERE),
-        ("northern Italy", "southern Italy", Lies.ELSEWHERE),
-        ("Portland, Maine", "Portland, Oregon", Lies.ELSEWHERE),
-        ("West Virginia", "Virginia", Lies.ELSEWHERE),
-        ("the Rose Bowl, Pasadena", "Pasadena", Lies.AROUND),
-        ("the Rose Bowl, Pasadena", "California", Lies.AROUND),
+        ("Lyon", "Lyon, France", PlaceRelation.SAME),
+        ("France", "Lyon", PlaceRelation.WITHIN),
+        ("South America", "Peru", PlaceRelation.WITHIN),
+        ("Chicago", "the United States", PlaceRelation.AROUND),
+        ("Boston", "Massachusetts", PlaceRelation.AROUND),
+        ("Peru", "South America", PlaceRelation.AROUND),
+        ("Lyon", "Europe", PlaceRelation.ELSEWHERE),
+        ("Lyon", "Germany", PlaceRelation.ELSEWHERE),
+        ("northern Italy", "southern Italy", PlaceRelation.ELSEWHERE),
+        ("Portland, Maine", "Portland, Oregon", PlaceRelation.ELSEWHERE),
+        ("West Virginia", "Virginia", PlaceRelation.ELSEWHERE),
+        ("the Rose Bowl, Pasadena", "Pasadena", PlaceRelation.AROUND),
+        ("the Rose Bowl, Pasadena", "California", PlaceRelation.AROUND),
         ("the Rose Bowl, Pasadena", "Texas", None),
         ("a barn", "Texas", None),
         ("Texas", "a barn", None),
     ],
 )
-def test_how_two_places_lie_to_each_other(expected: str, stated: str, how: Lies | None) -> None:
-    assert lies(comparable(expected), comparable(stated)) is how
+def test_how_two_places_lie_to_each_other(expected: str, stated: str, how: PlaceRelation | None) -> None:
+    assert relate_places(comparable_words(expected), comparable_words(stated)) is how
 
 
 def test_a_place_lies_in_everything_around_it() -> None:
-    assert {("illinois",), ("midwest",), ("usa",), ("north", "america")} <= wholes_of(("chicago",))
+    assert {("illinois",), ("midwest",), ("usa",), ("north", "america")} <= enclosing_places(("chicago",))
 
 
 def test_only_some_questions_ask_where() -> None:
-    assert asks_where(comparable("Where is the tower located?"))
-    assert not asks_where(comparable("Which country won?"))
+    assert asks_where(comparable_words("Where is the tower located?"))
+    assert not asks_where(comparable_words("Which country won?"))
 
 
 def test_no_place_lies_in_itself_and_every_region_is_known() -> None:
-    assert () not in WHOLES
-    assert not [place for place in WHOLES if place in wholes_of(place)]
-    assert set(WHOLES) >= REGIONS
+    assert () not in gazetteer().containers
+    assert not [place for place in gazetteer().containers if place in enclosing_places(place)]
+    assert set(gazetteer().containers) >= gazetteer().regions
 
 
 def test_the_gazetteer_uses_the_names_that_are_compared() -> None:
-    renamed = {place for place in WHOLES if comparable(" ".join(place)) != place}
+    renamed = {place for place in gazetteer().containers if comparable_words(" ".join(place)) != place}
     assert renamed == set()
 
 
 def test_there_are_fifty_states_and_the_capital() -> None:
-    assert len(POSTAL) == 51
-    assert comparable("Pittsburgh, PA") == ("pittsburgh", "pennsylvania")
-    assert comparable("Plan A, OK") == comparable("Plan A, Oklahoma"), "after a comma two capitals are a state"
+    assert len(postal_states()) == 51
+    assert comparable_words("Pittsburgh, PA") == ("pittsburgh", "pennsylvania")
+    assert comparable_words("Plan A, OK") == comparable_words("Plan A, Oklahoma"), (
+        "after a comma two capitals are a state"
+    )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from howsure.judges.offline.folding import tokens
-from howsure.judges.offline.polarity import last_word_on_it, negated, offered_with_another, refuses
+from howsure.judges.offline.sentences import is_negated, offered_with_another, refuses, text_after_correction
+from howsure.judges.offline.words import tokens
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ from howsure.judges.offline.polarity import last_word_on_it, negated, offered_wi
 def test_negation_reaches_its_words(sentence: str, denied: bool) -> None:
     words = tokens(sentence)
     place = words.index("paris")
-    assert negated(words, place, place + 1) is denied
+    assert is_negated(words, place, place + 1) is denied
 
 
 @pytest.mark.parametrize(
@@ -64,4 +64,4 @@ def test_refusals(text: str, declines: bool) -> None:
     [("Paris. No wait, London.", " London."), ("Paris. Correction: London", " London"), ("Paris", "Paris")],
 )
 def test_a_correction_counts_from_there_on(text: str, last: str) -> None:
-    assert last_word_on_it(text) == last
+    assert text_after_correction(text) == last

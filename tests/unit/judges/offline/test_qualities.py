@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from howsure.judges.offline.opinions import CannotTell, Opinion
-from howsure.judges.offline.passages import passages
-from howsure.judges.offline.qualities import NEEDS_AN_ANSWER, WEIGHED, quality_view
-from howsure.judges.offline.signals import Beside, signals
-from howsure.judges.offline.writing import continuity, contradiction, mechanics, repetition, variety
+from howsure.judges.offline.opinions import NoOpinion, OfflineOpinion
+from howsure.judges.offline.qualities import (
+    NEEDS_AN_ANSWER,
+    WEIGHED,
+    AnswerContext,
+    continuity,
+    contradiction,
+    judge_quality,
+    mechanics,
+    repetition,
+    signals,
+    variety,
+)
+from howsure.judges.offline.sentences import split_sentences
 
 QUESTION = "How should I prepare for the AZ-900 cloud exam in four weeks? I am worried that I will fail."
 GOOD = (
@@ -17,20 +26,20 @@ GOOD = (
     "costs. For example, you can take the practice exam at the end of each week to prepare."
 )
 OFF_TOPIC = "Bake the bread at 220 degrees until the crust is brown. Let it cool on a rack."
-BESIDE = Beside(QUESTION)
+BESIDE = AnswerContext(QUESTION)
 
 
-def value(name: str, answer: str, beside: Beside = BESIDE) -> float:
-    view = quality_view(name, signals(answer, beside))
-    assert isinstance(view, Opinion), view
+def value(name: str, answer: str, beside: AnswerContext = BESIDE) -> float:
+    view = judge_quality(name, signals(answer, beside))
+    assert isinstance(view, OfflineOpinion), view
     return view.value
 
 
 @pytest.mark.parametrize("name", WEIGHED)
 def test_every_value_is_a_whole_number_from_one_to_five(name: str) -> None:
     for answer in (GOOD, OFF_TOPIC, "Yes.", QUESTION, "no no no no no no no no no no no no"):
-        view = quality_view(name, signals(answer, BESIDE))
-        if isinstance(view, Opinion):
+        view = judge_quality(name, signals(answer, BESIDE))
+        if isinstance(view, OfflineOpinion):
             assert view.value in (1, 2, 3, 4, 5)
             assert 0 <= view.confidence <= 1
 
@@ -50,7 +59,7 @@ def test_the_question_said_again_gets_the_lowest(name: str) -> None:
     assert value(name, QUESTION) == 1
 
 
-FIGURES = Beside(
+FIGURES = AnswerContext(
     "Can you plan 9 or 10 lessons in 5 weeks from 3 March, 2 hours each?",
     context="Scenario 4: 6 hours a week, exam AZ-900, 8 shifts.",
     goal="Write 10 reminders for the learner's 5 weeks, 3 of them before 7 in the evening.",
@@ -112,13 +121,13 @@ def test_the_figures_count_where_the_answer_speaks_of_them(name: str) -> None:
 
 
 def test_an_answer_mostly_of_codes_is_left_open_where_it_would_be_good() -> None:
-    view = quality_view("FluencyExplain", signals("The key is 3aef0b0cb2e33aef0b0cb2e3.", BESIDE))
-    assert view == CannotTell("73% of the answer is codes, which it cannot read")
+    view = judge_quality("FluencyExplain", signals("The key is 3aef0b0cb2e33aef0b0cb2e3.", BESIDE))
+    assert view == NoOpinion("73% of the answer is codes, which it cannot read")
 
 
 def test_the_reason_says_that_an_answer_is_about_something_else() -> None:
-    view = quality_view("HelpfulnessExplain", signals(MORE_OF_IT, Beside("Reset a password?")))
-    assert isinstance(view, Opinion)
+    view = judge_quality("HelpfulnessExplain", signals(MORE_OF_IT, AnswerContext("Reset a password?")))
+    assert isinstance(view, OfflineOpinion)
     assert (view.value, view.details["weighed"]) == (2, 2.0)
     assert view.reason.startswith("The answer takes up no word of the question. Weighed from 0 to 1: ")
 
@@ -134,15 +143,15 @@ def test_a_refusal_helps_nobody() -> None:
 
 def test_a_contradiction_is_incoherent_and_quoted() -> None:
     answer = "The exam can be taken online at home. Later: the exam cannot be taken online at home."
-    view = quality_view("CoherenceExplain", signals(answer, BESIDE))
-    assert isinstance(view, Opinion)
+    view = judge_quality("CoherenceExplain", signals(answer, BESIDE))
+    assert isinstance(view, OfflineOpinion)
     assert view.value == 2
     assert len(view.evidence) == 2
 
 
 def test_empathy_is_left_open_where_nobody_speaks_of_feelings() -> None:
-    beside = Beside("What is the capital of France?")
-    assert isinstance(quality_view("EmpathyExplain", signals("Paris.", beside)), CannotTell)
+    beside = AnswerContext("What is the capital of France?")
+    assert isinstance(judge_quality("EmpathyExplain", signals("Paris.", beside)), NoOpinion)
 
 
 def test_a_worried_user_who_gets_no_kind_word_is_not_met_with_empathy() -> None:
@@ -150,7 +159,9 @@ def test_a_worried_user_who_gets_no_kind_word_is_not_met_with_empathy() -> None:
 
 
 def test_a_reference_lifts_an_answer_that_agrees_with_it() -> None:
-    with_reference = Beside("q", references=("two beginner paths of fifteen hours with four modules and a quiz",))
+    with_reference = AnswerContext(
+        "q", references=("two beginner paths of fifteen hours with four modules and a quiz",)
+    )
     agreeing = value(
         "RelevanceExplain", "Take two beginner paths, fifteen hours in four modules, then the quiz.", with_reference
     )
@@ -158,14 +169,14 @@ def test_a_reference_lifts_an_answer_that_agrees_with_it() -> None:
 
 
 def test_the_reason_says_what_was_weighed() -> None:
-    view = quality_view("FluencyExplain", signals(GOOD, BESIDE))
-    assert isinstance(view, Opinion)
+    view = judge_quality("FluencyExplain", signals(GOOD, BESIDE))
+    assert isinstance(view, OfflineOpinion)
     assert view.reason.startswith("Weighed from 0 to 1: mechanics 1.00")
     assert set(view.details["signals"]) == {"mechanics", "variety", "no loops"}
 
 
 def test_an_eval_nobody_knows_is_left_open() -> None:
-    assert isinstance(quality_view("CustomExplain", signals(GOOD, BESIDE)), CannotTell)
+    assert isinstance(judge_quality("CustomExplain", signals(GOOD, BESIDE)), NoOpinion)
 
 
 @pytest.mark.parametrize(
@@ -190,6 +201,6 @@ def test_writing_at_its_ends() -> None:
     assert continuity(()) == 1
     assert contradiction("") is None
     assert repetition("A cat sat. A cat sat.") == 0.5
-    assert continuity(passages("The cat sat. The cat slept. Rain fell.")) == 0.5
+    assert continuity(split_sentences("The cat sat. The cat slept. Rain fell.")) == 0.5
     assert contradiction("The shop opens on Sunday. The shop does not open on Sunday.") is not None
     assert contradiction("The shop opens on Sunday. The bank does not.") is None

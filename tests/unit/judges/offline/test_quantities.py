@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from howsure.judges.offline.folding import tokens
-from howsure.judges.offline.quantities import Bound, Quantity, agrees, is_quantities, quantities_in, ranges_in
+from howsure.judges.offline.quantities import Exactness, Quantity, agrees, find_quantities, find_ranges, is_quantities
+from howsure.judges.offline.words import tokens
 
 
 @pytest.mark.parametrize(
     ("text", "found"),
     [
         ("up to 7 ml", [Quantity(value=7, unit="ml")]),
-        ("about 3.99 degrees", [Quantity(value=3.99, unit="degree", bound=Bound.NEAR)]),
-        ("more than 80", [Quantity(value=80, bound=Bound.MORE)]),
-        ("less than 5 kg", [Quantity(value=5, unit="kg", bound=Bound.LESS)]),
+        ("about 3.99 degrees", [Quantity(value=3.99, unit="degree", exactness=Exactness.NEAR)]),
+        ("more than 80", [Quantity(value=80, exactness=Exactness.MORE)]),
+        ("less than 5 kg", [Quantity(value=5, unit="kg", exactness=Exactness.LESS)]),
         ("$57,617", [Quantity(value=57617, unit="$")]),
         ("twenty percent", [Quantity(value=20, unit="percent")]),
         ("6 ft 3 in", [Quantity(value=6.25, unit="ft")]),
@@ -25,11 +25,11 @@ from howsure.judges.offline.quantities import Bound, Quantity, agrees, is_quanti
     ],
 )
 def test_numbers_are_found(text: str, found: list[Quantity]) -> None:
-    assert quantities_in(tokens(text)) == found
+    assert find_quantities(tokens(text)) == found
 
 
 def quantity(text: str) -> Quantity:
-    (found,) = quantities_in(tokens(text))
+    (found,) = find_quantities(tokens(text))
     return found
 
 
@@ -95,4 +95,4 @@ def test_what_the_question_counts_belongs_to_the_number() -> None:
     ],
 )
 def test_ranges_of_numbers(text: str, ranges: list[tuple[float, float]]) -> None:
-    assert ranges_in(tokens(text)) == ranges
+    assert find_ranges(tokens(text)) == ranges

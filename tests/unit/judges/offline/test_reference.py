@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from howsure.judges.offline.opinions import CannotTell, Opinion
-from howsure.judges.offline.reference import PASSES, reference_view
+from howsure.judges.offline.opinions import NoOpinion, OfflineOpinion
+from howsure.judges.offline.references import PASSES, judge_reference
 
 
-def ruled(reference: str | list[str], answer: str, question: str = "q") -> Opinion:
-    view = reference_view(question, [reference] if isinstance(reference, str) else reference, answer)
-    assert isinstance(view, Opinion), view
+def ruled(reference: str | list[str], answer: str, question: str = "q") -> OfflineOpinion:
+    view = judge_reference(question, [reference] if isinstance(reference, str) else reference, answer)
+    assert isinstance(view, OfflineOpinion), view
     return view
 
 
@@ -149,7 +149,7 @@ def test_the_evidence_is_the_sentence_that_shows_it() -> None:
     ],
 )
 def test_what_it_cannot_tell(references: list[str], answer: str, why: str) -> None:
-    assert reference_view("q", references, answer) == CannotTell(why)
+    assert judge_reference("q", references, answer) == NoOpinion(why)
 
 
 LONG = (
@@ -175,10 +175,10 @@ def test_the_opposite_conclusion_in_the_same_words_fails() -> None:
 
 
 def test_half_of_a_long_reference_decides_nothing() -> None:
-    view = reference_view(ASKED, [LONG], "No. The right to object to direct marketing is absolute.")
-    assert isinstance(view, CannotTell)
+    view = judge_reference(ASKED, [LONG], "No. The right to object to direct marketing is absolute.")
+    assert isinstance(view, NoOpinion)
 
 
 def test_the_short_of_a_long_reference_is_not_called_wrong() -> None:
-    view = reference_view(ASKED, [LONG], "The right is absolute.")
-    assert view == CannotTell("the answer says little, all of it in the words of the reference")
+    view = judge_reference(ASKED, [LONG], "The right is absolute.")
+    assert view == NoOpinion("the answer says little, all of it in the words of the reference")

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import pytest
 
-from howsure.judges.offline.opinions import Opinion
-from howsure.judges.offline.reference import PASSES, reference_view
+from howsure.judges.offline.opinions import OfflineOpinion
+from howsure.judges.offline.references import PASSES, judge_reference
 
 
 def value(question: str, reference: str, answer: str) -> float:
-    view = reference_view(question, [reference], answer)
-    assert isinstance(view, Opinion), view
+    view = judge_reference(question, [reference], answer)
+    assert isinstance(view, OfflineOpinion), view
     return view.value
 
 

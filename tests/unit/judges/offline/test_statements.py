@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from howsure.judges.offline.forms import form_view
-from howsure.judges.offline.opinions import CannotTell, Opinion
-from howsure.judges.offline.statements import besides_quotes, quotes_in, says_of
-from howsure.judges.offline.tool_statements import tool_view
+from howsure.judges.offline.criteria import (
+    find_quotes,
+    judge_form,
+    judge_tool_statement,
+    parse_claim,
+    words_outside_quotes,
+)
+from howsure.judges.offline.opinions import NoOpinion, OfflineOpinion
 from howsure.model.transcript import ToolCall
 
 
@@ -23,12 +27,12 @@ from howsure.model.transcript import ToolCall
     ],
 )
 def test_quotations_are_found_and_apostrophes_are_none(statement: str, quoted: tuple[str, ...]) -> None:
-    assert quotes_in(statement) == quoted
+    assert find_quotes(statement) == quoted
 
 
 def test_words_that_only_announce_a_quotation_do_not_count() -> None:
-    assert besides_quotes('the exact words "on my way"') == frozenset()
-    assert besides_quotes('the greeting "on my way"') == {"greeting"}
+    assert words_outside_quotes('the exact words "on my way"') == frozenset()
+    assert words_outside_quotes('the greeting "on my way"') == {"greeting"}
 
 
 @pytest.mark.parametrize(
@@ -46,14 +50,14 @@ def test_words_that_only_announce_a_quotation_do_not_count() -> None:
     ],
 )
 def test_polarity_of_a_statement(statement: str, denied: bool) -> None:
-    says = says_of(statement)
+    says = parse_claim(statement)
     assert says is not None
     assert (says.claim, says.denied) == ("the price", denied)
 
 
 @pytest.mark.parametrize("statement", ["Is kind", "Resolves the issue", "The price is right", "Follows the policy"])
 def test_statements_about_more_than_saying(statement: str) -> None:
-    assert says_of(statement) is None
+    assert parse_claim(statement) is None
 
 
 @pytest.mark.parametrize(
@@ -90,7 +94,7 @@ def test_statements_about_more_than_saying(statement: str) -> None:
     ],
 )
 def test_what_can_be_counted(statement: str, text: str, value: float) -> None:
-    view = form_view(statement, text)
+    view = judge_form(statement, text)
     assert view is not None
     assert view.value == value
 
@@ -105,7 +109,7 @@ def test_what_can_be_counted(statement: str, text: str, value: float) -> None:
     ],
 )
 def test_what_cannot_be_counted(statement: str) -> None:
-    assert form_view(statement, "Sorry. Here is a voucher.") is None
+    assert judge_form(statement, "Sorry. Here is a voucher.") is None
 
 
 CALLS = (ToolCall(name="get_weather"), ToolCall(name="refund"))
@@ -130,16 +134,16 @@ CALLS = (ToolCall(name="get_weather"), ToolCall(name="refund"))
     ],
 )
 def test_named_tools(statement: str, value: float) -> None:
-    view = tool_view(statement, CALLS)
-    assert isinstance(view, Opinion), view
+    view = judge_tool_statement(statement, CALLS)
+    assert isinstance(view, OfflineOpinion), view
     assert view.value == value
 
 
 def test_a_tool_that_the_agent_has_may_be_named_plainly() -> None:
-    view = tool_view("Calls refund", (), known=["refund"])
-    assert isinstance(view, Opinion)
+    view = judge_tool_statement("Calls refund", (), known=["refund"])
+    assert isinstance(view, OfflineOpinion)
     assert view.value == 0
-    assert tool_view("Calls refund", ()) is None
+    assert judge_tool_statement("Calls refund", ()) is None
 
 
 @pytest.mark.parametrize(
@@ -152,12 +156,12 @@ def test_a_tool_that_the_agent_has_may_be_named_plainly() -> None:
     ],
 )
 def test_what_the_list_of_calls_does_not_show(statement: str) -> None:
-    assert isinstance(tool_view(statement, CALLS), CannotTell)
+    assert isinstance(judge_tool_statement(statement, CALLS), NoOpinion)
 
 
 @pytest.mark.parametrize("statement", ["Explains the refund", "Is polite about get_weather", "Says hello"])
 def test_what_is_not_about_calls(statement: str) -> None:
-    assert tool_view(statement, CALLS) is None
+    assert judge_tool_statement(statement, CALLS) is None
 
 
 @pytest.mark.parametrize(
@@ -170,8 +174,8 @@ def test_what_is_not_about_calls(statement: str) -> None:
     ],
 )
 def test_searches_are_seen_in_the_names_of_tools(statement: str, calls: tuple[ToolCall, ...], value: float) -> None:
-    view = tool_view(statement, calls)
-    assert isinstance(view, Opinion)
+    view = judge_tool_statement(statement, calls)
+    assert isinstance(view, OfflineOpinion)
     assert view.value == value
 
 
@@ -187,13 +191,16 @@ def test_searches_are_seen_in_the_names_of_tools(statement: str, calls: tuple[To
     ids=["another tool", "it may have searched elsewhere", "when", "half of them", "how often"],
 )
 def test_what_names_alone_do_not_show(statement: str, calls: tuple[ToolCall, ...]) -> None:
-    assert isinstance(tool_view(statement, calls), CannotTell)
+    assert isinstance(judge_tool_statement(statement, calls), NoOpinion)
 
 
 @pytest.mark.parametrize("denial", ["does not call", "doesn't call", "doesn’t call", "never calls", "cannot call"])
 @pytest.mark.parametrize("name", ["get_weather", "send_mail"])
 def test_a_denied_call_is_the_opposite_of_the_call(denial: str, name: str) -> None:
-    plain, denied = tool_view(f"The agent calls {name}", CALLS), tool_view(f"The agent {denial} {name}", CALLS)
-    assert isinstance(plain, Opinion)
-    assert isinstance(denied, Opinion)
+    plain, denied = (
+        judge_tool_statement(f"The agent calls {name}", CALLS),
+        judge_tool_statement(f"The agent {denial} {name}", CALLS),
+    )
+    assert isinstance(plain, OfflineOpinion)
+    assert isinstance(denied, OfflineOpinion)
     assert plain.value + denied.value == 1.0

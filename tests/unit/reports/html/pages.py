@@ -12,7 +12,7 @@ from typing import Any
 from howsure.model.comparison import Comparison
 from howsure.model.result import Result
 from howsure.reports.html import write_page
-from howsure.reports.html.entries import Entry
+from howsure.reports.html.case_data import CaseEntry
 from unit.reports.northwind import stream, summary_of
 
 
@@ -61,7 +61,7 @@ class Seen(HTMLParser):
 
     @property
     def entries(self) -> list[dict[str, Any]]:
-        return [dict(zip(Entry.__struct_fields__, values, strict=True)) for values in self.data("index")]
+        return [dict(zip(CaseEntry.__struct_fields__, values, strict=True)) for values in self.data("index")]
 
     @property
     def blocks(self) -> list[dict[str, Any]]:

@@ -9,43 +9,52 @@ import pytest
 
 from howsure.model.case import Attachment, Scenario, SingleTurn
 from howsure.model.result import Result
-from howsure.model.score import Part, Score, Unscored, Why
+from howsure.model.score import Part, Score, Unscored, UnscoredReason
 from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Transcript
-from howsure.reports.html.blocks import BLOCK, ENDS, LONGEST, SHORT, block, block_bytes
+from howsure.reports.html.case_data import (
+    MAX_BLOCK_BYTES,
+    MAX_TEXT,
+    SHORT_TEXT,
+    SHOWN_ENDS,
+    case_block,
+    case_block_bytes,
+)
 from howsure.testing import a_case, a_transcript
 from unit.reports.northwind import FAILS, a_check, a_result
 
 
 def decoded(result: Result) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(block_bytes(result))
+    found: dict[str, Any] = json.loads(case_block_bytes(result))
     return found
 
 
 def test_long_text_is_cut_and_says_how_much() -> None:
-    said = block(a_result(transcript=a_transcript("x" * (LONGEST + 1234))))["talk"][-1]["text"]
+    said = case_block(a_result(transcript=a_transcript("x" * (MAX_TEXT + 1234))))["talk"][-1]["text"]
     assert said.endswith("\n… cut here: 1,234 more characters are in the run itself")
-    assert len(said) < LONGEST + 100
+    assert len(said) < MAX_TEXT + 100
 
 
 def test_a_conversation_that_is_too_long_keeps_its_ends_and_says_what_is_left_out() -> None:
     talk = tuple(Message(role=Role.ASSISTANT, content=f"{place} " + "y" * 9_000) for place in range(200))
     found = decoded(a_result(transcript=Transcript(answer=talk[-1].content, messages=talk)))["talk"]
-    assert len(found) == 2 * ENDS + 1
-    assert found[ENDS]["text"] == "… 141 messages left out here: the conversation is too long for this page"
-    assert found[ENDS]["role"] == "left out"
+    assert len(found) == 2 * SHOWN_ENDS + 1
+    assert found[SHOWN_ENDS]["text"] == "… 141 messages left out here: the conversation is too long for this page"
+    assert found[SHOWN_ENDS]["role"] == "left out"
     assert found[0]["text"] == "Hello"
     assert found[-1]["text"].startswith("199 yyy")
-    assert len(found[-1]["text"]) < SHORT + 100
+    assert len(found[-1]["text"]) < SHORT_TEXT + 100
 
 
 def test_a_case_whose_grades_alone_are_too_large_is_left_out_whole() -> None:
     part = Part(id="c", text="cites " * 200)
-    many = tuple(Score(name="criteria", value=1.0, part=part, reason="r" * 900) for _ in range(BLOCK // 1_800))
+    many = tuple(
+        Score(name="criteria", value=1.0, part=part, reason="r" * 900) for _ in range(MAX_BLOCK_BYTES // 1_800)
+    )
     assert decoded(a_result(grades=many)) == {"left_out": True}
 
 
 def test_control_characters_are_shown_in_every_text() -> None:
-    shown = block(a_result(case=a_case(message="\x1b[2J\u202e"), transcript=None))
+    shown = case_block(a_result(case=a_case(message="\x1b[2J\u202e"), transcript=None))
     assert shown["talk"] == [{"role": "user", "agent": "", "text": "␛[2J\\u202e", "calls": []}]
     assert shown["silent"] is True
 
@@ -57,7 +66,7 @@ def test_a_block_shows_calls_with_what_came_back() -> None:
         ToolCall(name="bye"),
     )
     talk = Transcript(answer="", messages=(Message(role=Role.ASSISTANT, agent="till", tool_calls=calls),))
-    (_, turn) = block(a_result(transcript=talk))["talk"]
+    (_, turn) = case_block(a_result(transcript=talk))["talk"]
     assert turn["agent"] == "till"
     assert [(call["brief"], call["said"], call["failed"]) for call in turn["calls"]] == [
         ("id 7, deep true", '{"total":9}', False),
@@ -80,7 +89,7 @@ PAPERS = SingleTurn(message="Hi", context="the act", attachments=(Attachment(pat
     ids=["scenario", "context and attachment", "a question alone"],
 )
 def test_a_block_says_what_the_users_side_was_told(given: Scenario | SingleTurn, told: list[tuple[str, str]]) -> None:
-    found = block(a_result(case=a_case(input=given)))["given"]
+    found = case_block(a_result(case=a_case(input=given)))["given"]
     assert [(each["title"], each["text"]) for each in found] == told
 
 
@@ -88,8 +97,8 @@ def test_a_grade_keeps_its_parts_and_parts_without_a_whole_are_not_lost() -> Non
     part = Part(id="c", text="cites", weight=-2.0)
     whole = Score(name="w", value=0.5, pass_mark=0.7, details={"points": 1, "criteria": ["repeated elsewhere"]})
     lone = a_check("rubric", Part(id="r", text="brief"), FAILS)
-    waits = Unscored(name="f", why=Why.NO_JUDGE, reason="needs a judge")
-    grades = block(a_result(grades=(whole, Score(name="w", value=1.0, part=part), lone, waits)))["grades"]
+    waits = Unscored(name="f", why=UnscoredReason.NO_JUDGE, reason="needs a judge")
+    grades = case_block(a_result(grades=(whole, Score(name="w", value=1.0, part=part), lone, waits)))["grades"]
     assert [(grade["name"], grade["mark"], grade["value"], grade["needed"]) for grade in grades] == [
         ("w", "failed", "0.5 of 1", "≥ 0.7"),
         ("f", "no judge", "", ""),

@@ -6,16 +6,16 @@ import json
 
 from howsure.model.score import Score
 from howsure.model.verdict import Verdict
-from howsure.reports.html.entries import Wrong
-from howsure.reports.html.gathering import IN_MEMORY, Gathered
+from howsure.reports.html.case_data import FailureCause
+from howsure.reports.html.collector import IN_MEMORY, ResultCollector
 from howsure.testing import a_case, a_transcript
 from unit.reports.northwind import a_result, refund_results, support_results
 
 
 def test_results_come_back_worst_first_and_else_as_in_the_run() -> None:
-    with Gathered() as gathered:
+    with ResultCollector() as gathered:
         for result in refund_results():
-            gathered.see(result)
+            gathered.add(result)
         order = gathered.order()
         assert order == [2, 5, 7, 10, 11, 0, 1, 3, 4, 6, 8, 9]
         assert [found.id for found in gathered.entries(order[:4])] == [
@@ -30,10 +30,10 @@ def test_results_come_back_worst_first_and_else_as_in_the_run() -> None:
 
 
 def test_what_goes_wrong_is_counted_once_a_result() -> None:
-    with Gathered() as gathered:
+    with ResultCollector() as gathered:
         for _ in range(3):
-            gathered.see(support_results()[2])
-        gathered.see(support_results()[0])
+            gathered.add(support_results()[2])
+        gathered.add(support_results()[0])
         common = gathered.common()
         entries = gathered.entries([0, 3])
     assert [(each.wrong.text, each.count) for each in common] == [
@@ -41,30 +41,30 @@ def test_what_goes_wrong_is_counted_once_a_result() -> None:
         ("Names the policy it follows", 1),
         ("Names the accrual rate", 1),
     ]
-    assert common[0].wrong == Wrong("rubric", "No invented amounts", "high", "failed")
+    assert common[0].wrong == FailureCause("rubric", "No invented amounts", "high", "failed")
     assert entries[0].wrong == (common[0].number,)
     assert set(entries[1].wrong) == {common[1].number, common[2].number}
 
 
 def test_the_same_rule_twice_in_one_result_counts_once() -> None:
     failed = Score(name="w", value=0.0, pass_mark=1.0)
-    with Gathered() as gathered:
-        gathered.see(a_result(Verdict.FAILED, grades=(failed, failed)))
+    with ResultCollector() as gathered:
+        gathered.add(a_result(Verdict.FAILED, grades=(failed, failed)))
         assert [each.count for each in gathered.common()] == [1]
 
 
 def test_what_became_of_a_case_against_the_baseline_is_in_its_entry() -> None:
-    with Gathered({("v2", "q1"): "worse"}) as gathered:
-        gathered.see(a_result(case=a_case(id="q1"), candidate="v1"))
-        gathered.see(a_result(case=a_case(id="q1"), candidate="v2"))
+    with ResultCollector({("v2", "q1"): "worse"}) as gathered:
+        gathered.add(a_result(case=a_case(id="q1"), candidate="v1"))
+        gathered.add(a_result(case=a_case(id="q1"), candidate="v2"))
         assert [found.change for found in gathered.entries([0, 1])] == ["", "worse"]
 
 
 def test_more_than_fits_in_memory_goes_to_a_file_and_comes_back() -> None:
     said = "x" * 19_000
-    with Gathered() as gathered:
+    with ResultCollector() as gathered:
         for place in range(IN_MEMORY // 19_000 + 50):
-            gathered.see(a_result(case=a_case(id=f"q{place}"), transcript=a_transcript(f"{place} {said}")))
+            gathered.add(a_result(case=a_case(id=f"q{place}"), transcript=a_transcript(f"{place} {said}")))
         assert gathered.bytes > IN_MEMORY
         (last,) = gathered.blocks([len(gathered) - 1])
         (first,) = gathered.entries([0])

@@ -11,17 +11,17 @@ from howsure.model.rubric import Severity
 from howsure.model.score import Part, Score
 from howsure.model.verdict import Verdict
 from howsure.reports.figures import Rate
-from howsure.reports.html.entries import entry
-from howsure.reports.html.gathering import Gathered
-from howsure.reports.html.matrix import CHECKS, COLUMNS, Check, Matrix, checked, labels
+from howsure.reports.html.case_data import case_entry
+from howsure.reports.html.collector import ResultCollector
+from howsure.reports.html.matrix import CHECKS, COLUMNS, Matrix, MatrixCheck, check_outcomes, column_labels
 from howsure.testing import a_case
 from unit.reports.northwind import BROKEN, FAILS, HOLDS, a_check, a_result, refund_results, support_results
 
 
 def matrix_of(results: Iterable[Result]) -> Matrix:
-    with Gathered() as gathered:
+    with ResultCollector() as gathered:
         for result in results:
-            gathered.see(result)
+            gathered.add(result)
     return gathered.matrix
 
 
@@ -84,11 +84,11 @@ def test_failures_late_in_the_run_push_passed_cases_out_of_the_columns() -> None
 
 def test_a_grader_without_a_whole_is_as_bad_as_its_worst_part() -> None:
     rules = [Part(id=id, text=id, severity=Severity.HIGH, scope="tool") for id in "ab"]
-    words = checked([a_check("rubric", rules[0], HOLDS), a_check("rubric", rules[1], BROKEN)])
+    words = check_outcomes([a_check("rubric", rules[0], HOLDS), a_check("rubric", rules[1], BROKEN)])
     assert words == {
-        Check("rubric", "a", "high", "tool"): "passed",
-        Check("rubric", "b", "high", "tool"): "errored",
-        Check("rubric"): "errored",
+        MatrixCheck("rubric", "a", "high", "tool"): "passed",
+        MatrixCheck("rubric", "b", "high", "tool"): "errored",
+        MatrixCheck("rubric"): "errored",
     }
 
 
@@ -96,11 +96,13 @@ def test_a_grade_of_the_whole_outweighs_the_parts() -> None:
     part = Part(id="c", text="cites")
     whole = Score(name="w", value=0.9, pass_mark=0.7)
     for grades in ((whole, a_check("w", part, FAILS)), (a_check("w", part, FAILS), whole)):
-        assert checked(grades)[Check("w")] == "passed"
+        assert check_outcomes(grades)[MatrixCheck("w")] == "passed"
 
 
 def test_a_part_without_words_is_known_by_its_id() -> None:
-    assert Check("w", "c9") in checked([Score(name="w", value=1.0, pass_mark=1.0, part=Part(id="c9", text=""))])
+    assert MatrixCheck("w", "c9") in check_outcomes(
+        [Score(name="w", value=1.0, pass_mark=1.0, part=Part(id="c9", text=""))]
+    )
 
 
 MACHINE = "8b1f0000-0000-4000-8000-00000000000"
@@ -119,5 +121,5 @@ MACHINE = "8b1f0000-0000-4000-8000-00000000000"
     ],
 )
 def test_columns_are_named_so_that_a_person_can_tell_them_apart(ids: list[str], shown: list[str]) -> None:
-    asked = [entry(a_result(case=a_case(id=id, message=f"asked {place}"))) for place, id in enumerate(ids)]
-    assert labels(asked) == shown
+    asked = [case_entry(a_result(case=a_case(id=id, message=f"asked {place}"))) for place, id in enumerate(ids)]
+    assert column_labels(asked) == shown

@@ -17,8 +17,8 @@ from hostile import HOSTILE, HTML, hostile_results, hostile_summary
 from howsure.model.result import Result
 from howsure.model.verdict import Verdict
 from howsure.reports.html import write_html, write_page
-from howsure.reports.html.gathering import Gathered
-from howsure.reports.html.page import LIMIT, PLAIN, Page
+from howsure.reports.html.collector import ResultCollector
+from howsure.reports.html.page import MAX_FILE_BYTES, MAX_PLAIN_BYTES, HtmlPage
 from howsure.testing import a_case, a_transcript
 from unit.reports.comparisons import comparison
 from unit.reports.html.pages import Seen, page
@@ -173,7 +173,7 @@ async def test_results_are_not_kept_while_the_page_is_written() -> None:
     assert max(alive) - before <= 2
 
 
-@pytest.mark.parametrize(("number", "type"), [(3, "application/json"), (PLAIN // 15_000, "text/plain")])
+@pytest.mark.parametrize(("number", "type"), [(3, "application/json"), (MAX_PLAIN_BYTES // 15_000, "text/plain")])
 async def test_a_large_run_is_packed_and_reads_the_same(number: int, type: str) -> None:
     results = [a_result(case=a_case(id=f"q{place}"), transcript=a_transcript("x" * 15_000)) for place in range(number)]
     results.append(a_result(Verdict.FAILED, case=a_case(id="bad")))
@@ -185,10 +185,10 @@ async def test_a_large_run_is_packed_and_reads_the_same(number: int, type: str) 
 
 async def test_a_file_that_is_full_leaves_out_what_passed_and_says_so() -> None:
     file, results = StringIO(), [noisy(place) for place in range(400)]
-    with Gathered() as gathered:
+    with ResultCollector() as gathered:
         for result in results:
-            gathered.see(result)
-        made = Page(summary_of(results), gathered, limit=400_000)
+            gathered.add(result)
+        made = HtmlPage(summary_of(results), gathered, limit=400_000)
         made.write(file)
     text = file.getvalue()
     seen = Seen(text)
@@ -218,7 +218,7 @@ async def test_ten_thousand_cases_stay_below_twenty_megabytes(tmp_path: Path) ->
 
     await write_html(summary_of([]), results(), path)
     seen = Seen(path.read_text("utf-8"))
-    assert path.stat().st_size <= LIMIT < 20_000_000
+    assert path.stat().st_size <= MAX_FILE_BYTES < 20_000_000
     assert len(seen.entries) == 10_000
     assert len(seen.blocks) > 1_000
     assert sum(tag == "li" for tag, _ in seen.elements) < 200

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from howsure.errors import ConfigInvalid
-from howsure.services.ci.forges import Forge, GitHub, GitLab, comment, forge_of
+from howsure.services.ci.forges import Forge, GitHub, GitLab, detect_forge, post_comment
 
 MARK = "<!-- howsure: howsure -->"
 HUB = {
@@ -39,7 +39,7 @@ LAB = {
     ids=["GitHub", "GitLab", "nowhere", "not there"],
 )
 def test_the_environment_says_where_we_are(environ: dict[str, str], kind: str | None) -> None:
-    found = forge_of(environ)
+    found = detect_forge(environ)
     assert (found.name if found else None) == kind
     if found:
         assert (found.base, found.head) == ("main", "change")
@@ -130,9 +130,9 @@ async def test_the_comment_is_made_once_and_then_rewritten(server: tuple[str, ty
     address, kept = server
     kept.kept.update(dict.fromkeys(range(1, 151), f"by a person, quoting {MARK}"))
     forge: Forge = GitHub({**HUB, "GITHUB_API_URL": address}) if where == "GitHub" else _lab(address)
-    assert await comment(forge, MARK, "first") == "made"
-    assert await comment(forge, MARK, "second") == "updated"
-    assert await comment(forge, "<!-- howsure: other -->", "another job") == "made"
+    assert await post_comment(forge, MARK, "first") == "made"
+    assert await post_comment(forge, MARK, "second") == "updated"
+    assert await post_comment(forge, "<!-- howsure: other -->", "another job") == "made"
     ours = {number: body for number, body in kept.kept.items() if number > 150}
     assert ours == {151: f"{MARK}\nsecond", 152: "<!-- howsure: other -->\nanother job"}
 
@@ -147,11 +147,11 @@ async def test_a_refusal_and_a_server_that_is_not_there_are_told_without_the_tok
     address, kept = server
     kept.broken = True
     with pytest.raises(ConfigInvalid) as refused:
-        await comment(_lab(address), MARK, "text")
+        await post_comment(_lab(address), MARK, "text")
     assert str(refused.value) == "GitLab refused the comment: 500 Internal Server Error"
     with pytest.raises(ConfigInvalid) as gone:
-        await comment(_lab("http://127.0.0.1:1"), MARK, "text")
+        await post_comment(_lab("http://127.0.0.1:1"), MARK, "text")
     assert "GitLab could not be asked for the comment" in str(gone.value)
     with pytest.raises(ConfigInvalid, match="is no address to post a comment to"):
-        await comment(_lab("file:///etc"), MARK, "text")
+        await post_comment(_lab("file:///etc"), MARK, "text")
     assert "secret" not in f"{refused.value}{gone.value}"

@@ -10,23 +10,36 @@ import pytest
 
 from dialect_rows import write_rows
 from house import mcq
-from howsure.dialects.lines import Row, RowDialect, Watch
-from howsure.dialects.tables import write_table
+from howsure.dialects.base import Watch
+from howsure.dialects.datasets import FileReport
+from howsure.dialects.lines import Row, RowDialect, write_table
 from howsure.errors import Conflict, Problem
 from howsure.kit import Kit
 from howsure.kit.builtins import builtin_kit
 from howsure.model.case import Case, SingleTurn
+from howsure.model.run_request import RunRequest
 from howsure.policies.profiles import builtin_profiles
-from howsure.services.cluster.reading import shard_cases
-from howsure.services.cluster.shards import Carried, Range, Shard, positions, shard_size, shards, still_open
-from howsure.services.survey import Survey, survey
+from howsure.services.cluster.shards import (
+    CarriedCases,
+    CutMode,
+    FileRange,
+    Shard,
+    cut_mode,
+    cut_shards,
+    has_open_attempts,
+    read_records,
+    shard_cases,
+    shard_positions,
+    shard_size,
+)
+from howsure.services.run.preflight import CaseSelection, CheckedDataset, preflight
 from live_files import golden
 
 KIT = builtin_kit(builtin_profiles())
 
 
-def surveyed(*paths: Path, kit: Kit = KIT, **options: Any) -> Survey:
-    return survey([str(path) for path in paths], kit, lambda _: None, **options)
+def surveyed(*paths: Path, kit: Kit = KIT, **options: Any) -> CaseSelection:
+    return preflight(RunRequest(datasets=tuple(map(str, paths)), **options), kit, lambda _: None)
 
 
 def questions(path: Path, count: int, first: int = 1) -> Path:
@@ -42,27 +55,30 @@ def conversations(path: Path, *ids: str) -> Path:
     return write_rows(path, rows)
 
 
-def cut(found: Survey, size: int) -> list[Shard]:
+def cut(found: CaseSelection, size: int) -> list[Shard]:
     """As they arrive at a worker."""
-    return [msgspec.json.decode(msgspec.json.encode(each), type=Range | Carried) for each in shards(found, size)]
+    return [
+        msgspec.json.decode(msgspec.json.encode(each), type=FileRange | CarriedCases)
+        for each in cut_shards(found, size)
+    ]
 
 
-def put_together(found: Survey, size: int) -> list[Case]:
+def put_together(found: CaseSelection, size: int) -> list[Case]:
     return [case for shard in cut(found, size) for case in shard_cases(found, shard)]
 
 
 @pytest.mark.parametrize("size", [1, 3, 4, 100])
 def test_the_shards_of_a_line_file_are_byte_ranges_and_give_its_cases_in_order(tmp_path: Path, size: int) -> None:
     found = surveyed(questions(tmp_path / "house.jsonl", 8))
-    assert all(isinstance(shard, Range) for shard in shards(found, size))
-    assert put_together(found, size) == list(found.cases())
+    assert all(isinstance(shard, FileRange) for shard in cut_shards(found, size))
+    assert put_together(found, size) == list(found.read())
 
 
 def test_every_range_says_where_it_begins_among_all_cases(tmp_path: Path) -> None:
     found = surveyed(questions(tmp_path / "a.jsonl", 3), questions(tmp_path / "b.jsonl", 3, first=11))
-    told = [(shard.file, shard.first, shard.cases) for shard in cut(found, 2) if isinstance(shard, Range)]
+    told = [(shard.file, shard.first, shard.cases) for shard in cut(found, 2) if isinstance(shard, FileRange)]
     assert told == [(0, 0, 2), (0, 2, 1), (1, 3, 2), (1, 5, 1)]
-    assert put_together(found, 2) == list(found.cases())
+    assert put_together(found, 2) == list(found.read())
 
 
 @pytest.mark.parametrize(
@@ -89,7 +105,7 @@ def test_a_limit_holds_over_all_shards(tmp_path: Path, limit: int, ids: list[str
 def test_of_a_filtered_run_it_is_said_which_lines_are_meant(tmp_path: Path) -> None:
     found = surveyed(questions(tmp_path / "house.jsonl", 5), filters={"id": ("q2", "q4")})
     (only,) = cut(found, 10)
-    assert isinstance(only, Range)
+    assert isinstance(only, FileRange)
     assert (only.before, only.read, only.cases, only.picks) == (1, 4, 2, (0, 2))
     assert [case.id for case in shard_cases(found, only)] == ["q2", "q4"]
 
@@ -108,7 +124,7 @@ def test_a_filter_and_a_limit_hold_over_all_files_and_shards(tmp_path: Path, siz
 def test_what_a_filter_passes_over_is_not_read_by_workers(tmp_path: Path) -> None:
     path = questions(tmp_path / "house.jsonl", 9_000)
     found = surveyed(path, filters={"id": ("q3", "q4000", "q8999")})
-    told = [shard for shard in cut(found, 100) if isinstance(shard, Range)]
+    told = [shard for shard in cut(found, 100) if isinstance(shard, FileRange)]
     assert [shard.cases for shard in told] == [1, 1, 1]
     assert sum(shard.end - shard.start for shard in told) < path.stat().st_size * 0.6
     assert [case.id for case in put_together(found, 100)] == ["q3", "q4000", "q8999"]
@@ -122,8 +138,8 @@ def test_cases_are_shaped_once_where_they_are_worked_on(tmp_path: Path) -> None:
 
 def test_conversations_with_ids_of_their_own_are_cut_by_range(tmp_path: Path) -> None:
     found = surveyed(conversations(tmp_path / "talk.jsonl", "a", "b", "c"))
-    assert all(isinstance(shard, Range) for shard in shards(found, 2))
-    assert put_together(found, 2) == list(found.cases())
+    assert all(isinstance(shard, FileRange) for shard in cut_shards(found, 2))
+    assert put_together(found, 2) == list(found.read())
 
 
 @pytest.mark.parametrize("ids", [("a", "a", "b"), ("a", "b", "a"), ("a", "a", "a", "b", "a", "b", "b")])
@@ -133,8 +149,8 @@ def test_conversations_about_one_question_keep_their_numbers(
     tmp_path: Path, ids: tuple[str, ...], name: str, size: int
 ) -> None:
     found = surveyed(conversations(tmp_path / name, *ids))
-    assert all(isinstance(shard, Range) for shard in shards(found, size))
-    whole = list(found.cases())
+    assert all(isinstance(shard, FileRange) for shard in cut_shards(found, size))
+    whole = list(found.read())
     assert put_together(found, size) == whole
     assert "a#2" in {case.id for case in whole}
 
@@ -142,8 +158,8 @@ def test_conversations_about_one_question_keep_their_numbers(
 def test_conversations_without_an_id_keep_the_one_that_their_words_give(tmp_path: Path) -> None:
     rows = [{"user_inputs": [words], "final_response": "Yes."} for words in ("Is it?", "Was it?", "Is it?")]
     found = surveyed(write_rows(tmp_path / "talk.jsonl", rows))
-    assert all(isinstance(shard, Range) for shard in shards(found, 1))
-    assert put_together(found, 1) == list(found.cases())
+    assert all(isinstance(shard, FileRange) for shard in cut_shards(found, 1))
+    assert put_together(found, 1) == list(found.read())
     assert put_together(found, 1)[2].id == put_together(found, 1)[0].id + "#2"
 
 
@@ -164,10 +180,10 @@ def test_a_table_is_cut_between_records_whatever_its_cells_hold(tmp_path: Path, 
     path.write_bytes(TABLE.encode())
     found = surveyed(path)
     told = cut(found, size)
-    assert all(isinstance(shard, Range) and shard.head > 0 for shard in told)
+    assert all(isinstance(shard, FileRange) and shard.head > 0 for shard in told)
     assert [case.id for case in put_together(found, size)] == ["a", "b", "c", "d"]
-    assert put_together(found, size) == list(found.cases())
-    assert put_together(found, size)[0].recorded == next(found.cases()).recorded
+    assert put_together(found, size) == list(found.read())
+    assert put_together(found, size)[0].recorded == next(found.read()).recorded
 
 
 def test_a_table_whose_column_names_changed_is_refused(tmp_path: Path) -> None:
@@ -203,7 +219,12 @@ class Twice(Faq):
 
 @pytest.mark.parametrize(
     ("dialect", "name", "kind"),
-    [(Faq(), "a.jsonl", Range), (Faq(), "a.csv", Range), (Twice(), "a.jsonl", Carried), (Twice(), "a.csv", Carried)],
+    [
+        (Faq(), "a.jsonl", FileRange),
+        (Faq(), "a.csv", FileRange),
+        (Twice(), "a.jsonl", CarriedCases),
+        (Twice(), "a.csv", CarriedCases),
+    ],
 )
 def test_a_plug_in_s_line_format_is_cut_where_every_record_is_a_case(
     tmp_path: Path, dialect: Faq, name: str, kind: type[Shard]
@@ -220,8 +241,8 @@ def test_a_plug_in_s_line_format_is_cut_where_every_record_is_a_case(
     else:
         write_rows(path, rows)
     found = surveyed(path, kit=kit, dialect=dialect.name)
-    assert all(isinstance(shard, kind) for shard in shards(found, 2))
-    assert put_together(found, 2) == list(found.cases())
+    assert all(isinstance(shard, kind) for shard in cut_shards(found, 2))
+    assert put_together(found, 2) == list(found.read())
 
 
 def test_each_file_of_a_run_is_cut_as_it_can_be(tmp_path: Path) -> None:
@@ -230,13 +251,13 @@ def test_each_file_of_a_run_is_cut_as_it_can_be(tmp_path: Path) -> None:
     more = questions(tmp_path / "c.jsonl", 2, first=9)
     found = surveyed(lines, whole, more)
     assert [(type(shard), shard.first, shard.cases) for shard in cut(found, 2)] == [
-        (Range, 0, 2),
-        (Range, 2, 1),
-        (Carried, 3, 2),
-        (Carried, 5, 1),
-        (Range, 6, 2),
+        (FileRange, 0, 2),
+        (FileRange, 2, 1),
+        (CarriedCases, 3, 2),
+        (CarriedCases, 5, 1),
+        (FileRange, 6, 2),
     ]
-    assert put_together(found, 2) == list(found.cases())
+    assert put_together(found, 2) == list(found.read())
 
 
 @pytest.mark.parametrize("filters", [{}, {"id": tuple(f"q{number}" for number in range(5))}], ids=["all", "chosen"])
@@ -244,7 +265,7 @@ def test_a_shard_holds_few_cases_where_they_are_large(tmp_path: Path, filters: d
     """32 MB at a time."""
     rows = [mcq(number, context="x" * 17_000_000) for number in range(3)]
     found = surveyed(write_rows(tmp_path / "house.jsonl", rows), filters=filters)
-    assert [shard.cases for shard in shards(found, 50)] == [2, 1]
+    assert [shard.cases for shard in cut_shards(found, 50)] == [2, 1]
 
 
 def test_a_file_that_lost_lines_since_the_survey_is_refused(tmp_path: Path) -> None:
@@ -262,7 +283,7 @@ def test_attachments_are_found_beside_the_whole_file(tmp_path: Path) -> None:
         [mcq(1), mcq(2, attachments=[{"path": "contract.txt", "type": "txt", "title": "the contract"}]), mcq(3)],
     )
     found = surveyed(path)
-    assert put_together(found, 1) == list(found.cases())
+    assert put_together(found, 1) == list(found.read())
 
 
 def test_lines_that_changed_since_the_survey_are_refused(tmp_path: Path) -> None:
@@ -295,6 +316,96 @@ def test_a_shard_is_large_enough_to_pay_and_small_enough_to_lose(
 
 @pytest.mark.parametrize(("done", "left"), [(set(), True), ({4, 5, 6}, True), ({4, 5, 6, 7}, False), ({0, 1, 2}, True)])
 def test_a_shard_is_open_until_all_its_attempts_have_results(done: set[int], left: bool) -> None:
-    shard = Range(file=0, start=0, end=1, first=2, cases=2, sha256="")
-    assert positions(shard, 2) == (4, 7)
-    assert still_open(shard, 2, done) is left
+    shard = FileRange(file=0, start=0, end=1, first=2, cases=2, sha256="")
+    assert shard_positions(shard, 2) == (4, 7)
+    assert has_open_attempts(shard, 2, done) is left
+
+
+def written(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_bytes(text.encode())
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "header", "records"),
+    [
+        ("a.jsonl", "{}\n\n{}", b"", [(b"{}\n", True), (b"\n", False), (b"{}", True)]),
+        ("a.jsonl", "\ufeff{}\r\n \r\n", b"", [(b"\xef\xbb\xbf{}\r\n", True), (b" \r\n", False)]),
+        ("a.jsonl", "\ufeff\n{}\n", b"", [(b"\xef\xbb\xbf\n", False), (b"{}\n", True)]),
+        ("a.jsonl", "", b"", []),
+        ("a.csv", "x,y\n1,2\n3,4", b"x,y\n", [(b"1,2\n", True), (b"3,4", True)]),
+        ("a.csv", 'x,y\n"1\n\n",2\n', b"x,y\n", [(b'"1\n\n",2\n', True)]),
+        (
+            "a.csv",
+            'x\n"a ""quoted""\nword"\n\nb\n',
+            b"x\n",
+            [(b'"a ""quoted""\nword"\n', True), (b"\n", False), (b"b\n", True)],
+        ),
+        ("a.csv", '"x\nz",y\r\n1,5" wide\r\n,\r\n', b'"x\nz",y\r\n', [(b'1,5" wide\r\n', True), (b",\r\n", False)]),
+        ("a.csv", "\ufeffx\n1\n", b"\xef\xbb\xbfx\n", [(b"1\n", True)]),
+        ("a.csv", "", b"", []),
+    ],
+    ids=[
+        "lines",
+        "a mark and Windows",
+        "a mark on a line of its own",
+        "nothing",
+        "a table",
+        "line breaks in a cell",
+        "quotes in a cell",
+        "a line break in a column's name, a quote in a bare cell, a row of nothing",
+        "a mark before a table",
+        "an empty table",
+    ],
+)
+def test_a_file_is_its_header_and_its_records(
+    tmp_path: Path, name: str, text: str, header: bytes, records: list[tuple[bytes, bool]]
+) -> None:
+    path = written(tmp_path, name, text)
+    found = read_records(path)
+    assert (found[0], list(found[1])) == (header, records)
+    assert header + b"".join(record for record, _ in records) == path.read_bytes()
+
+
+def talk(*ids: str) -> str:
+    return "".join(f'{{"question_id": {id}, "user_inputs": ["Hi"]}}\n' for id in ids)
+
+
+@pytest.mark.parametrize(
+    ("name", "dialect", "text", "cases", "cut"),
+    [
+        ("a.jsonl", "legal", "{}\n{}\n", 2, CutMode.PLAINLY),
+        ("a.ndjson", "explain", "{}\n", 1, CutMode.PLAINLY),
+        ("a.json", "golden", "{}", 1, CutMode.NOT),
+        ("a.json", "test-set", "{}", 1, CutMode.NOT),
+        ("a.jsonl", "simulation", talk('"a"', '"b"'), 2, CutMode.PLAINLY),
+        ("a.jsonl", "simulation", talk('"a"', '"a"'), 2, CutMode.COUNTED),
+        ("a.jsonl", "simulation", talk('"a"', "7"), 2, CutMode.COUNTED),
+        ("a.jsonl", "simulation", talk('"a"', '" "'), 2, CutMode.COUNTED),
+        ("a.jsonl", "simulation", '{"user_inputs": ["Hi"]}\n', 1, CutMode.COUNTED),
+        ("a.csv", "simulation", "question_id,user_inputs\na,x\nb,x\n", 2, CutMode.PLAINLY),
+        ("a.csv", "simulation", "user_inputs,question_id\nx,a\n\nx,a\n", 2, CutMode.COUNTED),
+        ("a.csv", "simulation", "user_inputs,question_id\nx,a\nx,\n", 2, CutMode.COUNTED),
+        ("a.csv", "simulation", "user_inputs,final_response\nx,a\n", 1, CutMode.COUNTED),
+    ],
+    ids=[
+        "lines that know nothing of each other",
+        "explain",
+        "a golden file",
+        "a test set",
+        "conversations with ids",
+        "two about one question",
+        "a number for an id",
+        "a blank id",
+        "no id",
+        "a table with ids",
+        "a table with two about one question",
+        "a table without an id in one record",
+        "a table without ids",
+    ],
+)
+def test_how_a_file_can_be_cut(tmp_path: Path, name: str, dialect: str, text: str, cases: int, cut: CutMode) -> None:
+    path = written(tmp_path, name, text)
+    report = FileReport(path=str(path), dialect=dialect, cases=cases)
+    assert cut_mode(CheckedDataset(path, KIT.reader(dialect), report)) is cut

@@ -9,15 +9,13 @@ from howsure.model.case import Case, Input, SingleTurn
 from howsure.model.expectation import Expectation, text_id
 from howsure.model.result import Failure, Result
 from howsure.model.rubric import Severity
-from howsure.model.score import Grade, Part, Score, Unscored, Why
+from howsure.model.score import Grade, Part, Score, Unscored, UnscoredReason
 from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Transcript
-from howsure.model.triage import Triage, Written
+from howsure.model.triage import RootCauseReport, Triage
 from howsure.model.verdict import Verdict
-from howsure.services.triage.causes import cause_groups
-from howsure.services.triage.divergence import divergences
-from howsure.services.triage.facts import facts_of
-from howsure.services.triage.grouping import Totals, groups
-from howsure.services.triage.ruling import Whole, ruled
+from howsure.services.triage.facts import read_facts
+from howsure.services.triage.groups import RunTotals, cause_groups, divergences, group_results
+from howsure.services.triage.rules import RunFacts, find_cause
 
 
 def criterion(text: str, passed: bool, reason: str = "", *, id: str = "", weight: float | None = None) -> Score:
@@ -36,7 +34,7 @@ def grade(name: str, passed: bool, reason: str = "", judge: str = "", **details:
 
 
 def unreadable(name: str, reason: str = "no value in the reply", judge: str = "j") -> Unscored:
-    return Unscored(name=name, why=Why.ERROR, reason=reason, judge=judge)
+    return Unscored(name=name, why=UnscoredReason.ERROR, reason=reason, judge=judge)
 
 
 def called(name: str, content: Any = "found it", *, failed: bool = False, **arguments: Any) -> ToolCall:
@@ -67,10 +65,12 @@ def result(
     return Result(case=case, grades=grades, failures=tuple(broke), transcript=spoken, **given)
 
 
-def a_triage(*results: Result, written: Written | None = None, totals: Totals | None = None, **counts: int) -> Triage:
+def a_triage(
+    *results: Result, written: RootCauseReport | None = None, totals: RunTotals | None = None, **counts: int
+) -> Triage:
     """The triage of these results, as if they were all that did not pass."""
-    facts = [facts_of(each) for each in results if each.verdict in (Verdict.FAILED, Verdict.ERRORED)]
-    findings = [ruled(each, Whole()) for each in facts]
+    facts = [read_facts(each) for each in results if each.verdict in (Verdict.FAILED, Verdict.ERRORED)]
+    findings = [find_cause(each, RunFacts()) for each in facts]
     failed = sum(each.verdict is Verdict.FAILED for each in facts)
     numbers = {"total": len(facts), "passed": 0, "failed": failed, "errored": len(facts) - failed, "skipped": 0}
     return Triage(
@@ -80,7 +80,7 @@ def a_triage(*results: Result, written: Written | None = None, totals: Totals | 
         **{**numbers, **counts},
         causes=cause_groups(findings),
         divergences=divergences(facts, findings),
-        groups=groups(facts, findings, totals or Totals()),
+        groups=group_results(facts, findings, totals or RunTotals()),
         findings=tuple(findings),
-        written=written or Written(),
+        written=written or RootCauseReport(),
     )

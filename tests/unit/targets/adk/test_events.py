@@ -8,7 +8,7 @@ import pytest
 
 from howsure.errors import TargetFailed
 from howsure.model.transcript import Message, Role, Span, ToolCall, ToolResult, Usage
-from howsure.targets.adk.events import reply_of, spans_of, state_of, told
+from howsure.targets.adk.events import earlier_events, read_reply, read_spans, read_state
 
 Json = dict[str, Any]
 
@@ -57,7 +57,7 @@ def test_a_turn_with_a_sub_agent_reads_the_same_in_both_spellings(events: list[J
                         result=ToolResult(content={"result": None}))  # fmt: skip
     refund = ToolCall(name="issue_refund", arguments={"order_id": "A1", "amount": 50}, id="c2",
                       result=ToolResult(content={"ok": True}))  # fmt: skip
-    reply = reply_of(events)
+    reply = read_reply(events)
     assert reply.messages == (
         Message(role=Role.ASSISTANT, agent="desk", tool_calls=(transfer,)),
         Message(role=Role.ASSISTANT, agent="billing", tool_calls=(refund,)),
@@ -67,7 +67,7 @@ def test_a_turn_with_a_sub_agent_reads_the_same_in_both_spellings(events: list[J
 
 
 def said(events: list[Json]) -> list[tuple[str, str]]:
-    return [(message.agent, message.content) for message in reply_of(events).messages]
+    return [(message.agent, message.content) for message in read_reply(events).messages]
 
 
 def test_fragments_of_a_stream_are_not_said_again() -> None:
@@ -93,13 +93,13 @@ def test_a_call_that_is_still_being_written_is_no_call() -> None:
     call = {"id": "c1", "name": "look", "args": {}}
     whole = {"id": "c1", "name": "look", "args": {"order": "A1"}}
     stream = [camel("desk", {"functionCall": call}, partial=True), camel("desk", {"functionCall": whole})]
-    (message,) = reply_of(stream).messages
+    (message,) = read_reply(stream).messages
     assert [call.arguments for call in message.tool_calls] == [{"order": "A1"}]
 
 
 def test_what_the_user_said_and_events_without_content_are_left_out() -> None:
     events = [camel("user", {"text": "Hi"}), {"author": "desk", "actions": {"stateDelta": {"a": 1}}}]
-    assert reply_of([*events, {"author": "desk", "content": None}]).messages == ()
+    assert read_reply([*events, {"author": "desk", "content": None}]).messages == ()
 
 
 @pytest.mark.parametrize(
@@ -117,14 +117,14 @@ def test_a_response_with_an_error_is_a_failed_call(response: Json, failed: bool)
         camel("desk", {"functionCall": {"id": "1", "name": "look"}}),
         camel("desk", {"functionResponse": {"id": "1", "name": "look", "response": response}}),
     ]
-    (message,) = reply_of(events).messages
+    (message,) = read_reply(events).messages
     assert message.tool_calls[0].result == ToolResult(content=response, failed=failed)
 
 
 def test_parallel_calls_answered_in_one_event_each_get_their_own() -> None:
     calls = [{"functionCall": {"id": str(n), "name": "look", "args": {"n": n}}} for n in (1, 2)]
     answers = [{"functionResponse": {"id": str(n), "name": "look", "response": {"got": n}}} for n in (2, 1)]
-    (message,) = reply_of([camel("desk", *calls), camel("desk", *answers)]).messages
+    (message,) = read_reply([camel("desk", *calls), camel("desk", *answers)]).messages
     found = [(call.arguments, call.result and call.result.content) for call in message.tool_calls]
     assert found == [({"n": 1}, {"got": 1}), ({"n": 2}, {"got": 2})]
 
@@ -134,7 +134,7 @@ def test_code_that_the_model_ran_is_a_call() -> None:
         camel("desk", {"executableCode": {"language": "PYTHON", "code": "1/0"}}),
         camel("desk", {"codeExecutionResult": {"outcome": "OUTCOME_FAILED", "output": "ZeroDivisionError"}}),
     ]
-    (message,) = reply_of(events).messages
+    (message,) = read_reply(events).messages
     assert message.tool_calls == (
         ToolCall(
             name="code_execution",
@@ -162,7 +162,7 @@ def test_an_agent_that_took_over_and_said_nothing_is_seen() -> None:
     ids=["nobody counted", "one event has none of its own", "summed"],
 )
 def test_tokens_are_summed_and_unknown_when_nobody_counted(usages: list[Json | None], expected: Usage) -> None:
-    assert reply_of([camel("desk", {"text": "x"}, usageMetadata=usage) for usage in usages]).usage == expected
+    assert read_reply([camel("desk", {"text": "x"}, usageMetadata=usage) for usage in usages]).usage == expected
 
 
 @pytest.mark.parametrize(
@@ -182,14 +182,14 @@ def test_tokens_are_summed_and_unknown_when_nobody_counted(usages: list[Json | N
 )
 def test_an_error_fails_the_turn_in_its_own_words(events: list[Json], said: str) -> None:
     with pytest.raises(TargetFailed) as caught:
-        reply_of(events)
+        read_reply(events)
     assert str(caught.value) == said
 
 
 def test_an_error_that_the_agent_got_over_is_none_and_stop_never_was_one() -> None:
     events = [{"author": "desk", "errorCode": "MALFORMED_FUNCTION_CALL"}, camel("desk", {"text": "Sorry. Done."})]
     assert said(events) == [("desk", "Sorry. Done.")]
-    assert reply_of([{"author": "desk", "errorCode": "STOP"}]).messages == ()
+    assert read_reply([{"author": "desk", "errorCode": "STOP"}]).messages == ()
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_an_error_that_the_agent_got_over_is_none_and_stop_never_was_one() -> No
     ids=["prefixes stay, what is private goes", "empty", "not told", "no session"],
 )
 def test_the_final_state(session: Any, state: Json | None) -> None:
-    assert state_of(session) == state
+    assert read_state(session) == state
 
 
 def test_spans_have_ids_as_tracers_print_them_and_what_was_logged_under_them() -> None:
@@ -219,7 +219,7 @@ def test_spans_have_ids_as_tracers_print_them_and_what_was_logged_under_them() -
             "logs": [{"body": None, "attributes": {"gen_ai.request.model": "y", "gen_ai.input.messages": []}}],
         }
     ]
-    assert spans_of(given) == (
+    assert read_spans(given) == (
         Span(
             name="generate_content x",
             trace_id="0db3742d7bb1e4fdf6f490cdb9a2abe8",
@@ -233,7 +233,7 @@ def test_spans_have_ids_as_tracers_print_them_and_what_was_logged_under_them() -
 
 @pytest.mark.parametrize("given", [[], None, {"detail": "Not Found"}, "<html>"])
 def test_where_there_are_no_spans_there_are_none(given: Any) -> None:
-    assert spans_of(given) is None
+    assert read_spans(given) is None
 
 
 def test_an_earlier_conversation_is_told_as_events() -> None:
@@ -242,7 +242,7 @@ def test_an_earlier_conversation_is_told_as_events() -> None:
         Message(role=Role.USER, content="Hi"),
         Message(role=Role.ASSISTANT, content="Hello"),
     )
-    assert told(earlier, "desk") == [
+    assert earlier_events(earlier, "desk") == [
         {"author": "user", "invocation_id": "earlier", "content": {"role": "user", "parts": [{"text": "Hi"}]}},
         {"author": "desk", "invocation_id": "earlier", "content": {"role": "model", "parts": [{"text": "Hello"}]}},
     ]

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from howsure.engine.converse import assembled
+from howsure.engine.converse import assemble_transcript
 from howsure.errors import ConfigInvalid, TargetFailed, TargetTimedOut
 from howsure.model.case import Case, Script, SingleTurn, user_turns
 from howsure.model.transcript import Message, Role, ToolResult, Transcript, Usage
-from howsure.targets.adk.target import AdkKind, AdkTarget
-from howsure.targets.blocks import Headers
-from howsure.targets.making import Checked, Held, Wish
+from howsure.targets.adk.target import AdkKind, AdkSettings, AdkTarget
+from howsure.targets.base import CheckableTarget, StartableTarget, TargetRequest
+from howsure.targets.settings import Headers
 
 Json = dict[str, Any]
 COUNTED = {"promptTokenCount": 5, "candidatesTokenCount": 2}
@@ -119,19 +119,21 @@ async def server() -> AsyncIterator[Server]:
     await runner.cleanup()
 
 
-async def talk(wish: Wish, case: Case) -> Transcript:
+async def talk(wish: TargetRequest, case: Case) -> Transcript:
     target = AdkKind().make(wish)
     await target.start()
     try:
         session = await target.open(case)
         replies = [(text, await session.send(text)) for text in user_turns(case.input)]
-        return assembled(replies, await session.close())
+        return assemble_transcript(replies, await session.close())
     finally:
         await target.stop()
 
 
-def a_wish(server: Server, **settings: Any) -> Wish:
-    return Wish(name="shop", settings={"url": server.url, "app_name": "shop", **settings}, state={"tier": "gold"})
+def a_wish(server: Server, **settings: Any) -> TargetRequest:
+    return TargetRequest(
+        name="shop", settings={"url": server.url, "app_name": "shop", **settings}, state={"tier": "gold"}
+    )
 
 
 def a_script(*turns: str, **state: Any) -> Case:
@@ -207,7 +209,7 @@ async def test_an_earlier_conversation_and_context_go_along(server: Server) -> N
 async def test_headers_are_sent_and_their_secrets_are_never_shown(server: Server) -> None:
     server.answers = [lambda: web.Response(status=500, text="bad key: swordfish")]
     settings = {"url": server.url, "app_name": "shop", "headers": {"Authorization": "Bearer ${SHOP_KEY}"}}
-    wish = Wish(name="shop", settings=settings, environ={"SHOP_KEY": "swordfish"})
+    wish = TargetRequest(name="shop", settings=settings, environ={"SHOP_KEY": "swordfish"})
     with pytest.raises(TargetFailed) as caught:
         await talk(wish, a_script("Hi"))
     assert server.asked[0]["authorization"] == "Bearer swordfish"
@@ -248,25 +250,25 @@ async def test_a_wrong_app_name_is_answered_with_the_right_ones(server: Server) 
 
 
 async def test_the_check_says_what_is_there(server: Server) -> None:
-    target = AdkKind().make(Wish(name="shop", rest=f"{server.url}/shop"))
+    target = AdkKind().make(TargetRequest(name="shop", rest=f"{server.url}/shop"))
     offered: Any = target
-    assert isinstance(offered, Held)
-    assert isinstance(offered, Checked)
+    assert isinstance(offered, StartableTarget)
+    assert isinstance(offered, CheckableTarget)
     assert await target.check() == f"the ADK server at {server.url} has the app 'shop' (2 in all)"
     server.apps = None
     assert await target.check() == f"the server at {server.url} answers, but does not list its apps"
 
 
 async def test_a_server_that_is_not_there_is_named() -> None:
-    target = AdkKind().make(Wish(name="shop", rest="http://127.0.0.1:1/shop"))
+    target = AdkKind().make(TargetRequest(name="shop", rest="http://127.0.0.1:1/shop"))
     with pytest.raises(TargetFailed, match=r"cannot reach http://127\.0\.0\.1:1: .*is the server running"):
         await target.check()
 
 
 async def test_a_session_that_exists_is_not_taken_for_a_new_one(server: Server) -> None:
     server.sessions["taken"] = {"id": "taken", "state": {}}
-    settings = AdkKind().make(a_wish(server))._settings
-    target = AdkTarget("shop", settings, Headers({}), {}, new_id=lambda: "taken")
+    settings = AdkSettings(url=server.url, app_name="shop")
+    target = AdkTarget(TargetRequest(name="shop"), settings, Headers({}), new_id=lambda: "taken")
     with pytest.raises(TargetFailed, match="session 'taken' exists already"):
         await target.open(a_script("Hi"))
     await target.stop()
@@ -302,20 +304,20 @@ async def test_a_connection_that_breaks_is_said_to_have_broken(server: Server) -
     ],
 )
 def test_the_last_part_of_the_address_is_the_app(rest: str, url: str, app: str) -> None:
-    settings = AdkKind().make(Wish(name="adk", rest=rest))._settings
+    settings = AdkKind().make(TargetRequest(name="adk", rest=rest))._settings
     assert (settings.url, settings.app_name) == (url, app)
 
 
 @pytest.mark.parametrize("rest", ["http://127.0.0.1:8000", "shop", "127.0.0.1:8000/shop"])
 def test_a_spec_without_address_or_app_is_refused(rest: str) -> None:
     with pytest.raises(ConfigInvalid, match="expected adk:http://"):
-        AdkKind().make(Wish(name="adk", rest=rest))
+        AdkKind().make(TargetRequest(name="adk", rest=rest))
 
 
 def test_every_wrong_setting_is_named_at_once() -> None:
     settings = {"url": "ftp://x", "stream": "yes", "turn_seconds": 0, "port": 1, "headers": {"X-Key": "${NO_KEY}"}}
     with pytest.raises(ConfigInvalid) as caught:
-        AdkKind().make(Wish(name="shop", settings=settings))
+        AdkKind().make(TargetRequest(name="shop", settings=settings))
     fields = ("stream", "port", "url", "app_name", "turn_seconds", "headers.X-Key")
     assert [part.partition(":")[0] for part in str(caught.value).split("; `")] == [
         f"{'`' if at == 0 else ''}targets.shop.{field}`" for at, field in enumerate(fields)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from howsure.model.transcript import ToolCall, ToolResult
-from howsure.targets.answers.calls import call_of, calls_in, result_of
+from howsure.targets.answer_parts import call_of, calls_in, result_of
 
 MADE = ToolCall(name="refund", arguments={"order": "1"}, id="c1")
 

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from howsure.model.transcript import Message, Role, ToolCall, ToolResult
-from howsure.targets.answers.fields import Unreadable
-from howsure.targets.answers.messages import message_of, messages_in
+from howsure.targets.answer_parts import UnreadableAnswer, message_of, messages_in
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "look_up", "arguments": "{}"}}
 MADE = ToolCall(name="look_up", id="c1", result=ToolResult(content={"status": "shipped"}))
@@ -137,7 +136,7 @@ def test_our_own_messages_and_plain_texts_may_stand_in_the_list() -> None:
     ids=str,
 )
 def test_what_is_no_message_is_told_with_its_place(entry: Any, message: str) -> None:
-    with pytest.raises(Unreadable) as caught:
+    with pytest.raises(UnreadableAnswer) as caught:
         messages_in([entry])
     assert str(caught.value).startswith(message)
 

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from howsure.model.transcript import Usage
-from howsure.targets.answers.fields import Unreadable
-from howsure.targets.answers.usage import usage_of
+from howsure.targets.answer_parts import UnreadableAnswer, usage_of
 
 
 @pytest.mark.parametrize(
@@ -68,6 +67,6 @@ def test_usage_is_read(given: Any, usage: Usage | None) -> None:
     ids=str,
 )
 def test_amounts_that_are_none_are_told(given: Any, message: str) -> None:
-    with pytest.raises(Unreadable) as caught:
+    with pytest.raises(UnreadableAnswer) as caught:
         usage_of(given)
     assert str(caught.value) == message

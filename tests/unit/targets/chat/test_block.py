@@ -11,51 +11,60 @@ import yaml
 from howsure.errors import ConfigInvalid
 from howsure.model.agent import Agent, AgentTool
 from howsure.model.transcript import Tool, ToolResult
-from howsure.targets.chat.block import ChatBlock, Offer, offer_of, read_chat
-from howsure.targets.chat.tool_desk import Always, ByArguments, InTurn, Scripted, When
+from howsure.targets.chat.tools import (
+    ChatSettings,
+    ConstantResult,
+    ResultRule,
+    ResultsByArguments,
+    ResultSequence,
+    ScriptedResult,
+    ToolOffer,
+    read_chat_settings,
+    tool_offer,
+)
 from howsure.testing import a_case
 
 AGENT = Agent(id="a", name="Moss", tools=(AgentTool(tool_name="look", description="Looks."), AgentTool(tool_name="b")))
 
 
-def scripts(text: str) -> dict[str, Scripted]:
-    return read_chat("bot", {"tool_results": yaml.safe_load(text)})[1]
+def scripts(text: str) -> dict[str, ScriptedResult]:
+    return read_chat_settings("bot", {"tool_results": yaml.safe_load(text)})[1]
 
 
-def offer(settings: dict[str, Any], agent: Agent | None = None, folder: Path = Path()) -> Offer:
-    return offer_of(*read_chat("bot", settings), folder, agent)
+def offer(settings: dict[str, Any], agent: Agent | None = None, folder: Path = Path()) -> ToolOffer:
+    return tool_offer(*read_chat_settings("bot", settings), folder, agent)
 
 
 def test_nothing_said_is_nothing_offered() -> None:
-    assert read_chat("chat", {}) == (ChatBlock(), {})
-    assert offer({}) == Offer()
+    assert read_chat_settings("chat", {}) == (ChatSettings(), {})
+    assert offer({}) == ToolOffer()
 
 
 @pytest.mark.parametrize(
     ("text", "script"),
     [
-        ("t: paid", Always(ToolResult(content="paid"))),
-        ("t: {a: [1, 2]}", Always(ToolResult(content={"a": [1, 2]}))),
-        ("t: null", Always(ToolResult())),
-        ("t: {result: gone, failed: true}", Always(ToolResult(content="gone", failed=True))),
-        ("t: {result: here}", Always(ToolResult(content={"result": "here"}))),
-        ("t: {failed: maybe}", Always(ToolResult(content={"failed": "maybe"}))),
-        ("t: [one, 2]", InTurn((ToolResult(content="one"), ToolResult(content=2)))),
-        ("t: [[]]", InTurn((ToolResult(content=[]),))),
-        ("t: [{failed: true}, ok]", InTurn((ToolResult(failed=True), ToolResult(content="ok")))),
-        ("t: {when: {a: 1}, result: x}", ByArguments((When({"a": 1}, ToolResult(content="x")),))),
+        ("t: paid", ConstantResult(ToolResult(content="paid"))),
+        ("t: {a: [1, 2]}", ConstantResult(ToolResult(content={"a": [1, 2]}))),
+        ("t: null", ConstantResult(ToolResult())),
+        ("t: {result: gone, failed: true}", ConstantResult(ToolResult(content="gone", failed=True))),
+        ("t: {result: here}", ConstantResult(ToolResult(content={"result": "here"}))),
+        ("t: {failed: maybe}", ConstantResult(ToolResult(content={"failed": "maybe"}))),
+        ("t: [one, 2]", ResultSequence((ToolResult(content="one"), ToolResult(content=2)))),
+        ("t: [[]]", ResultSequence((ToolResult(content=[]),))),
+        ("t: [{failed: true}, ok]", ResultSequence((ToolResult(failed=True), ToolResult(content="ok")))),
+        ("t: {when: {a: 1}, result: x}", ResultsByArguments((ResultRule({"a": 1}, ToolResult(content="x")),))),
         (
             "t: [{when: {day: 2026-11-15}, result: x}, {result: {day: 2026-11-16}, failed: true}]",
-            ByArguments(
+            ResultsByArguments(
                 (
-                    When({"day": "2026-11-15"}, ToolResult(content="x")),
-                    When({}, ToolResult(content={"day": "2026-11-16"}, failed=True)),
+                    ResultRule({"day": "2026-11-15"}, ToolResult(content="x")),
+                    ResultRule({}, ToolResult(content={"day": "2026-11-16"}, failed=True)),
                 )
             ),
         ),
     ],
 )
-def test_results_are_read_as_they_are_written(text: str, script: Scripted) -> None:
+def test_results_are_read_as_they_are_written(text: str, script: ScriptedResult) -> None:
     assert scripts(text) == {"t": script}
 
 
@@ -73,7 +82,7 @@ def test_every_wrong_setting_is_in_one_error() -> None:
         "max_tool_rounds": 0,
     }
     with pytest.raises(ConfigInvalid) as raised:
-        read_chat("bot", settings)
+        read_chat_settings("bot", settings)
     said = str(raised.value)
     for part in (
         "`targets.bot.modle`: is not a setting; did you mean `model`?",
@@ -92,7 +101,7 @@ def test_every_wrong_setting_is_in_one_error() -> None:
 @pytest.mark.parametrize("tool", [{"description": "no name"}, {"name": "a", "params": {}}, {"name": " "}, "a"])
 def test_a_tool_that_is_none_is_refused(tool: Any) -> None:
     with pytest.raises(ConfigInvalid, match=r"`targets\.bot\.tools`"):
-        read_chat("bot", {"tools": [tool]})
+        read_chat_settings("bot", {"tools": [tool]})
 
 
 OWN = {"name": "own", "description": "d", "parameters": {"type": "object"}}

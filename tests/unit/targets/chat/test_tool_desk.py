@@ -11,13 +11,20 @@ import pytest
 
 from howsure.errors import ConfigInvalid, TargetTimedOut
 from howsure.model.transcript import Tool, ToolCall, ToolResult
-from howsure.targets.chat.tool_desk import Always, ByArguments, Desk, Functions, InTurn, When
+from howsure.targets.chat.tools import (
+    ConstantResult,
+    ResultRule,
+    ResultsByArguments,
+    ResultSequence,
+    ToolBackend,
+    ToolFunctions,
+)
 
 TOOLS = tuple(Tool(name=name) for name in ("refund", "ping", "look"))
 PAID, LATE = ToolResult(content="paid"), ToolResult(content="too late", failed=True)
 
 
-async def results(desk: Desk, *calls: tuple[str, dict[str, Any]]) -> list[ToolResult | None]:
+async def results(desk: ToolBackend, *calls: tuple[str, dict[str, Any]]) -> list[ToolResult | None]:
     made = [ToolCall(name=name, arguments=arguments) for name, arguments in calls]
     return [call.result for call in await desk.open(TOOLS).answered(made)]
 
@@ -27,12 +34,12 @@ def failed(why: str) -> ToolResult:
 
 
 async def test_one_result_is_given_every_time() -> None:
-    desk = Desk(scripts={"refund": Always(PAID)})
+    desk = ToolBackend(scripts={"refund": ConstantResult(PAID)})
     assert await results(desk, ("refund", {}), ("refund", {"order": 1})) == [PAID, PAID]
 
 
 async def test_results_in_order_are_used_up_and_start_afresh_in_each_conversation() -> None:
-    desk = Desk(scripts={"refund": InTurn((PAID, LATE))})
+    desk = ToolBackend(scripts={"refund": ResultSequence((PAID, LATE))})
     used_up = failed("the script has 2 results of 'refund', and all are used")
     for _ in range(2):
         assert await results(desk, *[("refund", {})] * 3) == [PAID, LATE, used_up]
@@ -50,13 +57,13 @@ async def test_results_in_order_are_used_up_and_start_afresh_in_each_conversatio
     ids=["literal", "more arguments", "matcher", "none fits", "argument missing"],
 )
 async def test_the_first_result_counts_whose_arguments_fit(arguments: dict[str, Any], result: ToolResult) -> None:
-    rules = (When({"order": "A1"}, PAID), When({"order": {"$regex": "[AB][0-9]"}}, LATE))
-    assert await results(Desk(scripts={"refund": ByArguments(rules)}), ("refund", arguments)) == [result]
+    rules = (ResultRule({"order": "A1"}, PAID), ResultRule({"order": {"$regex": "[AB][0-9]"}}, LATE))
+    assert await results(ToolBackend(scripts={"refund": ResultsByArguments(rules)}), ("refund", arguments)) == [result]
 
 
 async def test_a_rule_without_conditions_takes_what_is_left() -> None:
-    script = ByArguments((When({"order": "A1"}, PAID), When({}, LATE)))
-    assert await results(Desk(scripts={"refund": script}), ("refund", {"order": "x"})) == [LATE]
+    script = ResultsByArguments((ResultRule({"order": "A1"}, PAID), ResultRule({}, LATE)))
+    assert await results(ToolBackend(scripts={"refund": script}), ("refund", {"order": "x"})) == [LATE]
 
 
 def refund(order: str, amount: int = 5) -> dict[str, Any]:
@@ -74,7 +81,7 @@ def leave() -> None:
 
 
 async def test_functions_sync_and_async_are_called_with_the_arguments() -> None:
-    desk = Desk(functions=Functions({"refund": refund, "look": look}, "tools"))
+    desk = ToolBackend(functions=ToolFunctions({"refund": refund, "look": look}, "tools"))
     assert await results(desk, ("refund", {"order": "A1", "amount": 7}), ("look", {"b": 1, "a": 2})) == [
         ToolResult(content={"order": "A1", "paid": [7, 7]}),
         ToolResult(content="a,b"),
@@ -82,7 +89,7 @@ async def test_functions_sync_and_async_are_called_with_the_arguments() -> None:
 
 
 async def test_an_error_of_a_function_is_a_result_that_the_model_sees() -> None:
-    desk = Desk(functions=Functions({"refund": refund, "ping": leave}, "tools"))
+    desk = ToolBackend(functions=ToolFunctions({"refund": refund, "ping": leave}, "tools"))
     wrong, missing, left = await results(desk, ("refund", {"order": "none"}), ("refund", {"id": 1}), ("ping", {}))
     assert wrong == failed("LookupError: no such order")
     assert missing is not None and missing.failed
@@ -92,13 +99,15 @@ async def test_an_error_of_a_function_is_a_result_that_the_model_sees() -> None:
 
 
 async def test_a_function_that_does_not_come_back_ends_the_conversation() -> None:
-    desk = Desk(functions=Functions({"ping": lambda: time.sleep(1)}, "tools"), seconds=0.05)
+    desk = ToolBackend(functions=ToolFunctions({"ping": lambda: time.sleep(1)}, "tools"), seconds=0.05)
     with pytest.raises(TargetTimedOut, match=r"tool 'ping': no answer in 0\.05 s"):
         await results(desk, ("ping", {}))
 
 
 async def test_a_script_wins_over_a_function() -> None:
-    desk = Desk(scripts={"refund": Always(PAID)}, functions=Functions({"refund": refund, "look": look}, "tools"))
+    desk = ToolBackend(
+        scripts={"refund": ConstantResult(PAID)}, functions=ToolFunctions({"refund": refund, "look": look}, "tools")
+    )
     assert await results(desk, ("refund", {"order": "A1"}), ("look", {})) == [PAID, ToolResult(content="")]
 
 
@@ -114,7 +123,7 @@ async def test_a_script_wins_over_a_function() -> None:
 )
 async def test_a_call_that_nothing_answers_fails_and_says_why(call: tuple[str, dict[str, Any]], why: str) -> None:
     holder = SimpleNamespace(refund=refund, secret=lambda: "code", ping="not callable")
-    assert await results(Desk(functions=Functions(holder, "tools")), call) == [failed(why)]
+    assert await results(ToolBackend(functions=ToolFunctions(holder, "tools")), call) == [failed(why)]
 
 
 FILE = """
@@ -135,8 +144,8 @@ class Shop:
 @pytest.mark.parametrize("name", ["TOOLS", "Shop"])
 async def test_functions_are_found_in_a_dict_or_a_namespace(tmp_path: Path, name: str) -> None:
     (tmp_path / "shop_tools.py").write_text(FILE, encoding="utf-8")
-    functions = Functions.load(f"shop_tools.py:{name}", tmp_path)
-    assert await results(Desk(functions=functions), ("refund", {"order": "1"})) == [PAID]
+    functions = ToolFunctions.load(f"shop_tools.py:{name}", tmp_path)
+    assert await results(ToolBackend(functions=functions), ("refund", {"order": "1"})) == [PAID]
     assert functions.named("ping") is None
 
 
@@ -152,4 +161,4 @@ async def test_functions_are_found_in_a_dict_or_a_namespace(tmp_path: Path, name
 def test_functions_that_are_none_are_refused_before_anything_runs(tmp_path: Path, spec: str, message: str) -> None:
     (tmp_path / "shop_tools.py").write_text(FILE, encoding="utf-8")
     with pytest.raises(ConfigInvalid, match=message):
-        Functions.load(spec, tmp_path)
+        ToolFunctions.load(spec, tmp_path)

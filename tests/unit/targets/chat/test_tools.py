@@ -9,20 +9,19 @@ from msgspec.structs import replace
 
 from howsure.errors import TargetFailed
 from howsure.llm.base import Completion
-from howsure.llm.parts import Message, ToolTurn
+from howsure.llm.messages import ChatMessage, ToolTurn
 from howsure.model.case import Case, Script
 from howsure.model.transcript import Message as Said
 from howsure.model.transcript import Role, Tool, ToolCall, ToolResult, Usage
 from howsure.targets.base import Reply
-from howsure.targets.chat.block import Offer
 from howsure.targets.chat.target import ChatTarget
-from howsure.targets.chat.tool_desk import Always, Desk
+from howsure.targets.chat.tools import ConstantResult, ToolBackend, ToolOffer
 from howsure.testing import ScriptedModel, a_case
 
 REFUND, PING = Tool(name="refund", description="Pays back."), Tool(name="ping")
 PAID = ToolResult(content={"paid": 50})
-DESK = Desk(scripts={"refund": Always(PAID)})
-OFFER = Offer(tools=(REFUND, PING), desk=DESK)
+DESK = ToolBackend(scripts={"refund": ConstantResult(PAID)})
+OFFER = ToolOffer(tools=(REFUND, PING), desk=DESK)
 
 
 def calling(*names: str, text: str = "", echo: Any = None, **usage: Any) -> Completion:
@@ -34,7 +33,7 @@ def saying(text: str, **usage: Any) -> Completion:
     return Completion(text=text, model="m", usage=Usage(**usage))
 
 
-async def replies(model: ScriptedModel, offer: Offer, case: Case | None = None, *texts: str) -> list[Reply]:
+async def replies(model: ScriptedModel, offer: ToolOffer, case: Case | None = None, *texts: str) -> list[Reply]:
     session = await ChatTarget(model, namespace="repeat 1", offer=offer).open(case or a_case())
     return [await session.send(text) for text in texts or ("Hello",)]
 
@@ -51,7 +50,7 @@ async def test_a_call_is_answered_and_the_model_speaks_then() -> None:
         Said(role=Role.ASSISTANT, content="Done."),
     )
     assert model.asked[1].messages == (
-        Message(Role.USER, "Hello"),
+        ChatMessage(Role.USER, "Hello"),
         ToolTurn(Role.ASSISTANT, "One moment.", (), (called("refund", PAID),), ["signed"]),
     )
     assert [(asked.tools, asked.namespace, asked.purpose) for asked in model.asked] == [
@@ -89,27 +88,27 @@ async def test_several_calls_and_rounds_are_all_kept_in_order() -> None:
 
 async def test_without_a_desk_calls_are_recorded_and_the_turn_ends() -> None:
     model = ScriptedModel(calling("refund", text="One moment."))
-    (reply,) = await replies(model, Offer(tools=(REFUND,)))
+    (reply,) = await replies(model, ToolOffer(tools=(REFUND,)))
     assert reply.messages == (Said(role=Role.ASSISTANT, content="One moment.", tool_calls=(called("refund", None),)),)
     assert len(model.asked) == 1
 
 
 async def test_a_call_without_result_stays_in_the_conversation() -> None:
     model = ScriptedModel(calling("refund"), saying("Hm."))
-    await replies(model, Offer(tools=(REFUND,)), Case(id="1", input=Script(turns=("Hi", "And?"))), "Hi", "And?")
+    await replies(model, ToolOffer(tools=(REFUND,)), Case(id="1", input=Script(turns=("Hi", "And?"))), "Hi", "And?")
     assert model.asked[1].messages == (
-        Message(Role.USER, "Hi"),
+        ChatMessage(Role.USER, "Hi"),
         ToolTurn(Role.ASSISTANT, "", (), (called("refund", None),)),
-        Message(Role.USER, "And?"),
+        ChatMessage(Role.USER, "And?"),
     )
 
 
 async def test_a_model_that_calls_what_nobody_offered_is_recorded_and_not_reminded_of_it() -> None:
     model = ScriptedModel(calling("refund", text="Hm."), saying("Yes."))
     case = Case(id="1", input=Script(turns=("Hi", "And?")))
-    first, _ = await replies(model, Offer(desk=DESK), case, "Hi", "And?")
+    first, _ = await replies(model, ToolOffer(desk=DESK), case, "Hi", "And?")
     assert first.messages[0].tool_calls == (called("refund", None),)
-    assert model.asked[1].messages[1] == Message(Role.ASSISTANT, "Hm.")
+    assert model.asked[1].messages[1] == ChatMessage(Role.ASSISTANT, "Hm.")
     assert model.asked[0].tools == ()
 
 
@@ -117,7 +116,7 @@ async def test_a_model_that_calls_what_nobody_offered_is_recorded_and_not_remind
 async def test_rounds_without_end_are_ended_and_the_setting_is_named(rounds: int) -> None:
     model = ScriptedModel(calling("refund", "ping", "ping"))
     with pytest.raises(TargetFailed) as raised:
-        await replies(model, Offer(tools=(REFUND, PING), desk=DESK, rounds=rounds))
+        await replies(model, ToolOffer(tools=(REFUND, PING), desk=DESK, rounds=rounds))
     assert str(raised.value) == (
         f"the model called tools in {rounds} rounds of one turn and goes on with refund, ping;"
         " `max_tool_rounds` allows no more"
@@ -127,7 +126,7 @@ async def test_rounds_without_end_are_ended_and_the_setting_is_named(rounds: int
 
 async def test_as_many_rounds_as_are_allowed_may_be_used() -> None:
     model = ScriptedModel(*[calling("refund")] * 3, saying("Done."))
-    (reply,) = await replies(model, Offer(tools=(REFUND,), desk=DESK, rounds=3))
+    (reply,) = await replies(model, ToolOffer(tools=(REFUND,), desk=DESK, rounds=3))
     assert reply.messages[-1].content == "Done."
 
 
@@ -150,7 +149,7 @@ async def test_the_tools_of_a_case_come_before_those_of_the_run() -> None:
 async def test_each_turn_has_its_own_rounds() -> None:
     model = ScriptedModel(calling("refund"), saying("One."), calling("refund"), saying("Two."))
     case = Case(id="1", input=Script(turns=("Hi", "And?")))
-    both = await replies(model, Offer(tools=(REFUND,), desk=DESK, rounds=1), case, "Hi", "And?")
+    both = await replies(model, ToolOffer(tools=(REFUND,), desk=DESK, rounds=1), case, "Hi", "And?")
     assert [reply.messages[-1].content for reply in both] == ["One.", "Two."]
     assert len(model.asked[3].messages) == 5
 

@@ -15,11 +15,9 @@ import pytest
 from howsure.errors import ConfigInvalid, TargetFailed, TargetTimedOut
 from howsure.model.case import Case, Script, SingleTurn
 from howsure.model.transcript import Message, Role
-from howsure.targets.base import Finished, Session
-from howsure.targets.command.programs import Start, started
-from howsure.targets.command.settings import plan_of
-from howsure.targets.command.target import CommandKind, CommandTarget
-from howsure.targets.making import Wish
+from howsure.targets.base import FinishedSession, Session, TargetRequest
+from howsure.targets.command.programs import ProgramStart, start_program
+from howsure.targets.command.target import CommandKind, CommandTarget, plan_command
 from howsure.testing import a_case
 from live_targets import alive, conversed
 
@@ -37,12 +35,12 @@ def program(folder: Path, source: str, **settings: Any) -> CommandTarget:
     (folder / "bot.py").write_text(start + textwrap.dedent(source), encoding="utf-8")
     command = {"command": [sys.executable, "bot.py"], "turn_seconds": 20.0, **settings}
     environ = {**os.environ, "API_KEY": "sesame-open-123"}
-    return CommandKind().make(Wish(name="shop", settings=command, folder=folder, environ=environ))
+    return CommandKind().make(TargetRequest(name="shop", settings=command, folder=folder, environ=environ))
 
 
 async def opened(target: CommandTarget, case: Case | None = None) -> Session:
     session = await target.open(case or a_case())
-    assert not isinstance(session, Finished)
+    assert not isinstance(session, FinishedSession)
     return session
 
 
@@ -155,8 +153,10 @@ async def test_a_program_that_ignores_the_end_of_its_input_is_ended(tmp_path: Pa
 
 async def test_a_line_without_end_is_refused(tmp_path: Path) -> None:
     script = "import sys\nwhile True: sys.stdout.write('x' * 65536)"
-    start = Start(arguments=[sys.executable, "-c", script], folder=tmp_path, environ=os.environ, largest=1_000_000)
-    running = await started(start)
+    start = ProgramStart(
+        arguments=[sys.executable, "-c", script], folder=tmp_path, environ=os.environ, largest=1_000_000
+    )
+    running = await start_program(start)
     with pytest.raises(TargetFailed, match="wrote more than 1,000,000 bytes"):
         await running.line()
     await running.stop(0.1)
@@ -202,7 +202,7 @@ async def test_secrets_of_the_environment_are_in_no_answer_and_no_error(tmp_path
 def test_a_program_gets_what_env_names(tmp_path: Path, env: list[str] | None, names: bool) -> None:
     environ = {"PATH": os.environ["PATH"], "SHOP": "Moss", "OTHER": "x"}
     settings = {"command": [sys.executable], "env": env} if env is not None else {"command": [sys.executable]}
-    start = plan_of(Wish(name="shop", settings=settings, folder=tmp_path, environ=environ)).start
+    start = plan_command(TargetRequest(name="shop", settings=settings, folder=tmp_path, environ=environ)).start
     assert ("SHOP" in start.environ, "OTHER" in start.environ) == (names, env is None)
     assert start.environ["PYTHONUNBUFFERED"] == "1"
     assert "PATH" in start.environ
@@ -228,7 +228,9 @@ def test_a_program_gets_what_env_names(tmp_path: Path, env: list[str] | None, na
 def test_a_wrong_setting_is_told(tmp_path: Path, settings: dict[str, Any], told: str) -> None:
     (tmp_path / "plain.py").write_text("", encoding="utf-8")
     with pytest.raises(ConfigInvalid) as caught:
-        CommandKind().make(Wish(name="shop", settings=settings, folder=tmp_path, environ={"PATH": os.environ["PATH"]}))
+        CommandKind().make(
+            TargetRequest(name="shop", settings=settings, folder=tmp_path, environ={"PATH": os.environ["PATH"]})
+        )
     assert told in str(caught.value)
 
 
@@ -240,7 +242,7 @@ async def test_a_program_on_the_command_line_is_split_without_a_shell(tmp_path: 
         encoding="utf-8",
     )
     script.chmod(0o755)
-    wish = Wish(name="shop", rest="./bot.py --name 'a b' $HOME;", folder=tmp_path, environ=os.environ)
+    wish = TargetRequest(name="shop", rest="./bot.py --name 'a b' $HOME;", folder=tmp_path, environ=os.environ)
     assert (await conversed(a_case(), CommandKind().make(wish))).answer == "['--name', 'a b', '$HOME;']"
 
 
@@ -248,7 +250,7 @@ async def test_what_cannot_be_started_is_a_failure(tmp_path: Path) -> None:
     script = tmp_path / "bot"
     script.write_bytes(b"\x00\x01 no program")
     script.chmod(0o755)
-    target = CommandKind().make(Wish(name="shop", rest="./bot", folder=tmp_path, environ=os.environ))
+    target = CommandKind().make(TargetRequest(name="shop", rest="./bot", folder=tmp_path, environ=os.environ))
     with pytest.raises(TargetFailed, match="cannot be started: Exec format error"):
         await target.open(a_case())
 

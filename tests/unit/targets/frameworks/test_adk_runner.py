@@ -11,9 +11,9 @@ from msgspec import Struct
 from howsure.errors import TargetTimedOut
 from howsure.model.case import Case, Script, SingleTurn
 from howsure.model.transcript import Message, Role
+from howsure.targets.base import CheckableTarget, StartableTarget, TargetRequest
 from howsure.targets.frameworks.adk_runner import AdkAgentTarget
-from howsure.targets.frameworks.loaded import InProcess
-from howsure.targets.making import Checked, Held, Wish
+from howsure.targets.frameworks.in_process import InProcessSettings
 
 
 class Kept(Struct):
@@ -60,8 +60,8 @@ class Runner:
 
 
 def a_target(runner: Runner, seconds: float = 5.0) -> AdkAgentTarget:
-    settings = InProcess(object="shop.agent:root_agent", turn_seconds=seconds)
-    return AdkAgentTarget(Wish(name="shop", state={"tier": "gold"}), settings, runner, dict)
+    settings = InProcessSettings(object="shop.agent:root_agent", turn_seconds=seconds)
+    return AdkAgentTarget(TargetRequest(name="shop", state={"tier": "gold"}), settings, runner, dict)
 
 
 async def test_every_conversation_has_its_own_session_user_and_state() -> None:
@@ -85,8 +85,8 @@ async def test_an_earlier_conversation_is_put_into_the_session() -> None:
 async def test_the_runner_is_closed_with_the_run() -> None:
     runner = Runner()
     target: Any = a_target(runner)
-    assert isinstance(target, Held)
-    assert isinstance(target, Checked)
+    assert isinstance(target, StartableTarget)
+    assert isinstance(target, CheckableTarget)
     await target.start()
     await target.stop()
     assert runner.closed

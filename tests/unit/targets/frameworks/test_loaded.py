@@ -14,23 +14,23 @@ import pytest
 
 from howsure.errors import ConfigInvalid, TargetTimedOut
 from howsure.model.case import Case, Script
+from howsure.targets.base import TargetKind, TargetRequest
 from howsure.targets.frameworks.adk_runner import AdkAgentKind
-from howsure.targets.frameworks.langgraph import LangGraphKind
-from howsure.targets.frameworks.loaded import (
+from howsure.targets.frameworks.in_process import (
     Framework,
-    InProcess,
-    agent_of,
-    block_of,
-    first_state,
-    held_by,
-    left_in,
-    limited,
+    InProcessSettings,
+    context_state,
+    initial_state,
+    load_agent,
+    make_context,
+    read_in_process_settings,
+    run_limited,
 )
+from howsure.targets.frameworks.langgraph import LangGraphKind
 from howsure.targets.frameworks.openai_agents import OpenAiAgentsKind
 from howsure.targets.frameworks.pydantic_ai import PydanticAiKind
-from howsure.targets.making import Making, Wish
 
-KINDS: list[tuple[Making, str, str, str]] = [
+KINDS: list[tuple[TargetKind, str, str, str]] = [
     (AdkAgentKind(), "adk-agent", "google.adk", "adk"),
     (LangGraphKind(), "langgraph", "langgraph", "langgraph"),
     (OpenAiAgentsKind(), "openai-agents", "agents", "openai-agents"),
@@ -55,42 +55,48 @@ def installed(module: str) -> bool:
 
 
 @pytest.mark.parametrize(("kind", "name", "module", "extra"), KINDS, ids=[kind[1] for kind in KINDS])
-def test_a_missing_framework_names_the_extra_that_brings_it(kind: Making, name: str, module: str, extra: str) -> None:
+def test_a_missing_framework_names_the_extra_that_brings_it(
+    kind: TargetKind, name: str, module: str, extra: str
+) -> None:
     assert kind.name == name
     if installed(module):
         pytest.skip(f"{module} is installed here")
     with pytest.raises(ConfigInvalid) as caught:
-        kind.make(Wish(name="shop", rest="shop:agent"))
+        kind.make(TargetRequest(name="shop", rest="shop:agent"))
     assert str(caught.value).startswith(f"a {name} target needs ")
     assert str(caught.value).endswith(f"pip install 'howsure[{extra}]'")
 
 
 @pytest.mark.parametrize("kind", [kind for kind, *_ in KINDS], ids=[name for _, name, *_ in KINDS])
-def test_wrong_settings_are_named_before_anything_is_loaded(kind: Making) -> None:
+def test_wrong_settings_are_named_before_anything_is_loaded(kind: TargetKind) -> None:
     with pytest.raises(ConfigInvalid) as caught:
-        kind.make(Wish(name="shop", settings={"turn_seconds": -1, "colour": "green"}))
+        kind.make(TargetRequest(name="shop", settings={"turn_seconds": -1, "colour": "green"}))
     said = str(caught.value)
     for field in ("object", "turn_seconds", "colour"):
         assert f"`targets.shop.{field}`" in said
 
 
 def test_the_spec_names_the_object_and_a_block_does_too() -> None:
-    assert block_of(Wish(name="x", rest="shop:agent"), InProcess).object == "shop:agent"
+    assert (
+        read_in_process_settings(TargetRequest(name="x", rest="shop:agent"), InProcessSettings).object == "shop:agent"
+    )
     settings = {"object": "shop:agent", "turn_seconds": 5}
-    assert block_of(Wish(name="x", settings=settings), InProcess) == InProcess(object="shop:agent", turn_seconds=5.0)
+    assert read_in_process_settings(TargetRequest(name="x", settings=settings), InProcessSettings) == InProcessSettings(
+        object="shop:agent", turn_seconds=5.0
+    )
 
 
 def test_an_agent_may_be_made_by_a_function_and_must_be_one(project: Path) -> None:
     (project / "loaded_shop.py").write_text(
         "class Agent:\n    def run(self): ...\n\nagent = Agent()\ndef build(): return agent\ncount = 3\n"
     )
-    wish = Wish(name="x", folder=project)
-    agent = agent_of(wish, "loaded_shop:agent", ("run",), "an agent")
-    assert agent_of(wish, "loaded_shop:build", ("run",), "an agent") is agent
+    wish = TargetRequest(name="x", folder=project)
+    agent = load_agent(wish, "loaded_shop:agent", ("run",), "an agent")
+    assert load_agent(wish, "loaded_shop:build", ("run",), "an agent") is agent
     with pytest.raises(ConfigInvalid, match="'loaded_shop:count': expected an agent, found int"):
-        agent_of(wish, "loaded_shop:count", ("run",), "an agent")
+        load_agent(wish, "loaded_shop:count", ("run",), "an agent")
     with pytest.raises(ConfigInvalid, match="expected an agent, found type"):
-        agent_of(wish, "loaded_shop:Agent", ("run",), "an agent")
+        load_agent(wish, "loaded_shop:Agent", ("run",), "an agent")
 
 
 async def test_a_turn_has_a_limit_and_a_timeout_of_the_agents_own_is_its_own() -> None:
@@ -102,22 +108,25 @@ async def test_a_turn_has_a_limit_and_a_timeout_of_the_agents_own_is_its_own() -
         raise TimeoutError("the shop's own")
 
     with pytest.raises(TargetTimedOut, match=r"no answer in 0\.05 s"):
-        await limited(slow(), 0.05)
+        await run_limited(slow(), 0.05)
     with pytest.raises(TimeoutError, match="the shop's own"):
-        await limited(raising(), 5)
-    assert await limited(asyncio.sleep(0, "in time"), 5) == "in time"
+        await run_limited(raising(), 5)
+    assert await run_limited(asyncio.sleep(0, "in time"), 5) == "in time"
 
 
 def test_the_cases_own_state_wins() -> None:
     case = Case(id="1", input=Script(turns=("Hi",)), state={"tier": "silver"})
-    assert first_state(Wish(name="x", state={"tier": "gold", "lang": "en"}), case) == {"tier": "silver", "lang": "en"}
+    assert initial_state(TargetRequest(name="x", state={"tier": "gold", "lang": "en"}), case) == {
+        "tier": "silver",
+        "lang": "en",
+    }
 
 
 def test_tools_see_the_state_or_what_a_function_makes_of_it(project: Path) -> None:
     (project / "loaded_context.py").write_text("def context(state): return ('made of', state)\n")
-    wish = Wish(name="x", folder=project)
-    assert held_by(wish, "", {"a": 1}) == {"a": 1}
-    assert held_by(wish, "loaded_context:context", {"a": 1}) == ("made of", {"a": 1})
+    wish = TargetRequest(name="x", folder=project)
+    assert make_context(wish, "", {"a": 1}) == {"a": 1}
+    assert make_context(wish, "loaded_context:context", {"a": 1}) == ("made of", {"a": 1})
 
 
 @dataclass
@@ -149,7 +158,7 @@ class Modelled:
     ids=["dict", "dataclass", "object", "pydantic", "empty", "nothing", "a tuple"],
 )
 def test_what_is_left_in_a_context_is_the_state(held: Any, state: dict[str, Any] | None) -> None:
-    assert left_in(held) == state
+    assert context_state(held) == state
 
 
 def test_what_was_loaded_is_said_with_its_version() -> None:

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from howsure.model.case import Case, Script
 from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Usage
+from howsure.targets.base import TargetRequest
 from howsure.targets.frameworks.openai_agents import (
     OpenAiAgentsSession,
     OpenAiAgentsSettings,
@@ -16,7 +17,6 @@ from howsure.targets.frameworks.openai_agents import (
     reply_of,
     spent,
 )
-from howsure.targets.making import Wish
 
 Json = dict[str, Any]
 USAGE = {
@@ -163,7 +163,7 @@ class Runner:
 
 async def test_turns_share_a_history_go_to_the_agent_that_spoke_last_and_change_the_context() -> None:
     runner = Runner()
-    wish = Wish(name="shop", state={"tier": "gold", "turns": 0})
+    wish = TargetRequest(name="shop", state={"tier": "gold", "turns": 0})
     target = OpenAiAgentsTarget(wish, OpenAiAgentsSettings(object="x:y", max_turns=4), Named("desk"), runner)
     case = Case(id="1", input=Script(turns=("Hi", "Bye")), state={"tier": "silver"})
     session = await target.open(case)

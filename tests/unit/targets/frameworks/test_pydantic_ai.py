@@ -8,8 +8,8 @@ import pytest
 
 from howsure.model.case import Case, SingleTurn
 from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Usage
+from howsure.targets.base import TargetRequest
 from howsure.targets.frameworks.pydantic_ai import PydanticAiSettings, PydanticAiTarget, reply_of, spent
-from howsure.targets.making import Wish
 
 Json = dict[str, Any]
 USAGE = {"input_tokens": 11, "output_tokens": 7, "cache_read_tokens": 4, "output_reasoning_tokens": 2, "details": {}}
@@ -142,7 +142,7 @@ class Adapter:
 async def test_turns_share_a_history_that_begins_before_the_case() -> None:
     earlier = (Message(role=Role.USER, content="Hi"), Message(role=Role.ASSISTANT, content="Hello"))
     case = Case(id="1", input=SingleTurn(message="Where is it?", context="Order A1.", history=earlier))
-    wish = Wish(name="shop", state={"tier": "gold"})
+    wish = TargetRequest(name="shop", state={"tier": "gold"})
     session = await PydanticAiTarget(wish, PydanticAiSettings(object="x:y"), Agent(), Adapter()).open(case)
     first = await session.send("Where is it?")
     assert (await session.close()).state == {"tier": "gold", "asked": "Order A1.\n\nWhere is it?"}

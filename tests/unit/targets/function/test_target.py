@@ -16,9 +16,8 @@ from msgspec import UNSET, UnsetType
 from howsure.errors import ConfigInvalid, TargetFailed, TargetTimedOut
 from howsure.model.case import Case, Script
 from howsure.model.transcript import AgentStep, Message, Role, ToolStep, Transcript, Usage
-from howsure.targets.base import Closing, Finished, Target
+from howsure.targets.base import CheckableTarget, Closing, FinishedSession, StartableTarget, Target, TargetRequest
 from howsure.targets.function.target import FunctionKind
-from howsure.targets.making import Checked, Held, Wish
 from howsure.testing import a_case
 from live_targets import conversed
 
@@ -146,7 +145,7 @@ def bots(tmp_path: Path) -> Iterator[Path]:
 
 
 def made(tmp_path: Path, name: str, **settings: Any) -> Target:
-    wish = Wish(
+    wish = TargetRequest(
         name="shop", rest=f"bots.py:{name}", settings=settings, folder=tmp_path, state={"s": 1}, candidate="new"
     )
     return FunctionKind().make(wish)
@@ -178,7 +177,7 @@ async def test_a_bot_may_be(tmp_path: Path, name: str, said: str) -> None:
 
 
 async def test_a_module_is_found_from_the_folder(tmp_path: Path) -> None:
-    target = FunctionKind().make(Wish(name="shop", rest="bots:shout", folder=tmp_path))
+    target = FunctionKind().make(TargetRequest(name="shop", rest="bots:shout", folder=tmp_path))
     assert await answer(target) == "HI"
 
 
@@ -199,7 +198,7 @@ async def test_a_class_is_one_bot_for_each_conversation_and_tells_its_state(tmp_
 @pytest.mark.parametrize(("name", "took"), [("stopped", 12.5), ("transcript", UNSET), ("replies", UNSET)])
 async def test_a_time_that_the_function_tells_is_kept(tmp_path: Path, name: str, took: float | UnsetType) -> None:
     session = await made(tmp_path, name).open(a_case())
-    assert not isinstance(session, Finished)
+    assert not isinstance(session, FinishedSession)
     assert (await session.send("Hi")).duration_ms == took
 
 
@@ -222,8 +221,8 @@ async def test_steps_alone_become_messages_that_pass_through_them(tmp_path: Path
 
 async def test_a_target_of_ones_own_is_started_checked_and_stopped(tmp_path: Path) -> None:
     target = made(tmp_path, "Whole")
-    assert isinstance(target, Held)
-    assert isinstance(target, Checked)
+    assert isinstance(target, StartableTarget)
+    assert isinstance(target, CheckableTarget)
     await target.start()
     assert await target.check() == "all is well"
     await target.stop()
@@ -232,7 +231,7 @@ async def test_a_target_of_ones_own_is_started_checked_and_stopped(tmp_path: Pat
 
 
 async def test_a_finished_conversation_stays_one(tmp_path: Path) -> None:
-    assert await made(tmp_path, "Past").open(a_case(id="x")) == Finished(Transcript(answer="x"))
+    assert await made(tmp_path, "Past").open(a_case(id="x")) == FinishedSession(Transcript(answer="x"))
 
 
 async def test_a_sync_function_does_not_hold_up_the_others(tmp_path: Path) -> None:
@@ -278,7 +277,7 @@ async def test_what_breaks_names_the_function_and_its_line(tmp_path: Path, name:
 )
 async def test_what_is_no_answer_is_told(tmp_path: Path, source: str, told: str) -> None:
     (tmp_path / "odd.py").write_text(f"def bot(text):\n    return {source}\n", encoding="utf-8")
-    target = FunctionKind().make(Wish(name="shop", rest="odd.py:bot", folder=tmp_path))
+    target = FunctionKind().make(TargetRequest(name="shop", rest="odd.py:bot", folder=tmp_path))
     with pytest.raises(TargetFailed) as caught:
         await answer(target)
     assert str(caught.value).startswith("odd.py:bot: ")
@@ -287,7 +286,7 @@ async def test_what_is_no_answer_is_told(tmp_path: Path, source: str, told: str)
 
 async def test_a_function_has_its_time(tmp_path: Path) -> None:
     (tmp_path / "slow.py").write_text("import time\ndef bot(text):\n    time.sleep(0.5)\n", encoding="utf-8")
-    wish = Wish(name="shop", rest="slow.py:bot", folder=tmp_path, settings={"turn_seconds": 0.05})
+    wish = TargetRequest(name="shop", rest="slow.py:bot", folder=tmp_path, settings={"turn_seconds": 0.05})
     with pytest.raises(TargetTimedOut, match=r"slow\.py:bot: no answer in 0\.05 s"):
         await answer(FunctionKind().make(wish))
 
@@ -307,7 +306,7 @@ async def test_a_function_has_its_time(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_used_is_refused_with_what_to_do(tmp_path: Path, spec: str, told: str) -> None:
     with pytest.raises(ConfigInvalid) as caught:
-        FunctionKind().make(Wish(name="shop", rest=spec, folder=tmp_path))
+        FunctionKind().make(TargetRequest(name="shop", rest=spec, folder=tmp_path))
     assert told in str(caught.value)
 
 
@@ -325,7 +324,7 @@ def test_what_cannot_be_used_is_refused_with_what_to_do(tmp_path: Path, spec: st
 def test_a_file_that_cannot_be_loaded_is_refused(tmp_path: Path, source: str, told: str, spec: str) -> None:
     (tmp_path / "broken_bot.py").write_text(textwrap.dedent(source), encoding="utf-8")
     with pytest.raises(ConfigInvalid, match=told):
-        FunctionKind().make(Wish(name="shop", rest=spec, folder=tmp_path))
+        FunctionKind().make(TargetRequest(name="shop", rest=spec, folder=tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -342,7 +341,7 @@ def test_a_file_that_cannot_be_loaded_is_refused(tmp_path: Path, source: str, to
 )
 def test_a_wrong_setting_is_told(tmp_path: Path, settings: dict[str, Any], told: str) -> None:
     with pytest.raises(ConfigInvalid) as caught:
-        FunctionKind().make(Wish(name="shop", settings=settings, folder=tmp_path))
+        FunctionKind().make(TargetRequest(name="shop", settings=settings, folder=tmp_path))
     assert told in str(caught.value)
 
 
@@ -356,7 +355,7 @@ def test_a_wrong_setting_is_told(tmp_path: Path, settings: dict[str, Any], told:
 )
 async def test_it_says_what_it_found(tmp_path: Path, name: str, told: str) -> None:
     target = made(tmp_path, name)
-    assert isinstance(target, Checked)
+    assert isinstance(target, CheckableTarget)
     assert await target.check() == told
 
 
@@ -374,9 +373,9 @@ async def test_closing_may_tell_the_state_in_any_form(tmp_path: Path) -> None:
     (tmp_path / "closing.py").write_text(textwrap.dedent(source), encoding="utf-8")
 
     async def closed(name: str) -> Closing:
-        target = FunctionKind().make(Wish(name="shop", rest=f"closing.py:{name}", folder=tmp_path))
+        target = FunctionKind().make(TargetRequest(name="shop", rest=f"closing.py:{name}", folder=tmp_path))
         session = await target.open(a_case())
-        assert not isinstance(session, Finished)
+        assert not isinstance(session, FinishedSession)
         await session.send("Hi")
         return await session.close()
 
@@ -393,7 +392,7 @@ async def test_a_message_alone_is_a_reply(tmp_path: Path) -> None:
         "from howsure.model.transcript import *\ndef bot(text):\n    return Message(role=Role.ASSISTANT, content='x')\n"
     )
     (tmp_path / "single.py").write_text(source, encoding="utf-8")
-    target = FunctionKind().make(Wish(name="shop", rest="single.py:bot", folder=tmp_path))
+    target = FunctionKind().make(TargetRequest(name="shop", rest="single.py:bot", folder=tmp_path))
     session = await target.open(a_case())
-    assert not isinstance(session, Finished)
+    assert not isinstance(session, FinishedSession)
     assert (await session.send("Hi")).messages == (Message(role=Role.ASSISTANT, content="x"),)

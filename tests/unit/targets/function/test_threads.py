@@ -12,7 +12,7 @@ from contextvars import ContextVar
 import pytest
 
 from howsure.errors import TargetFailed
-from howsure.targets.function.threads import in_thread
+from howsure.targets.function.calls import in_thread
 
 NAME: ContextVar[str] = ContextVar("NAME", default="nobody")
 
@@ -60,7 +60,7 @@ async def test_a_cancelled_call_ends_at_once_and_its_thread_harms_nobody() -> No
 def test_a_function_that_hangs_does_not_keep_the_program_from_ending() -> None:
     source = """
 import asyncio, time
-from howsure.targets.function.threads import in_thread
+from howsure.targets.function.calls import in_thread
 async def main():
     try:
         async with asyncio.timeout(0.1):

@@ -8,11 +8,11 @@ import pytest
 from aiohttp import web
 
 from howsure.errors import TargetFailed
-from howsure.llm.guard import Guard
+from howsure.llm.address_guard import AddressGuard
 from howsure.model.case import Case, SingleTurn
 from howsure.targets.adk.target import AdkKind
+from howsure.targets.base import TargetRequest
 from howsure.targets.http.target import HttpKind
-from howsure.targets.making import Wish
 
 CASE = Case(id="c", input=SingleTurn(message="hello"))
 WHY = "this host leads to an address that the service may not call"
@@ -52,11 +52,11 @@ def nowhere(host: str, address: str, port: int) -> bool:
     return False
 
 
-def wish(url: str, guard: Guard | None, **environ: str) -> Wish:
-    return Wish(name="http", rest=url, guard=guard, environ=environ)
+def wish(url: str, guard: AddressGuard | None, **environ: str) -> TargetRequest:
+    return TargetRequest(name="http", rest=url, guard=guard, environ=environ)
 
 
-async def said(made: Wish) -> str:
+async def said(made: TargetRequest) -> str:
     target = HttpKind().make(made)
     await target.start()
     try:
@@ -97,7 +97,7 @@ async def test_no_proxy_goes_around_the_guard(bot: Bot) -> None:
 
 
 async def test_an_adk_server_is_guarded_too(bot: Bot) -> None:
-    target = AdkKind().make(Wish(name="adk", rest=f"http://{bot.url}/shop", guard=nowhere))
+    target = AdkKind().make(TargetRequest(name="adk", rest=f"http://{bot.url}/shop", guard=nowhere))
     with pytest.raises(TargetFailed, match=WHY) as raised:
         await target.check()
     assert str(raised.value).startswith(f"http://{bot.url}: {WHY}")

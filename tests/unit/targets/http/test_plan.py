@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from howsure.errors import ConfigInvalid
-from howsure.targets.http.plan import HttpPlan, encoded, plan_of
-from howsure.targets.http.settings import BODY, HttpBlock
-from howsure.targets.making import Wish
+from howsure.targets.base import TargetRequest
+from howsure.targets.http.plan import BODY, HttpPlan, HttpSettings, encoded, plan_http_target
 
 URL = "http://127.0.0.1:8000/chat"
 VALUES = {
@@ -27,7 +26,7 @@ VALUES = {
 
 
 def planned(settings: Mapping[str, Any], rest: str = "", **environ: str) -> HttpPlan:
-    return plan_of(Wish(name="shop", rest=rest, settings=settings, environ=environ))
+    return plan_http_target(TargetRequest(name="shop", rest=rest, settings=settings, environ=environ))
 
 
 def refused(settings: Mapping[str, Any], rest: str = "", **environ: str) -> str:
@@ -168,4 +167,4 @@ def test_calls_of_a_session_take_over_the_headers() -> None:
 
 
 def test_every_setting_has_a_default() -> None:
-    assert HttpBlock() == HttpBlock(url="")
+    assert HttpSettings() == HttpSettings(url="")

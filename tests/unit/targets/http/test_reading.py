@@ -9,23 +9,25 @@ import pytest
 
 from howsure.errors import TargetFailed
 from howsure.model.transcript import Message, Role, ToolCall, Usage
-from howsure.targets.http.plan import plan_of
-from howsure.targets.http.reading import Reader
-from howsure.targets.http.wire import Received, Request
-from howsure.targets.making import Wish
+from howsure.targets.base import TargetRequest
+from howsure.targets.http.plan import plan_http_target
+from howsure.targets.http.replies import ResponseReader
+from howsure.targets.http.requests import BotResponse, HttpRequest
 
-REQUEST = Request(method="POST", url="http://u:p@host/chat?key=abc#x", headers={})
+REQUEST = HttpRequest(method="POST", url="http://u:p@host/chat?key=abc#x", headers={})
 
 
-def reader(secret: str = "", **settings: Any) -> Reader:
+def reader(secret: str = "", **settings: Any) -> ResponseReader:
     headers = {"headers": {"X-Key": "${KEY}"}} if secret else {}
-    wish = Wish(name="shop", rest="http://host/chat", settings={**settings, **headers}, environ={"KEY": secret})
-    return Reader(plan_of(wish))
+    wish = TargetRequest(
+        name="shop", rest="http://host/chat", settings={**settings, **headers}, environ={"KEY": secret}
+    )
+    return ResponseReader(plan_http_target(wish))
 
 
-def received(body: Any, status: int = 200, content_type: str = "application/json") -> Received:
+def received(body: Any, status: int = 200, content_type: str = "application/json") -> BotResponse:
     raw = body if isinstance(body, bytes) else msgspec.json.encode(body)
-    return Received(request=REQUEST, status=status, content_type=content_type, body=raw)
+    return BotResponse(request=REQUEST, status=status, content_type=content_type, body=raw)
 
 
 def texts(body: Any, **settings: Any) -> list[str]:
@@ -175,7 +177,7 @@ def test_the_status_and_the_body_of_an_error_are_kept(status: int, told: str) ->
 
 
 def test_a_redirect_says_where_to() -> None:
-    moved = Received(request=REQUEST, status=307, location="https://host/chat/")
+    moved = BotResponse(request=REQUEST, status=307, location="https://host/chat/")
     with pytest.raises(TargetFailed, match="307 Temporary Redirect: \\(empty\\); it leads to https://host/chat/"):
         reader().answered(moved)
 

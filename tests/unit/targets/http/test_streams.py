@@ -7,22 +7,22 @@ from typing import Any
 import pytest
 
 from howsure.errors import TargetFailed
-from howsure.targets.http.plan import plan_of
-from howsure.targets.http.reading import Reader
-from howsure.targets.http.settings import Stream
-from howsure.targets.http.streams import events_in
-from howsure.targets.http.wire import Received, Request
-from howsure.targets.making import Wish
+from howsure.targets.base import TargetRequest
+from howsure.targets.http.plan import StreamFormat, plan_http_target
+from howsure.targets.http.replies import ResponseReader, read_events
+from howsure.targets.http.requests import BotResponse, HttpRequest
 
-REQUEST = Request(method="POST", url="http://host/chat", headers={})
+REQUEST = HttpRequest(method="POST", url="http://host/chat", headers={})
 
 
-def reader(stream: str, **settings: Any) -> Reader:
-    return Reader(plan_of(Wish(name="shop", rest="http://host/chat", settings={"stream": stream, **settings})))
+def reader(stream: str, **settings: Any) -> ResponseReader:
+    return ResponseReader(
+        plan_http_target(TargetRequest(name="shop", rest="http://host/chat", settings={"stream": stream, **settings}))
+    )
 
 
-def received(body: bytes) -> Received:
-    return Received(request=REQUEST, status=200, content_type="text/event-stream", body=body)
+def received(body: bytes) -> BotResponse:
+    return BotResponse(request=REQUEST, status=200, content_type="text/event-stream", body=body)
 
 
 def failure(body: bytes, stream: str = "sse", **settings: Any) -> str:
@@ -46,11 +46,11 @@ def failure(body: bytes, stream: str = "sse", **settings: Any) -> str:
     ids=str,
 )
 def test_server_sent_events_are_read(body: bytes, events: list[Any]) -> None:
-    assert events_in(body, Stream.SSE) == events
+    assert read_events(body, StreamFormat.SSE) == events
 
 
 def test_lines_of_json_are_read() -> None:
-    assert events_in(b'{"a": 1}\r\n\n 2 \n"x"', Stream.NDJSON) == [{"a": 1}, 2, "x"]
+    assert read_events(b'{"a": 1}\r\n\n 2 \n"x"', StreamFormat.NDJSON) == [{"a": 1}, 2, "x"]
 
 
 def test_pieces_are_joined() -> None:
@@ -104,11 +104,11 @@ def test_garbage_in_a_stream_is_told(body: bytes, told: str) -> None:
 
 
 def test_a_secret_in_pieces_is_hidden() -> None:
-    wish = Wish(
+    wish = TargetRequest(
         name="shop",
         rest="http://host/chat",
         settings={"stream": "ndjson", "delta": "d", "headers": {"X-Key": "${KEY}"}},
         environ={"KEY": "sesame-open-123"},
     )
     body = b'{"d": "sesame-"}\n{"d": "open-123"}\n'
-    assert Reader(plan_of(wish)).answered(received(body)).reply.messages[0].content == "[secret]"
+    assert ResponseReader(plan_http_target(wish)).answered(received(body)).reply.messages[0].content == "[secret]"

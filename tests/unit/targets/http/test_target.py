@@ -15,10 +15,8 @@ from aiohttp import web
 
 from howsure.errors import TargetFailed, TargetTimedOut
 from howsure.model.case import Case, Script
-from howsure.targets.base import Reply
-from howsure.targets.http.client import proxy_for
+from howsure.targets.base import CheckableTarget, Reply, StartableTarget, TargetRequest
 from howsure.targets.http.target import HttpKind, HttpTarget
-from howsure.targets.making import Checked, Held, Wish
 from howsure.testing import a_case
 from live_targets import conversed, web_bot
 
@@ -29,7 +27,9 @@ Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
 async def bot(answer: Answer, **settings: Any) -> AsyncIterator[HttpTarget]:
     async with web_bot(answer) as url:
         filled = {name: at(value, url) for name, value in settings.items()}
-        target = HttpKind().make(Wish(name="shop", rest=url, settings=filled, environ={"KEY": "sesame-open-123"}))
+        target = HttpKind().make(
+            TargetRequest(name="shop", rest=url, settings=filled, environ={"KEY": "sesame-open-123"})
+        )
         await target.start()
         try:
             yield target
@@ -230,7 +230,7 @@ async def test_waiting_for_a_connection_is_not_the_bots_time() -> None:
 
 async def test_a_bot_that_is_not_there_is_told_and_so_is_its_health() -> None:
     url = f"http://127.0.0.1:{free_port()}/chat"
-    target = HttpKind().make(Wish(name="shop", rest=url, settings={"connect_tries": 2}))
+    target = HttpKind().make(TargetRequest(name="shop", rest=url, settings={"connect_tries": 2}))
     await target.start()
     told = await failure(target)
     with pytest.raises(TargetFailed, match=r"cannot reach .*: connection refused"):
@@ -241,7 +241,9 @@ async def test_a_bot_that_is_not_there_is_told_and_so_is_its_health() -> None:
 
 async def test_a_bot_that_is_still_starting_is_waited_for() -> None:
     port = free_port()
-    target = HttpKind().make(Wish(name="shop", rest=f"http://127.0.0.1:{port}/chat", settings={"connect_tries": 8}))
+    target = HttpKind().make(
+        TargetRequest(name="shop", rest=f"http://127.0.0.1:{port}/chat", settings={"connect_tries": 8})
+    )
     await target.start()
     asked = asyncio.create_task(ask(target))
     await asyncio.sleep(0.3)
@@ -305,9 +307,9 @@ async def test_without_a_health_address_a_connection_is_tried() -> None:
 
 
 async def test_a_target_is_held_open_and_can_be_checked() -> None:
-    target = HttpKind().make(Wish(name="shop", rest="http://127.0.0.1:1"))
-    assert isinstance(target, Held)
-    assert isinstance(target, Checked)
+    target = HttpKind().make(TargetRequest(name="shop", rest="http://127.0.0.1:1"))
+    assert isinstance(target, StartableTarget)
+    assert isinstance(target, CheckableTarget)
     assert target.name == "shop"
     with pytest.raises(TargetFailed, match="target 'shop' was not started"):
         await target.open(a_case())
@@ -347,28 +349,10 @@ async def test_the_history_is_sent() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("url", "named", "proxy"),
-    [
-        ("https://bot.test/x", {}, None),
-        ("https://bot.test/x", {"https_proxy": "http://p"}, "http://p"),
-        ("http://bot.test/x", {"https_proxy": "http://p"}, None),
-        ("http://bot.test/x", {"all_proxy": "http://p"}, "http://p"),
-        ("http://127.0.0.1/x", {"all_proxy": "http://p"}, None),
-        ("http://a.bot.test/x", {"all_proxy": "http://p", "no_proxy": "x, .bot.test"}, None),
-        ("http://robot.test/x", {"all_proxy": "http://p", "no_proxy": "bot.test"}, "http://p"),
-        ("http://bot.test/x", {"all_proxy": "http://p", "no_proxy": "*"}, None),
-    ],
-    ids=str,
-)
-def test_the_environment_names_the_proxy(url: str, named: dict[str, str], proxy: str | None) -> None:
-    assert proxy_for(url, named) == proxy
-
-
 def test_aiohttp_is_not_imported_before_a_run_starts() -> None:
     source = (
         "import sys, howsure.targets.http.target, howsure.targets.function.target, howsure.targets.command.target;"
-        "howsure.targets.http.target.HttpKind().make(howsure.targets.http.target.Wish(name='x', rest='http://127.0.0.1:1'));"
+        "howsure.targets.http.target.HttpKind().make(howsure.targets.base.TargetRequest(name='x', rest='http://127.0.0.1:1'));"
         "sys.exit('aiohttp' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", source], check=False).returncode == 0

@@ -1,0 +1,402 @@
+"""Bodies that a caller sends, and what is allowed in them: pydantic reads them and OpenAPI shows them under these class
+names. The parts of documents that are answered as they were sent (rules, items, questions, tools) are here too. What
+the service answers is in `howsure.wire`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+NO_NUL = r"^[^\x00]*$"
+NOT_BLANK = r"^[^\x00]*[^\x00\s][^\x00]*$"
+Text = Annotated[str, StringConstraints(pattern=NO_NUL, max_length=100_000)]
+Name = Annotated[str, StringConstraints(pattern=NO_NUL, max_length=300)]
+NonBlankText = Annotated[str, StringConstraints(pattern=NOT_BLANK, min_length=1, max_length=100_000)]
+NonBlankName = Annotated[str, StringConstraints(pattern=NOT_BLANK, min_length=1, max_length=300)]
+Key = Annotated[str, StringConstraints(pattern=r"^[^\x00/@\s]+$", min_length=1, max_length=200)]
+Json = dict[str, Any]
+DISTINCT = Field(json_schema_extra={"uniqueItems": True})
+
+
+class OpenBody(BaseModel):
+    """May have fields that are not written down here; they are kept."""
+
+    model_config = ConfigDict(extra="allow", protected_namespaces=())
+
+
+class StrictBody(BaseModel):
+    """Fields that are not written down here are refused, not ignored."""
+
+    model_config = ConfigDict(extra="forbid", protected_namespaces=())
+
+
+class EvaluationCriteria(OpenBody):
+    """What makes a rule pass or fail."""
+
+    pass_conditions: list[NonBlankText] = Field(default_factory=list)
+    fail_conditions: list[NonBlankText] = Field(default_factory=list)
+
+
+class Examples(OpenBody):
+    """How a rule looks when it is broken, and when it is kept."""
+
+    violation: Text | None = None
+    correct: Text | None = None
+
+
+class RuleShape(OpenBody):
+    """One standing rule of an agent."""
+
+    id: Key = Field(examples=["BRIEF_RESPONSES"], description="Its own among the rules")
+    name: NonBlankName
+    severity: Literal["high", "medium", "low"]
+    category: Name | None = None
+    description: Text | None = None
+    prompt_reference: Text | None = None
+    evaluation_criteria: EvaluationCriteria | None = None
+    examples: Examples | None = None
+    component_scope: Literal["prompt", "knowledge_base", "function", "general"] | None = None
+    component_ids: list[Key] | None = None
+    component_names: list[NonBlankName] | None = None
+
+
+class RubricGiven(StrictBody):
+    """A rubric as its author writes it. What was read before may be sent back changed: ids, versions and times in it
+    are left aside."""
+
+    model_config = ConfigDict(extra="allow", protected_namespaces=())
+
+    name: Annotated[NonBlankName, Field(examples=["Refund desk rubric"])]
+    agent_id: Key | None = Field(default=None, examples=["64f0c2a1e4b0a1b2c3d4e5f6"])
+    description: Text | None = ""
+    severity_definitions: dict[Name, Text] = Field(default_factory=dict)
+    rules: Annotated[list[RuleShape], Field(min_length=1)]
+    note: Text | None = Field(default=None, description="Why this version was made")
+
+
+class Inputs(OpenBody):
+    """`message` for a single turn; `persona`, `initial_message` and `max_turns` for a scenario."""
+
+    message: Text | None = None
+    persona: Text | None = None
+    initial_message: Text | None = None
+    starting_prompt: Text | None = Field(default=None, description="Another name of `initial_message`")
+    max_turns: Annotated[int, Field(ge=1, le=1000)] | None = None
+
+
+class ItemExpectations(OpenBody):
+    """What is expected of the agent."""
+
+    __qualname__ = "Expected"
+    model_config = ConfigDict(extra="allow", protected_namespaces=(), title="Expected")
+
+    success_criteria: Annotated[list[NonBlankText], DISTINCT] = Field(default_factory=list)
+    should_use_tools: Annotated[list[NonBlankName], DISTINCT] = Field(default_factory=list)
+    should_not_use_tools: Annotated[list[NonBlankName], DISTINCT] = Field(default_factory=list)
+    expected_outcome: Text | None = None
+
+
+def _with(*names: str) -> dict[str, Any]:
+    return {"required": list(names), "properties": {name: {"type": "string", "pattern": NOT_BLANK} for name in names}}
+
+
+def _when(kind: str, inputs: dict[str, Any]) -> dict[str, Any]:
+    """What the inputs of a type of entry cannot be without."""
+    return {"if": {"properties": {"type": {"const": kind}}}, "then": {"properties": {"inputs": inputs}}}
+
+
+OPENING = {"anyOf": [_with("initial_message"), _with("starting_prompt")]}
+"""Either name of what a scenario begins with will do."""
+
+
+class EntryShape(OpenBody):
+    """One thing to try."""
+
+    model_config = ConfigDict(
+        extra="allow",
+        protected_namespaces=(),
+        json_schema_extra={
+            "allOf": [_when("single_turn", _with("message")), _when("scenario", {**_with("persona"), **OPENING})]
+        },
+    )
+
+    item_id: Key | None = Field(default=None, description="Made where it is missing")
+    type: Literal["single_turn", "scenario"]
+    name: NonBlankName
+    inputs: Inputs
+    expected: ItemExpectations
+    tags: list[NonBlankName] = Field(default_factory=list)
+    priority: Name | None = None
+
+
+class TestSetGiven(StrictBody):
+    """A test set as its author writes it. What was read before may be sent back changed."""
+
+    model_config = ConfigDict(extra="allow", protected_namespaces=())
+
+    name: Annotated[NonBlankName, Field(examples=["Refund desk test set"])]
+    agent_id: Key | None = Field(default=None, examples=["64f0c2a1e4b0a1b2c3d4e5f6"])
+    description: Text | None = ""
+    items: Annotated[list[EntryShape], Field(min_length=1)]
+    note: Text | None = Field(default=None, description="Why this version was made")
+
+
+class QuestionShape(OpenBody):
+    """A question, and what its answer is held against: an expected answer, criteria, or both."""
+
+    model_config = ConfigDict(
+        extra="allow",
+        protected_namespaces=(),
+        json_schema_extra={
+            "anyOf": [
+                {
+                    "required": ["expected_answer"],
+                    "properties": {"expected_answer": {"type": "string", "minLength": 1}},
+                },
+                {"required": ["criteria"], "properties": {"criteria": {"type": "array", "minItems": 1}}},
+            ]
+        },
+    )
+
+    question_id: Key | None = Field(default=None, description="Made where it is missing")
+    question: NonBlankText
+    expected_answer: NonBlankText | None = None
+    criteria: list[NonBlankText] | None = None
+    context: NonBlankText | None = None
+    tags: list[NonBlankName] | None = None
+
+
+class QuestionSetGiven(StrictBody):
+    """A question set as its author writes it."""
+
+    model_config = ConfigDict(extra="allow", protected_namespaces=())
+
+    name: NonBlankName
+    agent_id: Key | None = None
+    description: Text | None = ""
+    questions: Annotated[list[QuestionShape], Field(min_length=1)]
+    note: Text | None = None
+
+
+Content = Annotated[str, StringConstraints(min_length=1, pattern=NOT_BLANK)]
+DialectName = Annotated[
+    Literal["explain", "golden", "simulation", "test-set", "legal"], Field(description="Found out where it is not said")
+]
+
+
+class DatasetGiven(StrictBody):
+    """A file of any dialect, as text."""
+
+    name: Annotated[NonBlankName, Field(examples=["compliance.jsonl"])]
+    agent_id: Key | None = None
+    dialect: DialectName | None = None
+    content: Content
+    note: Text | None = None
+
+
+class CaseGiven(StrictBody):
+    """A case as the dataset's dialect writes it."""
+
+    case: Annotated[Json, Field(description="One line of a JSONL dialect, or one element of a JSON one")]
+
+
+class ModelShape(OpenBody):
+    """The model that answers for an agent."""
+
+    provider: Name | None = Field(default=None, examples=["openai"])
+    model: Name | None = Field(default=None, examples=["gpt-4.1"])
+    parameters: Json | None = None
+
+
+class ToolShape(OpenBody):
+    """A tool that an agent may call."""
+
+    id: Name | None = None
+    name: Name | None = None
+    tool_name: NonBlankName
+    type: Name | None = Field(default=None, examples=["human_handoff"])
+    description: Text | None = None
+    output_instructions: Text | None = None
+
+
+class KnowledgeBaseShape(OpenBody):
+    """Where an agent can look things up."""
+
+    id: NonBlankName
+    name: NonBlankName
+    type: Name | None = Field(default=None, examples=["file"])
+    document_count: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = None
+
+
+class StepShape(OpenBody):
+    """One step of how an agent is executed."""
+
+    step: int | None = None
+    node: str | None = None
+    description: str | None = None
+
+
+class HarnessShape(OpenBody):
+    """How an agent is executed; what of it matters for judging."""
+
+    version: str | None = None
+    description: str | None = None
+    execution_flow: list[StepShape] | None = None
+    key_behaviors: list[str] | None = None
+    evaluation_notes: list[str] | None = None
+
+
+class BotGiven(StrictBody):
+    """The description of an agent (BotContext), without its id, which is in the path."""
+
+    model_config = ConfigDict(extra="allow", protected_namespaces=())
+
+    bot_name: NonBlankName
+    organization_id: Key | None = None
+    organization_name: Name | None = None
+    system_prompt: Text | None = ""
+    llm_config: ModelShape | None = None
+    tools: list[ToolShape] = Field(default_factory=list)
+    knowledge_bases: list[KnowledgeBaseShape] = Field(default_factory=list)
+    harness_context: HarnessShape | None = None
+
+
+class EvaluatorShape(OpenBody):
+    """One grader of a list."""
+
+    type: Name
+    enabled: bool = True
+
+
+class ConfigGiven(StrictBody):
+    """Which graders a run has. What was read before may be sent back changed."""
+
+    model_config = ConfigDict(extra="allow", protected_namespaces=())
+
+    name: NonBlankName
+    agent_id: Key | None = None
+    evaluators: Annotated[list[EvaluatorShape], Field(min_length=1)]
+    note: Text | None = None
+
+
+Scope = Literal["prompt", "knowledge_base", "function", "general"]
+Payload = Annotated[dict[Name, Any], Field(description="Variables that every conversation starts with")]
+Repeats = Annotated[int, Field(ge=1, le=100)]
+Many = Annotated[int, Field(ge=1, le=10_000_000)]
+Concurrency = Annotated[int, Field(ge=1, le=1000)]
+
+
+class RunOptionsBody(StrictBody):
+    """What may be asked of any run."""
+
+    rubric_id: Key | None = None
+    rubric_version: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
+    config_id: Key | None = Field(default=None, description="Which graders: an evaluator config")
+    concurrency: Concurrency | None = None
+    eval_model: Name | None = Field(default=None, description="The judge; it must be one that the service offers")
+    target: Name | None = Field(default=None, description="How the agent is reached; one that the service offers")
+    simulator: Name | None = Field(default=None, description="Who plays the users of scenarios")
+    profile: Name | None = None
+    limit: Many | None = None
+    item_ids: list[Key] = Field(default_factory=list, description="Only these cases")
+    repeat: Repeats = 1
+    budget: Name | None = Field(default=None, examples=["2USD", "500ktok", "10m"])
+    initial_payload: Payload = Field(default_factory=dict)
+    component_scope: Scope | None = None
+    component_ids: list[Key] = Field(default_factory=list)
+    gates: list[Name] = Field(default_factory=list, examples=[["pass_rate >= 0.9"]])
+    name: Name | None = None
+    engine: Literal["local", "ray"] | None = Field(default=None, description="Where it runs; as the operator says")
+
+
+class RunGiven(RunOptionsBody):
+    """A run over a dataset or a question set (the older scores), or over a test set."""
+
+    dataset_id: Key | None = None
+    question_set_id: Key | None = None
+    test_set_id: Key | None = None
+    agent_id: Key | None = None
+
+
+class EvaluationGiven(RunOptionsBody):
+    """A run over a test set. `mode: transcript` grades finished conversations instead of calling the bot."""
+
+    bot_id: Key
+    test_set_id: Key
+    test_set_version: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
+    keep: bool = Field(default=True, description="Keep the cases as a dataset of their own")
+    mode: Literal["transcript"] | None = None
+    conversation_ids: list[Key] = Field(default_factory=list, description="Results whose conversations are graded")
+
+
+class RegradeGiven(StrictBody):
+    """The answers of a run, graded again: by the same rubric or another, by the same judge or another."""
+
+    rubric_id: Key | None = None
+    rubric_version: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
+    eval_model: Name | None = None
+    profile: Name | None = None
+    name: Name | None = None
+
+
+class TranscriptMessage(OpenBody):
+    """One thing that was said."""
+
+    role: Literal["user", "assistant", "system"]
+    content: Text
+
+
+class TranscriptGiven(StrictBody):
+    """A finished conversation, and what to hold it against: criteria, those of a test set, a rubric."""
+
+    messages: Annotated[list[TranscriptMessage], Field(min_length=1)]
+    tool_calls: list[Json] = Field(default_factory=list)
+    success_criteria: list[Text] = Field(default_factory=list)
+    test_set_id: Key | None = None
+    rubric_id: Key | None = None
+    bot_id: Key | None = None
+    eval_model: Name | None = None
+    component_scope: Scope | None = None
+    component_ids: list[Key] = Field(default_factory=list)
+
+
+OpinionName = Literal["pass", "fail", "not_applicable", "cannot_tell"]
+LABEL_EXAMPLE: dict[str, Any] = {
+    "result_id": "6ba7b810-9dad-51d1-80b4-00c04fd430c8",
+    "grader": "rubric",
+    "criterion_id": "BRIEF_RESPONSES",
+    "opinion": "fail",
+    "why": "It repeats the question before it answers.",
+}
+
+
+class LabelGiven(StrictBody):
+    """What somebody says of one criterion, one rule or one eval of one answer."""
+
+    model_config = ConfigDict(extra="forbid", protected_namespaces=(), json_schema_extra={"examples": [LABEL_EXAMPLE]})
+
+    result_id: NonBlankName = Field(description="The result's id, or its case's where that names only one")
+    grader: NonBlankName = Field(description="Whose grade it is about: a name in the result's `scores`")
+    criterion_id: NonBlankName | None = Field(
+        default=None, description="`criterion_id` or `rule_id`, or the exact text; null: what the case got as a whole"
+    )
+    opinion: OpinionName
+    why: Annotated[str, StringConstraints(pattern=NO_NUL, max_length=2000)] | None = None
+    blind: bool = Field(default=True, description="Whether they had not seen the judge's word")
+    labeler: NonBlankName | None = Field(
+        default=None, description="Whose word it is: one's own, unless an admin brings it in"
+    )
+
+
+ScopeName = Literal["read", "write", "run", "admin"]
+
+
+class KeyGiven(StrictBody):
+    """A key to be made."""
+
+    name: Annotated[Name, Field(min_length=1)]
+    scopes: Annotated[list[ScopeName], Field(min_length=1)]
+    organization_id: Key | None = Field(default=None, description="Your own, unless you may see every one")
+    agent_ids: list[Key] | None = Field(default=None, description="Only these agents")
+    days: Annotated[float, Field(gt=0, le=36500)] | None = Field(default=None, description="How long it opens anything")

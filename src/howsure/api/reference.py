@@ -1,0 +1,158 @@
+"""`python -m howsure.api.reference docs/api.md`: writes the reference of every path and shape into the page, below its
+marker, from the OpenAPI description of the service. A test holds the page up to date."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from howsure.api.app import PREFIX, ServiceAccess, create_app
+from howsure.api.requests import IDEMPOTENCY_HEADER
+from howsure.config import Settings
+from howsure.kit.builtins import builtin_kit
+from howsure.policies.profiles import builtin_profiles
+from howsure.services.host.context import Host
+from howsure.services.workspace import Workspace
+
+Json = Mapping[str, Any]
+MARKER = "<!-- below: python -m howsure.api.reference docs/api.md -->\n"
+METHODS = ("get", "post", "put", "delete")
+EVERYWHERE = ("400", "401", "403", "408", "413", "415", "422", "429", "500", "503")
+"""Errors that any operation may give; the page's beginning tells of them."""
+PAGING = ("limit", "cursor")
+
+
+def reference(description: Json) -> str:
+    """Every operation, by what it is about, then every shape."""
+    shapes = description["components"]["schemas"]
+    parts = ["## Every path", *_paths(description), "## Every shape", *_shapes(shapes)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _paths(description: Json) -> Iterator[str]:
+    about: dict[str, list[str]] = {}
+    for path, operations in description["paths"].items():
+        for method in METHODS:
+            if method in operations:
+                said = operations[method]
+                about.setdefault(said["tags"][-1], []).append(_operation(method, path, said))
+    head = "| | | query and headers | body | answer |\n| --- | --- | --- | --- | --- |\n"
+    for tag in sorted(about):
+        yield f"### {tag}"
+        yield head + "\n".join(about[tag])
+
+
+def _operation(method: str, path: str, said: Json) -> str:
+    told = said.get("description", "").split("\n\n")[0].replace("\n", " ").strip() or said["summary"]
+    place = f"`{method.upper()} {path.removeprefix(PREFIX)}`"
+    return f"| {place} | {_cell(told)} | {_asked(said)} | {_body(said)} | {_answers(said)} |"
+
+
+def _asked(said: Json) -> str:
+    given = [each for each in said.get("parameters", ()) if each["in"] != "path" and each["name"] != IDEMPOTENCY_HEADER]
+    named = [f"`{each['name']}`{'' if not each['required'] else ' (needed)'}" for each in given]
+    paged = [f"`{name}`" for name in PAGING]
+    if [name for name in named if name in paged] == paged:
+        named = [*(name for name in named if name not in paged), "paged"]
+    return ", ".join(named)
+
+
+def _body(said: Json) -> str:
+    content = said.get("requestBody", {}).get("content", {})
+    if "application/json" in content:
+        return _kind(content["application/json"]["schema"])
+    return "a file" if content else ""
+
+
+def _answers(said: Json) -> str:
+    fine = [(status, answer) for status, answer in said["responses"].items() if status.startswith("2")]
+    refused = [status for status in said["responses"] if status[0] in "45" and status not in EVERYWHERE]
+    told = ", ".join(f"{status} {_answered(answer)}".strip() for status, answer in fine)
+    return f"{told}; {', '.join(refused)}" if refused else told
+
+
+def _answered(answer: Json) -> str:
+    content = answer.get("content", {})
+    if "application/json" in content:
+        return _kind(content["application/json"].get("schema", {}))
+    return ", ".join(f"`{kind}`" for kind in content)
+
+
+def _shapes(shapes: Json) -> Iterator[str]:
+    for name, shape in sorted(shapes.items()):
+        yield f"### {name}"
+        if about := shape.get("description"):
+            yield _cell(about)
+        if fields := shape.get("properties"):
+            needed = shape.get("required", ())
+            lines = [_field(key, each, key in needed) for key, each in fields.items()]
+            yield "| field | | | |\n| --- | --- | --- | --- |\n" + "\n".join(lines)
+        elif "enum" in shape:
+            yield _kind(shape)
+
+
+def _field(name: str, shape: Json, needed: bool) -> str:
+    return f"| `{name}` | {_kind(shape)} | {'always' if needed else ''} | {_cell(_note(shape))} |"
+
+
+def _note(shape: Json) -> str:
+    notes = [shape.get("description", "")]
+    if shape.get("default") not in (None, "", [], {}):
+        notes.append(f"default `{shape['default']}`")
+    if shape.get("examples"):
+        notes.append(f"such as `{shape['examples'][0]}`")
+    return "; ".join(note for note in notes if note)
+
+
+def _kind(shape: Json) -> str:
+    """What a value is, in a few words."""
+    if "$ref" in shape:
+        name = shape["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name.lower()})"
+    if "anyOf" in shape:
+        return " or ".join(dict.fromkeys(_kind(each) for each in shape["anyOf"]))
+    if "enum" in shape or "const" in shape:
+        return ", ".join(f"`{value}`" for value in shape.get("enum", [shape.get("const")]))
+    match shape.get("type"):
+        case "array":
+            return f"list of {_kind(shape.get('items', {}))}"
+        case "object":
+            inner = shape.get("additionalProperties")
+            return f"object of {_kind(inner)}" if isinstance(inner, dict) and inner else "object"
+        case "string":
+            return "time" if shape.get("format") == "date-time" else "text"
+        case None:
+            return "anything"
+        case kind:
+            return str(kind)
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+async def describe_service() -> Json:
+    """The OpenAPI description of a service with nothing in it."""
+    with TemporaryDirectory() as folder:
+        work = Workspace(Settings(), builtin_kit(builtin_profiles()), Path(folder))
+        async with await work.store() as store:
+            return create_app(Host(work, store), ServiceAccess()).openapi()
+
+
+def update_page(page: str, description: Json) -> str:
+    """The page with the reference as it is now."""
+    own, marker, _ = page.partition(MARKER)
+    return f"{own}{marker or MARKER}\n{reference(description)}"
+
+
+def main(path: Path) -> None:
+    page = path.read_text(encoding="utf-8") if path.exists() else ""
+    path.write_text(update_page(page, asyncio.run(describe_service())), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

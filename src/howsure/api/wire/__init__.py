@@ -1,1 +1,0 @@
-"""The shapes of the API as OpenAPI shows them."""

@@ -1,0 +1,165 @@
+"""Reading the small languages of options: `key:value` and the like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import click
+import msgspec
+
+from howsure.errors import ConfigInvalid
+from howsure.model.verdict import Normalization
+from howsure.policies.gate_expressions import read_gates
+from howsure.services.files import clean_text
+
+MAX_DAYS = 36_500
+"""Days."""
+MAX_LIMIT = 1_000_000_000
+"""What can be asked for at once: a larger number is no number of a database."""
+MAX_REPEATS = 100_000
+"""Tries of one case. A plan of more would not fit into memory before anybody is told."""
+
+
+def option_callback(reader: Callable[[Any, str], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """A click callback that reads an option's text with `reader`; what it refuses is a usage error."""
+
+    def callback(_: click.Context, parameter: click.Parameter, value: Any) -> Any:
+        try:
+            return reader(value, parameter.opts[0])
+        except ConfigInvalid as error:
+            raise click.UsageError(str(error)) from error
+
+    return callback
+
+
+def read_names(text: str | None, option: str) -> tuple[str, ...] | None:
+    """`a,b`; None: not said."""
+    if text is None:
+        return None
+    found = tuple(name.strip() for name in text.split(",") if name.strip())
+    if not found:
+        raise ConfigInvalid(f"{option} expects names, not {text!r}")
+    return found
+
+
+def storable_text(given: str | None, option: str) -> str | None:
+    """Text that can be stored, whatever bytes were typed. Not for paths: these must stay as they are."""
+    return None if given is None else clean_text(given)
+
+
+def storable_texts(given: Iterable[str], option: str) -> tuple[str, ...]:
+    return tuple(map(clean_text, given))
+
+
+def read_gate_expressions(given: Iterable[str], option: str) -> tuple[str, ...]:
+    """Gates that can be read."""
+    return tuple(gate.expression for gate in read_gates(storable_texts(given, option)))
+
+
+def read_share(text: str | None, option: str) -> float | None:
+    """`5%` or `0.05`."""
+    if text is None:
+        return None
+    number = text.strip().removesuffix("%")
+    try:
+        return float(number) / (100 if text.strip().endswith("%") else 1)
+    except ValueError:
+        raise ConfigInvalid(f"{option} expects a share such as 5% or 0.05, not {text!r}") from None
+
+
+def read_days(given: float | None, option: str) -> float | None:
+    """How long something holds; None: for ever. What ends after the last day that a calendar has is refused."""
+    if given is not None and not 0 < given <= MAX_DAYS:
+        raise ConfigInvalid(f"{option} expects a number of days, more than 0 and up to {MAX_DAYS}, not {given:g}")
+    return given
+
+
+def read_whole_numbers(text: str, option: str) -> tuple[int, ...]:
+    """`1,3,5`."""
+    try:
+        return tuple(int(number) for number in text.split(","))
+    except ValueError:
+        raise ConfigInvalid(f"{option} expects whole numbers such as 1,3,5, not {text!r}") from None
+
+
+def read_normalization(text: str | None, option: str) -> Normalization | None:
+    known = {each.value: each for each in Normalization}
+    if text is not None and text not in known:
+        raise ConfigInvalid(f"{option} expects {' or '.join(known)}, not {text!r}")
+    return None if text is None else known[text]
+
+
+def split_pair(text: str, option: str) -> tuple[str, str]:
+    key, colon, value = clean_text(text).partition(":")
+    if not colon or not key.strip():
+        raise ConfigInvalid(f"{option} expects KEY:VALUE, not {text!r}")
+    return key.strip(), value.strip()
+
+
+def read_pairs(texts: Iterable[str], option: str) -> dict[str, Any]:
+    """`key:value`; a value that is JSON is read as such, any other is text."""
+    return {key: _value(value) for key, value in (split_pair(text, option) for text in texts)}
+
+
+def _value(text: str) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text
+
+
+def read_values_by_key(texts: Iterable[str], option: str) -> dict[str, tuple[str, ...]]:
+    """`key:a,b`: any of the values; the same key again adds to them."""
+    wanted: dict[str, tuple[str, ...]] = {}
+    for text in texts:
+        key, values = split_pair(text, option)
+        wanted[key] = wanted.get(key, ()) + tuple(value.strip() for value in values.split(","))
+    return wanted
+
+
+def judge_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What may be said of judging, at the start of a run or when it goes on."""
+    for option in (
+        click.option("--record-judge", default="", metavar="FILE", help="Append judge replies to FILE."),
+        click.option("--trace", default="", metavar="FILE", help="Append every model call to FILE."),
+        click.option("--no-cache", "cache", is_flag=True, default=True, flag_value=False, help="Ask models anew."),
+    ):
+        command = option(command)
+    return command
+
+
+def engine_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option(
+        "--engine",
+        type=click.Choice(["local", "ray"]),
+        callback=lambda _, __, chosen: chosen or "",
+        metavar="local|ray",
+        help="Who makes the attempts: this machine (default), or a Ray cluster (docs/scale.md).",
+    )(command)
+
+
+def again_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    budget = click.option("--budget", default=None, metavar="AMOUNT", help="A new budget, for all of the run.")
+    return gate_option(budget(engine_option(judge_options(command))))
+
+
+def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """What was really said; the rest stays as the run has it pinned."""
+    return {name: value for name, value in options.items() if value not in (None, "")}
+
+
+def gate_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What a run is held to."""
+    told = "Hold the run to this (repeatable): pass_rate >= 0.9, p95_latency <= 3s, no_regression vs main by 2% …"
+    return click.option(
+        "--gate", "gates", multiple=True, callback=option_callback(read_gate_expressions), metavar="EXPR", help=told
+    )(command)
+
+
+def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What becomes of a run's results."""
+    quiet = click.option("--quiet", "-q", is_flag=True, help="No progress and no summary.")
+    endings = "Also write .html .md .xml .csv .jsonl .parquet … (see `howsure report -h`)."
+    output = click.option("--output", "-o", "outputs", multiple=True, metavar="FILE", help=endings)
+    return output(quiet(command))

@@ -1,0 +1,90 @@
+"""What may be asked of a run. Names that are left out are left to the service."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypedDict
+
+Scope = Literal["prompt", "knowledge_base", "function", "general"]
+
+
+class RunOptions(TypedDict, total=False):
+    """What may be asked of any run. `eval_model` is the judge, `item_ids` are the ids of cases."""
+
+    rubric_id: str
+    rubric_version: int
+    config_id: str
+    concurrency: int
+    eval_model: str
+    target: str
+    simulator: str
+    profile: str
+    limit: int
+    item_ids: list[str]
+    repeat: int
+    budget: str
+    initial_payload: dict[str, Any]
+    component_scope: Scope
+    component_ids: list[str]
+    gates: list[str]
+    name: str
+    engine: Literal["local", "ray"]
+
+
+class StartRunOptions(RunOptions, total=False):
+    """A run over one of a dataset, a question set and a test set."""
+
+    dataset_id: str
+    question_set_id: str
+    test_set_id: str
+    agent_id: str
+
+
+class EvaluationOptions(RunOptions, total=False):
+    """A run over a test set; `mode="transcript"` grades the conversations of earlier results."""
+
+    test_set_version: int
+    keep: bool
+    mode: Literal["transcript"]
+    conversation_ids: list[str]
+
+
+class RegradeOptions(TypedDict, total=False):
+    """By what the answers of a run are graded again."""
+
+    rubric_id: str
+    rubric_version: int
+    eval_model: str
+    profile: str
+    name: str
+
+
+class TranscriptOptions(TypedDict, total=False):
+    """What a finished conversation is held against."""
+
+    tool_calls: list[dict[str, Any]]
+    success_criteria: list[str]
+    test_set_id: str
+    rubric_id: str
+    bot_id: str
+    eval_model: str
+    component_scope: Scope
+    component_ids: list[str]
+
+
+class LabelOptions(TypedDict, total=False):
+    """What a label may say besides. `criterion_id`: of a criterion or a rule, or its exact text; `blind`: whoever gave
+    it had not seen the judge's word; `labeler`: whose word it is, where it is not one's own."""
+
+    criterion_id: str
+    why: str
+    blind: bool
+    labeler: str
+
+
+class ResultOptions(TypedDict, total=False):
+    """Which results, of all runs. `since` is a time: only of runs that were created after it."""
+
+    agent_id: str
+    failed_only: bool
+    rule_id: str
+    since: str

@@ -1,0 +1,339 @@
+"""Explain rows as Cases, and back; the names of evals brought to one spelling; payloads that must agree with the fields
+they repeat, or are built from them. A case that the format cannot hold is refused, never cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from howsure.dialects import extras
+from howsure.dialects.explain_schema import ALIASES, DEFAULT_EVALS, PAYLOADS, RAG_EVAL, RAG_MODE, REPEATS
+from howsure.dialects.problems import Spot, did_you_mean, shown
+from howsure.dialects.strict_json import Json, parse_json
+from howsure.dialects.writers import Reason, fields_without_place, foreign_expectations, iter_writable
+from howsure.errors import Problem
+from howsure.model.case import Case, SingleTurn, World
+from howsure.model.expectation import (
+    Contract,
+    Expectation,
+    ExpectedCall,
+    Goal,
+    Matching,
+    Qualities,
+    ReferenceAnswer,
+    ToolCalls,
+)
+from howsure.model.transcript import BrokenRecording, Message, Role, Tool, ToolCall, ToolResult, Transcript
+
+_KINDS = {key: list if key.endswith("Tools") else str for key in REPEATS}
+_NAMES = {name.lower(): name for name in PAYLOADS} | {alias.lower(): name for alias, name in ALIASES.items()}
+
+
+def with_canonical_evals(row: Json, spot: Spot) -> tuple[Json, list[Problem]]:
+    """The row with every eval under its canonical name. An unknown eval is a problem, and left out."""
+    problems: list[Problem] = []
+    changed: Json = {}
+    if isinstance(row.get("required_evals"), list):
+        changed["required_evals"] = _listed(row["required_evals"], spot.below("required_evals"), problems)
+    if isinstance(row.get("explain_inputs"), dict):
+        changed["explain_inputs"] = _bundle(row["explain_inputs"], spot.below("explain_inputs"), problems)
+    return {**row, **changed} if changed else row, problems
+
+
+def _listed(names: Sequence[Any], spot: Spot, problems: list[Problem]) -> list[Any]:
+    """Brings names to one spelling. A name that is not a text is left for the schema to report."""
+    listed: list[Any] = []
+    for index, name in enumerate(names):
+        known = _NAMES.get(name.lower()) if isinstance(name, str) else name
+        if known is None:
+            problems.append(_unknown(name, spot.below(index)))
+        elif known in listed:
+            problems.append(spot.below(index).warning("duplicate-eval", f"{known} is named twice", found=shown(name)))
+        else:
+            listed.append(known)
+    return listed
+
+
+def _bundle(payloads: Mapping[str, Any], spot: Spot, problems: list[Problem]) -> Json:
+    bundle: Json = {}
+    for name, payload in payloads.items():
+        known = _NAMES.get(name.lower())
+        if known is None:
+            problems.append(_unknown(name, spot.below(name)))
+        elif known in bundle:
+            problems.append(spot.below(name).problem("duplicate-eval", f"{known} has two payloads", found=shown(name)))
+        else:
+            bundle[known] = _with_mode(payload) if name.lower() != known.lower() else payload
+    return bundle
+
+
+def _with_mode(payload: Any) -> Any:
+    """Adds the mode: the alias implies it, so its payload may leave it out."""
+    return {"rag_mode": RAG_MODE, **payload} if isinstance(payload, dict) else payload
+
+
+def _unknown(name: str, spot: Spot) -> Problem:
+    known = ", ".join(PAYLOADS)
+    hint = did_you_mean(name, [*PAYLOADS, *ALIASES])
+    return spot.problem("unknown-eval", f"no eval is named {shown(name)}", expected=known, found=shown(name), hint=hint)
+
+
+def with_payload_fields(row: Json) -> Json:
+    """The row with fields that only its payloads state."""
+    missing = {key: field for key, field in REPEATS.items() if field not in row}
+    said: Json = {}
+    for payload in _payloads(row).values():
+        for key in missing.keys() & payload.keys():
+            value = json_text(payload[key]) if _KINDS[key] is list else payload[key]
+            if isinstance(value, _KINDS[key]):
+                said.setdefault(missing[key], value)
+    return {**row, **said} if said else row
+
+
+def unreadable_tools(row: Json, spot: Spot) -> Iterator[Problem]:
+    """Payloads whose tools are a text that is not the JSON of a list."""
+    for eval, payload in _payloads(row).items():
+        for key, value in payload.items():
+            if _KINDS.get(key) is list and isinstance(value, str) and not isinstance(json_text(value), list):
+                message, place = "must be a list or the JSON text of one", spot.below("explain_inputs", eval, key)
+                yield place.problem("not-a-list", message, expected="array", found=shown(value))
+
+
+def disagreements(row: Json, spot: Spot) -> Iterator[Problem]:
+    """Payloads that differ from the field they repeat."""
+    for eval, payload in _payloads(row).items():
+        for key, value in payload.items():
+            field = REPEATS.get(key)
+            if field is None or type(row.get(field)) is not _KINDS[key] or _alike(value, row[field], key):
+                continue
+            message = f"`{key}` of {eval} is not what `{field}` says{_where(value, row[field])}"
+            place = spot.below("explain_inputs", eval, key)
+            hint = "make them equal, or leave the payload out: it is built from the fields"
+            yield place.problem(
+                "explain-inputs-disagree", message, expected=shown(row[field]), found=shown(value), hint=hint
+            )
+
+
+def _payloads(row: Json) -> dict[str, Json]:
+    bundle = row.get("explain_inputs")
+    return {name: one for name, one in bundle.items() if isinstance(one, dict)} if isinstance(bundle, dict) else {}
+
+
+def _alike(payload: Any, field: Any, key: str) -> bool:
+    """Whether a payload value agrees with its field. A payload that cannot be read at all is reported elsewhere."""
+    if _KINDS[key] is str:
+        return payload == field or not isinstance(payload, str)
+    plain = plain_tools(payload)
+    return not isinstance(plain, list) or bool(plain == plain_tools(field))
+
+
+def _where(one: Any, other: Any) -> str:
+    """Where two texts begin to differ."""
+    if not isinstance(one, str) or not isinstance(other, str):
+        return ""
+    pairs = enumerate(zip(one, other, strict=False))
+    at = next((index for index, (left, right) in pairs if left != right), min(len(one), len(other)))
+    return f" (from character {at + 1} on)"
+
+
+def plain_tools(value: Any) -> Any:
+    """A list of tools or calls in one form: JSON texts are read, described tools become their names."""
+    value = json_text(value)
+    return [_plain_tool(each) for each in value] if isinstance(value, list) else value
+
+
+def _plain_tool(tool: Any) -> Any:
+    if not isinstance(tool, dict):
+        return tool
+    if "tool" not in tool:
+        return tool.get("name", tool)
+    return {**tool, "arguments": json_text(tool.get("arguments", {}))}
+
+
+def json_text(value: Any) -> Any:
+    """The value of a JSON text; any other value, and a text that is not JSON, as it is."""
+    if not isinstance(value, str):
+        return value
+    read, problems = parse_json(value.encode("utf-8", "surrogatepass"), file="", line=None)
+    return value if problems else read
+
+
+def payload_of(eval: str, row: Mapping[str, Any]) -> Json:
+    """The payload of an eval, from the fields of a row."""
+    mode = {"rag_mode": RAG_MODE} if eval == RAG_EVAL else {}
+    return {key: row.get(REPEATS[key], _KINDS[key]()) for key in PAYLOADS[eval]} | mode
+
+
+LABELS = ("scenario_id", "agent_name", "phase", "difficulty", "quality_band", "topic_family", "learner_level")
+PAYLOAD_NAMES = "explain_inputs"
+"""The metadata key with the payload names of a row whose payloads are not those of its evals."""
+MUTATIONS = "mutations"
+FAILED = "error"
+_WRITABLE_KINDS = (Qualities, Goal, ReferenceAnswer, ToolCalls, Contract)
+
+
+def case_of(row: Json, kept: Mapping[str, Any]) -> Case:
+    """The case of a valid row with canonical evals and all fields; `kept` are its unknown fields by JSON Pointer."""
+    evals = tuple(row.get("required_evals") or DEFAULT_EVALS)
+    payloads = row.get("explain_inputs", {})
+    metadata: Json = {}
+    if payloads.keys() != (set(evals) if "model_answer" in row else set()):
+        metadata[PAYLOAD_NAMES] = list(payloads)
+    if MUTATIONS in row:
+        metadata[MUTATIONS] = row[MUTATIONS]
+    if kept:
+        metadata[extras.KEY] = dict(kept)
+    return Case(
+        id=row["case_id"],
+        input=SingleTurn(message=row["question"], context=row.get("context", "")),
+        expectations=_expectations(row, evals),
+        world=World.EXPLAIN,
+        profile=row.get("threshold_profile", ""),
+        labels={name: row[name] for name in LABELS if name in row},
+        metadata=metadata,
+        tools=tuple([Tool(name=name) for name in row["available_tools"]]) if "available_tools" in row else None,
+        recorded=_recorded(row) if "model_answer" in row else None,
+    )
+
+
+def _expectations(row: Json, evals: tuple[str, ...]) -> tuple[Expectation, ...]:
+    expectations: list[Expectation] = [Qualities(names=evals, relevant_context=row.get("relevant_context", ""))]
+    if (goal := row.get("task_goal", "")) and not goal.isspace():
+        expectations.append(Goal(text=goal))
+    if (reference := row.get("reference_answer", "")) and not reference.isspace():
+        expectations.append(ReferenceAnswer(answers=(reference,)))
+    if "expected_tool_calls" in row:
+        expectations.append(ToolCalls(expected=tuple([_expected_call(call) for call in row["expected_tool_calls"]])))
+    if "expected_contract" in row:
+        expectations.append(Contract(name=row["expected_contract"]))
+    return tuple(expectations)
+
+
+def _expected_call(call: Json) -> ExpectedCall:
+    return ExpectedCall(name=call["tool"], arguments=_arguments_of(call), reason=call.get("reason", ""))
+
+
+def _arguments_of(call: Json) -> Any:
+    arguments = call.get("arguments", {})
+    return json_text(arguments) if type(arguments) is str else arguments
+
+
+def _recorded(row: Json) -> Transcript:
+    messages: list[Message] = []
+    for call in row.get("invoked_tool_calls", ()):
+        outcome = call.get("outcome")
+        result = None if outcome is None else ToolResult(content=outcome, failed=outcome == FAILED)
+        made = ToolCall(name=call["tool"], arguments=_arguments_of(call), result=result)
+        messages.append(Message(role=Role.ASSISTANT, tool_calls=(made,)))
+    answer = row["model_answer"]
+    messages.append(Message(role=Role.ASSISTANT, content=answer))
+    return Transcript(answer=answer, messages=tuple(messages))
+
+
+def explain_rows(cases: Iterable[Case], path: Path) -> Iterator[Json]:
+    """The rows, or a DatasetInvalid with every reason why there are none."""
+    return (_row(case) for case in iter_writable(cases, path, unwritable))
+
+
+def unwritable(case: Case) -> Iterator[Reason]:
+    """The reasons why the format cannot hold the case."""
+    question = case.input
+    if not isinstance(question, SingleTurn) or question.history or question.attachments:
+        yield "input", "explain files hold single questions, without an earlier conversation or attachments"
+    yield from foreign_expectations(case, _WRITABLE_KINDS, "explain")
+    if not _evals(case):
+        yield "expectations", "an explain row names its evals (Qualities)"
+    yield from _expectation_reasons(case)
+    for name in LABELS:
+        if name not in case.labels and name != "phase":
+            yield f"labels.{name}", f"an explain row needs a `{name}`"
+    for name in case.labels.keys() - set(LABELS):
+        yield f"labels.{name}", "explain files have no place for this label"
+    for key in case.metadata.keys() - {PAYLOAD_NAMES, MUTATIONS, extras.KEY}:
+        yield f"metadata.{key}", "explain files have no place for it"
+    if any(tool != Tool(name=tool.name) for tool in case.tools or ()):
+        yield "tools", "explain files name tools, and do not describe them"
+    if case.tools is None and any("ToolCallAccuracyExplain" in names for names in _evals(case)):
+        yield "tools", "ToolCallAccuracyExplain needs the tools that the agent has"
+    yield from fields_without_place(case, ("name", "tags"), "explain")
+    yield from _recording_reasons(case.recorded)
+
+
+def _evals(case: Case) -> list[tuple[str, ...]]:
+    return [expected.names for expected in case.expectations if isinstance(expected, Qualities)]
+
+
+def _expectation_reasons(case: Case) -> Iterator[Reason]:
+    for expected in case.expectations:
+        match expected:
+            case ReferenceAnswer(answers=answers) if len(answers) != 1:
+                yield "expectations", f"explain files hold one reference answer, not {len(answers)}"
+            case ToolCalls(match=match, expected=calls) if match != Matching() or any(
+                call.message is not None for call in calls
+            ):
+                yield "expectations", "explain files cannot say how calls are matched"
+            case Qualities(names=names) if not names or not set(names) <= PAYLOADS.keys():
+                yield "expectations", f"explain files know these evals: {', '.join(PAYLOADS)}"
+
+
+def _recording_reasons(recorded: Transcript | BrokenRecording | None) -> Iterator[Reason]:
+    if isinstance(recorded, BrokenRecording):
+        yield "recorded", "explain files hold answers, not broken recordings"
+    elif recorded is not None and _recorded(_recording(recorded)) != recorded:  # the rest would be lost
+        yield "recorded", "explain files hold an answer and calls with their outcome, and nothing else of a recording"
+
+
+def _row(case: Case) -> Json:
+    question = case.input
+    assert isinstance(question, SingleTurn)  # checked above
+    row: Json = {"case_id": case.id, **{name: case.labels[name] for name in LABELS if name in case.labels}}
+    row |= {"question": question.message, **({"context": question.context} if question.context else {})}
+    for expected in case.expectations:
+        row |= _fields(expected)
+    row |= _recording(case.recorded) if isinstance(case.recorded, Transcript) else {}
+    if case.tools is not None:
+        row["available_tools"] = [tool.name for tool in case.tools]
+    if case.profile:
+        row["threshold_profile"] = case.profile
+    payloads = case.metadata.get(PAYLOAD_NAMES, row["required_evals"] if "model_answer" in row else ())
+    if payloads:
+        row["explain_inputs"] = {eval: payload_of(eval, row) for eval in payloads}
+    if MUTATIONS in case.metadata:
+        row[MUTATIONS] = case.metadata[MUTATIONS]
+    extras.restore_unknown(row, case.metadata.get(extras.KEY, {}))
+    return row
+
+
+def _fields(expected: Expectation) -> Json:
+    match expected:
+        case Qualities(names=names, relevant_context=context):
+            return {"required_evals": list(names), **({"relevant_context": context} if context else {})}
+        case Goal(text=text):
+            return {"task_goal": text}
+        case ReferenceAnswer(answers=(answer,)):
+            return {"reference_answer": answer}
+        case ToolCalls(expected=calls):
+            return {"expected_tool_calls": [_written(call) for call in calls]}
+        case Contract(name=name):
+            return {"expected_contract": name}
+        case other:
+            raise TypeError(f"not an explain expectation: {other!r}")
+
+
+def _written(call: ExpectedCall) -> Json:
+    reason = {"reason": call.reason} if call.reason else {}
+    return {"tool": call.name, "arguments": call.arguments, **reason}
+
+
+def _recording(recorded: Transcript) -> Json:
+    calls = [
+        {
+            "tool": call.name,
+            "arguments": call.arguments,
+            **({} if call.result is None else {"outcome": call.result.content}),
+        }
+        for call in recorded.tool_calls
+    ]
+    return {"model_answer": recorded.answer, "invoked_tool_calls": calls}

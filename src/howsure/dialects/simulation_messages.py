@@ -1,0 +1,261 @@
+"""What was said and done in a recorded conversation, out of the several forms in which simulation rows hold it: session
+events, extracts of them, traces of agents and tools apart, or plain contents. Each form becomes the same messages.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from howsure.dialects.strict_json import Json
+from howsure.model.transcript import Message, Role, ToolCall, ToolResult
+
+_NOBODY = ("model", "agent", "assistant", "")
+"""Authors that name no agent."""
+_SAID = ("text", "functionCall", "function_call", "functionResponse", "function_response")
+
+
+class ConversationLog(Struct, frozen=True):
+    """The messages, and what the source said beyond them (times, models, tokens, thoughts), event by event."""
+
+    messages: tuple[Message, ...]
+    details: list[Json]
+
+
+class _OpenCall:
+    """A call that may still get its result."""
+
+    def __init__(self, name: str, arguments: Any, id: str) -> None:
+        self.name = name
+        self.arguments = arguments
+        self.id = id
+        self.result: ToolResult | None = None
+
+    def finished(self) -> ToolCall:
+        return ToolCall(name=self.name, arguments=self.arguments, id=self.id, result=self.result)
+
+
+class MessageRecorder:
+    """Takes down a conversation in the order it happened; results go to the calls they answer."""
+
+    def __init__(self) -> None:
+        self._said: list[tuple[Role, str, str, list[_OpenCall]]] = []
+        self._open: list[_OpenCall] = []
+
+    def says(self, author: str, text: str, calls: Iterable[_OpenCall] = ()) -> None:
+        made = list(calls)
+        if text or made:
+            role = {"user": Role.USER, "system": Role.SYSTEM}.get(author, Role.ASSISTANT)
+            agent = "" if author in _NOBODY or role is not Role.ASSISTANT else author
+            self._said.append((role, text, agent, made))
+            self._open += made
+
+    def gets(self, author: str, name: str, id: str, result: ToolResult) -> None:
+        """By id where there is one, else the earliest open call of that name. A result without a call shows that there
+        was one, with arguments that nobody wrote down."""
+        fitting = (call for call in self._open if (call.id == id if id and call.id else call.name == name))
+        call = next(fitting, None)
+        if call is None:
+            call = _OpenCall(name, {}, id)
+            self.says(author, "", [call])
+        self._open.remove(call)
+        call.result = result
+
+    def messages(self) -> tuple[Message, ...]:
+        return tuple(
+            Message(role=role, content=text, agent=agent, tool_calls=tuple(call.finished() for call in calls))
+            for role, text, agent, calls in self._said
+        )
+
+
+def log_from_events(events: Sequence[Any]) -> ConversationLog:
+    """ADK session events, in either spelling of their keys."""
+    recorder, details = MessageRecorder(), []
+    for place, event in enumerate(events):
+        if not isinstance(event, dict) or event.get("partial"):
+            continue
+        content = event.get("content")
+        parts = content.get("parts") if isinstance(content, dict) else None
+        known = objects_in(parts)
+        _take_down(recorder, _author(event, content), known)
+        beyond = {key: value for key, value in event.items() if key not in ("author", "content")}
+        if rest := [left for part in known if (left := _rest(part))]:
+            beyond["parts"] = rest
+        if kept := without_empty(beyond):
+            details.append({"event": place, **kept})
+    return ConversationLog(recorder.messages(), details)
+
+
+def _author(event: Json, content: Any) -> str:
+    role = content.get("role") if isinstance(content, dict) else None
+    return str(event.get("author") or ("user" if role == "user" else "model"))
+
+
+def _take_down(recorder: MessageRecorder, author: str, parts: list[Json]) -> None:
+    texts = [part["text"] for part in parts if isinstance(part.get("text"), str) and not part.get("thought")]
+    calls = [first_present(part, "functionCall", "function_call") for part in parts]
+    made = [
+        _OpenCall(str(call.get("name", "")), arguments_of(call.get("args")), _id(call))
+        for call in calls
+        if isinstance(call, dict)
+    ]
+    recorder.says(author, ("" if author == "user" else "\n").join(texts), made)
+    for part in parts:
+        given = first_present(part, "functionResponse", "function_response")
+        if isinstance(given, dict):
+            content = given["response"] if "response" in given else given.get("content")
+            recorder.gets(author, str(given.get("name", "")), _id(given), result_of(content, given.get("failed")))
+
+
+def _rest(part: Json) -> Json:
+    """What a part holds beside what was said: a thought with its text, data, code."""
+    left = {key: value for key, value in part.items() if key not in _SAID}
+    if part.get("thought"):
+        left["text"] = part.get("text")
+    return without_empty(left) or {}
+
+
+def log_from_extract(entries: Sequence[Any]) -> ConversationLog:
+    """`custom_extract`: one entry an event, with texts, calls and responses apart."""
+    recorder, details = MessageRecorder(), []
+    for place, entry in enumerate(entries):
+        if not isinstance(entry, dict):
+            continue
+        author = str(entry.get("role") or "model")
+        calls = objects_in(entry.get("tool_calls"))
+        made = [_OpenCall(str(call.get("name", "")), arguments_of(call.get("args")), _id(call)) for call in calls]
+        text = entry.get("content_text")
+        recorder.says(author, text if isinstance(text, str) else "", made)
+        for given in objects_in(entry.get("tool_responses")):
+            recorder.gets(author, str(given.get("name", "")), _id(given), result_of(given.get("response")))
+        read = ("turn_index", "role", "content_text", "tool_calls", "tool_responses")
+        if kept := without_empty({key: value for key, value in entry.items() if key not in read}):
+            details.append({"event": place, **kept})
+    return ConversationLog(recorder.messages(), details)
+
+
+def log_from_traces(turns: Sequence[str], spoken: Sequence[Any], interactions: Sequence[Any]) -> ConversationLog:
+    """`sub_agent_trace` and `tool_interactions` tell agents and tools apart from each other: user and agent take turns,
+    the calls stand before the last thing said, and what is left over of the agents' texts after the last user turn."""
+    recorder = MessageRecorder()
+    texts = [entry for entry in spoken if isinstance(entry, dict) and _text(entry)]
+    calls = [entry for entry in interactions if isinstance(entry, dict) and entry.get("tool_name")]
+    before = texts[:-1]
+    for place, turn in enumerate(turns, 1):
+        recorder.says("user", turn)
+        for entry in before[place - 1 : place if place < len(turns) else None]:
+            recorder.says(_name(entry), _text(entry))
+    for call in calls:
+        _interaction(recorder, call)
+    for entry in texts[-1:]:
+        recorder.says(_name(entry), _text(entry))
+    return ConversationLog(recorder.messages(), [])
+
+
+def _interaction(recorder: MessageRecorder, call: Json) -> None:
+    made = _OpenCall(str(call["tool_name"]), arguments_of(call.get("input_arguments")), str(call.get("call_id") or ""))
+    recorder.says("model", "", [made])
+    if call.get("status") != "no_response":
+        recorder.gets("model", made.name, made.id, result_of(call.get("output_result")))
+
+
+def _text(entry: Json) -> str:
+    text = first_present(entry, "text_response", "text")
+    return text if isinstance(text, str) else ""
+
+
+def _name(entry: Json) -> str:
+    return str(first_present(entry, "agent_name", "name") or "model")
+
+
+def log_from_contents(contents: Sequence[Any], answer: str | None) -> ConversationLog:
+    """`conversation_history` or `request.contents`, and the answer that follows them."""
+    recorder = MessageRecorder()
+    for content in contents:
+        if isinstance(content, dict):
+            _take_down(recorder, "user" if content.get("role") == "user" else "model", objects_in(content.get("parts")))
+    said = recorder.messages()
+    if answer and not (said and said[-1] == Message(role=Role.ASSISTANT, content=answer)):
+        said = (*said, Message(role=Role.ASSISTANT, content=answer))
+    return ConversationLog(said, [])
+
+
+def log_from_turns(turns: Sequence[str], answer: str | None) -> ConversationLog:
+    said = [Message(role=Role.USER, content=turn) for turn in turns]
+    if answer:
+        said.append(Message(role=Role.ASSISTANT, content=answer))
+    return ConversationLog(tuple(said), [])
+
+
+def events_of(messages: Iterable[Message]) -> Iterator[Json]:
+    """The messages as session events, such that `log_from_events` gives them back."""
+    for message in messages:
+        author = "model" if message.role is Role.ASSISTANT and not message.agent else message.agent
+        author = author if message.role is Role.ASSISTANT else message.role.value
+        parts: list[Json] = [{"text": message.content}] if message.content else []
+        parts += [{"functionCall": _call_document(call)} for call in message.tool_calls]
+        role = "user" if message.role is Role.USER else "model"
+        yield {"author": author, "content": {"role": role, "parts": parts}}
+        answers = [{"functionResponse": _response_document(call)} for call in message.tool_calls if call.result]
+        if answers:
+            yield {"author": author, "content": {"role": "user", "parts": answers}}
+
+
+def _call_document(call: ToolCall) -> Json:
+    return {**({"id": call.id} if call.id else {}), "name": call.name, "args": call.arguments}
+
+
+def _response_document(call: ToolCall) -> Json:
+    result = call.result or ToolResult()
+    document: Json = {**({"id": call.id} if call.id else {}), "name": call.name, "response": result.content}
+    if result.failed != result_of(result.content).failed:
+        document["failed"] = result.failed
+    return document
+
+
+def result_of(content: Any, failed: Any = None) -> ToolResult:
+    """A result that says so is a failure: status `error`, or an `error` or `error_message` that is not empty."""
+    if isinstance(failed, bool):
+        return ToolResult(content=content, failed=failed)
+    told = isinstance(content, dict) and (
+        str(content.get("status")).lower() == "error" or bool(content.get("error") or content.get("error_message"))
+    )
+    return ToolResult(content=content, failed=told)
+
+
+def arguments_of(given: Any) -> Json:
+    """Arguments are an object, or the JSON text of one; anything else is kept under `value`."""
+    if isinstance(given, str):
+        try:
+            given = json.loads(given)
+        except (ValueError, RecursionError):
+            return {"value": given}
+    if given is None:
+        return {}
+    return given if isinstance(given, dict) else {"value": given}
+
+
+def objects_in(value: Any) -> list[Json]:
+    """The objects of a list; none where it is no list."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def first_present(holder: Json, *names: str) -> Any:
+    return next((holder[name] for name in names if holder.get(name) is not None), None)
+
+
+def _id(given: Json) -> str:
+    return str(given.get("id") or "")
+
+
+def without_empty(value: Any) -> Any:
+    """The value without anything empty in it."""
+    if isinstance(value, dict):
+        kept = {key: inner for key, raw in value.items() if (inner := without_empty(raw)) is not None}
+        return kept or None
+    if isinstance(value, list):
+        return [inner for raw in value if (inner := without_empty(raw)) is not None] or None
+    return None if value == "" else value

@@ -1,0 +1,284 @@
+"""`session_trace`: spans as simulation rows hold them, the steps they show, whether their times were made up, and what
+else can be learnt from them (user turns, the arguments of calls as they really were).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from msgspec import structs
+
+from howsure.dialects.problems import Spot, kind_of, shown, with_article
+from howsure.dialects.simulation_messages import objects_in
+from howsure.dialects.strict_json import Json
+from howsure.errors import Problem
+from howsure.model.transcript import AgentStep, Message, Span, Step, ToolCall, ToolResult, ToolStep
+
+SECOND = 1_000_000_000
+_FIELDS = {
+    "name": ("name",),
+    "span_id": ("span_id", "spanId"),
+    "trace_id": ("trace_id", "traceId"),
+    "parent_id": ("parent_span_id", "parentSpanId", "parent_id"),
+    "start_ns": ("start_time", "startTime", "start_time_unix_nano", "startTimeUnixNano"),
+    "end_ns": ("end_time", "endTime", "end_time_unix_nano", "endTimeUnixNano"),
+    "attributes": ("attributes",),
+}
+_SPELLINGS = {spelling: name for name, spellings in _FIELDS.items() for spelling in spellings}
+_AGENT = re.compile(r"(?:invoke_agent|agent_run)\s*\[?(?P<name>[^\]]*)\]?")
+_TOOL = re.compile(r"(?:execute_tool|tool_call)\b\s*\[?(?P<name>[^\]]*)\]?")
+_CALL_ARGUMENTS = "gcp.vertex.agent.tool_call_args"
+_CALL_RESULT = "gcp.vertex.agent.tool_response"
+_REQUEST = "gcp.vertex.agent.llm_request"
+_FRACTION = re.compile(r"[0-9]+(?:\.[0-9]+(?:[eE]\+?[0-9]{1,2})?|[eE]\+?[0-9]{1,2})")
+_ROUNDING = 1_000
+"""Nanoseconds by which a length of one second may be off: the times were counted in floating-point seconds."""
+
+
+def read_spans(given: Sequence[Any], spot: Spot) -> tuple[tuple[Span, ...], list[Problem]]:
+    spans: list[Span] = []
+    problems: list[Problem] = []
+    for place, raw in enumerate(given):
+        at = spot.below(place)
+        if isinstance(raw, dict) and isinstance(raw.get("name"), str):
+            try:
+                spans.append(_span(raw))
+            except ValueError as error:
+                problems.append(at.problem("bad-span", str(error), found=shown(raw)))
+        else:
+            message = f"must be an object with a `name`, not {with_article(kind_of(raw))}"
+            problems.append(at.problem("bad-span", message, expected="a span", found=shown(raw)))
+    return tuple(spans), problems
+
+
+def _span(raw: Json) -> Span:
+    fields: Json = {}
+    rest: Json = {}
+    for key, value in raw.items():
+        if value is not None:
+            (fields if key in _SPELLINGS else rest)[_SPELLINGS.get(key, f"span.{key}")] = value
+    attributes = fields.get("attributes", {})
+    if isinstance(attributes, str):
+        attributes = _json(attributes)
+    if not isinstance(attributes, dict):
+        raise ValueError("`attributes` must be an object, or the JSON text of one")
+    return Span(
+        name=fields["name"],
+        span_id=str(fields.get("span_id", "")),
+        trace_id=str(fields.get("trace_id", "")),
+        parent_id=str(fields.get("parent_id", "")),
+        start_ns=nanoseconds(fields.get("start_ns")),
+        end_ns=nanoseconds(fields.get("end_ns")),
+        attributes={**attributes, **rest} if rest else attributes,
+    )
+
+
+def nanoseconds(given: Any) -> int | None:
+    """Whole numbers are nanoseconds, numbers with a fraction seconds, both also as text; ISO dates are read as such;
+    an empty text is no time."""
+    if isinstance(given, str):
+        text = given.strip()
+        given = float(text) if _FRACTION.fullmatch(text) else text or None
+    if given is None or (isinstance(given, int) and not isinstance(given, bool)):
+        return given
+    if isinstance(given, float):
+        return int(given) if given >= 1e15 else round(given * SECOND)
+    if isinstance(given, str) and given.isdecimal():
+        return int(given)
+    if isinstance(given, str):
+        try:
+            moment = datetime.fromisoformat(given)
+        except ValueError:
+            raise ValueError(f"{shown(given)} is not a time") from None
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        seconds = int(moment.replace(microsecond=0).timestamp())
+        return seconds * SECOND + moment.microsecond * 1_000
+    raise ValueError(f"{shown(given)} is not a time")
+
+
+def span_document(span: Span) -> Json:
+    return {
+        "name": span.name,
+        "span_id": span.span_id,
+        "trace_id": span.trace_id,
+        "parent_span_id": span.parent_id or None,
+        "start_time": span.start_ns,
+        "end_time": span.end_ns,
+        "attributes": span.attributes,
+    }
+
+
+def invented(spans: Sequence[Span]) -> bool:
+    """Whether a converter made the times up: every call lasts exactly one second, or children live in traces of their
+    own."""
+    calls = [span for span in spans if span.name == "call_llm" or span.name.startswith("execute_tool")]
+    lengths = [None if one.start_ns is None or one.end_ns is None else one.end_ns - one.start_ns for one in calls]
+    if len(calls) > 1 and all(length is not None and abs(length - SECOND) <= _ROUNDING for length in lengths):
+        return True
+    traces = {span.trace_id for span in spans if span.trace_id}
+    known = {span.span_id for span in spans}
+    return len(traces) == len(spans) > 1 and any(span.parent_id in known for span in spans if span.parent_id)
+
+
+def steps_of_spans(spans: Sequence[Span], *, made_up: bool) -> tuple[Step, ...]:
+    """Agents, when they take over, and tool calls, in the order they began."""
+    steps: list[Step] = []
+    speaking = ""
+    seen: dict[str, int] = {}
+    for span in _in_time(spans):
+        agent, tool = _AGENT.match(span.name), _tool(span)
+        if agent and agent["name"].strip() and agent["name"].strip() != speaking:
+            speaking = agent["name"].strip()
+            steps.append(AgentStep(name=speaking))
+        elif tool:
+            seen[tool] = seen.get(tool, 0) + 1
+            if not made_up or _is_call(span, seen[tool]):
+                steps.append(ToolStep(name=tool))
+    return tuple(steps)
+
+
+def _is_call(span: Span, occurrence: int) -> bool:
+    """Converters write a call and its response as two spans of one tool: the second of each pair is no call."""
+    if _CALL_ARGUMENTS in span.attributes or _CALL_RESULT in span.attributes:
+        return _CALL_ARGUMENTS in span.attributes
+    return occurrence % 2 == 1
+
+
+def _tool(span: Span) -> str:
+    named = _TOOL.match(span.name)
+    if not named:
+        return ""
+    name = str(span.attributes.get("gen_ai.tool.name") or named["name"]).strip()
+    # One span more than there were calls, where several were made at once.
+    return "" if name == "(merged)" or "(merged)" in named["name"] else name
+
+
+def _in_time(spans: Sequence[Span]) -> Sequence[Span]:
+    """By start; what began together: the longer first, for it holds the other."""
+    if any(span.start_ns is None for span in spans):
+        return spans
+    return sorted(spans, key=lambda span: (span.start_ns or 0, -(span.end_ns or 0)))
+
+
+def steps_of_summary(summary: Any) -> tuple[Step, ...]:
+    """`trace_summary` as a list: `agent:X`, `sub-agent:X`, `tool:Y`, or names of agents."""
+    steps: list[Step] = []
+    for entry in summary if isinstance(summary, list) else ():
+        if isinstance(entry, str) and entry.strip():
+            kind, _, name = entry.partition(":")
+            if kind == "tool" and name:
+                steps.append(ToolStep(name=name.strip()))
+            else:
+                steps.append(AgentStep(name=name.strip() if kind in ("agent", "sub-agent") and name else entry))
+    return tuple(steps)
+
+
+def user_turns_of_spans(spans: Sequence[Any]) -> list[str]:
+    """The user's texts in the longest request that was put to a model. (What other agents said is retold to a model in
+    the user's name, after `For context:`.)"""
+    longest: list[str] = []
+    for span in spans:
+        attributes = span.get("attributes") if isinstance(span, dict) else None
+        attributes = _json(attributes) if isinstance(attributes, str) else attributes
+        request = _json(attributes.get(_REQUEST)) if isinstance(attributes, dict) else None
+        turns = [text for text in _user_texts(request) if not text.startswith("For context:")]
+        longest = max(longest, turns, key=len)
+    return longest
+
+
+def _user_texts(request: Any) -> Iterator[str]:
+    for content in objects_in(request.get("contents")) if isinstance(request, dict) else ():
+        if content.get("role") == "user":
+            parts = objects_in(content.get("parts"))
+            text = "".join(part["text"] for part in parts if isinstance(part.get("text"), str))
+            if text.strip():
+                yield text
+
+
+def calls_of_spans(spans: Sequence[Span]) -> Iterator[tuple[str, Any, Any]]:
+    """Name, arguments and result of each tool span that carries any."""
+    for span in spans:
+        tool = _tool(span)
+        if tool:
+            yield tool, _json(span.attributes.get(_CALL_ARGUMENTS)), _json(span.attributes.get(_CALL_RESULT))
+
+
+def _json(given: Any) -> Any:
+    """The value of a JSON text; None where it is none."""
+    if not isinstance(given, str):
+        return given
+    try:
+        return json.loads(given)
+    except (ValueError, RecursionError):
+        return None
+
+
+Original = tuple[str, Any, Any]
+"""The name of a tool, and the arguments or the result of one call (None: not told)."""
+
+
+def repaired(messages: tuple[Message, ...], originals: Iterable[Original]) -> tuple[Message, ...]:
+    known = _Originals(originals)
+    if not known or not any(message.tool_calls for message in messages):
+        return messages
+    return tuple(
+        structs.replace(message, tool_calls=tuple(map(known.restored, message.tool_calls)))
+        if message.tool_calls
+        else message
+        for message in messages
+    )
+
+
+class _Originals:
+    """Arguments and results by tool, in order; each is used once."""
+
+    def __init__(self, originals: Iterable[Original]) -> None:
+        self._arguments: dict[str, list[Any]] = {}
+        self._results: dict[str, list[Any]] = {}
+        for name, arguments, result in originals:
+            for told, value in ((self._arguments, arguments), (self._results, result)):
+                if value is not None and camel(value) != value:
+                    told.setdefault(name, []).append(value)
+
+    def __bool__(self) -> bool:
+        return bool(self._arguments or self._results)
+
+    def restored(self, call: ToolCall) -> ToolCall:
+        arguments = _taken(self._arguments.get(call.name, []), call.arguments)
+        result = call.result
+        if result is not None:
+            content = _taken(self._results.get(call.name, []), result.content)
+            result = ToolResult(content=content, failed=result.failed)
+        return structs.replace(call, arguments=arguments, result=result)
+
+
+def _taken(originals: list[Any], rewritten: Any) -> Any:
+    for place, original in enumerate(originals):
+        if camel(original) == rewritten:
+            return originals.pop(place)
+    return rewritten
+
+
+def camel(value: Any) -> Any:
+    """The value with every key in camel case, at any depth."""
+    if isinstance(value, dict):
+        return {_camel_key(key): camel(inner) for key, inner in value.items()}
+    return [camel(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _camel_key(key: str) -> str:
+    first, *rest = key.split("_")
+    return first + "".join(word.title() for word in rest)
+
+
+def originals_in(extract: Any) -> Iterator[Original]:
+    """The calls that `custom_extract` tells of."""
+    for entry in objects_in(extract):
+        for call in objects_in(entry.get("tool_calls")):
+            yield str(call.get("name", "")), call.get("args"), None
+        for given in objects_in(entry.get("tool_responses")):
+            yield str(given.get("name", "")), None, given.get("response")

@@ -1,0 +1,68 @@
+"""Two graders that ask the judge once about the whole answer. `reference_answer`: how far the answer agrees with the
+reference, from 0 to 1. If a case also has criteria, and in the Explain and golden worlds, the reference only helps
+other judges and is not graded. `expected_outcome`: whether the conversation achieved what the test set says it
+should."""
+
+from __future__ import annotations
+
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
+
+from msgspec.structs import replace
+
+from howsure.graders.expectations import expects
+from howsure.graders.judged import WholeCaseGrader
+from howsure.judges.dataset_policies import dataset_policy
+from howsure.judges.panels import PassMark
+from howsure.judges.replies import read_check, read_rating
+from howsure.judges.rulings import Check, NotApplicable, Rating
+from howsure.model.case import Case, World
+from howsure.model.expectation import Criteria, Goal, ReferenceAnswer, WeightedCriteria
+from howsure.model.score import UNIT, Grade, Score
+from howsure.model.transcript import Transcript
+from howsure.policies.worlds import DEFAULT_MARK
+
+_STEP = Decimal("0.1")
+
+
+class ReferenceAnswerGrader(WholeCaseGrader):
+    """`reference_answer`: from 0 to 1."""
+
+    name = "reference_answer"
+    mark = PassMark(DEFAULT_MARK)
+    only_with = (ReferenceAnswer,)
+
+    def wants(self, case: Case) -> bool:
+        if case.world in (World.EXPLAIN, World.GOLDEN):
+            return False
+        kinds = [type(expected) for expected in case.expectations]
+        return ReferenceAnswer in kinds and Criteria not in kinds and WeightedCriteria not in kinds
+
+    def read(self, content: Any) -> Rating | NotApplicable:
+        return read_rating(content, UNIT)
+
+    async def grade(self, case: Case, transcript: Transcript) -> list[Grade]:
+        grade = await self.ask_judge(case, transcript, self.read)
+        if isinstance(grade, Score) and dataset_policy(case).quantised:
+            grade = _quantise(grade)
+        return [grade]
+
+
+def _quantise(score: Score) -> Score:
+    """Rounded to tenths, halves up."""
+    value = float(Decimal(repr(score.value)).quantize(_STEP, ROUND_HALF_UP))
+    return replace(score, value=value, details={**score.details, "judged": score.value, "quantised_to": float(_STEP)})
+
+
+class ExpectedOutcomeGrader(WholeCaseGrader):
+    """`expected_outcome`: yes or no."""
+
+    name = "expected_outcome"
+    mark = PassMark(1.0)
+    only_with = (Goal,)
+
+    def wants(self, case: Case) -> bool:
+        return case.world == World.TEST_SET and expects(case, Goal)
+
+    def read(self, content: Any) -> Check | NotApplicable:
+        return read_check(content)

@@ -1,0 +1,363 @@
+"""What a judge can be shown, each input under the name that prompts call it by. The head of a prompt says which inputs
+its judge sees: the raw output of tools reaches only prompts that ask for `trace`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from howsure.judges.base import Question
+from howsure.judges.conversations import (
+    number_turns,
+    one_line,
+    quote_name,
+    readable_text,
+    show_conversation,
+    show_tool_calls,
+    show_trace,
+)
+from howsure.judges.documents import Documents
+from howsure.judges.quotations import prefix_lines
+from howsure.model.agent import Agent
+from howsure.model.case import Case, Scenario, SingleTurn, user_turns
+from howsure.model.expectation import (
+    Criteria,
+    Criterion,
+    FinalState,
+    Goal,
+    Qualities,
+    ReferenceAnswer,
+    ToolCalls,
+    Trajectory,
+    WeightedCriteria,
+)
+from howsure.model.rubric import Rule
+from howsure.model.transcript import AgentStep, Message, Role, ToolCall, Transcript
+
+NO_TOOLS = "(the agent has no tools)"
+NOTHING_USED = "(no tool and no knowledge base was used)"
+
+# The keys under which search tools return their list of results.
+_RESULT_KEYS = ("documents", "results", "chunks", "sources", "passages", "articles", "hits", "matches", "snippets")
+# `rag` is also part of storage and average.
+_SEARCHING = re.compile(r"retriev|knowledge|search|faq|(?<![a-z])rag(?![a-z])")
+
+
+def agent_notes(agent: Agent | None) -> str:
+    """What a judge of standing rules knows about the agent."""
+    return "\n".join(_notes(agent)) if agent else ""
+
+
+def available_tools(case: Case, agent: Agent | None) -> str:
+    """The tools that could be called: the case's, else the agent's; never the ones that happened to be called."""
+    if case.tools is not None:
+        described = [_tool(tool.name, tool.description, tool.parameters) for tool in case.tools]
+    elif agent is not None:
+        described = [_tool(tool.tool_name, tool.description, None) for tool in agent.tools]
+    else:
+        return ""
+    return "\n".join(described) or NO_TOOLS
+
+
+def source_notes(transcript: Transcript, agent: Agent | None) -> str:
+    """Which tools were used and how much they found: enough to ask whether a claim has a source, and no more."""
+    kinds = {tool.tool_name: tool.type for tool in agent.tools} if agent else {}
+    grouped: dict[str, list[ToolCall]] = {}
+    for call in transcript.tool_calls:
+        grouped.setdefault(call.name, []).append(call)
+    notes = [_source(name, kinds.get(name, ""), calls) for name, calls in grouped.items()]
+    return "\n".join(notes) or NOTHING_USED
+
+
+def _notes(agent: Agent) -> Iterator[str]:
+    yield f"name: {quote_name(agent.name)}"
+    if agent.system_prompt:
+        yield f"its instructions:\n{prefix_lines(agent.system_prompt)}"
+    for tool in agent.tools:
+        yield f"tool {_tool(tool.tool_name, tool.description, None)}"
+        if tool.output_instructions:
+            yield f"what it should do with the output:\n{prefix_lines(tool.output_instructions)}"
+    for base in agent.knowledge_bases:
+        count = "" if base.document_count is None else f", {base.document_count} documents"
+        yield f"knowledge base {quote_name(base.name)}{count}"
+    if agent.harness:
+        yield "how it is run:"
+        yield from (f"{quote_name(key)}:\n{prefix_lines(one_line(value))}" for key, value in agent.harness.items())
+
+
+def _tool(name: str, description: str, parameters: Mapping[str, Any] | None) -> str:
+    takes = "" if parameters is None else f"parameters: {one_line(parameters)}"
+    return "\n".join((quote_name(name), *(prefix_lines(line) for line in (description, takes) if line)))
+
+
+def _source(name: str, kind: str, calls: list[ToolCall]) -> str:
+    searched = _SEARCHING.search(f"{kind} {name}".lower())
+    what = "knowledge base searched with" if searched else "tool called:"
+    times = "once" if len(calls) == 1 else f"{len(calls)} times"
+    notes = [f"{what} {quote_name(name)}, {times}"]
+    counts = [count for call in calls if call.result and (count := _documents(call.result.content)) is not None]
+    if counts:
+        notes.append(f"{sum(counts)} {'document' if sum(counts) == 1 else 'documents'} found")
+    failed = sum(bool(call.result and call.result.failed) for call in calls)
+    silent = sum(call.result is None for call in calls)
+    notes += [f"{failed} failed"] * bool(failed) + [f"{silent} without a result"] * bool(silent)
+    return ", ".join(notes)
+
+
+def _documents(content: Any) -> int | None:
+    """How many documents a result holds, where it looks like a list of them."""
+    if isinstance(content, str) and content[:1] in ("[", "{"):
+        try:
+            content = json.loads(content)
+        except (ValueError, RecursionError):
+            return None
+    if isinstance(content, list):
+        return len(content)
+    if isinstance(content, dict):
+        return next((len(content[key]) for key in _RESULT_KEYS if isinstance(content.get(key), list)), None)
+    return None
+
+
+ShowInput = Callable[[Question], str]
+DOCUMENTS = "documents"
+
+
+def _question(question: Question) -> str:
+    messages = user_turns(question.case.input)
+    return messages[0] if len(messages) == 1 else _numbered(messages)
+
+
+def _context(question: Question) -> str:
+    case_input = question.case.input
+    return case_input.context if isinstance(case_input, SingleTurn) else ""
+
+
+def _history(question: Question) -> str:
+    case_input = question.case.input
+    history = case_input.history if isinstance(case_input, SingleTurn) else ()
+    return "\n".join(_line(message) for message in history)
+
+
+def _answer(question: Question) -> str:
+    return question.transcript.answer
+
+
+def _answer_text(question: Question) -> str:
+    return readable_text(question.transcript.answer)
+
+
+def _answer_json(question: Question) -> str:
+    """The answer as it was given, where it is JSON; else nothing."""
+    answer = question.transcript.answer
+    return answer if readable_text(answer) != answer else ""
+
+
+def _conversation(question: Question) -> str:
+    return show_conversation(number_turns(question.case, question.transcript))
+
+
+def _trace(question: Question) -> str:
+    return show_trace(number_turns(question.case, question.transcript))
+
+
+def _user(question: Question) -> str:
+    case_input = question.case.input
+    return case_input.persona if isinstance(case_input, Scenario) else ""
+
+
+def _user_brief(question: Question) -> str:
+    """The role that a simulated user plays."""
+    scenario = question.case.input
+    if not isinstance(scenario, Scenario):
+        return ""
+    plan = [f"{f'when {step.when}: ' if step.when else ''}{step.say}" for step in scenario.plan]
+    brief = {
+        "persona": scenario.persona,
+        "opening message": scenario.initial_message,
+        "goal": scenario.goal,
+        "facts they hold": "\n".join(f"{fact.name}: {fact.value}" for fact in scenario.facts),
+        "plan": _numbered(plan),
+        "messages they may send at most": str(scenario.max_turns),
+    }
+    return "\n".join(f"{title}:\n{prefix_lines(text)}" for title, text in brief.items() if text)
+
+
+def _tool_calls(question: Question) -> str:
+    return show_tool_calls(question.transcript.tool_calls) or "(no tool was called)"
+
+
+def _steps(question: Question) -> str:
+    steps = question.transcript.trajectory
+    return _numbered(f"{'agent' if isinstance(step, AgentStep) else 'tool'} {quote_name(step.name)}" for step in steps)
+
+
+def _final_state(question: Question) -> str:
+    state = question.transcript.state
+    return "" if state is None else one_line(state)
+
+
+def _goal(question: Question) -> str:
+    return "\n\n".join(goal.text for goal in _expected(question, Goal))
+
+
+def _relevant_context(question: Question) -> str:
+    return "\n\n".join(each.relevant_context for each in _expected(question, Qualities) if each.relevant_context)
+
+
+def _references(question: Question) -> str:
+    answers = [answer for each in _expected(question, ReferenceAnswer) for answer in each.answers]
+    answers += [answer for each in _expected(question, WeightedCriteria) for answer in each.references]
+    return answers[0] if len(answers) == 1 else _numbered(answers)
+
+
+def _reference_notes(question: Question) -> str:
+    """What the author of a golden question wrote in addition to the fields that programs check."""
+    custom = question.case.metadata.get("reference_data")
+    if not isinstance(custom, dict):
+        return ""
+    return "\n".join(f"{quote_name(key)}:\n{prefix_lines(one_line(value))}" for key, value in custom.items())
+
+
+def _expected_calls(question: Question) -> str:
+    lists = _expected(question, ToolCalls)
+    calls = [call for each in lists for call in each.expected]
+    if lists and not calls:
+        return "(no tool may be called)"
+    return _numbered(f"{quote_name(call.name)} with {one_line(call.arguments)}" for call in calls)
+
+
+def _expected_steps(question: Question) -> str:
+    return _numbered(step for each in _expected(question, Trajectory) for step in each.steps)
+
+
+def _expected_state(question: Question) -> str:
+    states = _expected(question, FinalState)
+    return "\n".join(one_line(each.variables) for each in states)
+
+
+def _statement(question: Question) -> str:
+    return question.part.text if question.part else ""
+
+
+def _explanation(question: Question) -> str:
+    """What the file adds to a criterion's own sentence."""
+    part = question.part
+    criteria: Iterable[Criterion] = (
+        criterion
+        for kind in (Criteria, WeightedCriteria)
+        for each in _expected(question, kind)
+        for criterion in each.criteria
+    )
+    return next((each.description for each in criteria if part and each.id == part.id), "")
+
+
+def _statements(question: Question) -> str:
+    return _by_id(question, _statement, "its explanation", _explanation)
+
+
+def _rules(question: Question) -> str:
+    return _by_id(question, _rule, "its severity", _severity)
+
+
+def _by_id(question: Question, show: ShowInput, title: str, show_note: ShowInput) -> str:
+    """Everything that one reply rules on, each under its id, with its note."""
+    lines: list[str] = []
+    for part in question.parts:
+        single = replace(question, part=part)
+        lines.append(f"{quote_name(part.id)}:\n{prefix_lines(show(single))}")
+        if note := show_note(single):
+            lines.append(f"{title}:\n{prefix_lines(note)}")
+    return "\n".join(lines)
+
+
+def _rule(question: Question) -> str:
+    part, rule = question.part, _find_rule(question)
+    if rule is None:
+        return part.text if part else ""
+    return "\n".join(_rule_lines(rule))
+
+
+def _severity(question: Question) -> str:
+    rule, rubric = _find_rule(question), question.rubric
+    if rule is None or rubric is None:
+        return ""
+    meaning = rubric.severity_definitions.get(rule.severity.value, "")
+    return f"{rule.severity.value}: {meaning}" if meaning else rule.severity.value
+
+
+def _find_rule(question: Question) -> Rule | None:
+    part, rubric = question.part, question.rubric
+    rules = rubric.rules if rubric else ()
+    return next((rule for rule in rules if part and rule.id == part.id), None)
+
+
+def _rule_lines(rule: Rule) -> Iterator[str]:
+    yield f"rule: {rule.name}"
+    for title, texts in (
+        ("description", (rule.description,)),
+        ("passes when", rule.pass_conditions),
+        ("fails when", rule.fail_conditions),
+        ("a violation, for instance", (rule.violation,)),
+        ("correct, for instance", (rule.correct,)),
+        ("part of the agent's prompt that it rests on", (rule.prompt_reference,)),
+        ("components it is about", rule.component_names),
+    ):
+        for text in filter(None, texts):
+            yield f"{title}:\n{prefix_lines(text)}"
+
+
+def _line(message: Message) -> str:
+    speaker = {Role.USER: "User", Role.ASSISTANT: "Assistant", Role.SYSTEM: "System"}[message.role]
+    return f"{speaker}:\n{prefix_lines(message.content)}"
+
+
+def _numbered(texts: Iterable[str]) -> str:
+    return "\n".join(f"{number}.\n{prefix_lines(text)}" for number, text in enumerate(texts, start=1))
+
+
+def _expected(question: Question, kind: type[Any]) -> list[Any]:
+    return [each for each in question.case.expectations if isinstance(each, kind)]
+
+
+def show_inputs(names: Iterable[str], question: Question, documents: Documents) -> dict[str, str]:
+    """The inputs of a prompt, each under its name."""
+    return {name: documents.of(question.case) if name == DOCUMENTS else INPUTS[name](question) for name in names}
+
+
+INPUTS: Mapping[str, ShowInput] = {
+    "question": _question,
+    "context": _context,
+    "history": _history,
+    "answer": _answer,
+    "answer_text": _answer_text,
+    "answer_json": _answer_json,
+    "conversation": _conversation,
+    "trace": _trace,
+    "user": _user,
+    "user_brief": _user_brief,
+    "tool_calls": _tool_calls,
+    "steps": _steps,
+    "final_state": _final_state,
+    "goal": _goal,
+    "relevant_context": _relevant_context,
+    "references": _references,
+    "reference_notes": _reference_notes,
+    "expected_calls": _expected_calls,
+    "expected_steps": _expected_steps,
+    "expected_state": _expected_state,
+    "statement": _statement,
+    "explanation": _explanation,
+    "statements": _statements,
+    "rule": _rule,
+    "rules": _rules,
+    "severity": _severity,
+    "agent": lambda question: agent_notes(question.agent),
+    "agent_instructions": lambda question: question.agent.system_prompt if question.agent else "",
+    "available_tools": lambda question: available_tools(question.case, question.agent),
+    "source_notes": lambda question: source_notes(question.transcript, question.agent),
+}
+"""Every input by its name, except `documents`, which must be read from files."""

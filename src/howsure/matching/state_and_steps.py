@@ -1,0 +1,134 @@
+"""Compares the end of a conversation with the expectation: the final state with the values it should hold (what is not
+listed is free), and the agents and tools it passed through with the expected ones. Names are compared exactly, apart
+from the prefixes of trace summaries (`agent:`, `sub-agent:`, `tool:`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec import Struct
+
+from howsure.matching.alignment import (
+    Pairs,
+    align_in_order,
+    forbids_others,
+    match_share,
+    maximum_matching,
+    requires_all,
+)
+from howsure.matching.matchers import describe_value, may_be_missing
+from howsure.matching.values import ABSENT, LENIENT, at_path
+from howsure.model.expectation import FinalState, MatchMode, Trajectory
+from howsure.model.transcript import Step
+
+_PREFIX = re.compile(r"(?:agent|sub[-_ ]?agent|tool)\s*:\s*", re.IGNORECASE)
+
+
+class StepComparison(Struct, frozen=True, kw_only=True):
+    """`value` is the share of what the mode requires (see `match_share`). The other fields hold names."""
+
+    value: float
+    taken: tuple[str, ...]
+    missing: tuple[str, ...] = ()
+    unexpected: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        return self.value >= 1.0
+
+
+def bare_name(name: str) -> str:
+    """`sub-agent:Billing` is `Billing`."""
+    return _PREFIX.sub("", name.strip(), count=1)
+
+
+def compare_steps(trajectory: Trajectory, steps: Iterable[Step]) -> StepComparison:
+    """If no step is expected, none may be taken."""
+    match = trajectory.match
+    only = None if match.only is None else {bare_name(name) for name in match.only}
+    ignored = {bare_name(name) for name in match.ignore}
+
+    def counted_names(names: Iterable[str]) -> tuple[str, ...]:
+        bare = map(bare_name, names)
+        return tuple(name for name in bare if (only is None or name in only) and name not in ignored)
+
+    expected = counted_names(trajectory.steps)
+    taken = counted_names(step.name for step in steps)
+    if not trajectory.steps:
+        reasons = tuple(f"`{name}` took part, but no step was expected" for name in taken)
+        return StepComparison(value=0.0 if taken else 1.0, taken=taken, unexpected=taken, reasons=reasons)
+    if expected == taken:
+        return StepComparison(value=1.0, taken=taken)
+    return _compare_names(expected, taken, match.mode)
+
+
+def _compare_names(expected: tuple[str, ...], taken: tuple[str, ...], mode: MatchMode) -> StepComparison:
+    pairs = _match_names(expected, taken, mode)
+    used = set(pairs.values())
+    missing = tuple(name for place, name in enumerate(expected) if place not in pairs)
+    unexpected = tuple(name for place, name in enumerate(taken) if place not in used)
+    reasons: list[str] = []
+    if requires_all(mode):
+        reasons += [_missing_reason(name, unexpected) for name in missing]
+    if forbids_others(mode):
+        reasons += [f"`{name}` took part, but was not expected" for name in unexpected if name not in missing]
+    value = match_share(mode, len(pairs), len(expected), len(taken))
+    return StepComparison(value=value, taken=taken, missing=missing, unexpected=unexpected, reasons=tuple(reasons))
+
+
+def _match_names(expected: tuple[str, ...], taken: tuple[str, ...], mode: MatchMode) -> Pairs:
+    edges = [[place for place, step in enumerate(taken) if step == name] for name in expected]
+    if mode in (MatchMode.EXACT, MatchMode.IN_ORDER):
+        return align_in_order(
+            [[place] for place in range(len(expected))], [[place] for place in range(len(taken))], edges
+        )
+    return maximum_matching(edges)
+
+
+def _missing_reason(name: str, unexpected: tuple[str, ...]) -> str:
+    return f"`{name}` took part, but not in the expected place" if name in unexpected else f"`{name}` did not take part"
+
+
+class StateComparison(Struct, frozen=True, kw_only=True):
+    """`value` is the share of the listed variables that are as expected. The lists hold their names."""
+
+    value: float
+    correct: tuple[str, ...] = ()
+    wrong: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        return self.value >= 1.0
+
+
+def compare_state(final: FinalState, state: dict[str, Any]) -> StateComparison:
+    """Compares each listed variable. A name that the state does not have is read as a dotted path (`order.total`)."""
+    correct: list[str] = []
+    wrong: list[str] = []
+    missing: list[str] = []
+    reasons: list[str] = []
+    for name, expected in final.variables.items():
+        actual = at_path(state, name, ABSENT)
+        if actual is ABSENT:
+            if may_be_missing(expected):
+                correct.append(name)
+            else:
+                missing.append(name)
+                reasons.append(f"`{name}`: not in the state, expected {describe_value(expected)}")
+        elif differences := LENIENT.differences(expected, actual, name):
+            wrong.append(name)
+            reasons += differences
+        else:
+            correct.append(name)
+    return StateComparison(
+        value=len(correct) / len(final.variables) if final.variables else 1.0,
+        correct=tuple(correct),
+        wrong=tuple(wrong),
+        missing=tuple(missing),
+        reasons=tuple(reasons),
+    )

@@ -1,0 +1,56 @@
+"""A run request: every option of a run, in one place. Flags, settings, API bodies, pytest marks, Python arguments and
+the pins of earlier runs are all read into it, and a run pins it as it is. What it does to cases is not here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct, field
+
+from howsure.model.verdict import Normalization
+
+RUN_PREFIX = "run:"
+"""`run:RUN` in place of a file: the answers, or the conversations, of an earlier run."""
+DEFAULT_CONCURRENCY = 8
+
+OFFLINE = "offline"
+"""The judge, and the simulated user, that need no model."""
+
+
+class RunRequest(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One run, as somebody asks for it. None and "" mean: not said.
+
+    A file is a path, `-` for a pipe, an address, `run:RUN` or a document of the service (`document:KIND/ID@VERSION`).
+    `RunRequest(datasets=("cases.jsonl",), judge="offline", repeat=3)`
+    """
+
+    datasets: tuple[str, ...] = ()
+    dialect: str = ""
+    target: str = ""
+    responses: tuple[str, ...] = ()
+    candidates: tuple[str, ...] = ()
+    judge: str = ""
+    graders: tuple[str, ...] | None = None
+    evals: tuple[str, ...] = ()
+    batch_criteria: bool = False
+    profile: str = ""
+    normalization: Normalization | None = None
+    rubric: str = ""
+    agent: str = ""
+    component_scope: str = ""
+    component_ids: tuple[str, ...] = ()
+    state: dict[str, Any] = field(default_factory=dict)
+    criteria_from: str = ""
+    simulator: str = ""
+    replays: int = 0
+    repeat: int = 1
+    limit: int | None = None
+    filters: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    concurrency: int | None = None
+    engine: str = ""
+    budget: str = ""
+    gates: tuple[str, ...] = ()
+    cache: bool = True
+    trace: str = ""
+    record_judge: str = ""
+    name: str = ""

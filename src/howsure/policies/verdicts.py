@@ -1,0 +1,228 @@
+"""Verdicts in words: why a case failed, broke, was skipped, or passed. Every number stands beside its mark."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from howsure.model.case import Case
+from howsure.model.rubric import Severity
+from howsure.model.score import FREE, Direction, Grade, Score, Unscored, UnscoredReason
+from howsure.model.verdict import Decision, Profile, Verdict
+from howsure.policies.profiles import EXPLAIN_EVALS
+
+CRITERIA = "criteria"
+RUBRIC = "rubric"
+COMPOSITE = "composite"
+NOTHING_TO_DECIDE = "nothing to decide"
+NEEDS_A_JUDGE = "needs a judge"
+_LONGEST = 200
+_MOST_DECIMALS = 6
+
+
+def failure_reason(score: Score, profile: Profile, *, hard: bool) -> str:
+    """Why this Score fails the case."""
+    why = f": {_shorten(score.reason)}" if score.reason and score.name not in profile.weights else ""
+    if score.name == CRITERIA and score.part:
+        return f"criterion not met: {_shorten(score.part.text)}{why}"
+    if score.name == RUBRIC and score.part:
+        return f"high-severity rule {score.part.id} failed{why}"
+    if hard:
+        return (
+            f"hard fail: {_label(score)} {_compare_with_mark(score, profile.hard_fails[score.name], holds=False)}{why}"
+        )
+    return f"{_label(score)} {_compare_with_mark(score, score.pass_mark, holds=False)}{why if score.name != COMPOSITE else ''}"
+
+
+def error_reasons(broken: Sequence[Unscored]) -> Iterator[str]:
+    """What could not be graded, each with its reason."""
+    for grade in broken:
+        yield f"{_label(grade)} could not be graded: {_shorten(grade.reason)}"
+
+
+def judge_reason(unjudged: Sequence[Unscored]) -> Iterator[str]:
+    """One sentence that names every grader that had no judge."""
+    names = dict.fromkeys(grade.name for grade in unjudged if grade.name != COMPOSITE)
+    if unjudged:
+        yield f"{NEEDS_A_JUDGE}: {', '.join(names) or COMPOSITE}"
+
+
+def passing_reasons(gating: Sequence[Grade]) -> tuple[str, ...]:
+    """What was checked, when all of it held."""
+    criteria = rules = evals = 0
+    others: list[str] = []
+    for score in gating:
+        if not isinstance(score, Score):
+            continue
+        if score.part and score.name == CRITERIA:
+            criteria += 1
+        elif score.part and score.name == RUBRIC:
+            rules += 1
+        elif score.name in EXPLAIN_EVALS:
+            evals += 1
+        else:
+            others.append(f"{_label(score)} {_compare_with_mark(score, score.pass_mark, holds=True)}")
+    return (
+        *([f"all {criteria} criteria met" if criteria > 1 else "the criterion is met"] if criteria else []),
+        *([f"no high-severity rule failed ({rules} checked)"] if rules else []),
+        *([f"all {evals} evals reached their marks" if evals > 1 else "the eval reached its mark"] if evals else []),
+        *others,
+    )
+
+
+def _label(grade: Grade) -> str:
+    """The grader, and the criterion or rule where it is about one."""
+    if grade.part is None:
+        return grade.name
+    return f"{grade.name} {_shorten(grade.part.text or grade.part.id, 80)!r}"
+
+
+def _compare_with_mark(score: Score, mark: float | None, *, holds: bool) -> str:
+    """`3.00 < 3.70`, with as many decimals as it takes to tell two different numbers apart."""
+    if mark is None:
+        return f"{score.value:.2f}"
+    lower = score.direction is Direction.LOWER
+    sign = ("≤" if lower else "≥") if holds else (">" if lower else "<")
+    decimals = 2
+    while score.value != mark and f"{score.value:.{decimals}f}" == f"{mark:.{decimals}f}" and decimals < _MOST_DECIMALS:
+        decimals += 1
+    return f"{score.value:.{decimals}f} {sign} {mark:.{decimals}f}"
+
+
+def _shorten(text: str, longest: int = _LONGEST) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= longest else f"{text[:longest]}…"
+
+
+MEASURES = frozenset(
+    {
+        "token_usage",
+        "latency_metrics",
+        "cache_efficiency",
+        "thinking_metrics",
+        "tool_utilization",
+        "tool_success_rate",
+        "grounding_utilization",
+        "context_saturation",
+        "agent_handoffs",
+        "output_density",
+        "sandbox_usage",
+        "simulator_fidelity",
+        "simulator_fidelity_judged",
+    }
+)
+"""What measures something else than whether the agent did well (spans, the simulated user): it gates in no world
+unless a profile names it."""
+
+_NO_PROFILE = Profile(name="")
+
+
+def decide(grades: Iterable[Grade], profile: Profile | None, free: Collection[str] = ()) -> Decision:
+    """The verdict over these grades, with the profile's marks set on them. `free` graders gate only where it names
+    them."""
+    profile = profile or _NO_PROFILE
+    marked = _apply_marks(tuple(grades), profile)
+    gating = _select_gating(marked, profile, free)
+    failed = [grade for grade in gating if isinstance(grade, Score) and _fails(grade, profile)]
+    lacking = [grade for grade in gating if isinstance(grade, Unscored)]
+    if failed or lacking:
+        return _decide_not_passed(marked, failed, lacking, profile)
+    if not gating:
+        return Decision(verdict=Verdict.SKIPPED, reasons=(NOTHING_TO_DECIDE,), grades=marked)
+    return Decision(verdict=Verdict.PASSED, reasons=passing_reasons(gating), grades=marked)
+
+
+def _decide_not_passed(
+    marked: tuple[Grade, ...], failed: list[Score], lacking: Sequence[Unscored], profile: Profile
+) -> Decision:
+    """Something that gates is below its mark, or has no value."""
+    failed.sort(key=lambda score: not is_hard_fail(score, profile))
+    broken = [grade for grade in lacking if grade.why is UnscoredReason.ERROR]
+    unjudged = [grade for grade in lacking if grade.why is UnscoredReason.NO_JUDGE]
+    verdict = Verdict.FAILED if failed else Verdict.ERRORED if broken else Verdict.SKIPPED
+    reasons = (
+        *(failure_reason(score, profile, hard=is_hard_fail(score, profile)) for score in failed),
+        *error_reasons(broken),
+        *judge_reason(unjudged),
+    )
+    return Decision(verdict=verdict, reasons=reasons, grades=marked)
+
+
+def is_hard_fail(score: Score, profile: Profile) -> bool:
+    """Below the mark under which nothing else counts."""
+    limit = profile.hard_fails.get(score.name)
+    if limit is None or (score.part is not None and score.name in (CRITERIA, RUBRIC)):
+        return False
+    return score.value > limit if score.direction is Direction.LOWER else score.value < limit
+
+
+def _fails(score: Score, profile: Profile) -> bool:
+    return score.passed is False or is_hard_fail(score, profile)
+
+
+def _apply_marks(grades: tuple[Grade, ...], profile: Profile) -> tuple[Grade, ...]:
+    """The grades with the marks that apply. A mark is for the whole case where a grader grades it as a whole."""
+    if not profile.marks and not profile.hard_fails:
+        return grades
+    wholes = _whole_case_names(grades)
+    return tuple(grade if grade.part and grade.name in wholes else _with_mark(grade, profile) for grade in grades)
+
+
+def _with_mark(grade: Grade, profile: Profile) -> Grade:
+    mark = profile.marks.get(grade.name, grade.pass_mark)
+    if mark is None:
+        mark = profile.hard_fails.get(grade.name)
+    return grade if mark == grade.pass_mark else replace(grade, pass_mark=mark)
+
+
+def _select_gating(grades: Sequence[Grade], profile: Profile, free: Collection[str]) -> list[Grade]:
+    divided = {grade.name for grade in grades if grade.part is not None}
+    wholes = _whole_case_names(grades) if divided else ()
+    gating = []
+    for grade in grades:
+        if not _decides(grade):
+            continue
+        named = grade.name in profile.marks or grade.name in profile.hard_fails
+        if grade.name == CRITERIA:
+            gates = _criteria_gate(grade, named, whole_alone=CRITERIA not in divided)
+        elif grade.name == RUBRIC:
+            gates = _rule_gates(grade, named, whole_alone=RUBRIC not in divided)
+        else:
+            gates = grade.part is None or grade.name not in wholes
+            if grade.name in free or grade.name in MEASURES:
+                gates = gates and named
+        if gates:
+            gating.append(grade)
+    return gating
+
+
+def _decides(grade: Grade) -> bool:
+    """A value with a mark; or that there should have been one."""
+    if isinstance(grade, Score):
+        return grade.pass_mark is not None
+    return grade.why is not UnscoredReason.NOT_APPLICABLE and not (grade.pass_mark is None and FREE in grade.details)
+
+
+def _criteria_gate(grade: Grade, named: bool, *, whole_alone: bool) -> bool:
+    """Each criterion gates; or, where a profile sets a mark, the share of them that is met."""
+    return (named or whole_alone) if grade.part is None else not named
+
+
+def _rule_gates(grade: Grade, named: bool, *, whole_alone: bool) -> bool:
+    """High-severity rules gate; the rubric as a whole when it broke before its rules, or where a profile marks it."""
+    return (named or whole_alone) if grade.part is None else grade.part.severity is Severity.HIGH
+
+
+def _whole_case_names(grades: Iterable[Grade]) -> set[str]:
+    return {grade.name for grade in grades if grade.part is None}
+
+
+class Policy(Protocol):
+    """A pure function from grades to a verdict.
+
+    `profile` None: the policy's own default (or the one the case names).
+    """
+
+    def __call__(self, case: Case, grades: Sequence[Grade], profile: Profile | None) -> Decision: ...

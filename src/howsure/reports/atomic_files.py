@@ -1,0 +1,33 @@
+"""A file that is there whole or not at all: written beside its place, and moved there when it is finished."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, TextIO
+
+
+@contextmanager
+def atomic_text(path: Path) -> Iterator[TextIO]:
+    """UTF-8, line ends as they are written."""
+    with _moved_when_done(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
+        yield file
+
+
+@contextmanager
+def atomic_bytes(path: Path) -> Iterator[BinaryIO]:
+    with _moved_when_done(path) as unfinished, unfinished.open("wb") as file:
+        yield file
+
+
+@contextmanager
+def _moved_when_done(path: Path) -> Iterator[Path]:
+    place = path.resolve()
+    unfinished = place.with_name(f".{place.name}.{os.getpid()}.part")
+    try:
+        yield unfinished
+        unfinished.replace(place)
+    finally:
+        unfinished.unlink(missing_ok=True)

@@ -1,0 +1,147 @@
+"""What every report says of one result: the conversation, what was expected, how a simulated user behaved, what broke,
+and its row in a table. Grades are in grades.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import json
+
+from howsure.model.case import Case, SingleTurn, user_turns
+from howsure.model.expectation import (
+    AgentsInvolved,
+    Contract,
+    CorrectChoice,
+    Criteria,
+    Expectation,
+    ExpectedCall,
+    FinalState,
+    ForbiddenTools,
+    Goal,
+    Qualities,
+    ReferenceAnswer,
+    ToolCalls,
+    Trajectory,
+    WeightedCriteria,
+)
+from howsure.model.result import Result
+from howsure.model.simulation import Fault
+from howsure.model.transcript import Message, Role, Usage
+from howsure.model.verdict import Verdict
+
+NO_USAGE = Usage()
+DECIDED = {Verdict.PASSED: True, Verdict.FAILED: False}
+
+
+def conversation(result: Result) -> tuple[Message, ...]:
+    """Every message, in order, tool calls with the message that made them. Where the transcript lacks the user's side, it
+    is taken from the case; where no message is the answer, the answer is added."""
+    messages = result.transcript.messages if result.transcript else ()
+    answer = result.transcript.answer if result.transcript else ""
+    if answer and not any(message.content == answer for message in messages):
+        messages = (*messages, Message(role=Role.ASSISTANT, content=answer))
+    if any(message.role is Role.USER for message in messages):
+        return messages
+    given = result.case.input
+    history = given.history if isinstance(given, SingleTurn) else ()
+    questions = (Message(role=Role.USER, content=text) for text in user_turns(given) if text)
+    return (*history, *questions, *messages)
+
+
+def simulation_facts(result: Result) -> list[tuple[str, str]]:
+    """Title and text: how a simulated conversation ended, what the simulator did wrong, who is answerable."""
+    facts: list[tuple[str, str]] = []
+    simulation = result.transcript.simulation if result.transcript else None
+    if simulation is not None:
+        reason = f": {simulation.reason}" if simulation.reason else ""
+        tries = len(simulation.discarded)
+        earlier = "1 earlier try" if tries == 1 else f"{tries} earlier tries"
+        discarded = f"; {earlier} spoiled by it and discarded" if tries else ""
+        ending = simulation.ending.value.replace("_", " ")
+        facts.append(("ended", f"{ending}{reason} (user played by {simulation.user}{discarded})"))
+        facts += [
+            ("simulator", f"turn {slip.turn}: {slip.reason}{_quoted(slip.evidence)}") for slip in simulation.slips
+        ]
+    if result.fault is not None:
+        facts.append(("answerable", fault_text(result.fault)))
+    return facts
+
+
+def fault_text(fault: Fault) -> str:
+    return f"{fault.party.value}: {fault.reason}{_quoted(fault.evidence)}"
+
+
+def _quoted(evidence: str) -> str:
+    return f" (“{evidence}”)" if evidence else ""
+
+
+def result_error(result: Result) -> str | None:
+    """What broke, in one line; None when nothing did."""
+    if result.failures:
+        return "; ".join(failure.message for failure in result.failures)
+    return "; ".join(result.reasons) or "errored" if result.verdict is Verdict.ERRORED else None
+
+
+def result_row(result: Result) -> dict[str, Any]:
+    """What a table says of one result besides its grades. What was not measured is None, never 0."""
+    transcript = result.transcript
+    usage = transcript.usage if transcript and transcript.usage else NO_USAGE
+    return {
+        "case_id": result.case.id,
+        "candidate": result.candidate,
+        "repeat": result.repeat,
+        "verdict": result.verdict.value,
+        "passed": DECIDED.get(result.verdict),
+        "reasons": list(result.reasons),
+        "error": result_error(result),
+        "question": "\n".join(user_turns(result.case.input)),
+        "answer": transcript.answer if transcript else None,
+        "tags": list(result.case.tags),
+        "duration_ms": result.duration_ms,
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "cost_usd": usage.cost_usd,
+    }
+
+
+def expectation_texts(case: Case) -> list[tuple[str, str]]:
+    """Title and text of each expectation, in the order of the file. Criteria are left to the grades, which say of each
+    whether it holds."""
+    return [text for text in map(_expectation_text, case.expectations) if text]
+
+
+def _expectation_text(expectation: Expectation) -> tuple[str, str] | None:
+    match expectation:
+        case ReferenceAnswer(answers=answers):
+            return "reference answer", "\n\nor: ".join(answers)
+        case CorrectChoice(choices=choices, correct=correct):
+            lines = [f"{choice.id}. {choice.text}" for choice in choices]
+            return "choices", "\n".join([*lines, f"correct: {', '.join(correct)}"])
+        case ToolCalls(expected=calls):
+            return f"tool calls ({expectation.match.mode.value})", "\n".join(
+                map(_call_text, calls)
+            ) or "none may be made"
+        case ForbiddenTools(names=names):
+            return "forbidden tools", ", ".join(names)
+        case Trajectory(steps=steps):
+            return f"trajectory ({expectation.match.mode.value})", " → ".join(steps)
+        case FinalState(variables=variables):
+            return "final state", _json_text(variables)
+        case AgentsInvolved(names=names):
+            return "agents involved", ", ".join(names)
+        case Goal(text=text):
+            return "goal", text
+        case Contract(name=name):
+            return "output contract", name
+        case Qualities(names=names):
+            return "judged on", ", ".join(names)
+        case Criteria() | WeightedCriteria():
+            return None
+
+
+def _call_text(call: ExpectedCall) -> str:
+    return f"{call.name}({', '.join(f'{name}: {_json_text(value)}' for name, value in call.arguments.items())})"
+
+
+def _json_text(value: Any) -> str:
+    return json.encode(value).decode()

@@ -1,0 +1,273 @@
+"""The data of the page: one short entry for each result, which the list shows, sorts and filters by; and one block for
+each, with what an opened case shows. Both are JSON that cannot end the element it stands in, compressed where a run is
+large. Texts longer than `MAX_TEXT` characters are cut and say so; a block of more than `MAX_BLOCK_BYTES` is cut shorter."""
+
+from __future__ import annotations
+
+import gzip
+from base64 import b64encode
+from typing import Any
+
+from markupsafe import Markup
+from msgspec import Struct, json
+
+from howsure.model.case import Scenario, SingleTurn, opening
+from howsure.model.result import Result
+from howsure.model.score import Direction, Grade, Score
+from howsure.model.transcript import Message, ToolCall
+from howsure.reports.case_facts import conversation, expectation_texts, simulation_facts
+from howsure.reports.figures import format_number, format_on_scale, grade_mark, pass_mark_text
+from howsure.reports.grades import case_grades, grade_status, part_grades
+from howsure.reports.safe_text import make_inert, one_line
+
+ENCODER = json.Encoder(decimal_format="number")
+SIGNS = ((b"<", b"\\u003c"), (b">", b"\\u003e"), (b"&", b"\\u0026"))
+
+
+def embed_json(value: Any) -> Markup:
+    """A value as JSON that can stand inside a script element."""
+    return escape_json(ENCODER.encode(value))
+
+
+def escape_json(data: bytes) -> Markup:
+    """JSON without any `<`, `>` or `&`, so that nothing can end the element it stands in."""
+    for sign, code in SIGNS:
+        data = data.replace(sign, code)
+    return Markup(data.decode())
+
+
+def compress(data: bytes) -> Markup:
+    """gzip in base64, without a time: the same bytes always give the same text."""
+    return Markup(b64encode(gzip.compress(data, compresslevel=6, mtime=0)).decode())
+
+
+ID_LENGTH = 200
+QUESTION_LENGTH = 160
+REASON_LENGTH = 220
+MAX_TAGS = 12
+
+
+class FailureCause(Struct, frozen=True):
+    """Why a result did not pass: the grader or the kind of failure, the criterion or message, how severe it is, and whether
+    it failed or errored."""
+
+    grader: str
+    text: str
+    severity: str
+    mark: str
+
+
+class CaseEntry(Struct, frozen=True, kw_only=True, array_like=True):
+    """A line of the list. The page's program knows the fields by their order. `wrong` are the numbers of its
+    causes, `change` is how it compares with the baseline: `worse`, `better` or nothing."""
+
+    place: int
+    id: str
+    candidate: str
+    repeat: int
+    verdict: str
+    asked: str
+    why: str
+    failing: tuple[str, ...]
+    tags: tuple[str, ...]
+    seconds: float
+    wrong: tuple[int, ...] = ()
+    change: str = ""
+
+
+def case_entry(result: Result, place: int = 0, causes: tuple[int, ...] = (), change: str = "") -> CaseEntry:
+    return CaseEntry(
+        place=place,
+        id=make_inert(result.case.id)[:ID_LENGTH],
+        candidate=make_inert(result.candidate)[:ID_LENGTH],
+        repeat=result.repeat,
+        verdict=result.verdict.value,
+        asked=one_line(result.case.name or opening(result.case.input), QUESTION_LENGTH),
+        why=one_line("; ".join(result.reasons), REASON_LENGTH),
+        failing=tuple(dict.fromkeys(cause.grader for cause in failure_causes(result))),
+        tags=tags_and_labels(result),
+        seconds=round(result.duration_ms / 1000, 3),
+        wrong=causes,
+        change=change,
+    )
+
+
+def tags_and_labels(result: Result) -> tuple[str, ...]:
+    """Tags, and labels as `name: value`."""
+    said = (*result.case.tags, *(f"{name}: {value}" for name, value in result.case.labels.items()))
+    return tuple(one_line(tag, ID_LENGTH) for tag in said[:MAX_TAGS])
+
+
+def failure_causes(result: Result) -> list[FailureCause]:
+    """Every failed or errored criterion and rule, the graders that have none, and every failure."""
+    bad = [grade for grade in result.grades if grade_mark(grade).word in ("failed", "errored")]
+    with_parts = {grade.name for grade in bad if grade.part}
+    causes = [_grade_cause(grade) for grade in bad if grade.part or grade.name not in with_parts]
+    for failure in result.failures:
+        kind, message = one_line(failure.kind, ID_LENGTH), one_line(failure.message, REASON_LENGTH)
+        causes.append(FailureCause(kind, message, "", "errored"))
+    return causes
+
+
+def _grade_cause(grade: Grade) -> FailureCause:
+    part = grade.part
+    severity = part.severity.value if part and part.severity else ""
+    return FailureCause(
+        one_line(grade.name, ID_LENGTH),
+        one_line(part.text, REASON_LENGTH) if part else "",
+        severity,
+        grade_mark(grade).word,
+    )
+
+
+MAX_TEXT = 20_000
+SHORT_TEXT = 1_000
+MAX_BLOCK_BYTES = 1_000_000
+SHOWN_ENDS = 30
+NOTHING_KEPT: dict[str, Any] = {"left_out": True}
+"""Stands for a case whose grades alone are too large for the page."""
+
+
+def case_block_bytes(result: Result) -> bytes:
+    """The block as JSON, cut until it fits."""
+    whole = ENCODER.encode(case_block(result))
+    if len(whole) <= MAX_BLOCK_BYTES:
+        return whole
+    shorter = ENCODER.encode(case_block(result, SHORT_TEXT, SHOWN_ENDS))
+    return shorter if len(shorter) <= MAX_BLOCK_BYTES else ENCODER.encode(NOTHING_KEPT)
+
+
+def case_block(result: Result, longest: int = MAX_TEXT, ends: int = 0) -> dict[str, Any]:
+    """`longest`: characters of any one text; `ends`: how many messages of the beginning and of the end (0: all)."""
+    cut = TextCutter(longest)
+    state = result.transcript.state if result.transcript else None
+    return {
+        "reasons": [cut(reason) for reason in result.reasons],
+        "failures": [{"kind": make_inert(each.kind), "message": cut(each.message)} for each in result.failures],
+        "tags": list(tags_and_labels(result)),
+        "given": _given(result, cut),
+        "talk": _conversation_block(conversation(result), cut, ends),
+        "silent": result.transcript is None,
+        "state": cut.json(state) if state is not None else "",
+        "expected": [{"title": make_inert(title), "text": cut(text)} for title, text in expectation_texts(result.case)],
+        "grades": [_case_grade(grade, result, cut) for grade in case_grades(result.grades)] + _orphans(result, cut),
+        "seconds": format_number(result.duration_ms / 1000),
+    }
+
+
+class TextCutter:
+    """Makes foreign text inert and cuts it after `longest` characters."""
+
+    def __init__(self, longest: int) -> None:
+        self._longest = longest
+
+    def __call__(self, text: str) -> str:
+        shown = make_inert(text)
+        if len(shown) <= self._longest:
+            return shown
+        left = len(shown) - self._longest
+        return f"{shown[: self._longest]}\n… cut here: {left:,} more characters are in the run itself"
+
+    def json(self, value: Any) -> str:
+        """Indented JSON; a text is shown as it is."""
+        return self(value if isinstance(value, str) else json.format(ENCODER.encode(value), indent=2).decode())
+
+
+def _given(result: Result, cut: TextCutter) -> list[dict[str, str]]:
+    """What the user's side was told beyond what it says."""
+    given = result.case.input
+    if isinstance(given, Scenario):
+        told = [(f"persona, up to {given.max_turns} turns", given.persona), *simulation_facts(result)]
+        return [{"title": title, "text": cut(text)} for title, text in told]
+    if isinstance(given, SingleTurn):
+        documents = [{"title": "attachment", "text": cut(file.title or file.path)} for file in given.attachments]
+        return ([{"title": "context", "text": cut(given.context)}] if given.context else []) + documents
+    return []
+
+
+def _conversation_block(said: tuple[Message, ...], cut: TextCutter, ends: int) -> list[dict[str, Any]]:
+    left = len(said) - 2 * ends
+    if not ends or left <= 0:
+        return [_message(message, cut) for message in said]
+    gap = f"… {left:,} messages left out here: the conversation is too long for this page"
+    between: dict[str, Any] = {"role": "left out", "agent": "", "text": gap, "calls": []}
+    first, last = said[:ends], said[-ends:]
+    return [*(_message(each, cut) for each in first), between, *(_message(each, cut) for each in last)]
+
+
+def _message(message: Message, cut: TextCutter) -> dict[str, Any]:
+    calls = [_call(call, cut) for call in message.tool_calls]
+    return {
+        "role": message.role.value,
+        "agent": make_inert(message.agent),
+        "text": cut(message.content),
+        "calls": calls,
+    }
+
+
+def _call(call: ToolCall, cut: TextCutter) -> dict[str, Any]:
+    brief = ", ".join(f"{name} {_brief(value)}" for name, value in call.arguments.items())
+    shown = {
+        "name": make_inert(call.name),
+        "brief": one_line(brief, REASON_LENGTH),
+        "arguments": cut.json(call.arguments),
+    }
+    if call.result is None:
+        return {**shown, "result": "", "said": "no response", "failed": False}
+    said = one_line(_brief(call.result.content), QUESTION_LENGTH)
+    return {**shown, "result": cut.json(call.result.content), "said": said, "failed": call.result.failed}
+
+
+def _brief(value: Any) -> str:
+    return value if isinstance(value, str) else ENCODER.encode(value).decode()
+
+
+def _case_grade(grade: Grade, result: Result, cut: TextCutter) -> dict[str, Any]:
+    shown = _graded(grade, cut) | {
+        "value": format_on_scale(grade.value, grade.scale) if isinstance(grade, Score) else ""
+    }
+    details = {name: value for name, value in grade.details.items() if name != "criteria"}
+    return {
+        **shown,
+        "name": make_inert(grade.name),
+        "details": cut.json(details) if details else "",
+        "parts": [_part(part, cut) for part in part_grades(result.grades, grade.name)],
+    }
+
+
+def _orphans(result: Result, cut: TextCutter) -> list[dict[str, Any]]:
+    """Parts whose grader gave no grade of the case, under the grader's name."""
+    known = {grade.name for grade in case_grades(result.grades)}
+    names = dict.fromkeys(grade.name for grade in result.grades if grade.part and grade.name not in known)
+    blank = {"mark": "", "status": "", "reason": "", "judge": "", "needed": "", "evidence": [], "value": ""}
+    return [
+        {
+            **blank,
+            "name": make_inert(name),
+            "details": "",
+            "parts": [_part(part, cut) for part in part_grades(result.grades, name)],
+        }
+        for name in names
+    ]
+
+
+def _part(grade: Grade, cut: TextCutter) -> dict[str, Any]:
+    part = grade.part
+    return _graded(grade, cut) | {
+        "text": cut(part.text) if part else "",
+        "severity": part.severity.value if part and part.severity else "",
+        "scope": make_inert(part.scope) if part else "",
+        "weight": format_number(part.weight) if part and part.weight is not None else "",
+    }
+
+
+def _graded(grade: Grade, cut: TextCutter) -> dict[str, Any]:
+    direction = grade.direction if isinstance(grade, Score) else Direction.HIGHER
+    return {
+        "mark": grade_mark(grade).word,
+        "status": grade_status(grade),
+        "reason": cut(grade.reason),
+        "judge": make_inert(grade.judge),
+        "needed": pass_mark_text(grade.pass_mark, direction),
+        "evidence": [cut(quote) for quote in grade.evidence] if isinstance(grade, Score) else [],
+    }

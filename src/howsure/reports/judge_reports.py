@@ -1,0 +1,332 @@
+"""How far a judge can be trusted, as a terminal shows it: calibrations, judge tests, migrations and corrected pass
+rates. What could be compared comes first, then the figures with intervals and counts, bad news at the top."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from howsure.model.calibration import (
+    AgreementGroup,
+    Calibration,
+    Figure,
+    GradesByBand,
+    JudgeMigration,
+    JudgePin,
+    JudgeShift,
+    JudgeTest,
+    LabelCoverage,
+    RaterFigures,
+    RatingFigures,
+    VerdictFigures,
+    VerdictFlip,
+)
+from howsure.reports.document import BLANK, Block, Document, Paragraph, Parts, Span, Table, line
+from howsure.reports.figures import NOTHING, format_percent, iso_utc, pluralize
+
+SHOWN_CRITERIA = 20
+SHOWN_FLIPS = 10
+NAME_LENGTH = 34
+CORRECTION_METHODS = {
+    "prediction_powered": "labels on some of this run's cases",
+    "sensitivity_specificity": "how often the judge erred on labelled cases",
+}
+
+
+def figure_percent(figure: Figure) -> str:
+    """`84.9 % [83-87] n 1480`: a rate with its interval and what it rests on."""
+    if figure.value is None:
+        return NOTHING
+    bounds = f" [{100 * figure.interval[0]:.0f}–{100 * figure.interval[1]:.0f}]" if figure.interval else ""
+    return f"{format_percent(figure.value)}{bounds} n {figure.n:,}"
+
+
+def figure_text(figure: Figure) -> str:
+    """`0.696 [0.66-0.73]`."""
+    if figure.value is None:
+        return NOTHING
+    bounds = f" [{figure.interval[0]:.2f}–{figure.interval[1]:.2f}]" if figure.interval else ""
+    return f"{figure.value:.3f}{bounds}"
+
+
+def _value_text(figure: Figure) -> str:
+    return NOTHING if figure.value is None else f"{figure.value:.3f}"
+
+
+def _judge_line(word: str, pin: JudgePin) -> Paragraph:
+    version = f"  version {pin.sha256[:8]}" if pin.sha256 else ""
+    return Paragraph(f"{word}  {pin.spec}{version}", "bold")
+
+
+def _more(count: int, shown: int, lead: str = "") -> Iterator[Block]:
+    if count > shown:
+        yield Paragraph(f"{lead}and {count - shown:,} more (--json shows all)", "dim")
+
+
+def calibration_report(calibration: Calibration) -> Document:
+    blocks: list[Block] = [_judge_line("judge", calibration.judge)]
+    if labels := calibration.labels:
+        shown = f"labels {labels.path}  ({pluralize(labels.labels, 'label')}, {labels.sha256[:8]})"
+        blocks += [Paragraph(shown), _coverage(calibration.coverage), *_groups(calibration.groups)]
+    for bands in calibration.bands:
+        blocks += _bands(bands)
+    return Document(blocks)
+
+
+def _coverage(coverage: LabelCoverage) -> Paragraph:
+    """`12 labelled = 9 compared + 3 cannot tell or unreadable`; parts that are zero are left out."""
+    words = (
+        (coverage.unreadable, "cannot tell or unreadable"),
+        (coverage.not_applicable, "not applicable"),
+        (coverage.no_judge, "without a judge"),
+        (coverage.missing, "without a grade"),
+        (coverage.split, "where people are split"),
+        (coverage.unmarked, "without a pass mark"),
+    )
+    parts = [f"{coverage.compared:,} compared", *(f"{count:,} {word}" for count, word in words if count)]
+    style = "yellow" if coverage.compared < coverage.things else ""
+    return Paragraph(f"covered {coverage.things:,} labelled grades = {' + '.join(parts)}", style)
+
+
+def _groups(groups: Sequence[AgreementGroup]) -> Iterator[Block]:
+    for group in groups:
+        if group.level != "criterion" and not group.where:
+            yield from _group(group)
+            alike = [each for each in groups if (each.grader, each.level) == (group.grader, group.level)]
+            yield from _agreement_table("where", [(each.where, each) for each in alike if each.where])
+    criteria = [each for each in groups if each.level == "criterion"]
+    named = [(each.text or f"{each.grader} {each.criterion}", each) for each in criteria]
+    yield from _agreement_table("criterion", named)
+
+
+def _group(group: AgreementGroup) -> Iterator[Block]:
+    yield BLANK
+    yield Paragraph(f"{group.grader}{'' if group.level == 'case' else ', all criteria'}", "bold")
+    yield _coverage(group.coverage)
+    rows = [
+        *(_verdict_rows(group.verdicts) if group.verdicts else ()),
+        *(_rating_rows(group.ratings) if group.ratings else ()),
+        *(_rater_rows(group.raters) if group.raters else ()),
+    ]
+    if rows:
+        yield Table(("figure", "value"), rows, header=False)
+    if group.verdicts:
+        counts = [
+            (f"  {word}", *(f"{count:,}" for count in row.values())) for word, row in group.verdicts.confusion.items()
+        ]
+        yield Table(("people / judge", "pass:", "fail:", "none:"), counts)
+
+
+def _verdict_rows(verdicts: VerdictFigures) -> Iterator[tuple[str, str]]:
+    yield "agreement with people", figure_percent(verdicts.agreement)
+    if verdicts.with_silence.n > verdicts.agreement.n:
+        yield "  silence counted as disagreement", figure_percent(verdicts.with_silence)
+    yield "Cohen's kappa", figure_text(verdicts.kappa)
+    for word, of in verdicts.classes.items():
+        values = (("precision", of.precision), ("recall", of.recall), ("F1", of.f1))
+        yield word, ", ".join(f"{name} {_value_text(figure)}" for name, figure in values)
+
+
+def _rating_rows(ratings: RatingFigures) -> Iterator[tuple[str, str]]:
+    yield "same number", figure_percent(ratings.exact)
+    yield "Cohen's kappa", figure_text(ratings.kappa)
+    if ratings.weighted_kappa.value is not None:
+        yield "kappa, quadratic weights", figure_text(ratings.weighted_kappa)
+    yield "Pearson", figure_text(ratings.pearson)
+    yield "Spearman", figure_text(ratings.spearman)
+    yield "Kendall", figure_text(ratings.kendall)
+    yield "mean absolute error", figure_text(ratings.mae)
+    yield "judge less people", figure_text(ratings.bias)
+
+
+def _rater_rows(raters: RaterFigures) -> Iterator[tuple[str, str]]:
+    names = [name or "unnamed" for name in raters.annotators]
+    yield f"{len(names)} people", f"{', '.join(names)}; {pluralize(raters.things, 'grade')} with several labels"
+    yield "  Fleiss' kappa", f"{figure_text(raters.fleiss)}; with the judge {figure_text(raters.fleiss_with_judge)}"
+    for level, figure in raters.alpha.items():
+        both = f"{figure_text(figure)}; with the judge {figure_text(raters.alpha_with_judge[level])}"
+        yield f"  Krippendorff's alpha, {level}", both
+
+
+def _agreement_table(heading: str, named: Sequence[tuple[str, AgreementGroup]]) -> Iterator[Block]:
+    """Where people and the judge differ most comes first; what cannot be compared, last."""
+    if not named:
+        return
+
+    def agreement(pair: tuple[str, AgreementGroup]) -> float:
+        group = pair[1]
+        figure = group.ratings.exact if group.ratings else group.verdicts.agreement if group.verdicts else None
+        return 2.0 if figure is None or figure.value is None else figure.value
+
+    rows = [
+        (line(name, NAME_LENGTH), f"{group.coverage.things:,}", *_agreement(group))
+        for name, group in sorted(named, key=agreement)[:SHOWN_CRITERIA]
+    ]
+    yield BLANK
+    yield Table((heading, "of:", "agreement", "kappa or rho"), rows)
+    yield from _more(len(named), SHOWN_CRITERIA)
+
+
+def _agreement(group: AgreementGroup) -> tuple[str, str]:
+    """Agreement and kappa of verdicts; of numbers, how many are the same, and Spearman's rho."""
+    if group.ratings:
+        return figure_percent(group.ratings.exact), _value_text(group.ratings.spearman)
+    if group.verdicts:
+        return figure_percent(group.verdicts.agreement), _value_text(group.verdicts.kappa)
+    return NOTHING, NOTHING
+
+
+def _bands(bands: GradesByBand) -> Iterator[Block]:
+    rows = [
+        (line(band.value, NAME_LENGTH), f"{band.mean.n:,}", figure_text(band.mean), f"{band.unscored:,}")
+        for band in bands.bands
+    ]
+    yield BLANK
+    yield Paragraph(f"{bands.grader} by {bands.key}", "bold")
+    yield Table((bands.key, "n:", "mean", "no value:"), rows)
+    if bands.spearman is not None and bands.ordered is not None:
+        pairs = " pairs" if bands.ordered.n else ""
+        ordered = f"ordered rightly {figure_percent(bands.ordered)}{pairs}"
+        yield Paragraph(f"Spearman {figure_text(bands.spearman)}; {ordered}")
+    else:
+        yield Paragraph("The values have no order that is known: none is compared with another.", "dim")
+
+
+def calibration_line(calibration: Calibration, current: bool | None) -> Document:
+    """One calibration in the history of a judge, on a few lines. `current` None: nobody knows whether it is."""
+    version = {True: "this version", False: "another version of it", None: "version not known"}[current]
+    labels = f"  {calibration.labels.path}" if calibration.labels else ""
+    moment = (iso_utc(calibration.at) or "")[:16].replace("T", " ")
+    rows: list[tuple[Parts, ...]] = []
+    for group in calibration.groups:
+        if group.level != "criterion" and not group.where:
+            agreed, other = _agreement(group)
+            rows.append((line(group.grader, NAME_LENGTH), agreed, f"{'rho' if group.ratings else 'kappa'} {other}"))
+    for bands in calibration.bands:
+        if bands.spearman and bands.ordered:
+            ordered = f"ordered {figure_percent(bands.ordered)}"
+            rows.append((line(bands.grader, NAME_LENGTH), ordered, f"rho {_value_text(bands.spearman)}"))
+    return Document(
+        [
+            Paragraph(f"{moment} UTC  {version}{labels}", "bold"),
+            *([_coverage(calibration.coverage)] if calibration.labels else []),
+            Table(("", "", ""), rows, header=False),
+        ]
+    )
+
+
+def measurements_report(
+    measured: Sequence[tuple[str, str, str, str, str]], not_measured: Sequence[str] = ()
+) -> Document:
+    """What the makers of a judge measured: what, data, decided, value, which kind; and what they did not measure."""
+    blocks: list[Block] = []
+    for kind in dict.fromkeys(each[4] for each in measured):
+        rows = [(value, decided, f"{what} ({data})") for what, data, decided, value, own in measured if own == kind]
+        blocks += [Paragraph(kind, "bold"), Table(("value:", "decided:", "judged"), rows, header=False)]
+    return Document([*blocks, *(Paragraph(f"not measured: {text}") for text in not_measured)])
+
+
+def judge_test_report(test: JudgeTest) -> Document:
+    """How steady a judge is, and how it withstands attacks."""
+    tested = f"tested on {pluralize(test.cases, 'answer')}, {pluralize(test.grades, 'judged grade')}"
+    return Document([_judge_line("judge", test.judge), Paragraph(tested), *_stability(test), *_attacks(test)])
+
+
+def _stability(test: JudgeTest) -> Iterator[Block]:
+    rows: list[tuple[Parts, ...]] = []
+    for each in test.stability:
+        left = ((each.not_compared, "not compared"), (each.not_applied, "not changed"))
+        rest = ", ".join(f"{count:,} {word}" for count, word in left if count)
+        shift = NOTHING if each.shift.value is None else f"{100 * each.shift.value:.1f} %"
+        rows.append((each.name, figure_percent(each.unchanged), shift, Span(rest, "dim")))
+    yield BLANK
+    yield Table(("harmless change", "unchanged verdicts", "shift", ""), rows)
+    yield from _flips([flip for each in test.stability for flip in each.flips])
+
+
+def _attacks(test: JudgeTest) -> Iterator[Block]:
+    yield BLANK
+    if not test.failing:
+        yield Paragraph("No grade fails an off-topic answer: there is nothing that an attack could turn.", "yellow")
+        return
+    passed = sum(each.cases_passed for each in test.attacks)
+    style = "bold red" if test.attack_success.value else "bold green"
+    turned = f"turned by some attack {figure_percent(test.turned)} grades; {pluralize(passed, 'case')} passed"
+    yield Paragraph(f"attack success {figure_percent(test.attack_success)} tries", style)
+    yield Paragraph(turned, style)
+    yield Paragraph(f"{test.not_failing:,} more grades pass the off-topic answer itself, or have no value", "dim")
+    rows: list[tuple[Parts, ...]] = []
+    for each in sorted(test.attacks, key=lambda outcome: (-(outcome.success.value or 0.0), outcome.kind)):
+        style = "red" if each.success.value else ""
+        success = Span(figure_percent(each.success), style)
+        rows.append((line(each.name, NAME_LENGTH, style), each.kind, success, f"{each.unreadable:,}"))
+    yield Table(("attack", "kind", "success", "unreadable:"), rows)
+    yield from _flips([flip for each in test.attacks for flip in each.flips])
+
+
+def _flips(flips: Sequence[VerdictFlip]) -> Iterator[Block]:
+    for flip in flips[:SHOWN_FLIPS]:
+        about = " ".join(part for part in (flip.case_id, flip.candidate, flip.grader, flip.criterion) if part)
+        yield Paragraph(Span(f"  {about}: {flip.before} -> {flip.after}", lines=1))
+    yield from _more(len(flips), SHOWN_FLIPS, "  ")
+
+
+def migration_report(migration: JudgeMigration) -> Document:
+    """One judge in the place of another."""
+    style = {True: "bold green", False: "bold red", None: "bold yellow"}[migration.may_replace]
+    blocks: list[Block] = [Paragraph(migration.sentence, style)]
+    for word, pin, agreement, coverage in (
+        ("old", migration.old, migration.old_agreement, migration.old_coverage),
+        ("new", migration.new, migration.new_agreement, migration.new_coverage),
+    ):
+        agreed = Paragraph(f"agreement with people {figure_percent(agreement)}")
+        blocks += [BLANK, _judge_line(word, pin), agreed, _coverage(coverage)]
+    flips = [flip for shift in migration.shifts if shift.level != "criteria" for flip in shift.flips]
+    return Document([*blocks, BLANK, *_shifts(migration.shifts), *_flips(flips)])
+
+
+def _shifts(shifts: Sequence[JudgeShift]) -> Iterator[Block]:
+    """Each grader, and under it the criteria that shift most."""
+
+    def most_shifted(shift: JudgeShift) -> tuple[int, float, int]:
+        return -len(shift.flips), -abs(shift.difference.value or 0.0), -shift.only_old - shift.only_new
+
+    rows: list[tuple[Parts, ...]] = []
+    for shift in shifts:
+        if shift.level == "criterion":
+            continue
+        own = [each for each in shifts if each.level == "criterion" and each.grader == shift.grader]
+        under = sorted(own, key=most_shifted)[:SHOWN_CRITERIA] if shift.level == "criteria" else []
+        rows += [_shift_row(each) for each in (shift, *under)]
+    yield Table(("grader or criterion", "new less old", "flips:", "only old:", "only new:"), rows)
+    if sum(each.level == "criterion" for each in shifts) > SHOWN_CRITERIA:
+        yield Paragraph("--json shows every criterion", "dim")
+
+
+def _shift_row(shift: JudgeShift) -> tuple[Parts, ...]:
+    lead = "  " if shift.level == "criterion" else ""
+    name = line(shift.text or shift.criterion or shift.grader, NAME_LENGTH - len(lead))
+    flips = f"{len(shift.flips):,} of {shift.same_verdict.n:,}"
+    return (lead, name), figure_text(shift.difference), flips, f"{shift.only_old:,}", f"{shift.only_new:,}"
+
+
+def corrected_report(corrected: Any) -> Document:
+    """The pass rates of a CorrectedRun, as people would have given them."""
+    rows: list[tuple[Parts, ...]] = []
+    for each in corrected.rates:
+        name = line(each.text or each.criterion or each.grader, 60)
+        if each.rate is None:
+            rows.append((name, "", "", "", Span(each.reason, "dim")))
+            continue
+        low, high = each.rate.interval
+        people = f"{format_percent(each.rate.value)} [{100 * low:.0f}–{100 * high:.0f}]"
+        rows.append((name, format_percent(each.rate.judge_rate), people, str(each.rate.labels), ""))
+    method = CORRECTION_METHODS[corrected.method.value]
+    return Document(
+        [
+            Paragraph(f"Corrected for the errors of {corrected.judge}, by {method}.", "bold"),
+            Paragraph(f"calibrated {corrected.calibrated[:16].replace('T', ' ')}", "dim"),
+            BLANK,
+            Table(("", "the judge says:", "people would say", "labels:", ""), rows),
+        ]
+    )

@@ -1,0 +1,40 @@
+"""Foreign text made harmless to show. What agents, users and judges said may hold escape sequences, bidirectional
+overrides or invisible characters; they are shown as symbols, never obeyed."""
+
+from __future__ import annotations
+
+import re
+
+# Tab and newline stay. DEL and the C1 controls can start terminal sequences too.
+CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]")
+SPACES = re.compile(r"\s+")
+
+
+def make_inert(text: str) -> str:
+    """The text with control and direction characters as visible symbols."""
+    return CONTROLS.sub(_symbol, text.replace("\r\n", "\n"))
+
+
+def one_line(text: str, limit: int = 0) -> str:
+    """The text on one line, cut after `limit` characters (0: whole)."""
+    line = SPACES.sub(" ", make_inert(text)).strip()
+    return line if not limit or len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def to_ascii(text: str) -> str:
+    """The text in ASCII, for streams that can show nothing else: what has no ASCII form is written as its code."""
+    return text.translate(ASCII_FORMS).encode("ascii", "backslashreplace").decode("ascii")
+
+
+ASCII_FORMS = str.maketrans(
+    {"–": "-", "—": "-", "…": "...", "“": '"', "”": '"', "‘": "'", "’": "'", "→": "->", "←": "<-", "×": "x", "·": "-"}
+    | {"\u00a0": " ", "≥": ">=", "≤": "<=", "∞": "inf"}
+    | dict(zip("▁▂▃▄▅▆▇█", "_.-=+*#@", strict=True))
+)
+
+
+def _symbol(found: re.Match[str]) -> str:
+    code = ord(found.group())
+    if code < 0x20:
+        return chr(0x2400 + code)
+    return "\u2421" if code == 0x7F else f"\\u{code:04x}"

@@ -1,0 +1,266 @@
+"""Ray: joining a cluster, the nodes that can be used, and the check of every node before anything is spent. A node that
+dies during the check is no problem of the run: the others take over. The only module that imports Ray."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, redirect_stdout
+from importlib import import_module
+from signal import SIGTERM, getsignal, signal
+from socket import create_connection
+from threading import current_thread, main_thread
+from typing import Any
+
+from msgspec import Struct
+
+from howsure.config import ClusterSettings
+from howsure.engine.candidates import CandidateRepeat
+from howsure.errors import ConfigInvalid, PlanRefused
+from howsure.services.cluster.workers import ADDRESS, MachineReport, WorkerConfig, check_machine
+from howsure.store.leases import machine_id
+
+ray: Any = import_module("ray")
+scheduling: Any = import_module("ray.util.scheduling_strategies")
+
+NAMESPACE = "howsure"
+KNOCK_SECONDS = 10.0
+OWN = ("num_cpus", "num_gpus", "memory")
+"""Resources that Ray knows by these names; others are custom ones."""
+OFFERED = {"num_cpus": "CPU", "num_gpus": "GPU"}
+
+
+class _Membership:
+    """How many runs of this process use the cluster, and what to do when the last has ended: a service has several at a
+    time."""
+
+    runs = 0
+    leaving = ExitStack()
+
+
+@contextmanager
+def join_cluster(settings: ClusterSettings) -> Iterator[None]:
+    """Inside this block the process is a Ray driver; one that was a driver before stays one."""
+    if not ray.is_initialized():
+        with ExitStack() as stack:
+            # Ray reports dead nodes and workers on stdout, where our results go.
+            stack.enter_context(redirect_stdout(sys.stderr))
+            _join(settings)
+            stack.callback(ray.shutdown)
+            _Membership.leaving = stack.pop_all()
+    _Membership.runs += 1
+    try:
+        yield
+    finally:
+        _Membership.runs -= 1
+        if not _Membership.runs:
+            _Membership.leaving.close()
+
+
+def _join(settings: ClusterSettings) -> None:
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    main = current_thread() is main_thread()
+    before = getsignal(SIGTERM)
+    where = settings.address or os.environ.get("RAY_ADDRESS") or "this machine"
+    try:
+        _knock(where)
+        ray.init(address=settings.address or None, namespace=NAMESPACE, log_to_driver=False, logging_level="ERROR")
+    except (ray.exceptions.RayError, ValueError, RuntimeError, OSError) as error:
+        raise ConfigInvalid(f"no Ray cluster at {where}: {error}; `ray start --head` starts one") from error
+    if main:
+        # Ray's handler would end the program at once; ours stops its runs first.
+        signal(SIGTERM, before)
+
+
+def _knock(where: str) -> None:
+    """Check that the address can be reached: Ray itself would try for minutes."""
+    host, _, port = where.removeprefix("ray://").rpartition(":")
+    if host and port.isdecimal():
+        create_connection((host, int(port)), timeout=KNOCK_SECONDS).close()
+
+
+class ClusterNode(Struct, frozen=True, kw_only=True):
+    """A machine of the cluster, or what stands for one."""
+
+    id: str
+    host: str
+    offers: Mapping[str, float]
+
+    def __str__(self) -> str:
+        return f"node {self.host} ({self.id[:8]})"
+
+    def holds(self, needs: Mapping[str, float]) -> int:
+        """How many shards fit on it at once."""
+        asked = {name: amount for name, amount in needs.items() if amount > 0}
+        fits = [self.offers.get(OFFERED.get(name, name), 0.0) / amount for name, amount in asked.items()]
+        return int(min(fits) + 1e-9) if fits else 1
+
+
+def living_nodes() -> list[ClusterNode]:
+    """The nodes that are alive."""
+    return [
+        ClusterNode(id=each["NodeID"], host=each["NodeManagerHostname"], offers=each["Resources"])
+        for each in ray.nodes()
+        if each["Alive"]
+    ]
+
+
+def usable_nodes(needs: Mapping[str, float]) -> list[ClusterNode]:
+    """The nodes that can hold a shard; refused where there is none."""
+    found = living_nodes()
+    fitting = [node for node in found if node.holds(needs)]
+    if not fitting:
+        asked = ", ".join(f"{name} {amount:g}" for name, amount in needs.items())
+        known = sorted({name for node in found for name in node.offers if not name.startswith("node:")})
+        raise PlanRefused(
+            f"none of the {len(found)} nodes of the cluster has what a shard needs: {asked}; they offer"
+            f" {', '.join(known) or 'nothing'}. See `cluster` in howsure.yaml. Nothing was run."
+        )
+    return fitting
+
+
+def shard_needs(settings: ClusterSettings, lanes: Sequence[CandidateRepeat]) -> dict[str, float]:
+    """The resources that a shard needs: the most that the settings, its target or one of its graders ask for."""
+    said: list[Mapping[str, float]] = [{"num_cpus": 1.0}] if "num_cpus" not in settings.resources else []
+    said.append(settings.resources)
+    parts: list[Any] = [each for lane in lanes for each in (lane.target, *lane.graders)]
+    for part in parts:
+        said += [settings.needs.get(part.name, {}), getattr(part, "resources", None) or {}]
+    needs: dict[str, float] = {}
+    for each in said:
+        for name, amount in each.items():
+            needs[name] = max(needs.get(name, 0.0), amount)
+    return needs
+
+
+def task_options(needs: Mapping[str, float], environ: Mapping[str, str]) -> dict[str, Any]:
+    """The options of a Ray task: its resources and its environment."""
+    options: dict[str, Any] = {name: amount for name, amount in needs.items() if name in OWN}
+    if custom := {name: amount for name, amount in needs.items() if name not in OWN}:
+        options["resources"] = custom
+    if environ:
+        options["runtime_env"] = {"env_vars": dict(environ)}
+    return options
+
+
+def worker_environ(settings: ClusterSettings, server: str, environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment variables of workers: those that the settings name, and the address of the database."""
+    if missing := [name for name in settings.env if name not in environ]:
+        raise ConfigInvalid(f"`cluster.env` names {', '.join(missing)}, which the environment does not have here")
+    return {**({ADDRESS: server} if server else {}), **{name: environ[name] for name in settings.env}}
+
+
+def on_node(node: ClusterNode) -> Any:
+    """Schedule on this node or not at all."""
+    return scheduling.NodeAffinitySchedulingStrategy(node_id=node.id, soft=False)
+
+
+def on_driver_node() -> Any:
+    """Schedule on the driver's node."""
+    own = ray.get_runtime_context().get_node_id()
+    return scheduling.NodeAffinitySchedulingStrategy(node_id=own, soft=False)
+
+
+LOOK_SECONDS = 300.0
+GONE_SECONDS = 90.0
+"""How long to wait until Ray declares a silent node dead. Ray asks five times before it does; a machine without power
+takes ten seconds each time."""
+POLL_SECONDS = 0.5
+
+CheckOneNode = Callable[[ClusterNode], Awaitable[MachineReport]]
+"""Checks one node."""
+
+
+class ClusterHandle(Struct, frozen=True, kw_only=True):
+    """What a run uses of the cluster: its coordinator, the configuration of its workers, and the options of a shard's
+    task."""
+
+    desk: Any
+    site: Any
+    token: str
+    needs: dict[str, float]
+    options: dict[str, Any]
+
+
+class NodeCheck(Struct, frozen=True):
+    """What is missing on a node. `silent`: it gave no answer, which is no problem if it is dead."""
+
+    problems: Sequence[str] = ()
+    silent: bool = False
+
+
+class NodeWatch(Struct, frozen=True, kw_only=True):
+    """Which nodes live, and how long to wait for an answer or for a node to be declared dead."""
+
+    living: Callable[[], Collection[str]] = lambda: {node.id for node in living_nodes()}
+    answer: float = LOOK_SECONDS
+    gone: float = GONE_SECONDS
+    poll: float = POLL_SECONDS
+
+
+def node_checker(hired: ClusterHandle) -> CheckOneNode:
+    look = ray.remote(check_machine)
+
+    def ask(node: ClusterNode) -> Awaitable[MachineReport]:
+        there = look.options(**hired.options, scheduling_strategy=on_node(node), max_retries=1)
+        return await_ref(there.remote(hired.site, hired.desk, hired.token))
+
+    return ask
+
+
+async def check_nodes(
+    ask: CheckOneNode, found: Sequence[ClusterNode], site: WorkerConfig, watch: NodeWatch | None = None
+) -> None:
+    """Check on every node what the run needs; everything that is missing anywhere is reported at once."""
+    watch = watch or NodeWatch()
+    looked = list(
+        zip(found, await asyncio.gather(*(_check_node(ask, node, site, watch) for node in found)), strict=True)
+    )
+    dead = await _dead([node.id for node, each in looked if each.silent], watch)
+    left = [(node, each) for node, each in looked if node.id not in dead]
+    if problems := [f"{node}: {problem}" for node, each in left for problem in each.problems]:
+        raise PlanRefused("the cluster is not ready: " + "; ".join(problems) + ". Nothing was run.")
+    if not left:
+        lost = ", ".join(map(str, found))
+        raise PlanRefused(
+            f"every node that could hold a shard died while it was looked over ({lost}). Nothing was run."
+        )
+
+
+async def _check_node(ask: CheckOneNode, node: ClusterNode, site: WorkerConfig, watch: NodeWatch) -> NodeCheck:
+    try:
+        found = await asyncio.wait_for(ask(node), watch.answer)
+    except TimeoutError:
+        return NodeCheck([f"no answer in {watch.answer:g} s: it is busy, or gone"], silent=True)
+    except ray.exceptions.RayTaskError as error:
+        return NodeCheck([error_text(error)])
+    except ray.exceptions.RayError as error:
+        # Not our code: the node, or its process, is lost.
+        return NodeCheck([error_text(error)], silent=True)
+    if site.location and found.machine != machine_id():
+        several = "several machines need a PostgreSQL (HOWSURE_DATABASE_URL)"
+        return NodeCheck([f"it cannot write to {site.location}: {several}"])
+    return NodeCheck(found.problems)
+
+
+async def _dead(silent: Collection[str], watch: NodeWatch) -> set[str]:
+    """The silent nodes that Ray declares dead, now or soon."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + watch.gone
+    while (living := set(silent) & set(watch.living())) and loop.time() < until:
+        await asyncio.sleep(watch.poll)
+    return set(silent) - living
+
+
+async def await_ref(ref: Any) -> Any:
+    return await ref
+
+
+def error_text(error: Exception) -> str:
+    """What Ray says about a failure, without its traceback; for an error of ours, its last line."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if not lines:
+        return type(error).__name__
+    return lines[-1] if isinstance(error, ray.exceptions.RayTaskError) else lines[0]

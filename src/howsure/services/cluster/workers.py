@@ -1,0 +1,366 @@
+"""The worker's side of a run on a cluster: its configuration, the context in which it works on shards with the ordinary
+engine (the run planned once more from its pins, with store, judge, targets and leases open), and the two functions that
+Ray calls. A process keeps its context and its event loop from one shard to the next. Ray is not imported here: handles
+are passed in."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import gc
+import os
+from collections import Counter
+from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
+from contextlib import AsyncExitStack, aclosing, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Protocol, Self, TypeVar
+from uuid import uuid4
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from howsure.config import ServiceSettings, Settings
+from howsure.dialects.datasets import digest
+from howsure.engine.run import Attempt, run_attempts
+from howsure.errors import ConfigInvalid, HowsureError, InputError
+from howsure.model.case import Case
+from howsure.model.result import Result
+from howsure.model.run import DatasetPin, ModelSpending, Run
+from howsure.services.cluster.coordinator import BudgetLease, WorkerReport
+from howsure.services.cluster.leases import LeasedBudget, LeaseSource, SharedCache, WorkerLeases
+from howsure.services.cluster.run_logs import WorkerLogs
+from howsure.services.cluster.shards import Shard, is_cuttable, shard_cases, shard_positions
+from howsure.services.files import address_problem, is_address, native_path
+from howsure.services.host.document_files import is_reference
+from howsure.services.run.engine_choice import open_targets
+from howsure.services.run.execute import BATCH_SECONDS, FULL_BATCH, is_out_of_budget, utc_now
+from howsure.services.run.model_access import SharedAccess
+from howsure.services.run.plan import Plan
+from howsure.services.run.start import pinned_request, replan
+from howsure.services.workspace import Workspace
+from howsure.store.database import PostgresAddress, parse_address
+from howsure.store.leases import machine_id
+from howsure.store.store import Store
+
+ADDRESS = "HOWSURE_DATABASE_URL"
+SENT = -1
+
+
+class WorkerConfig(Struct, frozen=True, kw_only=True):
+    """What a worker needs to know: the run with its pins, the settings, and where things lie. It holds no secret: keys
+    and the address of a database server come from the worker's own environment. `location` is the file that holds the
+    runs, "" where a server does. `budget` is the current one, `cases` the number that the driver found. `traces`,
+    `records`: calls, and replies of judges, are logged. `sizes`: the bytes of every dataset that workers read
+    themselves, `SENT` for one whose cases are sent along."""
+
+    run: Run
+    settings: Settings
+    folder: str
+    beside: str
+    plugins: tuple[str, ...]
+    location: str
+    budget: str
+    cases: int
+    caches: bool
+    traces: bool = False
+    records: bool = False
+    sizes: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, work: Workspace, plan: Plan, run: Run) -> Self:
+        request = plan.request
+        return cls(
+            run=run,
+            settings=replace(work.settings, database="", service=ServiceSettings(hosts=work.settings.service.hosts)),
+            folder=str(work.folder.resolve()),
+            beside=str(work.beside.resolve()),
+            plugins=tuple(str(Path(file).resolve()) for file in work.plugins),
+            location="" if database_server(work) else str(Path(str(parse_address(work.location))).resolve()),
+            budget=request.budget,
+            cases=plan.cases.total,
+            caches=request.cache,
+            traces=bool(request.trace),
+            records=bool(request.record_judge),
+            sizes=tuple((each.path.stat().st_size if is_cuttable(each) else SENT) for each in plan.cases.datasets),
+        )
+
+    def packed(self) -> bytes:
+        return msgspec.json.encode(self)
+
+    @classmethod
+    def unpacked(cls, packed: bytes) -> Self:
+        return msgspec.json.decode(packed, type=cls)
+
+    def workplace(self) -> Workspace:
+        """The run's workplace, on this machine. Plug-ins and evals are those that lie here."""
+        database = self.location or os.environ.get(ADDRESS, "")
+        if not database:
+            raise ConfigInvalid(f"{ADDRESS} is not set there: it names the PostgreSQL that keeps the run")
+        settings = replace(self.settings, database=database)
+        return Workspace.made(settings, Path(self.folder), Path(self.beside), self.plugins)
+
+
+def database_server(work: Workspace) -> str:
+    """The address of the server that holds the runs; "" where a file does."""
+    return str(work.location) if isinstance(parse_address(work.location), PostgresAddress) else ""
+
+
+class RunCoordinator(LeaseSource, Protocol):
+    """The coordinator as a worker uses it."""
+
+    async def report(self, given: WorkerReport) -> None: ...
+
+
+class ShardOutcome(Struct, frozen=True, kw_only=True):
+    """The result of a shard: the number of attempts made, and whether the budget left some out. `error`: it could not
+    be worked on, for a reason that the user can fix."""
+
+    made: int = 0
+    left_out: bool = False
+    error: str = ""
+
+
+class WorkerContext(Struct, frozen=True, kw_only=True):
+    """Everything that a worker process holds open for a run. `worker` is its name at the coordinator."""
+
+    site: WorkerConfig
+    worker: str
+    desk: RunCoordinator
+    store: Store
+    plan: Plan
+    spent: Callable[[], ModelSpending | None]
+    cache: SharedCache | None
+    leases: WorkerLeases
+    notes: WorkerLogs
+    stack: AsyncExitStack
+
+    @classmethod
+    async def opened(cls, site: WorkerConfig, desk: RunCoordinator, worker: str) -> Self:
+        async with AsyncExitStack() as stack:
+            work, run = site.workplace(), site.run
+            store = await stack.enter_async_context(await work.store())
+            budget = LeasedBudget(desk, worker) if site.budget else None
+            leases, cache = WorkerLeases(desk, budget), SharedCache(desk) if site.caches else None
+            notes = WorkerLogs(_folder(stack, site), traces=site.traces, records=site.records)
+            request = pinned_request(
+                run, budget=site.budget, cache=False, trace=str(notes.trace or ""), record_judge=str(notes.record or "")
+            )
+            shared = SharedAccess(cache=cache, budget=budget, limiters=leases.limiter)
+            plan = await replan(work, store, run, request, stack, known_cases=site.cases, shared=shared)
+            await stack.enter_async_context(open_targets(plan.candidates))
+            return cls(
+                site=site,
+                worker=worker,
+                desk=desk,
+                store=store,
+                plan=plan,
+                spent=plan.models.spent,
+                cache=cache,
+                leases=leases,
+                notes=notes,
+                stack=stack.pop_all(),
+            )
+        raise AssertionError("unreachable")
+
+    async def close(self) -> None:
+        await self.stack.aclose()
+
+    async def work_on(self, shard: Shard, owner: str, again: Collection[int] = ()) -> ShardOutcome:
+        """Make the attempts of a shard that have no Result yet, and those to make again. Nothing is stored if the run
+        belongs to another owner by now."""
+        plan, run = self.plan, self.site.run
+        near = shard_positions(shard, len(plan.candidates))
+        done = await self.store.finished(run.id, near) - set(again)
+        todo = _open_attempts(shard_cases(plan.cases, shard), plan, near[0], done)
+        left, made, unreached = near[1] - near[0] + 1 - len(done), 0, False
+        async with aclosing(run_attempts(todo, plan.rules, concurrency=plan.concurrency, clock=utc_now)) as stream:
+            async for handful in stream:
+                await self._saved(handful, owner)
+                made += len(handful)
+                unreached = unreached or any(map(is_out_of_budget, handful))
+                if made < left and len(handful) < FULL_BATCH:
+                    await asyncio.sleep(BATCH_SECONDS)
+        await self._handed_in()
+        return ShardOutcome(made=made, left_out=unreached)
+
+    async def _handed_in(self) -> None:
+        """Return what is held: there may be no other shard for this worker."""
+        if self.cache is not None:
+            await self.cache.flush()
+        await self.leases.give_back()
+        if traced := self.notes.traced():
+            await self.desk.report(WorkerReport(worker=self.worker, verdicts={}, traced=traced))
+
+    async def _saved(self, handful: Sequence[Result], owner: str) -> None:
+        await self.store.save(self.site.run.id, handful, owner)
+        done = WorkerReport(
+            worker=self.worker,
+            verdicts=Counter(result.verdict.value for result in handful),
+            spent=self.spent(),
+            traced=self.notes.traced(),
+            recorded=self.notes.recorded(handful),
+        )
+        await self.desk.report(done)
+
+
+def _folder(stack: AsyncExitStack, site: WorkerConfig) -> Path:
+    """The folder of the logs until the coordinator has them, if there are any: Ray ends workers without a warning."""
+    wanted = site.traces or site.records
+    return Path(stack.enter_context(TemporaryDirectory(prefix="howsure-notes-"))) if wanted else Path()
+
+
+def _open_attempts(cases: Sequence[Case], plan: Plan, first: int, done: Collection[int]) -> Iterator[Attempt]:
+    position = first
+    for case in cases:
+        for lane in plan.candidates:
+            if position not in done:
+                yield Attempt(position, case, lane)
+            position += 1
+
+
+T = TypeVar("T")
+EARLIER = "run:"
+LARGE = 4 << 30
+"""Bytes from which a file is too large to hash on every node."""
+GC_THRESHOLD = (100_000, 50, 100)
+"""The same as in the program itself: cases and results hold no cycles."""
+
+
+class MachineReport(Struct, frozen=True, kw_only=True):
+    """The result of checking one machine. `problems`: what is missing there."""
+
+    machine: str = ""
+    problems: tuple[str, ...] = ()
+
+
+class RemoteCoordinator:
+    """The coordinator behind its Ray handle."""
+
+    def __init__(self, handle: Any) -> None:
+        self._handle = handle
+
+    async def pace(self, model: str, kind: str, per_minute: float, amount: float) -> float:
+        return float(await self._handle.pace.remote(model, kind, per_minute, amount))
+
+    async def lease(self, worker: str, usd: float, tokens: float) -> BudgetLease:
+        given: BudgetLease = await self._handle.lease.remote(worker, usd, tokens)
+        return given
+
+    async def settle(self, worker: str, usd: float, tokens: float) -> None:
+        await self._handle.settle.remote(worker, usd, tokens)
+
+    async def get(self, key: bytes) -> bytes | None:
+        found: bytes | None = await self._handle.get.remote(key)
+        return found
+
+    async def put(self, pairs: list[tuple[bytes, bytes]]) -> None:
+        await self._handle.put.remote(pairs)
+
+    async def report(self, given: WorkerReport) -> None:
+        await self._handle.report.remote(given)
+
+
+class WorkerProcess:
+    """What this process holds open: one event loop, and the context of the run it last worked on."""
+
+    def __init__(self) -> None:
+        self._runner: asyncio.Runner | None = None
+        self._room: WorkerContext | None = None
+        self._key: tuple[bytes, str] | None = None
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        if self._runner is None:
+            gc.set_threshold(*GC_THRESHOLD)
+            self._runner = asyncio.Runner()
+            atexit.register(self.end)
+        return self._runner.run(work)
+
+    async def room(self, packed: bytes, desk: Any, token: str) -> WorkerContext:
+        """The context of this run. A driver that was restarted has another token, and so another context."""
+        if self._room is None or self._key != (packed, token):
+            await self.leave()
+            self._room = await WorkerContext.opened(
+                WorkerConfig.unpacked(packed), RemoteCoordinator(desk), f"{os.getpid()}-{uuid4().hex}"
+            )
+            self._key = (packed, token)
+        return self._room
+
+    async def leave(self) -> None:
+        room, self._room, self._key = self._room, None, None
+        if room is not None:
+            # A failure to close what an earlier run left open must not break the next run.
+            with suppress(HowsureError, OSError):
+                await room.close()
+
+    def end(self) -> None:
+        runner, self._runner = self._runner, None
+        if runner is not None:
+            runner.close()
+
+
+PROCESS = WorkerProcess()
+
+
+class ShardTask(Struct, frozen=True, kw_only=True):
+    """A shard to work on, the owner of the run, and the attempts to make again."""
+
+    shard: Shard
+    owner: str
+    again: tuple[int, ...] = ()
+
+
+def work_on_shard(packed: bytes, desk: Any, token: str, task: bytes) -> ShardOutcome:
+    """Work on one shard. What the user can fix comes back as data; anything else is raised, through Ray, as our
+    fault."""
+    return PROCESS.run(_work_on_shard(packed, desk, token, msgspec.json.decode(task, type=ShardTask)))
+
+
+async def _work_on_shard(packed: bytes, desk: Any, token: str, task: ShardTask) -> ShardOutcome:
+    try:
+        room = await PROCESS.room(packed, desk, token)
+        return await room.work_on(task.shard, task.owner, task.again)
+    except InputError as error:
+        return ShardOutcome(error=str(error))
+
+
+def check_machine(packed: bytes, desk: Any, token: str) -> MachineReport:
+    """Whether this machine has what the run needs: the pinned files, plug-ins, keys, the store, the target."""
+    return PROCESS.run(_check_machine(packed, desk, token))
+
+
+async def _check_machine(packed: bytes, desk: Any, token: str) -> MachineReport:
+    problems: list[str] = []
+    try:
+        await PROCESS.room(packed, desk, token)
+    except InputError as error:
+        problems.append(str(error))
+    problems += _file_problems(WorkerConfig.unpacked(packed))
+    return MachineReport(machine=machine_id(), problems=tuple(dict.fromkeys(problems)))
+
+
+def _file_problems(site: WorkerConfig) -> list[str]:
+    pins = site.run.pins
+    sizes = dict(zip(pins.datasets, site.sizes, strict=True)) if site.sizes else {}
+    files = (*pins.datasets, *pins.responses, *pins.evals, *filter(None, [pins.criteria_from]))
+    return [problem for pin in files if (problem := _file_problem(pin, sizes.get(pin, 0)))]
+
+
+def _file_problem(pin: DatasetPin, size: int) -> str:
+    """The problem with one file. `size`: its bytes on the driver; 0 where unknown."""
+    if size == SENT:
+        return ""
+    if is_reference(pin.path) or pin.path.startswith(EARLIER):
+        return ""
+    if is_address(pin.path):
+        return address_problem(pin.path)
+    path = Path(native_path(pin.path))
+    if not path.is_file():
+        return f"no such file: {path}"
+    try:
+        # Of a very large file the bytes of each shard are hashed when they are read, which is soon enough.
+        same = path.stat().st_size == size if size >= LARGE else digest(path) == pin.sha256
+        return "" if same else f"{path} is another file than the driver's"
+    except InputError as error:
+        return str(error)

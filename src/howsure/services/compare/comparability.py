@@ -1,0 +1,209 @@
+"""What two runs do not share besides what is to be compared: test set, rubric, judge, simulator, policy. Every mismatch
+is named, with what it means for the numbers. Nothing is concluded from cases that ask or expect something else in the
+second run: they are counted, and a comparison still lists those whose verdict differs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+import numpy as np
+from msgspec.structs import replace
+
+from howsure.model.case import Case
+from howsure.model.comparison import ChangeKind, Mismatch, MismatchEffect, PartChange, PinKind
+from howsure.model.expectation import Criteria, Criterion, Expectation, WeightedCriteria
+from howsure.model.rubric import Rubric, Rule
+from howsure.model.run import Pins, Run
+from howsure.reports.figures import pluralize
+from howsure.reports.run_facts import judge_name
+from howsure.services.compare.pairs import PairedUnits
+from howsure.store.store import Store
+
+ChangedCases = Sequence[tuple[Case, Case]]
+"""Cases of the same id: as they were, and as they are."""
+
+
+async def changed_between(store: Store, first: Run, second: Run) -> ChangedCases:
+    """The cases that differ between two runs. Files with the same hash hold the same cases; the database is asked only
+    where they differ."""
+    ours, theirs = ([pin.sha256 for pin in run.pins.datasets] for run in (first, second))
+    if first.id == second.id or (ours == theirs and first.pins.criteria_from == second.pins.criteria_from):
+        return []
+    return await store.changed_cases(first.id, second.id)
+
+
+def changed_ids(changed: ChangedCases) -> frozenset[str]:
+    return frozenset(before.id for before, _ in changed)
+
+
+def drop_changed(aligned: PairedUnits, ids: Collection[str]) -> PairedUnits:
+    """Keep only the pairs whose case is the same on both sides: a difference may be concluded from these only."""
+    if not ids:
+        return aligned
+    keys = aligned.first.keys
+    kept = np.fromiter((keys[place] not in ids for place in aligned.in_first.tolist()), np.bool_, len(aligned.in_first))
+    return replace(
+        aligned,
+        in_first=aligned.in_first[kept],
+        in_second=aligned.in_second[kept],
+        changed=int(np.count_nonzero(~kept)),
+    )
+
+
+SHOWN_CHANGES = 200
+
+
+def run_mismatches(first: Pins, second: Pins, changed: Sequence[tuple[Case, Case]]) -> tuple[Mismatch, ...]:
+    """Everything that the runs do not share. `changed` are the cases of the same id that ask or expect something
+    else."""
+    found = (
+        _test_set(first, second, changed),
+        _rubric(first, second),
+        _judge(first, second),
+        _simulator(first, second),
+        _policy(first, second),
+        _graders(first, second),
+        _target(first, second),
+    )
+    return tuple(_bounded(each) for each in found if each is not None)
+
+
+def same_rules(first: Rubric | None, second: Rubric | None) -> dict[str, str]:
+    """The rules that are the same on both sides, with their names: only these may be compared."""
+    ones, others = _rules(first), _rules(second)
+    return {id: rule.name for id, rule in ones.items() if others.get(id) == rule}
+
+
+def _bounded(each: Mismatch) -> Mismatch:
+    left = len(each.changes) - SHOWN_CHANGES
+    return each if left <= 0 else replace(each, changes=each.changes[:SHOWN_CHANGES], changes_left_out=left)
+
+
+def _test_set(first: Pins, second: Pins, changed: Sequence[tuple[Case, Case]]) -> Mismatch | None:
+    """The mismatch of the test sets. Files that differ only in recorded answers or notes are the same test set."""
+    if not changed:
+        return None
+    changes = tuple(change for pair in changed for change in case_changes(*pair))
+    count = len(changed)
+    verb = "asks or expects" if count == 1 else "ask or expect"
+    said = f"{pluralize(count, 'case')} of the same id {verb} something else"
+    return Mismatch(what=PinKind.TEST_SET, bearing=MismatchEffect.FORBIDS, said=said, changes=changes)
+
+
+def case_changes(before: Case, after: Case) -> Iterator[PartChange]:
+    """The changes of one case: criterion by criterion, everything else by its name."""
+    for name in ("input", "world", "profile", "tools", "state"):
+        if getattr(before, name) != getattr(after, name):
+            yield PartChange(turn=ChangeKind.CHANGED, kind=name, case_id=before.id)
+    yield from _statements(_criteria(before.expectations), _criteria(after.expectations), before.id)
+    ones, others = _kinds(before.expectations), _kinds(after.expectations)
+    for kind in dict.fromkeys((*ones, *others)):
+        if ones.get(kind) != others.get(kind):
+            turn = (
+                ChangeKind.ADDED
+                if kind not in ones
+                else ChangeKind.REMOVED
+                if kind not in others
+                else ChangeKind.CHANGED
+            )
+            yield PartChange(turn=turn, kind=kind, case_id=before.id)
+
+
+def _criteria(expectations: Sequence[Expectation]) -> dict[str, Criterion]:
+    kinds = (Criteria, WeightedCriteria)
+    return {each.id: each for given in expectations if isinstance(given, kinds) for each in given.criteria}
+
+
+def _kinds(expectations: Sequence[Expectation]) -> dict[str, list[Expectation]]:
+    """Expectations other than criteria, by their kind."""
+    found: dict[str, list[Expectation]] = {}
+    for given in expectations:
+        if isinstance(given, Criteria):
+            continue
+        own = replace(given, criteria=()) if isinstance(given, WeightedCriteria) else given
+        found.setdefault(str(given.__struct_config__.tag), []).append(own)
+    return found
+
+
+def _statements(ones: Mapping[str, Criterion], others: Mapping[str, Criterion], case_id: str) -> Iterator[PartChange]:
+    for id in dict.fromkeys((*ones, *others)):
+        before, after = ones.get(id), others.get(id)
+        if before != after and (known := after or before):
+            turn = ChangeKind.ADDED if before is None else ChangeKind.REMOVED if after is None else ChangeKind.CHANGED
+            yield PartChange(turn=turn, kind="criterion", id=id, text=known.text, case_id=case_id)
+
+
+def _rubric(first: Pins, second: Pins) -> Mismatch | None:
+    if first.rubric_sha256 == second.rubric_sha256:
+        return None
+    ones, others = _rules(first.rubric), _rules(second.rubric)
+    changes: list[PartChange] = []
+    for id in dict.fromkeys((*ones, *others)):
+        before, after = ones.get(id), others.get(id)
+        if before != after and (known := after or before):
+            turn = ChangeKind.ADDED if before is None else ChangeKind.REMOVED if after is None else ChangeKind.CHANGED
+            changes.append(PartChange(turn=turn, kind="rule", id=id, text=known.name))
+    if not ones or not others:
+        has, lacks = ("second", "first") if others else ("first", "second")
+        said = f"the {has} run has a rubric and the {lacks} has none"
+    else:
+        said = f"{len(changes):,} of its rules are not the same: these are not compared"
+    return Mismatch(what=PinKind.RUBRIC, bearing=MismatchEffect.FORBIDS, said=said, changes=tuple(changes))
+
+
+def _rules(rubric: Rubric | None) -> dict[str, Rule]:
+    return {rule.id: rule for rule in rubric.rules} if rubric else {}
+
+
+def _judge(first: Pins, second: Pins) -> Mismatch | None:
+    if (first.judge_sha256, first.judge_prompts, first.request.batch_criteria) == (
+        second.judge_sha256,
+        second.judge_prompts,
+        second.request.batch_criteria,
+    ):
+        return None
+    if first.request.judge != second.request.judge:
+        said = f"{judge_name(first)} and {judge_name(second)}: a difference of judged grades may be the judge's"
+    elif first.judge_prompts != second.judge_prompts:
+        said = f"{judge_name(first)}, asked in other words: a difference of judged grades may come from that"
+    else:
+        said = f"{judge_name(first)}, with other settings or another recording: a difference may come from that"
+    return Mismatch(what=PinKind.JUDGE, bearing=MismatchEffect.FLAGS, said=said)
+
+
+def _simulator(first: Pins, second: Pins) -> Mismatch | None:
+    if first.simulator_sha256 == second.simulator_sha256:
+        return None
+    names = f"{first.request.simulator or 'none'} and {second.request.simulator or 'none'}"
+    said = f"the user was played otherwise ({names}): the agents did not have the same conversation partner"
+    return Mismatch(what=PinKind.SIMULATOR, bearing=MismatchEffect.FLAGS, said=said)
+
+
+def _policy(first: Pins, second: Pins) -> Mismatch | None:
+    if (first.policy_sha256, first.request.normalization) == (second.policy_sha256, second.request.normalization):
+        return None
+    names = (
+        f" ({first.request.profile or 'default'} and {second.request.profile or 'default'})"
+        if first.request.profile != second.request.profile
+        else ""
+    )
+    said = f"pass marks or weights differ{names}: a flipped verdict may come from that"
+    return Mismatch(what=PinKind.POLICY, bearing=MismatchEffect.FLAGS, said=said)
+
+
+def _graders(first: Pins, second: Pins) -> Mismatch | None:
+    ours, theirs = ({pin.sha256 for pin in pins.evals} for pins in (first, second))
+    if first.request.graders == second.request.graders and ours == theirs and first.plugins == second.plugins:
+        return None
+    said = "other graders, evals or plug-ins took part: the verdicts may rest on other grades"
+    return Mismatch(what=PinKind.GRADERS, bearing=MismatchEffect.FLAGS, said=said)
+
+
+def _target(first: Pins, second: Pins) -> Mismatch | None:
+    ours, theirs = ([pin.sha256 for pin in pins.responses] for pins in (first, second))
+    same = (first.request.target, first.target_sha256, ours) == (second.request.target, second.target_sha256, theirs)
+    if same and first.agent == second.agent:
+        return None
+    return Mismatch(
+        what=PinKind.TARGET, bearing=MismatchEffect.EXPECTED, said=f"{first.request.target} and {second.request.target}"
+    )

@@ -1,0 +1,347 @@
+"""`howsure compare`: runs, candidates or groups against each other. The request is checked first and the sides are
+chosen: runs by the candidates they share, two candidates, or two groups of one run. Then verdicts, graders, rules,
+components, tags and slices are paired case by case. Loads numpy and scipy: import it where a comparison is asked for,
+not where a run starts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from howsure.errors import NotFound, PlanRefused
+from howsure.model.case import World
+from howsure.model.comparison import Comparison, PairComparison, Side, VarianceComponents
+from howsure.model.run import Run
+from howsure.reports.figures import pluralize
+from howsure.services.compare.comparability import (
+    changed_between,
+    changed_ids,
+    drop_changed,
+    run_mismatches,
+    same_rules,
+)
+from howsure.services.compare.differences import DifferenceOptions, compared_quantities, test_family, verdict_difference
+from howsure.services.compare.flips import find_flaky, find_flips
+from howsure.services.compare.pairs import (
+    PairedUnits,
+    RunColumns,
+    SideColumns,
+    pair_clusters,
+    pair_faces,
+    pair_units,
+    side_columns,
+)
+from howsure.services.compare.variance import read_noise
+from howsure.services.workspace import Workspace
+from howsure.store.store import Store
+
+LISTED = 8
+
+
+class CompareRequest(Struct, frozen=True, kw_only=True):
+    """What to compare. Several runs: each with the first; `by` are labels to slice by. One run: two of its candidates
+    (`candidates`), or, with `pair`, the cases of each value of the label `by`, paired by the label `pair`, each value
+    against `base` (default: the first value). `cluster` None: what the datasets suggest; "": none. A difference below
+    `margin`, a share of the scale, counts as none."""
+
+    runs: tuple[str, ...]
+    by: tuple[str, ...] = ()
+    pair: str = ""
+    base: str = ""
+    candidates: tuple[tuple[str, str], ...] = ()
+    cluster: str | None = None
+    margin: float = 0.05
+    confidence: float = 0.95
+
+    @property
+    def grouped(self) -> bool:
+        return bool(self.pair)
+
+
+class SidePair(Struct, frozen=True, kw_only=True):
+    """Two sides to compare, each with the index of its run."""
+
+    first: tuple[int, Side]
+    second: tuple[int, Side]
+
+
+class SidePairs(Struct, frozen=True, kw_only=True):
+    """All pairs of sides to compare; `left_out` says what is not compared, and why."""
+
+    versus: tuple[SidePair, ...]
+    left_out: tuple[str, ...] = ()
+
+
+def check_request(wanted: CompareRequest) -> None:
+    """Refuse a request that makes no sense before anything is read."""
+    if not 0 <= wanted.margin < 1:
+        raise PlanRefused(f"--margin is a share of the scale, such as 0.05, not {wanted.margin:g}")
+    if not 0.5 < wanted.confidence < 1:
+        raise PlanRefused(f"--confidence lies between 0.5 and 1, such as 0.95, not {wanted.confidence:g}")
+    if wanted.grouped and (len(wanted.runs) != 1 or len(wanted.by) != 1):
+        raise PlanRefused("--pair compares groups inside one run: name one RUN and one --by LABEL")
+    if len(wanted.runs) == 1 and not wanted.grouped and not wanted.candidates:
+        raise PlanRefused(
+            "one run alone has nothing to be compared with: name a second RUN, two of its candidates "
+            "(--candidate A=B), or two groups of its cases (--by LABEL --pair LABEL)"
+        )
+    if wanted.base and not wanted.grouped:
+        raise PlanRefused("--base names the group to start from: it goes with --by and --pair")
+
+
+def choose_sides(runs: Sequence[RunColumns], wanted: CompareRequest) -> SidePairs:
+    """The pairs of sides that the request asks for."""
+    if wanted.grouped:
+        return _groups(runs[0], wanted)
+    if len(runs) == 1:
+        found = [_candidates(0, runs[0], 0, runs[0], wanted)]
+    else:
+        found = [_candidates(0, runs[0], place, run, wanted) for place, run in enumerate(runs) if place]
+    return SidePairs(
+        versus=_named([each for one in found for each in one.versus]),
+        left_out=tuple(dict.fromkeys(each for one in found for each in one.left_out)),
+    )
+
+
+def _candidates(one: int, first: RunColumns, other: int, second: RunColumns, wanted: CompareRequest) -> SidePairs:
+    ours, theirs = first.attempts.candidate_names, second.attempts.candidate_names
+    named = wanted.candidates or _shared(ours, theirs)
+    if not named:
+        raise PlanRefused(
+            f"{_called(first)} has the candidates {_listed(ours)}, {_called(second)} has {_listed(theirs)}: "
+            "none in common; say which to compare with --candidate A=B"
+        )
+    for name, known, run in [(pair[0], ours, first) for pair in named] + [(pair[1], theirs, second) for pair in named]:
+        if name not in known:
+            raise NotFound(f"{_called(run)} has no candidate {name!r}; it has {_listed(known)}")
+    left = [] if wanted.candidates else _lonely(first, {pair[0] for pair in named})
+    left += [] if wanted.candidates else _lonely(second, {pair[1] for pair in named})
+    made = [SidePair(first=(one, _side(first, a)), second=(other, _side(second, b))) for a, b in named]
+    return SidePairs(versus=tuple(made), left_out=tuple(left))
+
+
+def _shared(ours: Sequence[str], theirs: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Candidates of the same name; where each run has only one, these two whatever their names are."""
+    if len(ours) == len(theirs) == 1:
+        return ((ours[0], theirs[0]),)
+    return tuple((name, name) for name in ours if name in theirs)
+
+
+def _lonely(columns: RunColumns, used: set[str]) -> list[str]:
+    alone = [name for name in columns.attempts.candidate_names if name not in used]
+    return [f"candidate {name!r} of {_called(columns)} has no counterpart" for name in alone]
+
+
+def _groups(columns: RunColumns, wanted: CompareRequest) -> SidePairs:
+    (label,) = wanted.by
+    faces = [columns.faces[case] for case in columns.attempts.case_ids if case in columns.faces]
+    known = list(dict.fromkeys(face.labels[label] for face in faces if label in face.labels))
+    labels = sorted({name for face in faces for name in face.labels})
+    for name in (label, wanted.pair):
+        if name not in labels:
+            raise NotFound(f"no case of {_called(columns)} has the label {name!r}; they have {_listed(labels)}")
+    if len(known) < 2:
+        raise PlanRefused(f"all cases of {_called(columns)} have {label}={known[0]}: there is nothing to compare")
+    base = wanted.base or known[0]
+    if base not in known:
+        raise NotFound(f"no case of {_called(columns)} has {label}={base}; there is {_listed(known)}")
+    candidate = _one_candidate(columns, wanted)
+    first = _side(columns, candidate, base)
+    made = [
+        SidePair(first=(0, first), second=(0, _side(columns, candidate, value))) for value in known if value != base
+    ]
+    lacking = sum(label not in face.labels or wanted.pair not in face.labels for face in faces)
+    left = (f"{pluralize(lacking, 'case')} without {label} or {wanted.pair}",) if lacking else ()
+    return SidePairs(versus=tuple(made), left_out=left)
+
+
+def _one_candidate(columns: RunColumns, wanted: CompareRequest) -> str:
+    names = columns.attempts.candidate_names
+    chosen = {name for pair in wanted.candidates for name in pair} or set(names)
+    if len(chosen) != 1 or not chosen <= set(names):
+        raise PlanRefused(f"groups are compared for one candidate: --candidate NAME=NAME with one of {_listed(names)}")
+    return chosen.pop()
+
+
+def _side(columns: RunColumns, candidate: str, group: str = "") -> Side:
+    return Side(name=group, run_id=columns.run.id, run_name=columns.run.name, candidate=candidate, group=group)
+
+
+def _named(found: Sequence[SidePair]) -> tuple[SidePair, ...]:
+    """Give the sides the shortest names that tell them apart: the run's name, with its id where two runs share it, and
+    with the candidate where a run takes part with several."""
+    every = [side for versus in found for _, side in (versus.first, versus.second)]
+    runs = {side.run_id: side.run_name for side in every}
+    ambiguous = {name for name in runs.values() if not name or list(runs.values()).count(name) > 1}
+    several = len({(side.run_id, side.candidate) for side in every}) > len(runs)
+
+    def name(side: Side) -> Side:
+        run = f"{side.run_name or 'run'} ({side.run_id[:8]})" if side.run_name in ambiguous else side.run_name
+        candidate = side.candidate or "unnamed"
+        return replace(side, name=candidate if several and len(runs) == 1 else f"{run}/{candidate}" if several else run)
+
+    return tuple(
+        SidePair(first=(one.first[0], name(one.first[1])), second=(one.second[0], name(one.second[1]))) for one in found
+    )
+
+
+def _called(columns: RunColumns) -> str:
+    return f"run {columns.run.name!r} ({columns.run.id[:8]})"
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:LISTED])
+    return f"{shown}, …" if len(names) > LISTED else shown or "none"
+
+
+SCENARIO = "scenario_id"
+"""Explain cases of one scenario resemble one another: they are one cluster unless the request says otherwise."""
+
+LARGE = 2000
+MANY_TIMES = 4
+"""A run with more than LARGE attempts, and MANY_TIMES as many as the other, is read only as far as the other goes."""
+
+
+async def compare_runs(work: Workspace, wanted: CompareRequest) -> Comparison:
+    """Compare stored runs. Raises `NotFound` or `PlanRefused` where there is nothing to compare."""
+    check_request(wanted)
+    async with await work.store(read_only=True) as store:
+        return await compare_stored(store, wanted)
+
+
+async def compare_stored(store: Store, wanted: CompareRequest) -> Comparison:
+    """The same as `compare_runs`, with a store that is open already."""
+    check_request(wanted)
+    found = [await store.find_run(name) for name in wanted.runs]
+    _refuse_twice(found, wanted)
+    # Slices are by the first run's cases: only its tags and labels are read.
+    runs = await asyncio.gather(*(_columns(store, found, place, wanted) for place in range(len(found))))
+    chosen = choose_sides(runs, wanted)
+    label = _cluster(found, wanted)
+    return Comparison(
+        pairs=tuple([await _compared(store, runs, versus, wanted, label) for versus in chosen.versus]),
+        unit=wanted.pair or "case",
+        cluster=label,
+        margin=wanted.margin,
+        confidence=wanted.confidence,
+        left_out=chosen.left_out,
+    )
+
+
+def _refuse_twice(found: Sequence[Run], wanted: CompareRequest) -> None:
+    ids = [run.id for run in found]
+    if len(set(ids)) < len(ids) and not wanted.candidates:
+        twice = next(run for run in found if ids.count(run.id) > 1)
+        raise PlanRefused(f"run {twice.name!r} ({twice.id[:8]}) is named twice: a run does not differ from itself")
+    for run in found:
+        if not run.counts.completed:
+            raise PlanRefused(f"run {run.name!r} ({run.id[:8]}) has no results yet: `howsure resume {run.id[:8]}`")
+
+
+async def _columns(store: Store, found: Sequence[Run], place: int, wanted: CompareRequest) -> RunColumns:
+    run, faced = found[place], not place
+    smaller = _much_smaller(found, place, wanted)
+    if smaller is not None:
+        own = await store.shared(run.id, smaller.id)
+        known = {face.id: face for face in own.faces} if faced else {}
+        return RunColumns(run=run, attempts=own.attempts, measured=own.measured, faces=known, unread=own.others)
+    attempts, measured = await store.columns(run.id)
+    known = {face.id: face for face in await store.faces(run.id)} if faced else {}
+    return RunColumns(run=run, attempts=attempts, measured=measured, faces=known)
+
+
+def _much_smaller(found: Sequence[Run], place: int, wanted: CompareRequest) -> Run | None:
+    """The other of two runs, if it is so much smaller that only its cases need to be read. Runs with repeats are read
+    whole: flaky cases are listed for all of them."""
+    if len(found) != 2 or wanted.grouped or any(run.pins.request.repeat > 1 for run in found):
+        return None
+    other = found[1 - place]
+    return other if found[place].counts.total > max(LARGE, MANY_TIMES * other.counts.total) else None
+
+
+def _cluster(found: Sequence[Run], wanted: CompareRequest) -> str:
+    if wanted.cluster is not None:
+        return wanted.cluster
+    explain = all(pin.dialect == World.EXPLAIN for run in found for pin in run.pins.datasets)
+    return SCENARIO if explain and not wanted.grouped else ""
+
+
+async def _compared(
+    store: Store, runs: Sequence[RunColumns], versus: SidePair, wanted: CompareRequest, label: str
+) -> PairComparison:
+    (one, first), (other, second) = versus.first, versus.second
+    group_by = wanted.by[0] if wanted.grouped else ""
+    aligned = pair_units(
+        side_columns(runs[one], first, group_by=group_by, pair_by=wanted.pair),
+        side_columns(runs[other], second, group_by=group_by, pair_by=wanted.pair),
+    )
+    _refuse_strangers(aligned, wanted)
+    changed = await changed_between(store, runs[one].run, runs[other].run)
+    same = drop_changed(aligned, changed_ids(changed))
+    seen = pair_faces(same)
+    asked = DifferenceOptions(
+        margin=wanted.margin, confidence=wanted.confidence, clusters=pair_clusters(same, seen, label)
+    )
+    pins = runs[one].run.pins, runs[other].run.pins
+    rules = same_rules(pins[0].rubric, pins[1].rubric)
+    slices = () if wanted.grouped else wanted.by
+    own = {False: aligned.first, True: aligned.second}
+    repeated = (False, True) if any(pin.request.repeat > 1 for pin in pins) else ()
+    return PairComparison(
+        first=first,
+        second=second,
+        verdict=verdict_difference(same, asked),
+        differences=test_family(same, compared_quantities(same, seen, slices, rules), asked),
+        flips=await find_flips(store, aligned, changed_ids(changed)),
+        unlike=(
+            ()
+            if runs[one].run.id == runs[other].run.id
+            else run_mismatches(runs[one].run.pins, runs[other].run.pins, changed)
+        ),
+        flaky=tuple([each for one in repeated for each in await find_flaky(store, own[one], second=one)]),
+        noise=tuple([each for one in repeated for each in await _noise(store, own[one], second=one)]),
+        notes=tuple(_notes(runs[one].run, runs[other].run, aligned)),
+    )
+
+
+async def _noise(store: Store, own: SideColumns, *, second: bool) -> list[VarianceComponents]:
+    """The noise of the side's candidate. Two groups of one run share their candidate: its noise is told once."""
+    if own.side.group and second:
+        return []
+    return await read_noise(store, own.side.run_id, own.side.candidate, second=second)
+
+
+def _refuse_strangers(aligned: PairedUnits, wanted: CompareRequest) -> None:
+    if len(aligned.in_first):
+        return
+    ours, theirs = aligned.first, aligned.second
+    if wanted.grouped:
+        raise PlanRefused(
+            f"no {wanted.pair} is in both groups {ours.side.group!r} and {theirs.side.group!r}: nothing can be paired"
+        )
+    raise PlanRefused(
+        f"runs {ours.side.run_name!r} ({ours.side.run_id[:8]}) and {theirs.side.run_name!r} "
+        f"({theirs.side.run_id[:8]}) have no case in common: one has {ours.keys[0]!r}, the other {theirs.keys[0]!r}; "
+        "compare runs of the same test set"
+    )
+
+
+def _notes(first: Run, second: Run, aligned: PairedUnits) -> list[str]:
+    notes = [
+        f"run {run.name!r} ({run.id[:8]}) is not finished: {run.counts.pending:,} are pending"
+        for run in {first.id: first, second.id: second}.values()
+        if run.counts.pending
+    ]
+    notes += [
+        f"{own.side.group}: several cases share a pair; their values are averaged"
+        for own in (aligned.first, aligned.second)
+        if own.side.group and len(own.keys) < len(set(own.cases.tolist()))
+    ]
+    if first.pins.request.repeat != second.pins.request.repeat:
+        notes.append(
+            f"{first.pins.request.repeat} and {second.pins.request.repeat} repeats; a case's repeats are averaged"
+        )
+    return notes

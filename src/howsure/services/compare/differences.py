@@ -1,0 +1,233 @@
+"""From paired values to differences with a conclusion: for the verdict by itself, and for every grader, rule,
+component, tag and slice as one family with adjusted p-values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from howsure.model.comparison import Conclusion, Difference, DifferenceKind
+from howsure.model.score import UNIT, Direction, Scale
+from howsure.services.compare.pairs import (
+    GENERAL,
+    Flags,
+    Key,
+    PairedUnits,
+    PairedValues,
+    UnitMeasure,
+    grade_means,
+    paired_values,
+    verdict_means,
+)
+from howsure.stats.intervals import Interval, clip_interval
+from howsure.stats.paired import PairedDifference as Found
+from howsure.stats.paired import holm, is_equal, paired_means, paired_rates, pairs_to_settle
+from howsure.store.run_columns import CasePreview
+
+VERDICT = "verdict"
+DIFFICULTY = "difficulty"
+SEED = 7
+
+
+class DifferenceOptions(Struct, frozen=True, kw_only=True):
+    """How to test: the margin as a share of a scale, and the cluster of each pair (None: every pair by itself)."""
+
+    margin: float
+    confidence: float
+    clusters: Sequence[str] | None = None
+
+
+class ComparedQuantity(Struct, frozen=True, kw_only=True):
+    """One quantity to compare, and how it is measured on a side."""
+
+    name: str
+    kind: DifferenceKind
+    measuring: UnitMeasure
+    scale: Scale = UNIT
+    direction: Direction = Direction.HIGHER
+    among: Flags | None = None
+    text: str = ""
+    is_rate: bool = True
+
+
+class TestedDifference(Struct, frozen=True):
+    """A difference before its p-value is adjusted, with the test that it rests on."""
+
+    difference: Difference
+    found: Found | None
+
+
+def verdict_difference(aligned: PairedUnits, asked: DifferenceOptions) -> Difference:
+    answered = _answer(
+        aligned, ComparedQuantity(name=VERDICT, kind=DifferenceKind.VERDICT, measuring=verdict_means), asked
+    )
+    return _concluded(answered, answered.difference.p_value)
+
+
+def test_family(
+    aligned: PairedUnits, questions: Sequence[ComparedQuantity], asked: DifferenceOptions
+) -> tuple[Difference, ...]:
+    """Compare every quantity, with p-values adjusted over all of them."""
+    answers = [_answer(aligned, question, asked) for question in questions]
+    told = [answer for answer in answers if answer.found is not None]
+    adjusted = dict(zip(map(id, told), holm([each.found.p_value for each in told if each.found]), strict=True))
+    return tuple(
+        replace(_concluded(answer, adjusted.get(id(answer))), adjusted=adjusted.get(id(answer))) for answer in answers
+    )
+
+
+def compared_quantities(
+    aligned: PairedUnits, seen: Sequence[CasePreview], by: Sequence[str], rules: Mapping[str, str]
+) -> list[ComparedQuantity]:
+    """Graders, rules, components, tags, difficulties and slices, in this order. `rules` are the rules to compare by id,
+    with their names; rules that changed are not among them."""
+    keys = list(dict.fromkeys((*aligned.first.measured, *aligned.second.measured)))
+    return [
+        *(_grader(aligned, key) for key in keys if key[1] is None),
+        *(
+            ComparedQuantity(
+                name=str(key[1]),
+                kind=DifferenceKind.RULE,
+                measuring=_joined([key]),
+                text=rules[key[1]],
+            )
+            for key in keys
+            if key[1] is not None and key[1] in rules
+        ),
+        *_components(aligned, [key for key in keys if key[1] in rules]),
+        *_tags(seen),
+        *(question for label in dict.fromkeys((DIFFICULTY, *by)) for question in _slices(seen, label)),
+    ]
+
+
+def _grader(aligned: PairedUnits, key: Key) -> ComparedQuantity:
+    known = [half.measured[key] for half in (aligned.first, aligned.second) if key in half.measured]
+    open_ended = any(each.scale.high is None for each in known)
+    scale = Scale(
+        min(each.scale.low for each in known), None if open_ended else max(each.scale.high or 0.0 for each in known)
+    )
+    return ComparedQuantity(
+        name=key[0],
+        kind=DifferenceKind.GRADER,
+        measuring=_joined([key]),
+        scale=scale,
+        direction=known[-1].direction,
+        is_rate=scale == UNIT,
+    )
+
+
+def _components(aligned: PairedUnits, keys: Sequence[Key]) -> Iterator[ComparedQuantity]:
+    """The rules by the component that they are about, where there is more than one."""
+    scopes: dict[str, list[Key]] = {}
+    for key in keys:
+        known = aligned.first.measured.get(key) or aligned.second.measured[key]
+        scopes.setdefault(known.scope or GENERAL, []).append(key)
+    if len(scopes) < 2:
+        return
+    for scope, own in sorted(scopes.items()):
+        yield ComparedQuantity(name=scope, kind=DifferenceKind.COMPONENT, measuring=_joined(own))
+
+
+def _joined(keys: Sequence[Key]) -> UnitMeasure:
+    """The measure of one grader, or of several rules together."""
+    return lambda side: grade_means(side, keys)
+
+
+def _tags(seen: Sequence[CasePreview]) -> Iterator[ComparedQuantity]:
+    """The tags; one that every case has says nothing that the verdict does not say."""
+    places: dict[str, list[int]] = {}
+    for place, face in enumerate(seen):
+        for tag in face.tags:
+            places.setdefault(tag, []).append(place)
+    for tag, own in sorted(places.items()):
+        if len(own) < len(seen):
+            yield _slice(tag, DifferenceKind.TAG, own, len(seen))
+
+
+def _slices(seen: Sequence[CasePreview], label: str) -> Iterator[ComparedQuantity]:
+    places: dict[str, list[int]] = {}
+    for place, face in enumerate(seen):
+        if (value := face.labels.get(label)) is not None:
+            places.setdefault(value, []).append(place)
+    for value, own in sorted(places.items()):
+        if len(own) < len(seen):
+            yield _slice(f"{label}={value}", DifferenceKind.SLICE, own, len(seen))
+
+
+def _slice(name: str, kind: DifferenceKind, places: Sequence[int], total: int) -> ComparedQuantity:
+    among = np.zeros(total, np.bool_)
+    among[places] = True
+    return ComparedQuantity(name=name, kind=kind, measuring=verdict_means, among=among)
+
+
+def _answer(aligned: PairedUnits, question: ComparedQuantity, asked: DifferenceOptions) -> TestedDifference:
+    both = paired_values(aligned, question.measuring, question.among)
+    found = _found(both, question, asked)
+    plain = Difference(
+        name=question.name,
+        kind=question.kind,
+        direction=question.direction,
+        scale=question.scale,
+        conclusion=Conclusion.CANNOT_TELL,
+        pairing=both.pairing,
+        text=question.text,
+    )
+    if found is None:
+        return TestedDifference(plain, None)
+    return TestedDifference(
+        replace(
+            plain,
+            first=found.before,
+            second=found.after,
+            difference=found.difference,
+            interval=_possible(found.interval, question.scale),
+            p_value=found.p_value,
+            method=found.method.value,
+            clusters=found.clusters,
+            margin=asked.margin
+            * (abs(found.before) if question.scale.high is None else question.scale.high - question.scale.low),
+            raised=found.raised,
+            lowered=found.lowered,
+            same=found.same,
+        ),
+        found,
+    )
+
+
+def _found(both: PairedValues, question: ComparedQuantity, asked: DifferenceOptions) -> Found | None:
+    clusters = None if asked.clusters is None else [asked.clusters[pair] for pair in both.pairs.tolist()]
+    compare = paired_rates if question.is_rate else paired_means
+    return compare(
+        both.before, both.after, clusters, direction=question.direction, confidence=asked.confidence, seed=SEED
+    )
+
+
+def _possible(interval: Interval | None, scale: Scale) -> Interval | None:
+    """The interval, cut to the differences that the scale allows."""
+    if interval is None or scale.high is None:
+        return interval
+    span = scale.high - scale.low
+    return clip_interval(interval, (-span, span))
+
+
+def _concluded(answered: TestedDifference, p_value: float | None) -> Difference:
+    """The difference with its conclusion. `p_value` is the one that counts: adjusted, where the quantity is one of
+    many."""
+    difference, found = answered.difference, answered.found
+    if found is None or p_value is None:
+        return difference
+    excluded = found.interval is None or not found.interval[0] <= 0 <= found.interval[1]
+    if p_value <= 1 - found.confidence and excluded:
+        return replace(difference, conclusion=_which_way(found))
+    if is_equal(found, difference.margin):
+        return replace(difference, conclusion=Conclusion.EQUAL)
+    return replace(difference, needed=pairs_to_settle(found, difference.margin))
+
+
+def _which_way(found: Found) -> Conclusion:
+    if found.gain is None:
+        return Conclusion.DIFFERENT
+    return Conclusion.BETTER if found.gain > 0 else Conclusion.WORSE

@@ -1,0 +1,330 @@
+"""Cases without the habits of the format that they come from. What a format keeps in free places (golden's
+`reference_data` and `metadata`, a legal row's `metadata`, the tags of a test set) is moved to the model's fields; and
+the user's side of a case takes the forms that formats know: one message, fixed turns, a simulated user."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, TypeGuard
+
+import msgspec
+from msgspec import Struct, field, structs
+
+from howsure.dialects.extras import KEY as UNKNOWN
+from howsure.dialects.golden import FILE_FIELDS
+from howsure.dialects.test_set import HEADER
+from howsure.model.case import Case, Input, PlanStep, Scenario, Script, SingleTurn, World, opening
+from howsure.model.expectation import (
+    Choice,
+    Contract,
+    CorrectChoice,
+    Criteria,
+    Criterion,
+    Expectation,
+    ForbiddenTools,
+    Goal,
+    Qualities,
+    ReferenceAnswer,
+    WeightedCriteria,
+    text_id,
+)
+from howsure.model.transcript import Message, Role, Tool
+from howsure.services.convert.loss_report import CaseLosses
+
+Json = dict[str, Any]
+STORED_KEY = "howsure"
+"""The key in a format's free metadata under which parts of a case are kept that it has no field for."""
+SCRIPTED = "A user who says exactly what the plan says, one step after the other."
+"""The persona that fixed turns have in a test set."""
+_PAIR = re.compile(r"(?P<key>[A-Za-z_][\w.-]*):(?P<value>\S.*)", re.DOTALL)
+_DERIVED = ("type", "task_type", "repeat")
+"""Labels that a format makes of the case itself."""
+
+
+class StoredParts(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Parts of a case that a format has no field for, as its free metadata stores them. `made` are labels that were
+    made up because the format requires them."""
+
+    input: Input | None = None
+    expectations: tuple[Expectation, ...] = ()
+    name: str = ""
+    tags: tuple[str, ...] = ()
+    profile: str = ""
+    tools: tuple[Tool, ...] | None = None
+    state: Json = field(default_factory=dict)
+    reference_data: Json = field(default_factory=dict)
+    made: tuple[str, ...] = ()
+
+
+class NeutralCase(Struct, frozen=True, kw_only=True):
+    """A case, and what its format holds beside the model's fields: free metadata (`flat`), the user's own references,
+    fields beside the list of cases, and the rest."""
+
+    case: Case
+    flat: Json
+    reference: Json
+    beside: Json
+    rest: Json
+
+
+def make_neutral(case: Case) -> NeutralCase:
+    """The case without the habits of its format: what the format keeps in free places is moved to the model's
+    fields."""
+    rest = dict(case.metadata)
+    beside = rest.pop(FILE_FIELDS, None) or rest.pop(HEADER, None) or {}
+    if isinstance(beside.get(STORED_KEY), dict):
+        beside = {**{key: value for key, value in beside.items() if key != STORED_KEY}, **beside[STORED_KEY]}
+    flat = _take_metadata(case, rest)
+    box = _take_stored(flat)
+    reference = {**rest.pop("reference_data", {}), **box.reference_data}
+    expectations = (*case.expectations, *_take_expectations(reference), *box.expectations)
+    tags, pairs = _tags(case)
+    invented = (*_DERIVED, *box.made)
+    labels = {**{key: value for key, value in case.labels.items() if key not in invented}, **pairs}
+    plain = structs.replace(
+        case,
+        input=_input(case.input, box.input),
+        expectations=expectations,
+        name=case.name or box.name,
+        tags=tags or box.tags,
+        profile=case.profile or box.profile,
+        tools=case.tools if case.tools is not None else box.tools,
+        state=case.state or box.state,
+        labels=labels,
+        metadata={},
+    )
+    return NeutralCase(case=plain, flat=flat, reference=reference, beside=beside, rest=rest)
+
+
+def _take_stored(flat: Json) -> StoredParts:
+    """Take the stored parts out of the metadata; what a user keeps under that key stays."""
+    try:
+        box = msgspec.convert(flat.get(STORED_KEY, {}), StoredParts)
+    except (msgspec.ValidationError, ValueError):
+        return StoredParts()
+    flat.pop(STORED_KEY, None)
+    return box
+
+
+def _take_metadata(case: Case, rest: Json) -> Json:
+    """Take the user's own metadata out of `rest`."""
+    if case.world == World.LEGAL:
+        flat = {key: value for key, value in rest.items() if key != UNKNOWN}
+        for key in flat:
+            del rest[key]
+        return flat
+    names = ("metadata", "question_metadata") if case.world == World.GOLDEN else ()
+    if case.recorded is None and rest.get("agent_name") == case.labels.get("agent"):
+        rest.pop("agent_name", None)  # the label says it
+    return {key: value for name in names for key, value in dict(rest.pop(name, None) or {}).items()}
+
+
+def _tags(case: Case) -> tuple[tuple[str, ...], dict[str, str]]:
+    """The tags, and the labels among them: in a test set, a tag `key:value` is a label."""
+    if case.world != World.TEST_SET:
+        return case.tags, {}
+    pairs = [found for tag in case.tags if (found := _PAIR.fullmatch(tag))]
+    plain = tuple(tag for tag in case.tags if not _PAIR.fullmatch(tag))
+    return plain, {found["key"]: found["value"] for found in pairs}
+
+
+def _input(given: Input, whole: Input | None) -> Input:
+    """Fixed turns that a test set holds as a scripted plan become fixed turns again. The stored input counts as long as
+    the opening was not edited since."""
+    if isinstance(given, Scenario) and given.persona == SCRIPTED:
+        return Script(turns=(given.initial_message, *(step.say for step in given.plan)))
+    return whole if whole is not None and opening_of(given).startswith(opening_of(whole)) else given
+
+
+def opening_of(given: Input) -> str:
+    """What the user says first, with the context that golden questions put before it."""
+    context = given.context if isinstance(given, SingleTurn) else ""
+    return f"{context}\n\n{opening(given)}" if context else opening(given)
+
+
+def _reference_answer(given: Json) -> Expectation | None:
+    single, several = given.get("expected_response"), given.get("acceptable_responses")
+    if _is_texts(several):
+        return ReferenceAnswer(answers=tuple(several))
+    return ReferenceAnswer(answers=(single,)) if isinstance(single, str) and single.strip() else None
+
+
+def _goal(given: Json) -> Expectation | None:
+    text = given["expected_behavior"]
+    return Goal(text=text) if isinstance(text, str) and text.strip() else None
+
+
+def _criteria(given: Json) -> Expectation | None:
+    listed = given["success_criteria"]
+    if not isinstance(listed, list) or not listed:
+        return None
+    texts = [
+        Criterion(id=text_id(one), text=one) if isinstance(one, str) else msgspec.convert(one, Criterion)
+        for one in listed
+    ]
+    return Criteria(criteria=tuple(texts))
+
+
+def _rubric(given: Json) -> Expectation | None:
+    return msgspec.convert(given["rubric"], WeightedCriteria)
+
+
+def _choice(given: Json) -> Expectation | None:
+    choices = msgspec.convert(given["choices"], tuple[Choice, ...])
+    return CorrectChoice(choices=choices, correct=msgspec.convert(given["correct_choice_ids"], tuple[str, ...]))
+
+
+def _forbidden(given: Json) -> Expectation | None:
+    names = given["should_not_use_tools"]
+    return ForbiddenTools(names=tuple(names)) if _is_texts(names) else None
+
+
+def _contract(given: Json) -> Expectation | None:
+    name = given["expected_contract"]
+    return Contract(name=name) if isinstance(name, str) and name.strip() else None
+
+
+def _qualities(given: Json) -> Expectation | None:
+    names, context = given["required_evals"], given.get("relevant_context", "")
+    return Qualities(names=tuple(names), relevant_context=context) if _is_texts(names) else None
+
+
+def _is_texts(value: Any) -> TypeGuard[list[str]]:
+    return isinstance(value, list) and bool(value) and all(isinstance(one, str) and one.strip() for one in value)
+
+
+REFERENCES: dict[str, tuple[tuple[str, ...], Callable[[Json], Expectation | None]]] = {
+    "expected_response": (("expected_response",), _reference_answer),
+    "acceptable_responses": (("acceptable_responses",), _reference_answer),
+    "expected_behavior": (("expected_behavior",), _goal),
+    "success_criteria": (("success_criteria",), _criteria),
+    "rubric": (("rubric",), _rubric),
+    "choices": (("choices", "correct_choice_ids"), _choice),
+    "should_not_use_tools": (("should_not_use_tools",), _forbidden),
+    "expected_contract": (("expected_contract",), _contract),
+    "required_evals": (("required_evals", "relevant_context"), _qualities),
+}
+"""Keys of `reference_data` that hold expectations for which golden has no field, and the keys that go with them."""
+
+
+def _take_expectations(reference: Json) -> list[Expectation]:
+    """Take the expectations out that a golden question holds under keys of its own."""
+    found: list[Expectation] = []
+    for key, (keys, read) in REFERENCES.items():
+        if key not in reference:
+            continue
+        try:
+            expectation = read(reference)
+        except (msgspec.ValidationError, ValueError, LookupError, TypeError):
+            continue
+        if expectation is not None:
+            found.append(expectation)
+            for one in keys:
+                reference.pop(one, None)
+    return found
+
+
+def as_reference_data(expectation: Expectation) -> Json:
+    """An expectation as keys of `reference_data`: the reverse of `_take_expectations`."""
+    match expectation:
+        case ReferenceAnswer(answers=(answer,)):
+            return {"expected_response": answer}
+        case ReferenceAnswer(answers=answers):
+            return {"acceptable_responses": list(answers)}
+        case Goal(text=text):
+            return {"expected_behavior": text}
+        case Criteria(criteria=criteria):
+            plain = all(one == Criterion(id=text_id(one.text), text=one.text) for one in criteria)
+            return {"success_criteria": [one.text if plain else msgspec.to_builtins(one) for one in criteria]}
+        case WeightedCriteria():
+            return {"rubric": msgspec.to_builtins(expectation)}
+        case CorrectChoice(choices=choices, correct=correct):
+            return {"choices": msgspec.to_builtins(list(choices)), "correct_choice_ids": list(correct)}
+        case ForbiddenTools(names=names):
+            return {"should_not_use_tools": list(names)}
+        case Contract(name=name):
+            return {"expected_contract": name}
+        case Qualities(names=names, relevant_context=context):
+            return {"required_evals": list(names), **({"relevant_context": context} if context else {})}
+        case _:
+            return {}
+
+
+def as_turns(given: Input, losses: CaseLosses) -> Script:
+    """The input as fixed turns: of a simulated user, the opening and the unconditional steps."""
+    match given:
+        case Script():
+            return given
+        case SingleTurn():
+            return Script(turns=(_message(given, losses),))
+        case Scenario(plan=plan):
+            losses.changed("input", "of a simulated user, the opening and the unconditional steps became fixed turns")
+            _lose_scenario(given, losses)
+            return Script(turns=(given.initial_message, *(step.say for step in plan if not step.when)))
+
+
+def with_options(given: Script, expectations: Iterable[Expectation]) -> Script:
+    """The turns with the options of a multiple-choice question after the last: an agent can only choose what it
+    sees."""
+    shown = [options_of(one) for one in expectations if isinstance(one, CorrectChoice)]
+    return Script(turns=(*given.turns[:-1], "\n\n".join([given.turns[-1], *shown]))) if shown else given
+
+
+def options_of(choice: CorrectChoice) -> str:
+    return "\n".join(f"{one.id}. {one.text}" for one in choice.choices)
+
+
+def as_message_or_scenario(given: Input, losses: CaseLosses) -> SingleTurn | Scenario:
+    """The input as one message or a simulated user; fixed turns become a plan that is followed to the letter."""
+    match given:
+        case Scenario():
+            return given
+        case SingleTurn():
+            return SingleTurn(message=_message(given, losses))
+        case Script(turns=(only,)):
+            return SingleTurn(message=only)
+        case Script(turns=turns):
+            losses.changed(
+                "input.turns", "fixed turns became the plan of a simulated user who follows it to the letter"
+            )
+            steps = tuple(PlanStep(say=turn) for turn in turns[1:])
+            return Scenario(persona=SCRIPTED, initial_message=turns[0], max_turns=len(turns), plan=steps)
+
+
+def as_question(given: Input, losses: CaseLosses) -> SingleTurn:
+    """The input as one question with the conversation before it."""
+    match given:
+        case SingleTurn():
+            return given
+        case Script(turns=turns):
+            if len(turns) > 1:
+                losses.changed("input.turns", "the earlier turns became the conversation so far, without answers")
+            before = tuple(Message(role=Role.USER, content=turn) for turn in turns[:-1])
+            return SingleTurn(message=turns[-1], history=before)
+        case Scenario():
+            losses.changed("input", "of a simulated user, the opening became the question")
+            _lose_scenario(given, losses)
+            if given.plan:
+                losses.lost("input.plan", "a single question has no plan")
+            return SingleTurn(message=given.initial_message)
+
+
+def _message(given: SingleTurn, losses: CaseLosses) -> str:
+    if given.history:
+        losses.lost("input.history", "the format has no earlier conversation")
+    if given.attachments:
+        losses.lost("input.attachments", "the format has no attachments")
+    if not given.context:
+        return given.message
+    losses.changed("input.context", "the context was put before the message")
+    return f"{given.context}\n\n{given.message}"
+
+
+def _lose_scenario(given: Scenario, losses: CaseLosses) -> None:
+    losses.lost("input.persona", "the format has no simulated user")
+    for name in ("goal", "facts"):
+        if getattr(given, name):
+            losses.lost(f"input.{name}", "the format has no simulated user")
+    if any(step.when for step in given.plan):
+        losses.lost("input.plan", "steps with a condition need a simulated user")

@@ -1,0 +1,103 @@
+"""The files to convert, and the dialect or importer that reads each. A file is read once; its report is complete when
+the reading has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from msgspec import structs
+
+from howsure.dialects.base import Importer
+from howsure.dialects.datasets import HEAD, FileReport, OnePass, expand, readable, spool
+from howsure.dialects.importers.base import SKIPPED, ConfigurableImporter, FolderImporter, ImportOptions
+from howsure.dialects.importers.records import head_columns
+from howsure.dialects.strict_json import head_keys
+from howsure.errors import DatasetInvalid, InputError, Problem
+from howsure.kit import Kit
+from howsure.model.case import Case
+
+EMPTY = "empty-file"
+
+
+class ConversionSource:
+    """One file. `foreign`: an importer reads it, so we make up its ids."""
+
+    def __init__(self, path: Path, reader: Importer, *, foreign: bool) -> None:
+        self.path = path
+        self.reader = reader
+        self.foreign = foreign
+        self._reading = OnePass(path, reader)
+
+    def cases(self) -> Iterator[Case]:
+        """Every case up to the first problem; the rest of the file is read for its problems only."""
+        return self._reading.cases()
+
+    def report(self) -> FileReport:
+        """The problems and warnings of the file; complete when all cases were read."""
+        report = self._reading.report()
+        left_out = any(warning.code == SKIPPED for warning in report.warnings)
+        if left_out and [problem.code for problem in report.problems] == [EMPTY]:
+            # Everything in the file was left out, each with its reason: that is not an empty file.
+            return structs.replace(report, problems=())
+        return report
+
+
+def find_sources(
+    paths: Sequence[str], kit: Kit, name: str, options: ImportOptions, spooled: Path
+) -> list[ConversionSource]:
+    """Every file with its reader; folders are expanded, pipes are copied to `spooled`."""
+    return [_source(path, kit, name, options) for path in _files(paths, kit, name, options, spooled)]
+
+
+def _files(paths: Sequence[str], kit: Kit, name: str, options: ImportOptions, spooled: Path) -> Iterator[Path]:
+    known: list[Importer] = (
+        [_reader(kit, name, options)] if name else [*kit.dialects, *(_chosen(each, options) for each in kit.importers)]
+    )
+    for path in map(Path, paths):
+        for one in _own_places(path, known) or expand([path], known):
+            yield spool(one, spooled)
+
+
+def _own_places(path: Path, readers: Iterable[Importer]) -> list[Path]:
+    """The files that an importer knows how to find in an agent's folder."""
+    for reader in readers if path.is_dir() else ():
+        if isinstance(reader, FolderImporter) and (found := reader.files(path)):
+            return found
+    return []
+
+
+def _chosen(reader: Importer, options: ImportOptions) -> Importer:
+    return reader.chosen(options) if isinstance(reader, ConfigurableImporter) else reader
+
+
+def _reader(kit: Kit, name: str, options: ImportOptions) -> Importer:
+    return _chosen(kit.reader(name), options)
+
+
+def _source(path: Path, kit: Kit, name: str, options: ImportOptions) -> ConversionSource:
+    reader = _reader(kit, name or recognise(path, kit), options)
+    return ConversionSource(path, reader, foreign=reader.name in kit.importers)
+
+
+def recognise(path: Path, kit: Kit) -> str:
+    """The name of the dialect that recognises the file; importers are asked only where no dialect does."""
+    with readable(path), path.open("rb") as file:
+        head = file.read(HEAD)
+    if not head.strip(b"\xef\xbb\xbf \t\r\n"):
+        raise DatasetInvalid(str(path), [Problem(code=EMPTY, message="there is nothing in this file", file=str(path))])
+    for kinds in (list(kit.dialects), list(kit.importers)):
+        fitting = [each.name for each in kinds if each.detect(path, head)]
+        if len(fitting) == 1:
+            return fitting[0]
+        if fitting:
+            raise InputError(f"{path}: may be any of {', '.join(fitting)}; name one with --from")
+    known = ", ".join([*kit.dialects.names(), *kit.importers.names()])
+    raise InputError(f"{path}: not recognised{_shown(path, head)}; name what it is with --from (known: {known})")
+
+
+def _shown(path: Path, head: bytes) -> str:
+    """The fields of the first record, for the error message: they are what formats are recognised by."""
+    fields = sorted(head_columns(path, head)) or head_keys(head)
+    listed = ", ".join(f"`{field}`" for field in fields[:8]) + (" …" if len(fields) > 8 else "")
+    return f": no format begins with the fields {listed}" if fields else ""

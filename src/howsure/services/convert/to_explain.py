@@ -1,0 +1,155 @@
+"""A case as an Explain row: a question, an answer with its tool calls, and the evals to run. A row must name its
+difficulty, topic and so on: what the case does not say comes from --metadata, or the case is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import structs
+
+from howsure.dialects.explain_rows import FAILED, LABELS, MUTATIONS, PAYLOAD_NAMES
+from howsure.dialects.explain_schema import DEFAULT_EVALS, PAYLOADS
+from howsure.dialects.extras import KEY as UNKNOWN
+from howsure.dialects.importers.base import text_hash
+from howsure.model.case import Case, SingleTurn, World, user_turns
+from howsure.model.expectation import Contract, Expectation, Goal, Matching, Qualities, ReferenceAnswer, ToolCalls
+from howsure.model.transcript import BrokenRecording, Message, Role, Tool, ToolCall, ToolResult, Transcript
+from howsure.services.convert.loss_report import CaseLosses, FittedCase, kind_name, lose_metadata
+from howsure.services.convert.neutral_cases import as_question, make_neutral
+
+RELEVANT = "relevant"
+
+
+def to_explain(case: Case, given_labels: Mapping[str, str]) -> FittedCase:
+    """`given_labels` are the labels that --metadata and --agent set for all cases."""
+    losses, given = CaseLosses(), make_neutral(case)
+    plain = given.case
+    labels, missing = _labels(plain, given_labels, losses)
+    if missing:
+        given_by = " ".join(f"--metadata {name}:…" for name in missing)
+        return FittedCase(None, (), f"an explain row needs {', '.join(missing)} (give them with {given_by})")
+    for key in given.flat:
+        if key not in LABELS:
+            losses.lost(f"metadata.{key}")
+    for key in given.reference:
+        losses.lost(f"reference_data.{key}")
+    kept = (UNKNOWN, PAYLOAD_NAMES, MUTATIONS) if case.world == World.EXPLAIN else ()
+    lose_metadata(given.rest, losses, kept)
+    for name in ("name", "tags", "state"):
+        if getattr(plain, name):
+            losses.lost(name)
+    tools = _tools(plain, losses)
+    return losses.fitted(
+        structs.replace(
+            plain,
+            id=_id(plain, labels["agent_name"], losses),
+            input=_question(plain, losses),
+            expectations=_expectations(plain.expectations, tools is not None, losses),
+            world=World.EXPLAIN,
+            name="",
+            tags=(),
+            state={},
+            tools=tools,
+            recorded=_recorded(plain.recorded, losses),
+            labels=labels,
+            metadata={key: given.rest[key] for key in kept if key in given.rest},
+        )
+    )
+
+
+def _labels(case: Case, given: Mapping[str, str], losses: CaseLosses) -> tuple[dict[str, str], list[str]]:
+    told = {**case.labels, **given}
+    if "agent" in told:
+        told.setdefault("agent_name", told.pop("agent"))
+    for name in case.labels.keys() - set(LABELS) - {"agent"}:
+        losses.lost(f"labels.{name}")
+    missing = [name for name in LABELS if name != "phase" and not told.get(name, "").strip()]
+    return {name: told[name] for name in LABELS if told.get(name)}, missing
+
+
+def _id(case: Case, agent: str, losses: CaseLosses) -> str:
+    number = case.id.removeprefix(f"{agent}-")
+    if number != case.id and len(number) >= 3 and number.isascii() and number.isdigit():
+        return case.id
+    losses.changed("id", "explain ids are the agent's name and digits; these are a hash of what the user says")
+    return f"{agent}-{int(text_hash((case.id, *user_turns(case.input))), 16):015}"
+
+
+def _question(case: Case, losses: CaseLosses) -> SingleTurn:
+    asked = as_question(case.input, losses)
+    if asked.attachments:
+        losses.lost("input.attachments", "explain rows have no attachments")
+    context = asked.context
+    if asked.history:
+        losses.changed("input.history", "the earlier conversation was put before the context")
+        said = "\n".join(f"{one.role.value}: {one.content}" for one in asked.history)
+        context = f"{said}\n\n{context}".strip()
+    return SingleTurn(message=asked.message, context=context)
+
+
+def _expectations(given: tuple[Expectation, ...], has_tools: bool, losses: CaseLosses) -> tuple[Expectation, ...]:
+    kept: dict[type, Expectation] = {}
+    for expectation in given:
+        fitting = _expectation(expectation, losses)
+        if fitting is None or type(fitting) in kept:
+            losses.lost(f"expectations.{kind_name(expectation)}")
+        else:
+            kept[type(fitting)] = fitting
+    if Qualities not in kept:
+        names = tuple(name for name in DEFAULT_EVALS if Goal in kept or name != "TaskAdherenceExplain")
+        losses.changed("expectations.qualities", f"the case names no evals: {', '.join(names)} are asked")
+        kept[Qualities] = Qualities(names=names)
+    return tuple(kept[kind] for kind in (Qualities, Goal, ReferenceAnswer, ToolCalls, Contract) if kind in kept)
+
+
+def _expectation(given: Expectation, losses: CaseLosses) -> Expectation | None:
+    match given:
+        case ReferenceAnswer(answers=answers) if len(answers) > 1:
+            losses.lost("expectations.reference_answer", "explain rows hold one reference answer")
+            return ReferenceAnswer(answers=answers[:1])
+        case ToolCalls(expected=calls, match=match) if match != Matching() or any(one.message for one in calls):
+            losses.lost("expectations.tool_calls.match", "explain rows cannot say how calls are matched")
+            return ToolCalls(expected=tuple(structs.replace(one, message=None) for one in calls))
+        case Qualities(names=names) if not set(names) <= PAYLOADS.keys():
+            return None
+        case Qualities() | Goal() | ReferenceAnswer() | ToolCalls() | Contract():
+            return given
+        case _:
+            return None
+
+
+def _tools(case: Case, losses: CaseLosses) -> tuple[Tool, ...] | None:
+    if case.tools is None:
+        return None
+    if any(tool != Tool(name=tool.name) for tool in case.tools):
+        losses.lost("tools.description", "explain rows name tools, and do not describe them")
+    return tuple(Tool(name=tool.name) for tool in case.tools)
+
+
+def _recorded(recorded: Transcript | BrokenRecording | None, losses: CaseLosses) -> Transcript | None:
+    if isinstance(recorded, BrokenRecording):
+        losses.lost("recorded", "explain rows hold answers, not broken recordings")
+    if not isinstance(recorded, Transcript):
+        return None
+    for name in ("steps", "state", "spans", "usage", "duration_ms", "simulation", "metadata"):
+        if getattr(recorded, name) not in (None, (), {}):
+            losses.lost(f"recorded.{name}")
+    calls = [Message(role=Role.ASSISTANT, tool_calls=(_call(one, losses),)) for one in recorded.tool_calls]
+    answer = Message(role=Role.ASSISTANT, content=recorded.answer)
+    if sum(1 for one in recorded.messages if one.role is Role.ASSISTANT and one.content) > 1:
+        losses.lost("recorded.messages", "of what was said, the answer is kept")
+    return Transcript(answer=recorded.answer, messages=(*calls, answer))
+
+
+def _call(call: ToolCall, losses: CaseLosses) -> ToolCall:
+    if call.id:
+        losses.lost("recorded.tool_calls.id")
+    result = call.result
+    if result is not None and not _is_outcome(result):
+        losses.changed("recorded.tool_calls.result", f"results became outcomes: {RELEVANT!r} or {FAILED!r}")
+        result = ToolResult(content=FAILED if result.failed else RELEVANT, failed=result.failed)
+    return ToolCall(name=call.name, arguments=call.arguments, result=result)
+
+
+def _is_outcome(result: ToolResult) -> bool:
+    return isinstance(result.content, str) and result.failed == (result.content == FAILED)

@@ -1,0 +1,118 @@
+"""A case as a `legal_eval_v1` row: a question and the one expectation that decides it. The rest goes to its
+metadata."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import structs
+
+from howsure.model.case import Case, SingleTurn, World
+from howsure.model.expectation import (
+    CorrectChoice,
+    Criteria,
+    Expectation,
+    Goal,
+    ReferenceAnswer,
+    WeightedCriteria,
+)
+from howsure.model.transcript import Message
+from howsure.services.convert.loss_report import CaseLosses, FittedCase, kind_name, lose_metadata
+from howsure.services.convert.neutral_cases import STORED_KEY, NeutralCase, StoredParts, as_question, make_neutral
+
+Json = dict[str, Any]
+TASKS = {CorrectChoice: "mcq", WeightedCriteria: "rubric_qa", ReferenceAnswer: "reference_qa"}
+_ORDER = (CorrectChoice, WeightedCriteria, ReferenceAnswer, Criteria, Goal)
+"""The expectations that can decide a row; the first of these that a case has does."""
+
+
+def to_legal(case: Case, dataset: str) -> FittedCase:
+    """`dataset` is the dataset name for rows whose case names none."""
+    losses, given = CaseLosses(), make_neutral(case)
+    plain = given.case
+    graded, others = _decisive(plain.expectations)
+    if graded is None:
+        kinds = ", ".join(kind_name(one) for one in plain.expectations) or "none"
+        return FittedCase(None, (), f"a legal row needs criteria, a reference answer or choices; this case has {kinds}")
+    expectation = _decided(graded, losses)
+    asked = _history(as_question(plain.input, losses), losses)
+    metadata = _metadata(given, others, losses, made="dataset" not in plain.labels)
+    if plain.recorded is not None:
+        losses.lost("recorded", "legal files hold questions; answers go into a responses file")
+    lose_metadata(given.rest, losses)
+    if "dataset" not in plain.labels:
+        losses.changed("labels.dataset", f"rows name their dataset; this one is {dataset!r}")
+    labels = {"dataset": plain.labels.get("dataset") or dataset, "task_type": TASKS[type(expectation)]}
+    if isinstance(metadata.get("policy_id"), str):
+        labels["policy_id"] = metadata["policy_id"]
+    return losses.fitted(
+        structs.replace(
+            plain,
+            input=asked,
+            expectations=(expectation,),
+            world=World.LEGAL,
+            name="",
+            profile="",
+            tags=(),
+            tools=None,
+            state={},
+            recorded=None,
+            labels=labels,
+            metadata=metadata,
+        )
+    )
+
+
+def _decisive(given: tuple[Expectation, ...]) -> tuple[Expectation | None, list[Expectation]]:
+    for kind in _ORDER:
+        for expectation in given:
+            if isinstance(expectation, kind):
+                return expectation, [other for other in given if other is not expectation]
+    return None, []
+
+
+def _decided(expectation: Expectation, losses: CaseLosses) -> CorrectChoice | WeightedCriteria | ReferenceAnswer:
+    match expectation:
+        case Criteria(criteria=criteria):
+            losses.changed("expectations.criteria", "the criteria became a rubric without weights")
+            return WeightedCriteria(criteria=criteria)
+        case Goal(text=text):
+            losses.changed("expectations.goal", "the goal became the reference answer")
+            return ReferenceAnswer(answers=(text,))
+        case CorrectChoice() | WeightedCriteria() | ReferenceAnswer():
+            return expectation
+        case other:
+            raise TypeError(f"nothing that decides a legal row: {other!r}")
+
+
+def _history(asked: SingleTurn, losses: CaseLosses) -> SingleTurn:
+    said = tuple(Message(role=one.role, content=one.content) for one in asked.history if one.content.strip())
+    if said != asked.history:
+        losses.lost("input.history.tool_calls", "messages of legal rows have a role and a text")
+    return structs.replace(asked, history=said)
+
+
+def _metadata(given: NeutralCase, others: list[Expectation], losses: CaseLosses, *, made: bool) -> Json:
+    case = given.case
+    metadata = {key: value for key, value in given.flat.items() if key != "dataset"}
+    for key, value in case.labels.items():
+        if key != "dataset":
+            metadata.setdefault(key, value)
+    kept = StoredParts(
+        name=case.name,
+        profile=case.profile,
+        tags=case.tags,
+        tools=case.tools,
+        state=case.state,
+        reference_data=given.reference,
+    )
+    for name in msgspec.to_builtins(kept):
+        losses.changed(name, f"kept in metadata.{STORED_KEY}, where no grader looks")
+    for other in others:
+        losses.changed(f"expectations.{kind_name(other)}", f"kept in metadata.{STORED_KEY}, where no grader looks")
+    whole = structs.replace(kept, expectations=tuple(others), made=("dataset",) if made else ())
+    box = msgspec.to_builtins(whole)
+    if given.beside:
+        losses.lost("beside", "legal files have no header")
+    return {**metadata, **({STORED_KEY: box} if box else {})}

@@ -1,0 +1,166 @@
+"""A case as an entry of a test set: criteria in words, tools by name, an outcome; labels become tags `key:value`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec import structs
+
+from howsure.dialects.test_set import BY_NAME, HEADER, SCENARIO, SINGLE_TURN, labels_of
+from howsure.model.case import Case, Scenario, SingleTurn, World
+from howsure.model.expectation import (
+    CorrectChoice,
+    Criteria,
+    Criterion,
+    Expectation,
+    ExpectedCall,
+    ForbiddenTools,
+    Goal,
+    ReferenceAnswer,
+    ToolCalls,
+    WeightedCriteria,
+    text_id,
+)
+from howsure.services.convert.loss_report import CaseLosses, FittedCase, kind_name, lose_metadata
+from howsure.services.convert.neutral_cases import NeutralCase, as_message_or_scenario, make_neutral, options_of
+
+Json = dict[str, Any]
+NEGATED = "The answer must not do this: "
+
+
+def to_test_set(case: Case) -> FittedCase:
+    losses, given = CaseLosses(), make_neutral(case)
+    plain = given.case
+    asked = as_message_or_scenario(plain.input, losses)
+    wishes = _TestSetExpectations(losses)
+    for expectation in plain.expectations:
+        wishes.add(expectation)
+    if isinstance(asked, SingleTurn) and wishes.options:
+        asked = SingleTurn(message=f"{asked.message}\n\n{wishes.options}")
+    for name in ("profile", "tools", "recorded"):
+        if getattr(plain, name) not in (None, ""):
+            losses.lost(name)
+    lose_metadata(given.rest, losses, ("inputs",))
+    for key in given.reference:
+        losses.lost(f"reference_data.{key}")
+    kind = SCENARIO if isinstance(asked, Scenario) else SINGLE_TURN
+    kept: Json = {HEADER: given.beside} if given.beside else {}
+    if "inputs" in given.rest:
+        kept["inputs"] = given.rest["inputs"]
+    return losses.fitted(
+        structs.replace(
+            plain,
+            input=asked,
+            expectations=wishes.made(),
+            world=World.TEST_SET,
+            profile="",
+            tools=None,
+            recorded=None,
+            tags=_tags(given, losses),
+            labels=labels_of(kind, plain.labels.get("priority")),
+            metadata=kept,
+        )
+    )
+
+
+def _tags(given: NeutralCase, losses: CaseLosses) -> tuple[str, ...]:
+    labels = {key: value for key, value in given.case.labels.items() if key != "priority"}
+    for key, value in given.flat.items():
+        if not isinstance(value, str | int | float):
+            losses.lost(f"metadata.{key}", "a tag holds a plain value only")
+    made = [f"{key}:{value}" for key, value in labels.items() if value.strip()]
+    if made:
+        losses.changed("labels", "labels became tags `key:value`")
+    return tuple(dict.fromkeys([*given.case.tags, *made]))
+
+
+class _TestSetExpectations:
+    """The expectations of a case in the form that a test set can hold."""
+
+    def __init__(self, losses: CaseLosses) -> None:
+        self._losses = losses
+        self._criteria: list[str] = []
+        self._tools: list[str] = []
+        self._forbidden: list[str] = []
+        self._goal = ""
+        self.options = ""
+
+    def add(self, expectation: Expectation) -> None:
+        match expectation:
+            case Criteria(criteria=criteria) | WeightedCriteria(criteria=criteria):
+                self._add_criteria(criteria)
+                if isinstance(expectation, WeightedCriteria) and expectation.references:
+                    self._losses.lost("expectations.weighted_criteria.references")
+            case ToolCalls(expected=calls):
+                self._add_calls(expectation, calls)
+            case ForbiddenTools(names=names):
+                self._forbidden += names
+            case Goal(text=text):
+                self._add_goal(text, "expectations.goal")
+            case ReferenceAnswer(answers=answers):
+                self._losses.changed(
+                    "expectations.reference_answer", "the reference answer became the expected outcome"
+                )
+                self._add_goal(answers[0], "expectations.reference_answer")
+                if len(answers) > 1:
+                    self._losses.lost("expectations.reference_answer", "there is room for one expected outcome")
+            case CorrectChoice():
+                self._add_choice(expectation)
+            case other:
+                self._losses.lost(f"expectations.{kind_name(other)}")
+
+    def _add_criteria(self, criteria: Iterable[Criterion]) -> None:
+        for one in criteria:
+            negative = one.weight is not None and one.weight < 0
+            if negative:
+                self._losses.changed("expectations.criteria.weight", "a criterion that costs points was turned round")
+            elif one.weight is not None:
+                self._losses.lost("expectations.criteria.weight", "success criteria have no weight")
+            if one.description:
+                self._losses.lost("expectations.criteria.description", "success criteria have a text and no more")
+            if one.id != text_id(one.text):
+                self._losses.lost("expectations.criteria.id", "success criteria have a text and no more")
+            self._criteria.append(f"{NEGATED}{one.text}" if negative else one.text)
+
+    def _add_calls(self, expectation: ToolCalls, calls: tuple[ExpectedCall, ...]) -> None:
+        names = list(dict.fromkeys(call.name for call in calls))
+        if not calls:
+            self._losses.lost("expectations.tool_calls", "a test set cannot say that no tool may be called")
+        if any(call.arguments or call.reason or call.message is not None for call in calls):
+            self._losses.lost("expectations.tool_calls.arguments", "tools are named, without arguments")
+        if len(names) != len(calls):
+            self._losses.lost("expectations.tool_calls.repeats", "a tool is named once, however often it is called")
+        if expectation.match != BY_NAME and calls:
+            self._losses.lost("expectations.tool_calls.match", "tools are matched by name")
+        self._tools += [name for name in names if name not in self._tools]
+
+    def _add_goal(self, text: str, field: str) -> None:
+        if self._goal and self._goal != text:
+            self._losses.lost(field, "there is room for one expected outcome")
+        self._goal = self._goal or text
+
+    def _add_choice(self, expectation: CorrectChoice) -> None:
+        self._losses.changed(
+            "expectations.correct_choice", "the options were put after the message, the right one a criterion"
+        )
+        self.options = options_of(expectation)
+        right = [f"{one.id}. {one.text}" for one in expectation.choices if one.id in expectation.correct]
+        self._criteria.append(f"The answer chooses exactly: {'; '.join(right)}")
+
+    def made(self) -> tuple[Expectation, ...]:
+        return tuple(self._each())
+
+    def _each(self) -> Iterable[Expectation]:
+        if self._criteria:
+            texts = dict.fromkeys(self._criteria)
+            yield Criteria(criteria=tuple(Criterion(id=text_id(text), text=text) for text in texts))
+        wanted = [name for name in self._tools if name not in self._forbidden]
+        if len(wanted) != len(self._tools):
+            self._losses.lost("expectations.tool_calls", "the tool is forbidden too")
+        if wanted:
+            yield ToolCalls(expected=tuple(ExpectedCall(name=name) for name in wanted), match=BY_NAME)
+        if self._forbidden:
+            yield ForbiddenTools(names=tuple(dict.fromkeys(self._forbidden)))
+        if self._goal.strip():
+            yield Goal(text=self._goal)

@@ -1,0 +1,43 @@
+"""The gates of a run: those of the settings, those the run is pinned to, and those of the command line. Deciding them
+needs numpy and scipy, which take as long to import as a small run takes: only a run that has a gate loads them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+
+from msgspec.structs import replace
+
+from howsure.model.summary import GateRuling, Summary
+from howsure.policies.gate_expressions import read_gates
+from howsure.services.workspace import Workspace
+from howsure.store.store import Store
+
+
+def combine_gates(work: Workspace, given: Sequence[str]) -> tuple[str, ...]:
+    """The gates of `howsure.yaml`, then the given ones; an expression that cannot be read is refused before anything
+    runs."""
+    return tuple(gate.expression for gate in read_gates((*work.settings.gates, *given)))
+
+
+async def rule_on_gates(
+    store: Store, summary: Summary, given: Sequence[str] | None = None, *, pinned: bool = True
+) -> Summary:
+    """The summary with a ruling on each gate: those the run is pinned to (`pinned`), and the given ones."""
+    own = summary.run.pins.request.gates if pinned else ()
+    gates = read_gates((*own, *(given or ())))
+    if not gates:
+        return summary
+    rulings = import_module("howsure.services.gate.rulings")
+    found: tuple[GateRuling, ...] = await rulings.make_rulings(store, summary, gates)
+    return replace(summary, gates=found)
+
+
+async def decide_gates(work: Workspace, name: str, given: Sequence[str]) -> Summary:
+    """`howsure gate`: decide the given gates on a stored run; without any, its own gates, or else those of the
+    settings."""
+    read_gates(given)
+    async with await work.store(read_only=True) as store:
+        run = await store.find_run(name)
+        chosen = tuple(given) or run.pins.request.gates or work.settings.gates
+        return await rule_on_gates(store, await store.summary(run.id), chosen, pinned=False)

@@ -1,0 +1,93 @@
+"""The description of an agent: stored in the library, or fetched from the operator's bot service."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+from aiohttp import ClientError, ClientResponse, ClientSession, ClientTimeout
+
+from howsure.config import ServiceSettings
+from howsure.dialects.agent_files import read_agent
+from howsure.errors import DatasetInvalid, NotFound, PlanRefused
+from howsure.model.access_scope import AccessScope
+from howsure.model.document import DocumentKind
+from howsure.services.host.context import Host
+from howsure.services.host.documents import DEFAULTS, published_document, with_distinct_tools
+
+TIMEOUT_SECONDS = 15.0
+MAX_BYTES = 4 * 1024 * 1024
+Json = dict[str, Any]
+
+
+async def bot_context(host: Host, bot_id: str, within: AccessScope) -> Json:
+    """The BotContext, with each tool listed once."""
+    if within.agent_ids is not None and bot_id not in within.agent_ids:
+        raise NotFound(f"there is no agent {bot_id}")
+    try:
+        found = published_document(await host.store.documents.get(DocumentKind.AGENT, bot_id, within=within))
+    except NotFound:
+        if not host.rules.bot_service:
+            raise
+        found = await fetch_bot(host.rules, bot_id)
+        if within.organization_id is not None and found.get("organization_id") != within.organization_id:
+            raise
+    return with_distinct_tools(found)
+
+
+async def described_version(host: Host, bot_id: str, within: AccessScope) -> int | None:
+    """The version of the description in the library; None where there is none."""
+    try:
+        return (await host.store.documents.get(DocumentKind.AGENT, bot_id, within=within)).edition.version
+    except NotFound:
+        return None
+
+
+async def fetch_bot(rules: ServiceSettings, bot_id: str) -> Json:
+    """The description from the bot service. Its key is in the environment variable that the settings name."""
+    address = rules.bot_service.replace("{id}", quote(bot_id, safe=""))
+    secret = os.environ.get(rules.bot_service_key, "") if rules.bot_service_key else ""
+    headers = {"Authorization": f"Bearer {secret}"} if secret else {}
+    try:
+        async with (
+            ClientSession(timeout=ClientTimeout(total=TIMEOUT_SECONDS)) as session,
+            session.get(address, headers=headers, allow_redirects=False) as response,
+        ):
+            body = await _read_body(response)
+            status = response.status
+    except (ClientError, TimeoutError, OSError):
+        raise PlanRefused(f"the bot service cannot be reached for agent {bot_id}: try again later") from None
+    if status == 404:
+        raise NotFound(f"there is no agent {bot_id}")
+    if status != 200:
+        raise PlanRefused(f"the bot service answered {status} for agent {bot_id}")
+    try:
+        return await asyncio.to_thread(_parse_bot, body, bot_id)
+    except (msgspec.DecodeError, UnicodeDecodeError, DatasetInvalid):
+        raise PlanRefused(f"the bot service's answer for agent {bot_id} is not a description of it") from None
+
+
+async def _read_body(response: ClientResponse) -> bytes:
+    """The whole body, unless it is far larger than a description."""
+    body = bytearray()
+    async for part in response.content.iter_any():
+        body += part
+        if len(body) > MAX_BYTES:
+            raise PlanRefused(f"the bot service's answer is larger than {MAX_BYTES} bytes")
+    return bytes(body)
+
+
+def _parse_bot(body: bytes, bot_id: str) -> Json:
+    """The description with every field, checked like one of the library."""
+    described = msgspec.json.decode(body, type=Json)
+    bot = {"bot_id": bot_id, "bot_name": bot_id, **DEFAULTS[DocumentKind.AGENT], **described}
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "agent.json"
+        path.write_bytes(msgspec.json.encode(bot))
+        read_agent(path)
+    return bot

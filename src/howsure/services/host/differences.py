@@ -1,0 +1,104 @@
+"""The differences between two versions of a document, each with the path of the field. Elements of a list are matched
+by their ids where they have some, so that moving an element counts as a move and not as a change."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from enum import Enum
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+IDS = ("id", "item_id", "question_id", "type")
+
+
+class DocumentDifferenceKind(Enum):
+    """How a field differs."""
+
+    ADDED = "added"
+    REMOVED = "removed"
+    CHANGED = "changed"
+    MOVED = "moved"
+
+
+class DocumentDifference(Struct, frozen=True, kw_only=True):
+    """One field that differs. `before` and `after` are None where there is no value."""
+
+    path: str
+    kind: DocumentDifferenceKind
+    before: Any = None
+    after: Any = None
+
+
+def body_differences(before: bytes, after: bytes) -> Iterator[DocumentDifference]:
+    """The differences between two stored JSON objects. Fields with equal bytes are not parsed."""
+    fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+    old, new = fields(before), fields(after)
+    same = {name for name, text in old.items() if name in new and bytes(text) == bytes(new[name])}
+    return find_differences(_decode_fields(old, same), _decode_fields(new, same))
+
+
+def _decode_fields(fields: Mapping[str, msgspec.Raw], skipped: Collection[str]) -> dict[str, Any]:
+    return {name: msgspec.json.decode(text) for name, text in fields.items() if name not in skipped}
+
+
+def find_differences(before: Any, after: Any, path: str = "") -> Iterator[DocumentDifference]:
+    """Every difference between two JSON values, in the order of the fields."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        yield from _compare_objects(before, after, path)
+    elif _have_ids(before) and _have_ids(after):
+        yield from _compare_lists(before, after, path)
+    elif _differ(before, after):
+        yield DocumentDifference(path=path, kind=DocumentDifferenceKind.CHANGED, before=before, after=after)
+
+
+def _compare_objects(before: Mapping[str, Any], after: Mapping[str, Any], path: str) -> Iterator[DocumentDifference]:
+    for name in dict.fromkeys((*before, *after)):
+        field_path = f"{path}.{name}" if path else name
+        if name not in after:
+            yield DocumentDifference(path=field_path, kind=DocumentDifferenceKind.REMOVED, before=before[name])
+        elif name not in before:
+            yield DocumentDifference(path=field_path, kind=DocumentDifferenceKind.ADDED, after=after[name])
+        else:
+            yield from find_differences(before[name], after[name], field_path)
+
+
+def _compare_lists(before: Sequence[Any], after: Sequence[Any], path: str) -> Iterator[DocumentDifference]:
+    old, new = _by_id(before), _by_id(after)
+    yield from _compare_by_id(old, new, path)
+    if [key for key in old if key in new] != [key for key in new if key in old]:
+        yield DocumentDifference(path=path, kind=DocumentDifferenceKind.MOVED, before=list(old), after=list(new))
+
+
+def _compare_by_id(old: Mapping[str, Any], new: Mapping[str, Any], path: str) -> Iterator[DocumentDifference]:
+    for key in dict.fromkeys((*old, *new)):
+        field_path = f"{path}[{key}]"
+        if key not in new:
+            yield DocumentDifference(path=field_path, kind=DocumentDifferenceKind.REMOVED, before=old[key])
+        elif key not in old:
+            yield DocumentDifference(path=field_path, kind=DocumentDifferenceKind.ADDED, after=new[key])
+        elif msgspec.json.encode(old[key]) != msgspec.json.encode(new[key]):
+            # Most entries are unchanged, and comparing bytes is fast; Python's `==` would treat True as 1.
+            yield from find_differences(old[key], new[key], field_path)
+
+
+def _differ(before: Any, after: Any) -> bool:
+    """In Python True equals 1; in JSON it does not."""
+    return isinstance(before, bool) is not isinstance(after, bool) or bool(before != after)
+
+
+def _by_id(elements: Sequence[Any]) -> dict[str, Any]:
+    return {_id(each): each for each in elements}
+
+
+def _id(element: Any) -> str:
+    return next((str(element[name]) for name in IDS if isinstance(element, dict) and element.get(name)), "")
+
+
+def _have_ids(value: Any) -> bool:
+    """Whether this is a list in which every element has an id of its own; an empty list counts."""
+    if not isinstance(value, list):
+        return False
+    ids = [_id(each) for each in value]
+    return all(ids) and len(set(ids)) == len(ids)

@@ -1,0 +1,153 @@
+"""Documents as files, where a run can read them: `document:KIND/ID@VERSION` names one, and any worker can write it
+down. The content decides the file's name, so that it is written once and never changes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+from tempfile import NamedTemporaryFile, gettempdir
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from howsure.errors import ConfigInvalid, NotFound
+from howsure.model.access_scope import EVERYWHERE, AccessScope
+from howsure.model.document import Document, DocumentKind
+from howsure.model.run import Pins
+from howsure.model.run_request import RunRequest
+from howsure.services.files import RemoteFile, copy_path, fetch_files, is_address, stored_path
+from howsure.services.host.documents import QUESTION_SET_DIALECT, document_body, file_content, question_set_lines
+from howsure.services.workspace import Workspace
+from howsure.store.store import Store
+
+PREFIX = "document:"
+_REFERENCE = re.compile(r"document:(?P<kind>[a-z_]+)/(?P<id>.+?)(?:@(?P<version>[1-9][0-9]*))?")
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+ENDINGS = {"golden": ".json", "test-set": ".json", "legal": ".jsonl", "explain": ".jsonl"}
+
+
+class DocumentReference(Struct, frozen=True):
+    """One version of one document; None: the newest."""
+
+    kind: DocumentKind
+    id: str
+    version: int | None = None
+
+    def __str__(self) -> str:
+        return f"{PREFIX}{self.kind.value}/{self.id}" + (f"@{self.version}" if self.version else "")
+
+
+def is_reference(text: str) -> bool:
+    return text.startswith(PREFIX)
+
+
+def read_reference(text: str) -> DocumentReference:
+    found = _REFERENCE.fullmatch(text)
+    kinds = [kind.value for kind in DocumentKind]
+    if found is None or found["kind"] not in kinds:
+        raise NotFound(f"{text!r} names no document; expected document:KIND/ID@VERSION, KIND one of {', '.join(kinds)}")
+    return DocumentReference(
+        DocumentKind(found["kind"]), found["id"], int(found["version"]) if found["version"] else None
+    )
+
+
+def reference_to(document: Document) -> DocumentReference:
+    return DocumentReference(document.kind, document.id, document.edition.version)
+
+
+class DocumentFiles(Struct, frozen=True):
+    """The files that were written down for a run, with what they are."""
+
+    files: dict[str, str]
+
+    def with_references(self, pins: Pins) -> Pins:
+        """The pins with references in place of the files, which lie elsewhere on every machine."""
+        datasets = tuple(replace(pin, path=self.files.get(pin.path, pin.path)) for pin in pins.datasets)
+        pool = pins.criteria_from
+        if pool is not None:
+            pool = replace(pool, path=self.files.get(pool.path, pool.path))
+        request = replace(
+            pins.request,
+            datasets=tuple(pin.path for pin in datasets),
+            criteria_from=pool.path if pool else "",
+        )
+        return replace(pins, request=request, datasets=datasets, criteria_from=pool)
+
+
+async def write_documents(
+    store: Store, options: RunRequest, folder: Path, within: AccessScope = EVERYWHERE, *, fetch: bool = True
+) -> tuple[RunRequest, DocumentFiles]:
+    """The options with files in place of references and addresses. A deleted document's versions can still be read.
+    `within` is whose run it is: two organisations may call their agents by the same id. Without `fetch` files at
+    addresses stay there: only the names of their copies are told."""
+    files: dict[str, str] = {}
+
+    async def file(text: str) -> str:
+        if not is_reference(text):
+            return text
+        wanted = read_reference(text)
+        document = await store.documents.get(wanted.kind, wanted.id, wanted.version, within=within, deleted=True)
+        path = await asyncio.to_thread(document_path, document, folder)
+        files[stored_path(path)] = text
+        return str(path)
+
+    async def far(address: str) -> list[str]:
+        copies = folder.parent / "remote"
+        found = (
+            await asyncio.to_thread(fetch_files, address, copies)
+            if fetch
+            else [RemoteFile(address, copy_path(address, copies))]
+        )
+        files.update({stored_path(each.path): each.address for each in found})
+        return [str(each.path) for each in found]
+
+    datasets: list[str] = []
+    for path in options.datasets:
+        datasets += await far(path) if is_address(path) else [await file(path)]
+    single = {name: await file(getattr(options, name)) for name in ("rubric", "agent", "criteria_from")}
+    return replace(options, datasets=tuple(datasets), **single), DocumentFiles(files)
+
+
+def service_folders(work: Workspace) -> tuple[Path, ...]:
+    """Where our own files lie, which nobody who asks has any use for."""
+    return (work.data_folder.absolute(), work.data_folder, Path(gettempdir()))
+
+
+def hide_folders(text: str, folders: Sequence[Path]) -> str:
+    """The text, with what lies in these folders called by its name alone."""
+    for folder in folders:
+        text = re.sub(re.escape(f"{folder}/") + r"(?:[\w.-]+/)*", "", text)
+    return text
+
+
+def document_path(document: Document, folder: Path) -> Path:
+    asked = document.kind is DocumentKind.QUESTION_SET
+    content = question_set_lines(document.name, document_body(document)) if asked else file_content(document)
+    shown = _UNSAFE.sub("-", document.name)[:60].strip("-.") or document.kind.value
+    path = folder / sha256(content).hexdigest()[:32] / (Path(shown).stem + _ending(document, content))
+    if path.is_file() and path.stat().st_size == len(content):
+        return path
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _write(path, content)
+    except OSError as error:
+        raise ConfigInvalid(f"{path.parent} cannot be written: {error.strerror}") from error
+    return path
+
+
+def _write(path: Path, content: bytes) -> None:
+    """All of it or nothing: another worker may be reading it."""
+    with NamedTemporaryFile(dir=path.parent, delete=False) as file:
+        file.write(content)
+    os.replace(file.name, path)
+
+
+def _ending(document: Document, content: bytes) -> str:
+    dialect = QUESTION_SET_DIALECT if document.kind is DocumentKind.QUESTION_SET else document.edition.dialect
+    if dialect in ENDINGS or not dialect:
+        return ENDINGS.get(dialect, ".json")
+    return ".jsonl" if content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") else ".csv"

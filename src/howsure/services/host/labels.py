@@ -1,0 +1,251 @@
+"""Human labels: which grades of a run people label and in which order, saving a label, comparing labels with the
+judge's grades, and the label file that calibrates judges. How far people and judge agree is in `agreement.py`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from howsure.errors import PlanRefused
+from howsure.model.label import HumanLabel, Opinion
+from howsure.model.result import Result
+from howsure.model.run import Run
+from howsure.model.score import Grade, Score, Unscored, UnscoredReason
+from howsure.model.verdict import Verdict
+from howsure.services.host.context import Host
+from howsure.services.judge.calibrate import CalibrationRequest, SavedCalibration, calibrate
+from howsure.services.judge.labels import GradeWithLabels, Label
+from howsure.store.store import Store
+
+RESULTS_PER_VERDICT = 20
+"""How many results of each verdict a queue holds."""
+QUEUE_VERDICTS = (Verdict.FAILED, Verdict.PASSED, Verdict.ERRORED)
+GradeKey = tuple[int, str, str]
+"""The position of the result, the grader, and the id of the criterion or rule ("" for the case as a whole)."""
+MAX_NAMES = 10
+"""How many of the possible names an error message lists."""
+
+
+class LabelQuestion(Struct, frozen=True):
+    """One grade of one result that a person can label."""
+
+    result: Result
+    grade: Grade
+
+    @property
+    def about(self) -> GradeKey:
+        return self.result.position, self.grade.name, self.grade.part.id if self.grade.part else ""
+
+    @property
+    def key(self) -> str:
+        """Identifies the question in a form: ids can hold any character, and positions shift when the queue grows."""
+        return sha256(msgspec.json.encode(self.about)).hexdigest()[:16]
+
+
+async def label_queue(store: Store, run: Run, position: int | None = None) -> list[LabelQuestion]:
+    """The questions about a run: over results of every verdict, or over the one result at `position`."""
+    if position is not None:
+        return shuffle_questions(run.id, await store.results(run.id, after=position - 1, limit=1))
+    pages = [await store.results(run.id, limit=RESULTS_PER_VERDICT, verdict=verdict) for verdict in QUEUE_VERDICTS]
+    return shuffle_questions(run.id, [result for page in pages for result in page])
+
+
+def shuffle_questions(run_id: str, results: Sequence[Result]) -> list[LabelQuestion]:
+    """Case by case, so that each is read once. The order of the cases does not give away their verdicts."""
+    shuffled = sorted(results, key=lambda result: sha256(f"{run_id}\n{result.position}".encode()).digest())
+    return [LabelQuestion(result, grade) for result in shuffled for grade in grades_to_label(result.grades)]
+
+
+def grades_to_label(grades: Sequence[Grade]) -> list[Grade]:
+    """Criteria and rules one by one, and the evals that need a judge. Grades that a program computes and sums of other
+    grades need no label."""
+    summed = {grade.name for grade in grades if grade.part is not None}
+    return [
+        grade
+        for grade in grades
+        if grade.part is not None or (grade.name not in summed and grade.pass_mark is not None and _needs_judge(grade))
+    ]
+
+
+def _needs_judge(grade: Grade) -> bool:
+    return bool(grade.judge) or (isinstance(grade, Unscored) and grade.why is UnscoredReason.NO_JUDGE)
+
+
+def judge_opinion(grade: Grade | None) -> str:
+    """The judge's grade in the words of `Opinion`; "none" where it gave no verdict."""
+    if isinstance(grade, Score):
+        return "none" if grade.passed is None else "pass" if grade.passed else "fail"
+    if grade is not None and grade.why is UnscoredReason.NOT_APPLICABLE:
+        return Opinion.NOT_APPLICABLE.value
+    return "none"
+
+
+class LabelInput(Struct, frozen=True):
+    """A person's answer to a question."""
+
+    opinion: Opinion
+    why: str = ""
+    blind: bool = True
+
+
+def build_label(run: Run, question: LabelQuestion, labeler: str, answer: LabelInput) -> HumanLabel:
+    position, grader, part = question.about
+    result = question.result
+    return HumanLabel(
+        run_id=run.id,
+        position=position,
+        grader=grader,
+        part_id=part,
+        labeler=labeler,
+        opinion=answer.opinion,
+        case_id=result.case.id,
+        candidate=result.candidate,
+        repeat=result.repeat,
+        created_at=datetime.now(UTC),
+        organization_id=run.organization_id,
+        agent_id=run.pins.agent_key,
+        why=answer.why,
+        blind=answer.blind,
+    )
+
+
+class LabelledGrade(Struct, frozen=True):
+    """A grade that has a label, and the case it belongs to."""
+
+    position: int
+    case_id: str
+    grade: Grade
+
+
+async def grades_for_labels(store: Store, run: Run, labels: Sequence[HumanLabel]) -> dict[GradeKey, LabelledGrade]:
+    """The grades of the results that these labels are about, as far as the store still has them."""
+    wanted = {(each.position, each.case_id, each.candidate, each.repeat) for each in labels}
+    stored = await store.graded(run.id, sorted({position for position, *_ in wanted}))
+    matching = [each for each in stored if (each.position, each.case_id, each.candidate, each.repeat) in wanted]
+    return {
+        (each.position, grade.name, grade.part.id if grade.part else ""): LabelledGrade(
+            each.position, each.case_id, grade
+        )
+        for each in matching
+        for grade in each.grades
+    }
+
+
+def label_comparisons(
+    labels: Sequence[HumanLabel], grades: Mapping[GradeKey, LabelledGrade | LabelQuestion]
+) -> list[GradeWithLabels]:
+    """Labels that say pass or fail, beside the judge's grades, in the form that calibrations compare."""
+    by_grade: dict[GradeKey, list[HumanLabel]] = {}
+    for label in labels:
+        if label.opinion.passed is not None:
+            by_grade.setdefault(label.about, []).append(label)
+    return [
+        GradeWithLabels(
+            case_id=own[0].case_id,
+            grader=key[1],
+            criterion=key[2],
+            candidate=own[0].candidate,
+            repeat=own[0].repeat,
+            grade=grades[key].grade if key in grades else None,
+            labels=tuple(_calibration_label(label) for label in own),
+        )
+        for key, own in by_grade.items()
+    ]
+
+
+def _calibration_label(label: HumanLabel) -> Label:
+    return Label(
+        case_id=label.case_id,
+        grader=label.grader,
+        value=bool(label.opinion.passed),
+        candidate=label.candidate,
+        repeat=label.repeat,
+        criterion=label.part_id,
+        annotator=label.labeler,
+    )
+
+
+def write_label_lines(labels: Sequence[HumanLabel]) -> bytes:
+    """The file that `howsure judge calibrate` reads. It holds pass and fail only: other opinions are left out."""
+    decided = [label for label in labels if label.opinion.passed is not None]
+    return b"".join(msgspec.json.encode(_label_line(label)) + b"\n" for label in decided)
+
+
+def _label_line(label: HumanLabel) -> dict[str, object]:
+    criterion = {"criterion_id": label.part_id} if label.part_id else {}
+    return {
+        "case_id": label.case_id,
+        "candidate": label.candidate,
+        "repeat": label.repeat,
+        "grader": label.grader,
+        **criterion,
+        "label": label.opinion.value,
+        "annotator": label.labeler or "nobody",
+    }
+
+
+async def calibrate_run(host: Host, run: Run, labels: Sequence[HumanLabel]) -> SavedCalibration:
+    """Calibrate the judge of a run with the labels of that run, and save the calibration."""
+    content = write_label_lines(labels)
+    if not content:
+        raise PlanRefused("nobody has said pass or fail of this run yet: label some of it first")
+    path = await asyncio.to_thread(_write_label_file, host.work.data_folder / "labels", run.id, content)
+    # A thousand labels take seconds: in a thread with its own event loop, so that other requests are answered.
+    return await asyncio.to_thread(
+        lambda: asyncio.run(calibrate(host.work, CalibrationRequest(labels=path, run=run.id), run.id))
+    )
+
+
+def _write_label_file(folder: Path, run_id: str, content: bytes) -> Path:
+    """The name holds a hash of the content: a calibration refers to the file, which must never change."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{run_id}-{sha256(content).hexdigest()[:12]}.jsonl"
+    path.write_bytes(content)
+    return path
+
+
+class GradeReference(Struct, frozen=True, kw_only=True):
+    """The grade that a label is about. `result_id` is the id of a result, or of its case when the case has one result;
+    `criterion_id` is the id or the exact text of a criterion or rule, "" for a grade of the case as a whole."""
+
+    result_id: str
+    grader: str
+    criterion_id: str = ""
+
+
+async def save_label(store: Store, run: Run, about: GradeReference, labeler: str, answer: LabelInput) -> HumanLabel:
+    """Save a label. It replaces an earlier label by the same person about the same grade."""
+    result = await store.result(run.id, about.result_id)
+    label = build_label(run, LabelQuestion(result, find_grade(result, about)), labeler, answer)
+    await store.labels.put(label)
+    return label
+
+
+def find_grade(result: Result, about: GradeReference) -> Grade:
+    """The grade that `about` refers to; PlanRefused lists the grades that exist."""
+    graders = list(dict.fromkeys(grade.name for grade in result.grades))
+    if about.grader not in graders:
+        raise PlanRefused(
+            f"grader: {about.grader!r} gave nothing to case {result.case.id!r}; expected one of {_listed(graders)}"
+        )
+    own = [grade for grade in result.grades if grade.name == about.grader]
+    for grade in own:
+        if about.criterion_id in ((grade.part.id, grade.part.text) if grade.part else ("",)):
+            return grade
+    parts = [grade.part.id for grade in own if grade.part]
+    if not parts:
+        raise PlanRefused(f"criterion_id: {about.grader!r} has no criteria: leave it out")
+    if not about.criterion_id:
+        raise PlanRefused(f"criterion_id: {about.grader!r} gives grades one by one: expected one of {_listed(parts)}")
+    raise PlanRefused(f"criterion_id: {about.grader!r} has no {about.criterion_id!r}; expected one of {_listed(parts)}")
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    return (", ".join(names[:MAX_NAMES]) or "none: the case was not graded") + more

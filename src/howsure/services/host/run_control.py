@@ -1,0 +1,153 @@
+"""What can be done to a run that exists: pause, cancel, resume, retry what errored, grade again, delete. Every use case
+sees only what its caller may see. A run that the service did not queue (one of `howsure run`, or of the demo) is graded
+again from its pins: the files that they name are read again, the answers are the stored ones, and no agent is
+called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from howsure.dialects.rubric_files import rubric_document
+from howsure.errors import Conflict, NotFound
+from howsure.model.access_scope import AccessScope
+from howsure.model.document import Document, DocumentKind
+from howsure.model.job import JobState, JobTask, RequestedState
+from howsure.model.run import Pins, Run, RunState
+from howsure.model.run_request import OFFLINE, RUN_PREFIX, RunRequest
+from howsure.services.files import native_path
+from howsure.services.host.context import Host
+from howsure.services.host.document_files import is_reference, reference_to
+from howsure.services.host.documents import DocumentChange, add_document
+from howsure.services.host.run_requests import QueuedRun, allowed_judge, submit_run
+from howsure.services.run.start import pinned_request, prepare
+
+RECORDED = "recorded:"
+FREE = ("", "none", OFFLINE)
+
+
+async def regrade_from_pins(
+    host: Host, run: Run, change: RunRequest, within: AccessScope, new_id: str = ""
+) -> QueuedRun:
+    """A new run over the answers of this one. What `change` does not say is as the pins say."""
+    _check_files(run.pins)
+    judge = allowed_judge(host, change.judge) if change.judge else _judge(host, run.pins)
+    request = replace(
+        pinned_request(run),
+        responses=(f"{RUN_PREFIX}{run.id}",),
+        target="",
+        candidates=(),
+        judge=judge,
+        rubric=change.rubric or await _library_rubric_reference(host, run, within),
+        profile=change.profile or run.pins.request.profile,
+        engine=host.work.settings.engine.value,
+        name=change.name or run.name,
+    )
+    handle = await prepare(host.work, host.store, request, within, run.pins)
+    pins = handle.run.pins if handle.run.pins.agent else replace(handle.run.pins, agent_id=run.pins.agent_id)
+    made = replace(handle.run, pins=pins, organization_id=run.organization_id, **({"id": new_id} if new_id else {}))
+    await host.store.queue.add(made)
+    return QueuedRun(made, handle.plan.warnings)
+
+
+def _check_files(pins: Pins) -> None:
+    """What the run was made of must still be here; only the names of files are told."""
+    named = [pin.path for pin in (*pins.datasets, *pins.evals) if not is_reference(pin.path) and "://" not in pin.path]
+    gone = [Path(native_path(path)).name for path in named if not Path(native_path(path)).exists()]
+    if gone:
+        raise Conflict(
+            f"this run was made from files that are not on the service's machine (any more): {', '.join(gone)}; "
+            "`howsure run --responses` grades its answers again where they are"
+        )
+
+
+def _judge(host: Host, pins: Pins) -> str:
+    """The judge it had: a recording, as long as it is there; a model, if the operator offers it."""
+    if not pins.request.judge.startswith(RECORDED):
+        return pins.request.judge if pins.request.judge in FREE else allowed_judge(host, pins.request.judge)
+    path = Path(native_path(pins.request.judge.removeprefix(RECORDED)))
+    if not path.is_file():
+        raise Conflict(f"the recording that judged this run is not here any more: {path.name}; choose another judge")
+    return f"{RECORDED}{path}"
+
+
+async def _library_rubric_reference(host: Host, run: Run, within: AccessScope) -> str:
+    """The newest version of the run's own rubric; "" where the library has none: it stays as it is pinned."""
+    found = await library_rubric(host, run, within)
+    return str(reference_to(found)) if found else ""
+
+
+def rubric_key(pins: Pins) -> str:
+    """What the library calls the rubric of a run; one that has no id of its own is known by what is in it."""
+    return (pins.rubric.id or pins.rubric_sha256[:32]) if pins.rubric else ""
+
+
+async def library_rubric(host: Host, run: Run, within: AccessScope) -> Document | None:
+    """The rubric of the run as the library has it now."""
+    key = rubric_key(run.pins)
+    try:
+        return await host.store.documents.get(DocumentKind.RUBRIC, key, within=within) if key else None
+    except NotFound:
+        return None
+
+
+async def save_rubric(host: Host, run: Run, author: str, within: AccessScope) -> Document:
+    """The rubric of the run in the library: as it is there, or else as the run used it, as version 1."""
+    found = await library_rubric(host, run, within)
+    if found is not None:
+        return found
+    if run.pins.rubric is None:
+        raise Conflict(f"run {run.id} was graded without a rubric")
+    said = f"as the run {run.name or run.id} used it (its version {run.pins.rubric.version})"
+    change = DocumentChange(body=rubric_document(run.pins.rubric), author=author, note=said)
+    return await add_document(host, DocumentKind.RUBRIC, change, within, rubric_key(run.pins))
+
+
+async def stop(host: Host, run_id: str, wish: RequestedState, within: AccessScope) -> RunState:
+    """Pause or cancel. A run that is being worked on stops within seconds; what is finished stays finished."""
+    run = await host.store.run(run_id, within)
+    return await host.store.queue.wish(run.id, wish)
+
+
+async def resume(host: Host, run_id: str, within: AccessScope) -> None:
+    """Queue a run that was paused, cancelled, interrupted or ran out of its budget."""
+    run = await host.store.run(run_id, within)
+    if run.state is RunState.COMPLETED:
+        raise Conflict(f"run {run.id} is complete: there is nothing to resume")
+    await host.store.queue.again(run.id, JobTask.ATTEMPT)
+
+
+async def retry(host: Host, run_id: str, within: AccessScope) -> None:
+    """Queue the attempts that errored."""
+    run = await host.store.run(run_id, within)
+    if not run.counts.errored:
+        raise Conflict(f"run {run.id} has no errored case to retry")
+    await host.store.queue.again(run.id, JobTask.RETRY)
+
+
+async def regrade(host: Host, run_id: str, change: RunRequest, within: AccessScope, new_id: str = "") -> QueuedRun:
+    """A new run over the answers of an old one. What `change` does not say is as it was."""
+    run = await host.store.run(run_id, within)
+    job = await host.store.queue.job(run.id)
+    before = msgspec.json.decode(job.request, type=RunRequest) if job else RunRequest()
+    if not before.datasets:
+        return await regrade_from_pins(host, run, change, within, new_id)
+    said = {name: value for name in ("rubric", "judge", "profile", "name") if (value := getattr(change, name))}
+    # Finished conversations stand against pooled criteria: their answers are graded by the test set itself.
+    datasets = (before.criteria_from,) if before.criteria_from else before.datasets
+    answers = (f"{RUN_PREFIX}{run.id}",)
+    request = replace(before, **said, datasets=datasets, criteria_from="", responses=answers, target="")
+    return await submit_run(host, request, within, new_id)
+
+
+async def delete(host: Host, run_id: str, within: AccessScope) -> None:
+    """Gone with all its results; one that waits or is worked on must be cancelled first."""
+    run = await host.store.run(run_id, within)
+    job = await host.store.queue.job(run.id)
+    if job is not None and job.state in (JobState.QUEUED, JobState.RUNNING):
+        raise Conflict(f"run {run.id} is {job.state.value}: cancel it first")
+    if job is None and run.state is RunState.RUNNING:
+        raise Conflict(f"run {run.id} is being run: stop it first")
+    await host.store.delete_run(run.id)

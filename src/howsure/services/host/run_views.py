@@ -1,0 +1,255 @@
+"""Runs, agents and results as a caller may see them: runs in the shape of the API, the status of each agent by its
+newest complete run, and results over many runs. The counts of a run that has ended are read from the store; a run in
+progress is counted at most once a second, whatever the number of viewers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from time import monotonic
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from howsure.errors import InputError, NotFound
+from howsure.model.access_scope import EVERYWHERE, AccessScope
+from howsure.model.document import DocumentKind
+from howsure.model.job import JobState
+from howsure.model.result import Result
+from howsure.model.run import Run, RunState
+from howsure.model.summary import Summary
+from howsure.model.verdict import Verdict
+from howsure.reports.run_wire import evaluation_run
+from howsure.services.gate.gate import rule_on_gates
+from howsure.services.host.document_files import DocumentReference, is_reference, read_reference
+from howsure.store.pages import is_number, next_cursor
+from howsure.store.store import Store
+from howsure.store.summaries import FailureCount, SummaryCounts, brief_summary, make_summary
+
+LASTING_SECONDS = 1.0
+STATES = {
+    "pending": (RunState.PENDING, RunState.PAUSED),
+    "running": (RunState.RUNNING, RunState.INTERRUPTED),
+    "completed": (RunState.COMPLETED,),
+    "failed": (RunState.FAILED, RunState.INTERRUPTED, RunState.OUT_OF_BUDGET, RunState.CANCELLED),
+}
+"""The states of each published status. A run of the service whose worker was just killed still runs: see `_live`."""
+RUNS_PER_PAGE = 50
+"""How many runs one page of `results_across_runs` searches. The next page goes on from there."""
+Json = dict[str, Any]
+DocumentNames = Mapping[DocumentKind, Mapping[str, str]]
+"""The names of documents, by kind and id."""
+
+
+class RunViews:
+    """The runs of a store, ready to show."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._recent: dict[str, tuple[float, asyncio.Task[SummaryCounts]]] = {}
+
+    async def run(self, run_id: str, within: AccessScope = EVERYWHERE) -> dict[str, Any]:
+        """The EvaluationRun, with the outcomes of its gates."""
+        summary = await self.summary(run_id, within)
+        return (await self._evaluation_runs([await rule_on_gates(self._store, summary)], within))[0]
+
+    async def summary(self, run_id: str, within: AccessScope = EVERYWHERE) -> Summary:
+        run = await self._live(await self._store.run(run_id, within))
+        counted = await self._store.counted([run.id])
+        return make_summary(run, counted.get(run.id) or await self._count(run.id))
+
+    async def failing(self, run_id: str) -> list[FailureCount]:
+        """The criteria, rules and graders that failed most often."""
+        counted = (await self._store.counted([run_id])).get(run_id) or await self._count(run_id)
+        return await self._store.browse.failures(run_id) if counted.failing is None else counted.failing
+
+    async def page(
+        self, *, limit: int, before: str | None, agent_id: str | None, status: str | None, within: AccessScope
+    ) -> tuple[list[dict[str, Any]], Run | None]:
+        """EvaluationRuns, newest first, and the last run of a full page."""
+        states = STATES[status] if status else ()
+        found = await self._store.runs(limit=limit, before=before, agent_id=agent_id, states=states, within=within)
+        live = [await self._live(run) for run in found]
+        runs = [run for run in live if status is None or _has_status(run, status)]
+        counted = await self._store.counted([run.id for run in runs])
+        summaries = [make_summary(run, counted.get(run.id) or await self._count(run.id)) for run in runs]
+        return await self._evaluation_runs(summaries, within), found[-1] if len(found) == limit else None
+
+    async def brief_summaries(self, run_ids: Sequence[str]) -> list[Summary]:
+        """Summaries without graders and components, in the order of the ids. The caller must be allowed to see them."""
+        found, counted = await self._store.browse.runs_with_counts(run_ids)
+        runs = [await self._live(run) for run in found]
+        return [brief_summary(run, counted.get(run.id) or await self._count(run.id)) for run in runs]
+
+    async def _live(self, run: Run) -> Run:
+        """An interrupted run that is in the queue goes on by itself, so it is shown as running."""
+        if run.state is not RunState.INTERRUPTED:
+            return run
+        job = await self._store.queue.job(run.id)
+        queued = job is not None and job.state in (JobState.RUNNING, JobState.QUEUED)
+        return replace(run, state=RunState.RUNNING) if queued else run
+
+    async def _count(self, run_id: str) -> SummaryCounts:
+        """The counts of now, or of at most a second ago."""
+        now = monotonic()
+        known = self._recent.get(run_id)
+        if known is None or now - known[0] > LASTING_SECONDS:
+            self._recent = {key: value for key, value in self._recent.items() if now - value[0] <= LASTING_SECONDS}
+            known = self._recent[run_id] = (now, asyncio.create_task(self._store.count(run_id)))
+        return await asyncio.shield(known[1])
+
+    async def _evaluation_runs(self, summaries: Sequence[Summary], within: AccessScope) -> list[dict[str, Any]]:
+        names = await self.document_names(summaries, within)
+        return [_evaluation_run(summary, names) for summary in summaries]
+
+    async def document_names(self, summaries: Sequence[Summary], within: AccessScope) -> DocumentNames:
+        """The current names of the documents of these runs; deleted documents are marked "(deleted)"."""
+        wanted: dict[DocumentKind, set[str]] = {}
+        for summary in summaries:
+            for reference in _references(summary.run):
+                wanted.setdefault(reference.kind, set()).add(reference.id)
+        labels = self._store.documents.labels
+        return {kind: await labels(kind, keys, within) for kind, keys in wanted.items()}
+
+
+def _references(run: Run) -> list[DocumentReference]:
+    """The documents that a run was made of."""
+    cases = [read_reference(pin.path) for pin in run.pins.datasets if is_reference(pin.path)]
+    rubric = run.pins.rubric
+    return [*cases, *([DocumentReference(DocumentKind.RUBRIC, rubric.id, rubric.version)] if rubric else [])]
+
+
+def _evaluation_run(summary: Summary, names: DocumentNames) -> dict[str, Any]:
+    shape, rubric = evaluation_run(summary), summary.run.pins.rubric
+    for dataset in shape["datasets"]:
+        if is_reference(dataset["path"]):
+            reference = read_reference(dataset["path"])
+            dataset["name"] = names[reference.kind].get(reference.id, dataset["name"])
+    cases = next((dataset["name"] for dataset in shape["datasets"]), None)
+    rules = names[DocumentKind.RUBRIC].get(rubric.id, rubric.name) if rubric else None
+    return {**shape, "test_set_name": cases, "rubric_name": rules}
+
+
+def _has_status(run: Run, status: str) -> bool:
+    return run.state in STATES[status] and not (status == "running" and run.state is RunState.INTERRUPTED)
+
+
+class AgentStatus(Struct, frozen=True, kw_only=True):
+    """The status of an agent by its newest complete run: `run` is the EvaluationRun, None where no run is complete. The
+    scores are shares of what was judged, None where nothing was. `name` is "" where the agent has no description."""
+
+    agent_id: str
+    name: str
+    runs: int
+    criteria_score: float | None
+    rubric_score: float | None
+    run: Json | None
+
+
+async def agent_statuses(
+    store: Store, run_views: RunViews, after: str, limit: int, within: AccessScope
+) -> list[AgentStatus]:
+    """The agents with an id after `after`, ordered by id."""
+    previews = [preview for preview in await store.browse.agent_previews(within) if preview.id > after]
+    shown = sorted(previews, key=lambda preview: preview.id)[:limit]
+    names = await store.documents.labels(DocumentKind.AGENT, [preview.id for preview in shown], within)
+    statuses: list[AgentStatus] = []
+    for preview in shown:
+        runs, _ = await run_views.page(limit=1, before=None, agent_id=preview.id, status="completed", within=within)
+        run = runs[0] if runs else None
+        statuses.append(
+            AgentStatus(
+                agent_id=preview.id,
+                name=names.get(preview.id, ""),
+                runs=preview.runs,
+                criteria_score=_pass_share(run and run["criteria"]),
+                rubric_score=_pass_share(run and run["rubric_rules"]),
+                run=run,
+            )
+        )
+    return statuses
+
+
+def _pass_share(tally: Json | None) -> float | None:
+    judged = tally["passed"] + tally["failed"] if tally else 0
+    return tally["passed"] / judged if tally and judged else None
+
+
+class CrossRunFilter(Struct, frozen=True, kw_only=True):
+    """Which results to find; None: any."""
+
+    agent_id: str | None = None
+    failed_only: bool = False
+    rule_id: str | None = None
+    since: str | None = None
+
+
+async def results_across_runs(
+    store: Store, criteria: CrossRunFilter, place: str | None, limit: int, within: AccessScope
+) -> tuple[list[tuple[Run, Result]], str | None]:
+    """A page of results with their runs, newest run first, and the cursor of the next page; None after the last one."""
+    since = _parse_time(criteria.since)
+    run_id, position, before = _parse_cursor(place)
+    found: list[tuple[Run, Result]] = []
+    if run_id:
+        # The run may have been deleted since: then the page begins with the next one.
+        with suppress(NotFound):
+            run = await store.run(run_id, within)
+            found += [(run, result) for result in await _matching(store, run, criteria, position, limit)]
+        if len(found) == limit:
+            return found, _cursor(found[-1][0], found[-1][1].position)
+    runs = await store.runs(limit=RUNS_PER_PAGE, before=before, agent_id=criteria.agent_id, within=within)
+    for run in runs:
+        if since is not None and run.created_at < since:
+            return found, None
+        found += [(run, result) for result in await _matching(store, run, criteria, None, limit - len(found))]
+        if len(found) == limit:
+            return found, _cursor(found[-1][0], found[-1][1].position)
+    return found, _cursor(runs[-1], None) if len(runs) == RUNS_PER_PAGE else None
+
+
+async def _matching(store: Store, run: Run, criteria: CrossRunFilter, after: int | None, limit: int) -> list[Result]:
+    verdict = Verdict.FAILED if criteria.failed_only else None
+    if criteria.rule_id is None:
+        return await store.results(run.id, after=after, limit=limit, verdict=verdict)
+    failed = sorted(
+        each.position for each in await store.part_grades(run.id, [criteria.rule_id]) if each.outcome == "failed"
+    )
+    later = [position for position in dict.fromkeys(failed) if after is None or position > after]
+    found: list[Result] = []
+    for position in later:
+        page = await store.results(run.id, after=position - 1, limit=1)
+        found += [result for result in page if verdict is None or result.verdict is verdict]
+        if len(found) == limit:
+            break
+    return found
+
+
+def _cursor(run: Run, position: int | None) -> str:
+    return f"{'' if position is None else position}|{next_cursor(run)}"
+
+
+def _parse_cursor(place: str | None) -> tuple[str, int | None, str | None]:
+    """The run to continue in, the position after which to continue, and the cursor in the list of runs."""
+    if place is None:
+        return "", None, None
+    position, _, before = place.partition("|")
+    if (position and not is_number(position)) or "~" not in before:
+        raise InputError("this cursor is of another list")
+    return (before.partition("~")[2] if position else ""), int(position) if position else None, before
+
+
+def _parse_time(text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    try:
+        moment = msgspec.convert(text, datetime)
+    except msgspec.ValidationError:
+        raise InputError(f"since: {text!r} is not a time; expected such as 2026-11-15T09:30:00Z") from None
+    if moment.tzinfo is None:
+        raise InputError(f"since: {text!r} has no time zone; add Z for UTC")
+    return moment

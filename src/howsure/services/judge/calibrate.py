@@ -1,0 +1,223 @@
+"""`howsure judge calibrate`: the judge's grades, of a stored run or of one made now, against people's labels; or,
+without labels, against quality bands that the cases name (`quality_band`): a good judge gives the better band the
+higher value."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, Callable, Sequence
+from itertools import combinations
+from math import isfinite
+from pathlib import Path
+from random import Random
+from statistics import fmean
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from howsure.errors import PlanRefused
+from howsure.model.calibration import Calibration, Figure, GradeBand, GradesByBand, LabelPin
+from howsure.model.result import Result
+from howsure.model.run import Run
+from howsure.model.run_request import RunRequest
+from howsure.model.score import UNIT, Direction, Scale, Score
+from howsure.services.files import stored_path
+from howsure.services.judge.agreement import FEWEST, SEED, agreement_groups, label_coverage
+from howsure.services.judge.judge_records import run_judge_pin, save_calibration
+from howsure.services.judge.labels import GradeWithLabels, LabelFile, pair_labels, read_graded_answers, read_labels
+from howsure.services.run.execute import utc_now
+from howsure.services.run.preflight import values_of
+from howsure.services.run.start import ProgressFactory, start
+from howsure.services.workspace import Workspace
+from howsure.stats.correlation import spearman
+from howsure.stats.intervals import Interval, bootstrap_interval, mean_interval
+from howsure.store.store import Store
+
+QUALITY = ("poor", "mixed", "good", "excellent")
+"""The bands of Explain datasets, worst first."""
+MANY = 200
+FEW = 3
+"""A mean of fewer values is printed without an interval."""
+
+
+class BandedGrade(Struct, frozen=True):
+    """One judged grade and the band of its case. `value` None: the judge gave no value. `lower`: low values are
+    good."""
+
+    case_id: str
+    grader: str
+    band: str
+    value: float | None
+    scale: Scale = UNIT
+    lower: bool = False
+
+
+async def read_banded_grades(results: AsyncIterable[Result], key: str) -> list[BandedGrade]:
+    """Every judged whole-case grade of the cases that have the key; `PlanRefused` when none has."""
+    found: list[BandedGrade] = []
+    seen = 0
+    async for result in results:
+        seen += 1
+        bands = sorted(values_of(result.case, key))
+        for grade in result.grades if bands else ():
+            if grade.part is None and grade.judge:
+                value = grade.value if isinstance(grade, Score) else None
+                lower = isinstance(grade, Score) and grade.direction is Direction.LOWER
+                found.append(BandedGrade(result.case.id, grade.name, ", ".join(bands), value, grade.scale, lower))
+    if not found:
+        raise PlanRefused(f"none of {seen} results has both `{key}` and a judged grade; --by needs them")
+    return found
+
+
+def grades_by_band(things: Sequence[BandedGrade], key: str) -> tuple[GradesByBand, ...]:
+    """The bands of each grader."""
+    order = _order({thing.band for thing in things})
+    graders = dict.fromkeys(thing.grader for thing in things)
+    return tuple(_bands([thing for thing in things if thing.grader == grader], key, order) for grader in graders)
+
+
+def _order(bands: set[str]) -> dict[str, float] | None:
+    """The rank of each band, worst first: the known words, or numbers. None: the bands have no known order."""
+    if bands <= set(QUALITY):
+        return {band: float(QUALITY.index(band)) for band in bands}
+    try:
+        places = {band: float(band) for band in bands}
+    except ValueError:
+        return None
+    return places if all(map(isfinite, places.values())) else None
+
+
+def _bands(things: Sequence[BandedGrade], key: str, order: dict[str, float] | None) -> GradesByBand:
+    names = sorted({thing.band for thing in things}, key=lambda band: (order[band] if order else 0.0, band))
+    bands = tuple(_band(name, [thing for thing in things if thing.band == name]) for name in names)
+    grader = things[0].grader
+    if order is None:
+        return GradesByBand(grader=grader, key=key, bands=bands)
+    # Where low is good, the sign is flipped, so that the better band has the higher value.
+    known = [(order[each.band], -each.value if each.lower else each.value) for each in things if each.value is not None]
+    return GradesByBand(
+        grader=grader,
+        key=key,
+        bands=bands,
+        spearman=_figure(known, lambda some: spearman([place for place, _ in some], [value for _, value in some])),
+        ordered=_figure(known, ordered_share, n=len(_unlike(known))),
+    )
+
+
+def _band(name: str, things: Sequence[BandedGrade]) -> GradeBand:
+    values = [thing.value for thing in things if thing.value is not None]
+    interval = _inside(mean_interval(values), things[0].scale) if len(values) >= FEW else None
+    mean = Figure(value=fmean(values) if values else None, interval=interval, n=len(values))
+    return GradeBand(value=name, mean=mean, unscored=len(things) - len(values))
+
+
+def _inside(interval: Interval | None, scale: Scale) -> Interval | None:
+    """The interval, cut to the scale."""
+    if interval is None:
+        return None
+    high = interval[1] if scale.high is None else min(interval[1], scale.high)
+    return max(interval[0], scale.low), high
+
+
+Pairs = Sequence[tuple[float, float]]
+
+
+def ordered_share(known: Pairs) -> float | None:
+    """The share of pairs from different bands that are in the right order; equal values count a half."""
+    pairs = _unlike(known)
+    return fmean(map(_rightly, pairs)) if pairs else None
+
+
+def _unlike(known: Pairs) -> list[tuple[tuple[float, float], tuple[float, float]]]:
+    return [(one, other) for one, other in combinations(known, 2) if one[0] != other[0]]
+
+
+def _rightly(pair: tuple[tuple[float, float], tuple[float, float]]) -> float:
+    (place, value), (other_place, other_value) = pair
+    if value == other_value:
+        return 0.5
+    return float((value > other_value) == (place > other_place))
+
+
+def _figure(known: Pairs, statistic: Callable[[Pairs], float | None], n: int | None = None) -> Figure:
+    interval = None
+    if len(known) >= FEWEST:
+        draws = 1000 if len(known) <= MANY else 100
+        interval = bootstrap_interval(known, statistic, Random(SEED), draws=draws)
+    return Figure(value=statistic(known), interval=interval, n=len(known) if n is None else n)
+
+
+class CalibrationRequest(Struct, frozen=True, kw_only=True):
+    """What to calibrate with: labels, if any; a stored run (`run`) or the options of a run to make now; the key to
+    slice by."""
+
+    labels: Path | None = None
+    run: str = ""
+    options: RunRequest | None = None
+    by: str = ""
+
+
+class SavedCalibration(Struct, frozen=True):
+    """The calibration, the file that it was saved in, and the warnings about the labels."""
+
+    calibration: Calibration
+    path: Path
+    warnings: tuple[str, ...] = ()
+
+
+async def choose_run(work: Workspace, wanted: CalibrationRequest, watch: ProgressFactory) -> str:
+    """The id of the run to calibrate with: the stored one that was named, or one made now."""
+    _check(wanted)
+    if wanted.options is None:
+        return wanted.run
+    labels = read_labels(wanted.labels, work.kit) if wanted.labels else None
+    return (await start(work, _asking(wanted.options, labels), watch)).run.id
+
+
+async def calibrate(work: Workspace, wanted: CalibrationRequest, run_name: str) -> SavedCalibration:
+    """Measure how well the judge agrees, and save that as a calibration of this judge version."""
+    labels = read_labels(wanted.labels, work.kit) if wanted.labels else None
+    async with await work.store(read_only=True) as store:
+        run = await store.find_run(run_name)
+        calibration = await _measured(store, run, labels, wanted.by)
+    warnings = tuple(map(str, labels.warnings)) if labels else ()
+    return SavedCalibration(calibration, save_calibration(work, calibration), warnings)
+
+
+def _check(wanted: CalibrationRequest) -> None:
+    if wanted.labels is None and not wanted.by:
+        raise PlanRefused("calibrating needs a file of labels, or --by a key that says how good the answers are")
+    if bool(wanted.run) == (wanted.options is not None):
+        raise PlanRefused("name either a stored run with --run, or the datasets to judge now")
+
+
+def _asking(options: RunRequest, labels: LabelFile | None) -> RunRequest:
+    """The options with only the graders that the labels name: nothing is spent on others."""
+    named = options.name or "calibration"
+    return replace(options, name=named, graders=labels.graders if labels else options.graders)
+
+
+async def _measured(store: Store, run: Run, labels: LabelFile | None, by: str) -> Calibration:
+    pin = run_judge_pin(run.pins)
+    if not pin.spec:
+        raise PlanRefused(f"run {run.name!r} had no judge: there is nothing to calibrate")
+    if labels is None:
+        bands = grades_by_band(await read_banded_grades(store.iterate(run.id), by), by)
+        return Calibration(judge=pin, at=utc_now(), run=run.id, bands=bands)
+    things = await read_labelled_grades(store, run.id, labels, by=by)
+    return Calibration(
+        judge=pin,
+        at=utc_now(),
+        run=run.id,
+        labels=label_pin(labels),
+        coverage=label_coverage(things),
+        groups=tuple(agreement_groups(things)),
+    )
+
+
+async def read_labelled_grades(store: Store, run: str, labels: LabelFile, *, by: str = "") -> list[GradeWithLabels]:
+    """The grades of a run that the labels are about."""
+    return pair_labels(labels, await read_graded_answers(store.iterate(run), labels.graders, by))
+
+
+def label_pin(labels: LabelFile) -> LabelPin:
+    return LabelPin(path=stored_path(Path(labels.path)), sha256=labels.sha256, labels=len(labels.labels))

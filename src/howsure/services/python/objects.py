@@ -1,0 +1,175 @@
+"""Cases and targets that are given as Python objects. Cases are kept in a file beside the database, named by what is in
+it, so that a run made of them is pinned, shown and compared like any other; a function becomes a target."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+from msgspec import Struct
+
+from howsure.dialects.legal_rows import VERSION
+from howsure.dialects.lines import CaseLinesDialect
+from howsure.errors import ConfigInvalid, DatasetInvalid, PlanRefused, Problem
+from howsure.model.case import Case
+from howsure.targets.base import Target, TargetRequest
+from howsure.targets.function.target import FunctionKind, FunctionSettings, target_of
+
+
+class SessionOpener(Protocol):
+    """An agent that opens a conversation for each case."""
+
+    def open(self, case: Case) -> Any: ...
+
+
+Record = Mapping[str, Any]
+CaseInput = str | Path | Case | Record
+TargetInput = str | Callable[..., Any] | SessionOpener | None
+
+SHORT = ("id", "input", "expected", "criteria", "context", "answer", "metadata")
+"""The fields of a case in short."""
+PLACE = "the given cases"
+
+
+class SavedCases(Struct, frozen=True, kw_only=True):
+    """Files that hold what was given. `dialect` is set where only one reader will do. `made`: they are ours, and their
+    names say nothing."""
+
+    datasets: tuple[str, ...]
+    responses: tuple[str, ...] = ()
+    dialect: str = ""
+    made: bool = False
+
+
+def save_cases(given: CaseInput | Iterable[CaseInput], folder: Path) -> SavedCases:
+    """The paths themselves; cases and dicts in a file in `folder`."""
+    things = [given] if isinstance(given, str | Path | Case | Mapping) else list(given)
+    if not things:
+        raise PlanRefused("there is no case to run: the list is empty")
+    if paths := [str(thing) for thing in things if isinstance(thing, str | Path)]:
+        _alike(paths, things, "paths")
+        return SavedCases(datasets=tuple(paths))
+    if cases := [thing for thing in things if isinstance(thing, Case)]:
+        _alike(cases, things, "Cases")
+        return SavedCases(
+            datasets=(_written(map(msgspec.json.encode, cases), folder),), dialect=CaseLinesDialect.name, made=True
+        )
+    records = [thing for thing in things if isinstance(thing, Mapping)]
+    _alike(records, things, "dicts")
+    return _kept_records(records, folder)
+
+
+def _alike(some: Sequence[object], every: Sequence[object], kind: str) -> None:
+    if len(some) < len(every):
+        raise PlanRefused(f"a dataset is a path, or a list of paths, of Cases or of dicts; not all of it is {kind}")
+
+
+def _kept_records(records: Sequence[Record], folder: Path) -> SavedCases:
+    if not all(record.keys() <= set(SHORT) for record in records):
+        return SavedCases(datasets=(_written(map(_line, records), folder),), made=True)
+    problems = [problem for place, record in enumerate(records, start=1) for problem in _problems(record, place)]
+    ids = _ids(records)
+    problems += [
+        _problem(place, "id", f"the id {id!r} stands here again; ids must be unique")
+        for place, id in enumerate(ids, start=1)
+        if ids.index(id) < place - 1
+    ]
+    if problems:
+        raise DatasetInvalid(PLACE, problems)
+    cases = [_legal(record, id) for record, id in zip(records, ids, strict=True)]
+    answers = [
+        {"case_id": id, "response_text": record["answer"]}
+        for record, id in zip(records, ids, strict=True)
+        if "answer" in record
+    ]
+    responses = (_written(map(_line, answers), folder, "answers"),) if answers else ()
+    return SavedCases(datasets=(_written(map(_line, cases), folder),), responses=responses, made=True)
+
+
+def _problems(record: Record, place: int) -> Iterator[Problem]:
+    """What keeps a case in short from being one."""
+    asked = record.get("input")
+    if not isinstance(asked, str) or not asked.strip():
+        yield _problem(place, "input", f"expected what the user says, found {asked!r}")
+    if bool(record.get("expected")) == bool(record.get("criteria")):
+        yield _problem(
+            place, "expected", "expected either `expected` (an answer, or several) or `criteria` (sentences)"
+        )
+    for name in ("expected", "criteria"):
+        if not all(isinstance(text, str) and text.strip() for text in _texts(record.get(name))):
+            yield _problem(place, name, f"expected text, or a list of texts, found {record[name]!r}")
+    if not isinstance(record.get("answer", ""), str):
+        yield _problem(place, "answer", f"expected what the agent said, found {record['answer']!r}")
+
+
+def _problem(place: int, field: str, message: str) -> Problem:
+    return Problem(code="short-case", message=message, file=PLACE, line=place, field=field)
+
+
+def _texts(value: Any) -> list[Any]:
+    return [] if value is None else [value] if isinstance(value, str) else list(value)
+
+
+def _ids(records: Sequence[Record]) -> list[str]:
+    """Those given; else a hash of what is asked, and its place among equals."""
+    met: Counter[str] = Counter()
+    ids: list[str] = []
+    for record in records:
+        hashed = sha256(f"{record.get('input')}\x1f{record.get('context', '')}".encode()).hexdigest()[:12]
+        met[hashed] += 1
+        again = f"-{met[hashed]}" if met[hashed] > 1 else ""
+        ids.append(str(record.get("id") or f"case-{hashed}{again}"))
+    return ids
+
+
+def _legal(record: Record, id: str) -> dict[str, Any]:
+    case: dict[str, Any] = {"schema_version": VERSION, "id": id, "dataset": "given", "prompt": record["input"]}
+    case |= {name: record[name] for name in ("context", "metadata") if record.get(name)}
+    if record.get("criteria"):
+        rules = [{"id": f"c{at}", "title": text} for at, text in enumerate(_texts(record["criteria"]), start=1)]
+        return {**case, "task_type": "rubric_qa", "rubric": rules}
+    return {**case, "task_type": "reference_qa", "reference_answers": _texts(record["expected"])}
+
+
+def _line(record: Record) -> bytes:
+    try:
+        return msgspec.json.encode(record)
+    except (TypeError, ValueError) as error:
+        raise ConfigInvalid(f"a given case cannot be kept as JSON: {error}") from error
+
+
+def _written(lines: Iterable[bytes], folder: Path, what: str = "cases") -> str:
+    """The same content is the same file: a run over it can be compared with the one before."""
+    content = b"\n".join(lines) + b"\n"
+    path = folder / f"{what}-{sha256(content).hexdigest()[:16]}.jsonl"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    except OSError as error:
+        raise ConfigInvalid(f"the given cases cannot be kept in {folder}: {error.strerror}") from error
+    return str(path)
+
+
+class FunctionTargets:
+    """The kind `function`, which also knows functions that somebody handed over."""
+
+    name = FunctionKind.name
+
+    def __init__(self) -> None:
+        self._given: dict[str, Any] = {}
+
+    def add(self, bot: Any) -> str:
+        """The spec under which it can be asked for: where it can be imported, the one by which it can be again."""
+        named = bot if hasattr(bot, "__qualname__") else type(bot)
+        spec = f"{named.__module__}:{named.__qualname__}"
+        self._given[spec] = bot
+        return f"{self.name}:{spec}"
+
+    def make(self, wish: TargetRequest) -> Target:
+        if wish.rest in self._given:
+            return target_of(self._given[wish.rest], FunctionSettings(function=wish.rest), wish)
+        return FunctionKind().make(wish)

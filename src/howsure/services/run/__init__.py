@@ -1,0 +1,1 @@
+"""Running: a request becomes a plan, the plan a run, and the run its results."""

@@ -1,0 +1,104 @@
+"""Access to the models of a run: one client for the judge, the simulated user and the models under test, with cache,
+budget and limits."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import IO
+
+from msgspec import Struct
+
+from howsure.errors import ConfigInvalid
+from howsure.judges.documents import Documents
+from howsure.llm.base import Budget, Cache, ModelSpec
+from howsure.llm.budget import BudgetMeter, BudgetUse, check_priced, parse_budget
+from howsure.llm.cache import NoCache
+from howsure.llm.call_trace import trace_to_file
+from howsure.llm.client import ClientOptions, LimiterFactory, ModelClient
+from howsure.llm.costs import known_prices
+from howsure.llm.retry import RetryPolicy
+from howsure.model.run import ModelSpending
+from howsure.model.run_request import DEFAULT_CONCURRENCY, RunRequest
+from howsure.services.workspace import Workspace
+from howsure.store.reply_cache import ReplyCache
+
+
+class SharedAccess(Struct, frozen=True, kw_only=True):
+    """What a run shares with the other processes that work on it, in place of what it has where it is alone."""
+
+    cache: Cache | None = None
+    budget: Budget | None = None
+    limiters: LimiterFactory | None = None
+
+
+class ModelAccess(Struct, frozen=True):
+    """An open client for models, what the run has spent through it, and the documents that models are shown."""
+
+    client: ModelClient
+    spent: Callable[[], ModelSpending]
+    documents: Documents
+
+
+async def open_model_access(
+    work: Workspace,
+    request: RunRequest,
+    specs: Sequence[ModelSpec],
+    stack: AsyncExitStack,
+    *,
+    before: ModelSpending | None = None,
+    shared: SharedAccess | None = None,
+) -> ModelAccess:
+    """Open for as long as `stack` is. `before` is what the run had spent before it was resumed; `shared` is set where
+    several processes work on it."""
+    settings, before, common = work.settings, before or ModelSpending(), shared or SharedAccess()
+    meter: BudgetMeter | None = None
+    if request.budget and shared is None:
+        allowance = parse_budget(request.budget)
+        check_priced(allowance, known_prices(specs, work.prices))
+        booked = BudgetUse(usd=before.usd, tokens=before.tokens, seconds=before.seconds)
+        meter = BudgetMeter(allowance, time.monotonic, booked)
+    cache: Cache = NoCache() if common.cache is None else common.cache
+    if request.cache and common.cache is None:
+        cache = await stack.enter_async_context(ReplyCache.open(work.replies))
+    limits = settings.retry
+    options = ClientOptions(
+        concurrency=request.concurrency or DEFAULT_CONCURRENCY,
+        attempt_seconds=settings.attempt_seconds,
+        retry=RetryPolicy(attempts=limits.attempts, seconds=limits.seconds, first_contact=limits.first_contact),
+        rates=settings.rates,
+        providers=work.kit.providers.by_name(),
+        cache=cache,
+        budget=meter if common.budget is None else common.budget,
+        prices=work.prices,
+        trace=trace_to_file(stack.enter_context(_open_trace(request.trace))) if request.trace else None,
+        limiters=common.limiters,
+    )
+    client = await stack.enter_async_context(ModelClient(os.environ, options))
+    # Attachments lie beside the datasets.
+    folders = [Path(path) if Path(path).is_dir() else Path(path).parent for path in request.datasets]
+    documents = Documents(tuple(folders), pictures=settings.images)
+    return ModelAccess(client, lambda: _total_spending(client, before, meter), documents)
+
+
+def _open_trace(path: str) -> IO[bytes]:
+    try:
+        return Path(path).open("ab")
+    except OSError as error:
+        raise ConfigInvalid(f"--trace {path}: cannot be written: {error.strerror}") from error
+
+
+def _total_spending(client: ModelClient, before: ModelSpending, meter: BudgetMeter | None) -> ModelSpending:
+    """What the run has cost, with what it had cost before it was resumed."""
+    now = client.total
+    return ModelSpending(
+        usd=before.usd + now.cost_usd,
+        tokens=before.tokens + now.prompt_tokens + now.completion_tokens + now.thinking_tokens,
+        seconds=meter.spent.seconds if meter else before.seconds,
+        calls=before.calls + now.answered,
+        cached=before.cached + now.cached,
+        unpriced=before.unpriced + now.unpriced,
+    )

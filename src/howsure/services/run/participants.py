@@ -1,0 +1,158 @@
+"""The participants of a run's conversations: the target and the simulated user of each candidate and repeat."""
+
+from __future__ import annotations
+
+import os
+
+from howsure.engine.candidates import TimeLimits
+from howsure.errors import PlanRefused
+from howsure.llm.address_guard import AddressGuard
+from howsure.model.agent import Agent
+from howsure.model.case import Case, Scenario, user_turns
+from howsure.model.run_request import OFFLINE, RunRequest
+from howsure.model.transcript import Transcript
+from howsure.services.fingerprints import fingerprint
+from howsure.services.run.judges import OpenModels
+from howsure.services.run.target_specs import CHAT, REPLAY, parse_target
+from howsure.services.workspace import Workspace
+from howsure.targets.base import Target, TargetRequest
+from howsure.targets.chat.target import ChatTarget
+from howsure.targets.chat.tools import read_chat_settings, tool_offer
+from howsure.targets.recordings import RecordedTarget, Recordings
+from howsure.users.base import User, UserSimulator
+from howsure.users.live_users import LiveUsers
+from howsure.users.offline_users import OfflineUsers
+from howsure.users.scripts import FixedTurns, ReplayedUsers
+from howsure.users.stops import StopRules, handoff_tools
+from howsure.version import __version__
+
+TURN_SECONDS = 300.0
+"""How long a live agent may take for one turn unless the settings say otherwise."""
+
+
+class ScenarioUsers:
+    """A plug-in's users, for scenarios alone: what is written turn by turn needs nobody to play it."""
+
+    def __init__(self, users: UserSimulator) -> None:
+        self.name = users.name
+        self._users = users
+
+    def open(self, case: Case, attempt: int = 1) -> User:
+        if isinstance(case.input, Scenario):
+            return self._users.open(case, attempt)
+        return FixedTurns(user_turns(case.input))
+
+
+class Participants:
+    """Everyone who takes part in the conversations of a run: makes the target and the simulated user of each candidate
+    and repeat. `guard` says where the target may be reached; None: anywhere."""
+
+    def __init__(
+        self,
+        work: Workspace,
+        request: RunRequest,
+        models: OpenModels,
+        *,
+        agent: Agent | None = None,
+        recordings: Recordings | None = None,
+        guard: AddressGuard | None = None,
+    ) -> None:
+        self._work = work
+        self._request = request
+        self._models = models
+        self._agent = agent
+        self._recordings = recordings
+        self._guard = guard
+        self.spec = parse_target(request.target, work.kit, work.settings.targets)
+
+    @property
+    def simulates(self) -> bool:
+        """Whether anybody plays the user's side."""
+        return not self.spec.is_recorded and not self.spec.replay
+
+    @property
+    def simulator(self) -> str:
+        """Who plays the user's side: `replay`, `offline`, a model, or a plug-in's."""
+        return REPLAY if self.spec.replay else self._request.simulator or OFFLINE
+
+    @property
+    def simulator_sha256(self) -> str:
+        if self._models.simulator is None or self.spec.replay:
+            return fingerprint([self.simulator, __version__])
+        version = LiveUsers(self._models.simulator).version
+        return fingerprint([self.simulator, version, self._work.settings.simulator_settings])
+
+    def target(self, candidate: str, repeat: int) -> Target:
+        spec, kit = self.spec, self._work.kit
+        if spec.is_recorded:
+            return RecordedTarget(self._recordings, candidate, repeat)
+        if self._recordings is not None and not spec.replay:
+            raise PlanRefused(f"--responses has the answers already; it cannot go with --target {spec.name}")
+        if spec.kind == CHAT:
+            return self._chat_target(candidate, repeat)
+        if spec.kind in kit.targets:
+            return kit.targets[spec.kind]
+        return kit.kinds[spec.kind].make(
+            TargetRequest(
+                name=spec.name,
+                rest=spec.rest,
+                settings=spec.settings,
+                folder=self._work.beside,
+                environ=os.environ,
+                state=self._request.state,
+                agent=self._agent,
+                candidate=candidate,
+                repeat=repeat,
+                guard=self._guard,
+            )
+        )
+
+    def _chat_target(self, candidate: str, repeat: int) -> Target:
+        block, scripts = read_chat_settings(self.spec.name, self.spec.settings)
+        return ChatTarget(
+            self._models.models[self.spec.rest or block.model or candidate],
+            block.system_prompt or (self._agent.system_prompt if self._agent else ""),
+            namespace=f"repeat {repeat}",
+            documents=self._models.documents,
+            offer=tool_offer(block, scripts, self._work.beside, self._agent),
+            agent=block.agent,
+        )
+
+    def users(self, candidate: str, repeat: int) -> UserSimulator:
+        if self.spec.replay:
+            return ReplayedUsers(_earlier_conversations(self._recordings, candidate, repeat))
+        stops = StopRules(handoff_tools=handoff_tools(self._agent.tools)) if self._agent else StopRules()
+        if self._models.simulator is not None:
+            settings = self._work.settings.simulator_settings
+            namespace = f"repeat {repeat}"
+            return LiveUsers(self._models.simulator, self.simulator, namespace, settings=settings, stops=stops)
+        if self.simulator in self._work.kit.users:
+            return ScenarioUsers(self._work.kit.users[self.simulator])
+        return OfflineUsers(seed=repeat, stops=stops)
+
+    @property
+    def limits(self) -> TimeLimits:
+        """A model has limits of its own for each attempt, and may wait for a rate limit longer than that; so has a kind
+        of target that times its own calls."""
+        kind, kit, settings = self.spec.kind, self._work.kit, self._work.settings
+        if self.spec.is_recorded:
+            return TimeLimits()
+        keeps_time = kind == CHAT or kind in kit.targets or getattr(kit.kinds[kind], "keeps_time", False)
+        by_default = None if keeps_time else TURN_SECONDS
+        return TimeLimits(turn_seconds=settings.turn_seconds or by_default, case_seconds=settings.case_seconds)
+
+
+def _earlier_conversations(recordings: Recordings | None, candidate: str, repeat: int) -> dict[str, Transcript]:
+    """The earlier conversations by case: this candidate's in this repeat where there is one; else those of nobody by
+    name, or of the only one who is named, and those of the first repeat."""
+    if recordings is None:
+        return {}
+    only = recordings.candidates if len(recordings.candidates) == 1 else ()
+    lanes = [(name, number) for name in (candidate, "", *only) for number in (repeat, 1)]
+    found: dict[str, tuple[int, Transcript]] = {}
+    for (case, name, number), recording in recordings.by_case.items():
+        if isinstance(recording, Transcript) and (name, number) in lanes:
+            place = lanes.index((name, number))
+            if case not in found or place < found[case][0]:
+                found[case] = (place, recording)
+    return {case: recording for case, (_, recording) in found.items()}

@@ -1,0 +1,264 @@
+"""One look at every case before anything runs: it validates, counts, and finds what would make the run useless, such as
+answers that are missing, or tools that the agent does not have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, field
+
+from howsure.dialects.base import Importer
+from howsure.dialects.datasets import FileReport, detect, expand, read_cases, validate
+from howsure.dialects.ids import SeenIds
+from howsure.dialects.test_set import HEADER
+from howsure.errors import DatasetInvalid, PlanRefused, Problem, SimulatorFailed
+from howsure.kit import Kit
+from howsure.model.agent import Agent
+from howsure.model.case import Case, Scenario
+from howsure.model.expectation import ForbiddenTools, ToolCalls
+from howsure.model.rubric import Rubric
+from howsure.model.run import DatasetPin, Pins
+from howsure.model.run_request import RunRequest
+from howsure.targets.base import Target
+from howsure.targets.recordings import RecordedTarget
+from howsure.users.base import UserSimulator
+from howsure.users.scripts import ReplayedUsers
+
+Filters = Mapping[str, tuple[str, ...]]
+Look = Callable[[Case], None]
+Shape = Callable[[Case], Case]
+"""What becomes of a case before it is tried."""
+
+
+class CheckedDataset(Struct, frozen=True):
+    """A file, who reads it, and what the first pass found. `header` is what a test set says of itself."""
+
+    path: Path
+    dialect: Importer
+    report: FileReport
+    header: Mapping[str, Any] = field(default_factory=dict)
+
+
+class CaseSelection(Struct, frozen=True, kw_only=True):
+    """The cases of a run, as the first pass over all files found them; `read` reads them again, one at a time."""
+
+    datasets: tuple[CheckedDataset, ...]
+    filters: Filters = field(default_factory=dict)
+    limit: int | None = None
+    total: int = 0
+    shape: Shape | None = None
+
+    @property
+    def warnings(self) -> list[Problem]:
+        return [warning for dataset in self.datasets for warning in dataset.report.warnings]
+
+    def read(self) -> Iterator[Case]:
+        """The selected cases, in the order of the files; a file that changed meanwhile raises `Conflict`."""
+        every = (case for each in self.datasets for case in read_cases(each.path, each.dialect, each.report))
+        chosen = islice(selected(every, self.filters), self.limit)
+        return chosen if self.shape is None else map(self.shape, chosen)
+
+
+def preflight(request: RunRequest, kit: Kit, look: Look, *, glance: bool = False) -> CaseSelection:
+    """Read every file once, show each selected case to `look`, and refuse with every problem of every file.
+
+    `glance`: nothing but the answer matters of a case, so those that bring theirs need not be built to be looked at.
+    """
+    files = expand([Path(path) for path in request.datasets], list(kit.dialects))
+    seen = _CaseTally(look, request.filters, request.limit, several=len(files) > 1)
+    datasets: list[CheckedDataset] = []
+    problems: list[Problem] = []
+    for path in files:
+        reader = kit.reader(request.dialect) if request.dialect else detect(path, list(kit.dialects))
+        seen.begin(path.name)
+        if glance and not request.filters and len(files) == 1 and getattr(reader, "brings_answers", False):
+            report = validate(path, reader)
+            seen.read = report.cases
+            seen.total = report.cases if request.limit is None else min(report.cases, request.limit)
+        else:
+            report = validate(path, reader, seen)
+        problems += [*report.problems, *seen.clashes]
+        seen.clashes.clear()
+        datasets.append(CheckedDataset(path, reader, report, seen.header))
+    if problems:
+        raise DatasetInvalid(", ".join(str(each.path) for each in datasets), problems)
+    if not seen.total:
+        if not seen.read:
+            raise PlanRefused("there is no case to run: the dataset holds none")
+        filters = ", ".join(f"{key}:{','.join(values)}" for key, values in request.filters.items())
+        raise PlanRefused(f"there is no case to run: none of {seen.read} has {filters or 'a place under the limit'}")
+    return CaseSelection(datasets=tuple(datasets), filters=request.filters, limit=request.limit, total=seen.total)
+
+
+def pinned_cases(pins: Pins, request: RunRequest, kit: Kit, total: int) -> CaseSelection:
+    """The `total` cases that were selected when the run was planned; the files, now at `request.datasets`, are not
+    checked again."""
+
+    def dataset(pin: DatasetPin, path: str) -> CheckedDataset:
+        report = FileReport(path=path, dialect=pin.dialect, cases=pin.cases, sha256=pin.sha256)
+        header = {"test_set_id": pin.id, "name": pin.name, "version": pin.version}
+        return CheckedDataset(Path(path), kit.reader(pin.dialect), report, header)
+
+    datasets = tuple(dataset(pin, path) for pin, path in zip(pins.datasets, request.datasets, strict=True))
+    return CaseSelection(datasets=datasets, filters=request.filters, limit=request.limit, total=total)
+
+
+class _CaseTally:
+    """Counts the selected cases and notices ids that occur in two files, where there are several."""
+
+    def __init__(self, look: Look, filters: Filters, limit: int | None, *, several: bool) -> None:
+        self._look = look
+        self._filters = filters
+        self._limit = limit
+        self._ids = SeenIds() if several else None
+        self._files: list[str] = []
+        self.header: Mapping[str, Any] = {}
+        self.read = 0
+        self.total = 0
+        self.clashes: list[Problem] = []
+
+    def begin(self, file: str) -> None:
+        self._files.append(file)
+        self.header = {}
+
+    def __call__(self, case: Case) -> None:
+        self.read += 1
+        self.header = self.header or case.metadata.get(HEADER, {})
+        if self._ids is not None and not self._ids.is_new(case.id, len(self._files)):
+            first = self._files[self._ids.line_of(case.id) - 1]
+            self.clashes.append(_clash(case.id, first, self._files[-1]))
+        if (self._limit is None or self.total < self._limit) and matches(case, self._filters):
+            self.total += 1
+            self._look(case)
+
+
+def _clash(case_id: str, first: str, second: str) -> Problem:
+    return Problem(
+        code="duplicate-id",
+        message=f"the case {case_id!r} is also in {first}",
+        file=second,
+        field="id",
+        expected="ids that are unique over all files of one run",
+        found=case_id,
+        hint="run the files one by one, or rename one of the cases",
+    )
+
+
+def selected(cases: Iterable[Case], filters: Filters) -> Iterator[Case]:
+    return (case for case in cases if matches(case, filters)) if filters else iter(cases)
+
+
+def matches(case: Case, filters: Filters) -> bool:
+    """Whether the case has one of the wanted values for every key: its id, a tag, a label, or in its metadata."""
+    return all(not values_of(case, key).isdisjoint(wanted) for key, wanted in filters.items())
+
+
+def values_of(case: Case, key: str) -> set[str]:
+    if key in ("id", "case_id"):
+        return {case.id}
+    if key in ("tag", "tags"):
+        return set(case.tags)
+    if key in case.labels:
+        return {case.labels[key]}
+    value = case.metadata.get(key)
+    if value is None and isinstance(inner := case.metadata.get("metadata"), dict):
+        value = inner.get(key)
+    return {str(each) for each in value} if isinstance(value, list) else set() if value is None else {str(value)}
+
+
+LISTED = 10
+
+CandidateKey = tuple[str, int]
+"""A candidate, and which of its repeats."""
+Sides = tuple[Target, UserSimulator]
+"""Who answers, and who plays the user."""
+
+
+class CoverageCheck:
+    """Looks at every case of the survey. `simulated` counts the scenarios that somebody has to play."""
+
+    def __init__(self, sides: Mapping[CandidateKey, Sides], agent: Agent | None) -> None:
+        recorded = {lane: each.covers for lane, (each, _) in sides.items() if isinstance(each, RecordedTarget)}
+        self._live = len(recorded) < len(sides)
+        self._replayed = {lane: _replays(each) for lane, (_, each) in sides.items() if isinstance(each, ReplayedUsers)}
+        self._covers: dict[CandidateKey, Callable[[Case], bool]] = {**recorded, **self._replayed}
+        self._agent = agent
+        self._tools = {tool.tool_name for tool in agent.tools} if agent else set()
+        self._missing: list[str] = []
+        self._missing_count = 0
+        self.simulated = 0
+        self._unknown_tools: dict[str, str] = {}
+
+    def __call__(self, case: Case) -> None:
+        for (candidate, repeat), covers in self._covers.items():
+            if not covers(case):
+                self._missing_count += 1
+                if len(self._missing) < LISTED:
+                    self._missing.append(_pair(case.id, candidate, repeat))
+        if self._live and isinstance(case.input, Scenario):
+            self.simulated += 1
+        if self._agent is not None:
+            for name in named_tools(case):
+                if name not in self._tools:
+                    self._unknown_tools.setdefault(name, case.id)
+
+    def refuse(self) -> None:
+        if not self._missing_count:
+            return
+        more = self._missing_count - len(self._missing)
+        named = ", ".join(self._missing) + (f" and {more} more" if more else "")
+        if self._replayed:
+            raise PlanRefused(
+                f"{self._missing_count} earlier conversations to replay are missing: {named}. Name a file of whole"
+                " conversations, or run:RUN, with --responses."
+            )
+        raise PlanRefused(
+            f"{self._missing_count} answers are missing: {named}. Name a file with --responses, or a live --target."
+        )
+
+    def warnings(self, rubric: Rubric | None) -> list[str]:
+        if self._agent is None:
+            return []
+        said = [
+            f"case {case!r} names the tool {tool!r}, which the agent {self._agent.name!r} does not have"
+            for tool, case in self._unknown_tools.items()
+        ]
+        known = {tool.id for tool in self._agent.tools} | {base.id for base in self._agent.knowledge_bases}
+        for rule in rubric.rules if rubric else ():
+            said += [
+                f"rule {rule.id!r} names the component {component!r}, which the agent {self._agent.name!r} lacks"
+                for component in rule.component_ids
+                if component not in known
+            ]
+        return said
+
+
+def _replays(users: ReplayedUsers) -> Callable[[Case], bool]:
+    """Whether there is something to re-send: they say so by refusing to play."""
+
+    def covers(case: Case) -> bool:
+        try:
+            users.open(case)
+        except SimulatorFailed:
+            return False
+        return True
+
+    return covers
+
+
+def named_tools(case: Case) -> list[str]:
+    """The tools that a case's expectations name."""
+    names: list[str] = []
+    for expectation in case.expectations:
+        if isinstance(expectation, ToolCalls):
+            names += [call.name for call in expectation.expected]
+        elif isinstance(expectation, ForbiddenTools):
+            names += expectation.names
+    return names
+
+
+def _pair(case: str, candidate: str, repeat: int) -> str:
+    return case + (f" by {candidate}" if candidate else "") + (f" (repeat {repeat})" if repeat > 1 else "")

@@ -1,0 +1,109 @@
+"""Where the answers of a recorded run come from: responses files, a simulation file, or an earlier run."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from howsure.dialects.base import Dialect
+from howsure.dialects.datasets import digest, read_cases
+from howsure.dialects.responses import RecordedResponse, read_responses
+from howsure.dialects.simulation import question_of
+from howsure.errors import DatasetInvalid, NotFound, Problem
+from howsure.model.case import Case, user_turns
+from howsure.model.result import Result
+from howsure.model.run import DatasetPin
+from howsure.model.transcript import BrokenRecording
+from howsure.services.files import stored_path
+from howsure.targets.recordings import Recording, Recordings
+
+
+class RecordedAnswers(Struct, frozen=True):
+    """Recordings, and the files they came from as they were."""
+
+    recordings: Recordings
+    pins: tuple[DatasetPin, ...]
+
+
+def read_answers(paths: Sequence[str], simulation: Dialect) -> RecordedAnswers:
+    """Every recording of every file; duplicates and problems of all files are refused together."""
+    recordings = Recordings()
+    problems: list[Problem] = []
+    pins: list[DatasetPin] = []
+    for path in map(Path, paths):
+        if not path.is_file():
+            raise NotFound(f"{path}: no such responses file")
+        if is_simulation(path, simulation):
+            problems += _take_conversations(recordings, read_cases(path, simulation), path.name)
+        else:
+            problems += _take_responses(recordings, path)
+        pins.append(DatasetPin(path=stored_path(path), sha256=digest(path)))
+    if problems:
+        raise DatasetInvalid(", ".join(paths), problems)
+    return RecordedAnswers(recordings, tuple(pins))
+
+
+def is_simulation(path: Path, simulation: Dialect) -> bool:
+    with path.open("rb") as file:
+        return simulation.detect(path, file.read(65536))
+
+
+def _take_responses(recordings: Recordings, path: Path) -> list[Problem]:
+    problems: list[Problem] = []
+    for thing in read_responses(path):
+        if isinstance(thing, Problem):
+            problems.append(thing)
+        elif (key := (thing.case_id, thing.candidate, thing.repeat)) in recordings.by_case:
+            problems.append(_twice(thing, path.name))
+        else:
+            recordings.by_case[key] = thing.recording
+    return problems
+
+
+def _twice(response: RecordedResponse, file: str) -> Problem:
+    who = f" by {response.candidate!r}" if response.candidate else ""
+    return Problem(
+        code="duplicate-response",
+        message=f"a second answer{who} to the case {response.case_id!r} (repeat {response.repeat})",
+        file=file,
+        line=response.line,
+        field="case_id",
+        expected="one answer for each case, candidate and repeat",
+        found=response.case_id,
+        hint="give further answers to the same case their own `repeat`",
+    )
+
+
+def _take_conversations(recordings: Recordings, cases: Iterable[Case], file: str) -> list[Problem]:
+    """By id, and by what the user said; several conversations of one question in one file are its repeats."""
+    problems: list[Problem] = []
+    for case in cases:
+        if case.recorded is None:
+            continue
+        question, repeat = question_of(case)
+        if (key := (question, "", repeat)) in recordings.by_case:
+            problems.append(_twice(RecordedResponse(case_id=question, recording=case.recorded, repeat=repeat), file))
+            continue
+        recordings.by_case[key] = case.recorded
+        _by_turns(recordings, case, case.recorded)
+    return problems
+
+
+def _by_turns(recordings: Recordings, case: Case, recording: Recording) -> None:
+    turns, repeat = user_turns(case.input), 1
+    while (turns, "", repeat) in recordings.by_turns:
+        repeat += 1
+    recordings.by_turns[(turns, "", repeat)] = recording
+
+
+async def earlier_answers(results: AsyncIterator[Result]) -> Recordings:
+    """What was said in an earlier run; its broken conversations are broken again."""
+    recordings = Recordings()
+    async for result in results:
+        said = result.transcript
+        reason = "; ".join(failure.message for failure in result.failures) or "no transcript was kept"
+        key = (result.case.id, result.candidate, result.repeat)
+        recordings.by_case[key] = BrokenRecording(reason=reason) if said is None else said
+    return recordings

@@ -1,0 +1,276 @@
+"""The use cases of a run: start it, resume it, retry what errored, and carry it out for the service."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from howsure.dialects.datasets import digest
+from howsure.errors import Conflict, PlanRefused
+from howsure.llm.address_guard import AddressGuard
+from howsure.model.access_scope import EVERYWHERE, AccessScope
+from howsure.model.run import Pins, Run, RunState
+from howsure.model.run_request import RUN_PREFIX, RunRequest
+from howsure.model.summary import Summary
+from howsure.services.files import keep_piped, native_path
+from howsure.services.gate.gate import rule_on_gates
+from howsure.services.host.allowed_hosts import guard_for
+from howsure.services.host.document_files import DocumentFiles, write_documents
+from howsure.services.run.engine_choice import open_engine
+from howsure.services.run.execute import (
+    Progress,
+    RunHandle,
+    check_unchanged,
+    errored_attempts,
+    new_run,
+    unreached_attempts,
+    utc_now,
+)
+from howsure.services.run.judges import open_models
+from howsure.services.run.model_access import SharedAccess
+from howsure.services.run.plan import Plan, RunMaterials, plan_run, read_materials, read_pool
+from howsure.services.run.pooled_criteria import conversations, stored_conversations
+from howsure.services.run.preflight import pinned_cases
+from howsure.services.run.recorded_answers import RecordedAnswers, earlier_answers, read_answers
+from howsure.services.workspace import Workspace
+from howsure.store.store import Store
+
+ProgressFactory = Callable[[RunHandle], Progress]
+"""Given the run that starts, gives the function that is told of its Results."""
+BeforeRun = Callable[[Store, Run, Plan], Awaitable[int]]
+"""What is done with a run after it was made and before its first attempt; how many Results it has then."""
+
+
+async def start(
+    work: Workspace, request: RunRequest, watch: ProgressFactory, before: BeforeRun | None = None
+) -> Summary:
+    """Plan, create and execute a run. Nothing is stored when the plan is refused. `before` may give the run results
+    before any attempt is made, and says how many."""
+    async with AsyncExitStack() as stack:
+        store = await stack.enter_async_context(await work.store())
+        began = utc_now()
+        plan = await plan_request(work, store, request, began, stack)
+        run = new_run(plan, began)
+        execute = await stack.enter_async_context(open_engine(work, plan, run))
+        await store.create_run(run)
+        handle = RunHandle(run=run, plan=plan, done=await before(store, run, plan) if before else 0)
+        await execute(store, handle, watch(handle))
+        return await rule_on_gates(store, await store.summary(run.id))
+
+
+async def prepare(
+    work: Workspace, store: Store, request: RunRequest, scope: AccessScope = EVERYWHERE, like: Pins | None = None
+) -> RunHandle:
+    """Plan a run that a worker will carry out. Nothing is stored, and no model is asked. A rubric and an agent that the
+    request does not name are those that `like` has pinned."""
+    async with AsyncExitStack() as stack:
+        began = utc_now()
+        plan = await plan_request(work, store, request, began, stack, scope, like)
+        return RunHandle(run=new_run(plan, began), plan=plan)
+
+
+async def plan_request(
+    work: Workspace,
+    store: Store,
+    request: RunRequest,
+    began: datetime,
+    stack: AsyncExitStack,
+    scope: AccessScope = EVERYWHERE,
+    like: Pins | None = None,
+) -> Plan:
+    """The plan of a new run; its models are open as long as `stack` is. Documents of the service are those that can be
+    seen within `scope`."""
+    request, documents = await _files_that_last(work, store, request, scope)
+    models = await stack.enter_async_context(open_models(work, request))
+    log_reply = stack.enter_context(ReplyLog(request.record_judge))
+    answers = await _recorded_answers(work, store, request)
+    materials = replace(read_materials(request, work.kit, answers), log_reply=log_reply)
+    if like is not None:
+        materials = replace(materials, rubric=materials.rubric or like.rubric, agent=materials.agent or like.agent)
+    plan = await asyncio.to_thread(plan_run, work, request, materials, models, now=lambda: began)
+    return replace(plan, pins=documents.with_references(plan.pins))
+
+
+async def _files_that_last(
+    work: Workspace, store: Store, request: RunRequest, scope: AccessScope
+) -> tuple[RunRequest, DocumentFiles]:
+    """The request with files that can be read again in place of pipes, earlier runs and documents of the service. A run
+    over the conversations of another is named after that one."""
+    simulation, folder = work.kit.dialects["simulation"], work.data_folder / "conversations"
+    request, documents = await write_documents(store, request, work.data_folder / "documents", scope)
+    datasets: list[str] = []
+    names: list[str] = []
+    for path in request.datasets:
+        if path.startswith(RUN_PREFIX):
+            earlier = await store.find_run(path.removeprefix(RUN_PREFIX))
+            names.append(f"conversations of {earlier.name or earlier.id}")
+            datasets.append(await stored_conversations(store.iterate(earlier.id), simulation, folder, earlier.name))
+        else:
+            path = keep_piped(path, work.data_folder / "piped")
+            datasets.append(conversations(path, simulation, folder) if request.criteria_from else path)
+    name = request.name or (names[0] if len(names) == len(datasets) == 1 else "")
+    return replace(request, datasets=tuple(datasets), name=name), documents
+
+
+async def resume(
+    work: Workspace, name: str, watch: ProgressFactory, *, gates: tuple[str, ...] = (), **changes: Any
+) -> Summary:
+    """Make the attempts that have no Result yet, and those that the budget did not reach. `changes` are fields of the
+    request that are said anew: budget, cache, trace, record_judge, engine."""
+    async with await work.store() as store:
+        run = await store.find_run(name)
+        if run.state is RunState.COMPLETED:
+            raise PlanRefused(f"run {run.name!r} ({run.id}) is complete: there is nothing to resume")
+        again = await unreached_attempts(store, run)
+        await _go_on(work, store, run, pinned_request(run, **changes), watch, again)
+        return await rule_on_gates(store, await store.summary(run.id), gates)
+
+
+async def retry(
+    work: Workspace, name: str, watch: ProgressFactory, *, gates: tuple[str, ...] = (), **changes: Any
+) -> Summary:
+    """Make the attempts again that errored."""
+    async with await work.store() as store:
+        run = await store.find_run(name)
+        again = await errored_attempts(store, run)
+        await _go_on(work, store, run, pinned_request(run, **changes), watch, again)
+        return await rule_on_gates(store, await store.summary(run.id), gates)
+
+
+async def carry_out(
+    work: Workspace, store: Store, run: Run, owner: str, again: set[int], watch: ProgressFactory
+) -> Summary:
+    """What a worker does with a run that it has claimed: the attempts that have no Result, and those to make `again`.
+    What the pins say is not worked out a second time, unless a file has changed."""
+    request = pinned_request(run)
+    await _go_on(work, store, run, request, watch, again, owner)
+    return await rule_on_gates(store, await store.summary(run.id))
+
+
+def pinned_request(run: Run, **changes: Any) -> RunRequest:
+    """The request that makes the same run again, with what is said anew."""
+    pinned = run.pins.request
+    return replace(
+        pinned,
+        datasets=tuple(map(native_path, pinned.datasets)),
+        responses=tuple(map(native_path, pinned.responses)),
+        evals=tuple(map(native_path, pinned.evals)),
+        criteria_from=native_path(pinned.criteria_from),
+        judge=native_path(pinned.judge),
+        name=run.name,
+        **changes,
+    )
+
+
+async def _go_on(
+    work: Workspace,
+    store: Store,
+    run: Run,
+    request: RunRequest,
+    watch: ProgressFactory,
+    again: set[int],
+    owner: str = "",
+) -> None:
+    async with AsyncExitStack() as stack:
+        plan = await replan(work, store, run, request, stack, trust_pins=bool(owner))
+        if plan.total != run.counts.total:
+            raise Conflict(f"run {run.id} has {run.counts.total} attempts, its files now give {plan.total}")
+        execute = await stack.enter_async_context(open_engine(work, plan, run))
+        done = len(await store.finished(run.id)) - len(again)
+        handle = RunHandle(run=run, plan=plan, done=done, again=again, owner=owner)
+        await execute(store, handle, watch(handle))
+
+
+async def replan(
+    work: Workspace,
+    store: Store,
+    run: Run,
+    request: RunRequest,
+    stack: AsyncExitStack,
+    *,
+    trust_pins: bool = False,
+    known_cases: int = 0,
+    shared: SharedAccess | None = None,
+) -> Plan:
+    """The plan of a run, made once more from its pins, here or on another machine. A run that goes on keeps its rubric
+    and agent: they are pinned whole. With `trust_pins` the cases are not checked again while the files are the same.
+    Another process that works on the run too says how many cases there are, and what all of them share."""
+    scope = AccessScope(organization_id=run.organization_id or None)
+    folder = work.data_folder / "documents"
+    request, documents = await write_documents(store, request, folder, scope, fetch=not known_cases)
+    models = await stack.enter_async_context(open_models(work, request, before=run.spent, shared=shared))
+    materials = RunMaterials(
+        rubric=run.pins.rubric,
+        agent=run.pins.agent,
+        answers=await _recorded_answers(work, store, request),
+        pool=read_pool(request, work.kit),
+        log_reply=stack.enter_context(ReplyLog(request.record_judge)),
+    )
+    if trust_pins and await asyncio.to_thread(_is_unchanged, run, request):
+        known_cases = run.counts.total // (run.pins.request.repeat * len(run.pins.request.candidates))
+    cases = pinned_cases(run.pins, request, work.kit, known_cases) if known_cases else None
+    guard = await _guard(work, store, run)
+    began = run.created_at
+    plan = await asyncio.to_thread(
+        plan_run, work, request, materials, models, now=lambda: began, cases=cases, guard=guard
+    )
+    check_unchanged(run, documents.with_references(plan.pins))
+    return plan
+
+
+def _is_unchanged(run: Run, request: RunRequest) -> bool:
+    """Whether every dataset is the file that was checked when the run was planned."""
+    files = zip(run.pins.datasets, map(Path, request.datasets), strict=False)
+    return len(request.datasets) == len(run.pins.datasets) and all(
+        path.is_file() and digest(path) == pin.sha256 for pin, path in files
+    )
+
+
+async def _guard(work: Workspace, store: Store, run: Run) -> AddressGuard | None:
+    """Where the target of a run may be reached that somebody asked the service for."""
+    queued = await store.queue.job(run.id) is not None
+    return guard_for(work.settings.service.hosts, run.pins.request.target, work.settings.targets) if queued else None
+
+
+async def _recorded_answers(work: Workspace, store: Store, request: RunRequest) -> RecordedAnswers | None:
+    if not request.responses:
+        return None
+    if not request.responses[0].startswith(RUN_PREFIX):
+        return read_answers(request.responses, work.kit.dialects["simulation"])
+    if len(request.responses) > 1:
+        raise PlanRefused("answers come from one earlier run, or from files; not from both")
+    earlier = await store.find_run(request.responses[0].removeprefix(RUN_PREFIX))
+    recordings = await earlier_answers(store.iterate(earlier.id))
+    pin = replace(earlier.pins.datasets[0], path=f"{RUN_PREFIX}{earlier.id}", sha256=earlier.id, dialect="", cases=0)
+    return RecordedAnswers(recordings, (pin,))
+
+
+class ReplyLog:
+    """A file that judge replies are appended to, line by line; nothing when no path was given."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._file: Any = None
+
+    def __enter__(self) -> Callable[[bytes], None] | None:
+        if not self._path:
+            return None
+        try:
+            self._file = Path(self._path).open("ab")
+        except OSError as error:
+            raise PlanRefused(f"--record-judge {self._path}: cannot be written: {error.strerror}") from error
+        return self._write
+
+    def _write(self, line: bytes) -> None:
+        self._file.write(line if line.endswith(b"\n") else line + b"\n")
+        self._file.flush()
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()

@@ -1,0 +1,378 @@
+"""Who is responsible for a result that did not pass: the rules, in the order in which they are tried; the first that
+applies decides. Each is a pure function of the facts of one result and of the whole run. Broken parts come before
+judged ones, because nothing can be judged without them; the agent's own faults come last. What a program found is
+certain, what a judge said is likely; where criteria and rules disagree after a single attempt, it is possible."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from msgspec import Struct, field
+
+from howsure.model.rubric import Scope
+from howsure.model.simulation import Fault, Party
+from howsure.model.triage import Cause, Confidence, Finding
+from howsure.model.verdict import Verdict
+from howsure.services.triage.facts import (
+    CRITERIA,
+    RUBRIC,
+    TOOL_CHECKS,
+    WEIGHTED,
+    FailedGrade,
+    FailedPart,
+    ResultFacts,
+    searches,
+)
+
+CERTAIN, LIKELY, POSSIBLE = Confidence
+
+
+class Blame(Struct, frozen=True):
+    """What a rule says: who is responsible, for what, how surely, why, and the evidence."""
+
+    party: Party
+    cause: Cause
+    confidence: Confidence
+    why: str
+    evidence: str = ""
+
+
+BY_PROGRAM = (
+    ("output_contract", Cause.CONTRACT_BROKEN),
+    ("agent_routing", Cause.WRONG_AGENT),
+)
+LATER = (("state_management_fidelity", Cause.WRONG_STATE), ("trajectory_accuracy", Cause.WRONG_PATH))
+ONE_BY_ONE = frozenset((CRITERIA, RUBRIC, WEIGHTED, "choice", "reference_answer", "expected_outcome"))
+
+
+def blame_agent(facts: ResultFacts) -> Blame:
+    """The first of the agent's own faults that applies; the last always does."""
+    return next(said for rule in AGENT_RULES if (said := rule(facts)) is not None)
+
+
+def _blamed(cause: Cause, confidence: Confidence, why: str, evidence: str = "") -> Blame:
+    return Blame(Party.AGENT, cause, confidence, why, evidence)
+
+
+def _shape_and_route(facts: ResultFacts) -> Blame | None:
+    for name, cause in BY_PROGRAM:
+        if (failed := facts.fails(name)) is not None:
+            return _blamed(cause, CERTAIN, f"`{name}` is below its mark", failed.reason)
+    return None
+
+
+def _gating_tools(facts: ResultFacts) -> Blame | None:
+    return _tools(facts, CERTAIN) if facts.fails(*TOOL_CHECKS) else None
+
+
+def _tools(facts: ResultFacts, confidence: Confidence) -> Blame | None:
+    told = next((failed.reason for failed in facts.failed if failed.name in TOOL_CHECKS), "")
+    for cause, names, what in (
+        (Cause.TOOL_NOT_CALLED, facts.tools.missing, "was not called"),
+        (Cause.WRONG_ARGUMENTS, facts.tools.wrong, "was called with other arguments than required"),
+        (Cause.FORBIDDEN_TOOL, facts.tools.unwanted, "was called and ought not to be"),
+    ):
+        if names:
+            return _blamed(cause, confidence, f"`{names[0]}` {what}", told)
+    return None
+
+
+def _state_and_path(facts: ResultFacts) -> Blame | None:
+    for name, cause in LATER:
+        if (failed := facts.fails(name)) is not None:
+            return _blamed(cause, CERTAIN, f"`{name}` is below its mark", failed.reason)
+    return None
+
+
+def _rule(facts: ResultFacts) -> Blame | None:
+    broken = [part for part in facts.of(RUBRIC) if part.severe]
+    if not broken:
+        return None
+    # Where every criterion is met, the rule may not apply: the divergence is listed, and somebody should look.
+    return _blamed(Cause.RULE_BROKEN, LIKELY, f"the rule {broken[0].id} was broken", broken[0].reason)
+
+
+def _poor(facts: ResultFacts) -> Blame | None:
+    """Judged evals about the answer as a whole, the lowest first."""
+    poor = [each for each in facts.failed if each.gates and each.name not in ONE_BY_ONE and _is_judged(each)]
+    if not poor:
+        return None
+    names = ", ".join(each.name for each in poor)
+    return _blamed(Cause.POOR_ANSWER, LIKELY, f"below the mark: {names}", poor[0].reason)
+
+
+def _is_judged(failed: FailedGrade) -> bool:
+    return failed.judged and failed.name not in TOOL_CHECKS
+
+
+def _other_tools(facts: ResultFacts) -> Blame | None:
+    """A tool check that does not gate still explains why a criterion is not met."""
+    return _tools(facts, LIKELY)
+
+
+def _criteria(facts: ResultFacts) -> Blame | None:
+    unmet = facts.of(CRITERIA)
+    if not unmet:
+        return None
+    alone = facts.passed_rules and not facts.of(RUBRIC) and facts.outcome is None
+    return _blamed(Cause.CRITERION_UNMET, POSSIBLE if alone else LIKELY, f"not met: “{unmet[0].text}”", unmet[0].reason)
+
+
+def _choice(facts: ResultFacts) -> Blame | None:
+    if (failed := facts.fails("choice")) is None:
+        return None
+    if failed.partly:
+        return _blamed(Cause.PARTLY_RIGHT, CERTAIN, "some of several right choices, not the exact set", failed.reason)
+    return _blamed(Cause.WRONG_CHOICE, CERTAIN, "another choice than the right one", failed.reason)
+
+
+def _points(facts: ResultFacts) -> Blame | None:
+    unmet = facts.of(WEIGHTED)
+    if not unmet:
+        return None
+    said = [part for part in unmet if part.penalty]
+    cause, first, what = (Cause.PENALISED, said[0], "says") if said else (Cause.POINTS_MISSED, unmet[0], "misses")
+    return _blamed(cause, LIKELY, f"{what}: “{first.text}”", first.reason)
+
+
+def _reference(facts: ResultFacts) -> Blame | None:
+    if (failed := facts.fails("reference_answer")) is None:
+        return None
+    return _blamed(Cause.NOT_THE_REFERENCE, LIKELY, "the answer differs from the reference", failed.reason)
+
+
+def _anything(facts: ResultFacts) -> Blame:
+    failed = next((each for each in facts.failed if each.gates), None) or next(iter(facts.failed), None)
+    if failed is None:
+        return _blamed(Cause.BELOW_MARK, POSSIBLE, next(iter(facts.reasons), "the case failed"))
+    return _blamed(Cause.BELOW_MARK, LIKELY, f"`{failed.name}` is below its mark", failed.reason)
+
+
+AGENT_RULES: tuple[Callable[[ResultFacts], Blame | None], ...] = (
+    _shape_and_route,
+    _gating_tools,
+    _state_and_path,
+    _rule,
+    _poor,
+    _other_tools,
+    _criteria,
+    _choice,
+    _points,
+    _reference,
+    _anything,
+)
+
+
+RECORDING_BROKE = "the recorded conversation broke"
+NO_CHOICE = "no choice can be read"
+CHOICE = "choice"
+KNOWLEDGE_BASE = Scope.KNOWLEDGE_BASE.value
+RETRIEVAL_EVALS = ("RetrievalExplain",)
+
+_EARLIER = re.compile(
+    r"\b(?:earlier|previous(?:ly)?|beforehand|as (?:mentioned|said|discussed|agreed|promised)|already (?:gave|"
+    r"given|provided|told|mentioned|said|confirmed|shared|verified|collected)|remembers?|recalls?|(?:does not|doesn't|"
+    r"without) (?:ask(?:ing)?|repeat(?:ing)?) again|ask(?:s|ing)? again|last time|first message|so far|(?:once|after) "
+    r"the (?:user|customer|caller) (?:has |had )?(?:confirm|agree|provid|verif)\w*)",
+    re.IGNORECASE,
+)
+
+
+class MetCounts(Struct, frozen=True):
+    """How often a criterion or rule was judged in the whole run, and how often it was met."""
+
+    met: int
+    judged: int
+
+
+class RunFacts(Struct, frozen=True, kw_only=True):
+    """What only the whole run shows: how often each criterion was met, which criteria failed beside a broken rule,
+    which questions all candidates answered alike and wrongly, and which rules are about what the agent lacks."""
+
+    tried: Mapping[str, MetCounts] = field(default_factory=dict)
+    beside_a_rule: frozenset[str] = frozenset()
+    alike: Mapping[str, int] = field(default_factory=dict)
+    lacking_rules: frozenset[str] = frozenset()
+    retrievers: frozenset[str] = frozenset()
+
+
+def find_cause(facts: ResultFacts, whole: RunFacts) -> Finding:
+    """The finding about one result."""
+    blame = next(said for rule in RULES if (said := rule(facts, whole)) is not None)
+    return Finding(
+        case_id=facts.case_id,
+        case_name=facts.case_name,
+        candidate=facts.candidate,
+        repeat=facts.repeat,
+        position=facts.position,
+        verdict=facts.verdict,
+        party=blame.party,
+        cause=blame.cause,
+        confidence=blame.confidence,
+        why=blame.why,
+        evidence=blame.evidence,
+    )
+
+
+def _no_choice(facts: ResultFacts, _: RunFacts) -> Blame | None:
+    """An answer from which no choice can be read: the grader works, the answer commits to nothing."""
+    for name, reason in facts.errors:
+        if name == CHOICE and facts.verdict is Verdict.ERRORED and NO_CHOICE in reason:
+            return Blame(Party.AGENT, Cause.NO_CHOICE, LIKELY, "asked to choose, the answer names no choice", reason)
+    return None
+
+
+def _broken(facts: ResultFacts, _: RunFacts) -> Blame | None:
+    """What the run itself attributes to someone other than the agent."""
+    if (blamed := facts.fault) is None:
+        return None
+    if recording := next((said for said in facts.failures if said.startswith(RECORDING_BROKE)), ""):
+        return Blame(Party.ENVIRONMENT, Cause.NOT_REACHED, CERTAIN, "there is no conversation to grade", recording)
+    match blamed.party:
+        case Party.SIMULATOR:
+            return _as_said(blamed, Cause.SIMULATOR_SPOILED, LIKELY)
+        case Party.ENVIRONMENT if facts.failures:
+            return _as_said(blamed, Cause.NOT_REACHED, CERTAIN)
+        case Party.ENVIRONMENT:
+            return _as_said(blamed, Cause.TOOL_BROKE, LIKELY)
+        case Party.JUDGE:
+            return _as_said(blamed, Cause.JUDGE_UNREADABLE, CERTAIN)
+        case Party.EVALUATION:
+            return _as_said(blamed, Cause.GRADER_BROKE, LIKELY)
+        case _ if facts.verdict is Verdict.ERRORED:
+            return _as_said(blamed, Cause.AGENT_BROKE, LIKELY)
+        case _:
+            return None
+
+
+def _as_said(blamed: Fault, cause: Cause, confidence: Confidence) -> Blame:
+    return Blame(blamed.party, cause, confidence, blamed.reason, blamed.evidence)
+
+
+def _violation(facts: ResultFacts, whole: RunFacts) -> Blame | None:
+    """A broken standing rule is the agent's fault, whatever else is wrong with the case; unless the rule is about what
+    the agent searches, or about what it does not have."""
+    own = (part for part in facts.of(RUBRIC) if part.severe and part.id not in whole.lacking_rules)
+    return blame_agent(facts) if any(part.scope != KNOWLEDGE_BASE for part in own) else None
+
+
+def _lacking_component(facts: ResultFacts, whole: RunFacts) -> Blame | None:
+    """The case needs a tool, or every broken rule a component, that the agent does not have."""
+    if lacking := facts.tools.lacking:
+        named = ", ".join(lacking)
+        return Blame(Party.TEST_DESIGN, Cause.TOOL_LACKING, CERTAIN, f"the agent does not have {named}", named)
+    rules = [part for part in facts.of(RUBRIC) if part.severe]
+    if rules and not facts.of(CRITERIA) and all(part.id in whole.lacking_rules for part in rules):
+        why = f"the rule {rules[0].id} is about a component that the agent does not have"
+        return Blame(Party.TEST_DESIGN, Cause.TOOL_LACKING, LIKELY, why, rules[0].reason)
+    return None
+
+
+def _placeholder(facts: ResultFacts, _: RunFacts) -> Blame | None:
+    if not facts.placeholder:
+        return None
+    # Brackets may be meant: `[laughs]`. Braces never are.
+    confidence = POSSIBLE if facts.placeholder.startswith("[") else LIKELY
+    why = "the user's message holds what looks like a placeholder that nobody filled"
+    return Blame(Party.TEST_DESIGN, Cause.PLACEHOLDER, confidence, why, facts.placeholder)
+
+
+def _empty_answer(facts: ResultFacts, _: RunFacts) -> Blame | None:
+    if not facts.empty_answer:
+        return None
+    why = "the answer is empty and no tool was called; whether the agent or its way to us lost it cannot be told"
+    return Blame(Party.AGENT, Cause.EMPTY_ANSWER, POSSIBLE, why)
+
+
+def _key(facts: ResultFacts, whole: RunFacts) -> Blame | None:
+    """Several candidates give the same answer, and the key says otherwise: the key should be checked."""
+    candidates = whole.alike.get(facts.case_id, 0)
+    failed = facts.fails(CHOICE)
+    if failed is None or candidates < 2:
+        return None
+    why = f"all {candidates} candidates gave the same answer, and it is not the key"
+    return Blame(Party.EVALUATION, Cause.KEY_DOUBTFUL, POSSIBLE, why, failed.reason)
+
+
+def _strict(facts: ResultFacts, whole: RunFacts) -> Blame | None:
+    """Criteria that fail while every standing rule holds, and that nobody meets, or whose goal was reached all the
+    same: too strict. A single attempt proves nothing."""
+    unmet = facts.of(CRITERIA)
+    if not unmet or facts.of(RUBRIC) or not facts.passed_rules:
+        return None
+    if all(_nobody_meets(part, whole) for part in unmet):
+        judged = whole.tried[unmet[0].key].judged
+        why = f"nobody met it in {judged} results, and every rule held in all of them: “{unmet[0].text}”"
+        return Blame(Party.EVALUATION, Cause.CRITERIA_STRICT, LIKELY, why, unmet[0].reason)
+    if facts.outcome is True:
+        why = f"the expected outcome was reached and every rule held, but not: “{unmet[0].text}”"
+        return Blame(Party.EVALUATION, Cause.CRITERIA_STRICT, POSSIBLE, why, unmet[0].reason)
+    return None
+
+
+def _nobody_meets(part: FailedPart, whole: RunFacts) -> bool:
+    tried = whole.tried.get(part.key, MetCounts(0, 1))
+    return tried.judged >= 2 and tried.met == 0 and part.key not in whole.beside_a_rule
+
+
+def _earlier_talk(facts: ResultFacts, _: RunFacts) -> Blame | None:
+    """A single message without history, and a criterion about something said earlier."""
+    if not facts.single_turn:
+        return None
+    for part in facts.of(CRITERIA):
+        if found := _EARLIER.search(part.text):
+            why = f"one message without history, and the criterion needs earlier talk (“{found[0]}”): “{part.text}”"
+            return Blame(Party.TEST_DESIGN, Cause.NEEDS_EARLIER_TALK, LIKELY, why, part.reason)
+    return None
+
+
+def _cut_off(facts: ResultFacts, _: RunFacts) -> Blame | None:
+    if not facts.cut_off or facts.of(RUBRIC):
+        return None
+    why = "the turn limit ended the conversation before its goal was reached"
+    return Blame(Party.TEST_DESIGN, Cause.CUT_OFF, POSSIBLE, why, _first(facts))
+
+
+def _retrieval(facts: ResultFacts, whole: RunFacts) -> Blame | None:
+    """The search that should have found the answer was not made, was made with wrong arguments, or found nothing."""
+    blames = (
+        (Cause.SEARCH_MISSING, "was not called", facts.tools.missing),
+        (Cause.NOTHING_FOUND, "found nothing", facts.tools.empty),
+        (Cause.SEARCH_WRONG, "was called with other arguments than required", facts.tools.wrong),
+    )
+    for cause, what, names in blames:
+        if name := next((each for each in names if searches(each) or each in whole.retrievers), ""):
+            return Blame(Party.RETRIEVAL, cause, LIKELY, f"the search `{name}` {what}", _first(facts))
+    if (poor := facts.fails(*RETRIEVAL_EVALS)) is not None:
+        return Blame(Party.RETRIEVAL, Cause.POOR_RETRIEVAL, LIKELY, f"`{poor.name}` is below its mark", poor.reason)
+    based = [part for part in facts.of(RUBRIC) if part.severe and part.scope == KNOWLEDGE_BASE]
+    if based and not facts.tools.searched and whole.retrievers:
+        why = f"{based[0].id} was broken, and the agent searched nothing"
+        return Blame(Party.RETRIEVAL, Cause.SEARCH_MISSING, POSSIBLE, why, based[0].reason)
+    return None
+
+
+def _first(facts: ResultFacts) -> str:
+    return next(iter(facts.texts), "")
+
+
+def _agent(facts: ResultFacts, _: RunFacts) -> Blame:
+    return blame_agent(facts)
+
+
+TriageRule = Callable[[ResultFacts, RunFacts], Blame | None]
+RULES: tuple[TriageRule, ...] = (
+    _no_choice,
+    _broken,
+    _violation,
+    _lacking_component,
+    _placeholder,
+    _empty_answer,
+    _key,
+    _strict,
+    _earlier_talk,
+    _retrieval,
+    _cut_off,
+    _agent,
+)

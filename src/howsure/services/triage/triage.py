@@ -1,0 +1,178 @@
+"""`howsure triage`: reads a stored run once and finds the cause of every result that did not pass. The rules that
+decide live in `rules.py`, the groups in `groups.py`, the written report in `root_causes.py`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+
+from msgspec import Struct
+
+from howsure.model.result import Result
+from howsure.model.rubric import Rubric
+from howsure.model.run import Counts, Run
+from howsure.model.triage import RootCauseReport, Triage
+from howsure.model.verdict import Verdict
+from howsure.services.triage.facts import CRITERIA, RUBRIC, ResultFacts, case_part_key, read_facts, search_tools
+from howsure.services.triage.groups import GENERAL, RunTotals, cause_groups, divergences, group_results
+from howsure.services.triage.rules import CHOICE, MetCounts, RunFacts, find_cause
+from howsure.services.workspace import Workspace
+from howsure.store.results import PartGrade
+from howsure.store.run_columns import OUTCOMES, AttemptColumns, CasePreview, GradeColumn
+from howsure.store.store import Store
+
+LOOKED_AT = (Verdict.FAILED, Verdict.ERRORED)
+CHUNK = 400
+ASKED = frozenset(OUTCOMES.index(outcome) for outcome in ("passed", "failed", "error"))
+"""The outcomes of a check that was to be judged, whether that worked or not."""
+
+
+async def triage_run(work: Workspace, name: str) -> Triage:
+    """The triage of a run, without a written report."""
+    async with await work.store(read_only=True) as store:
+        return await triage_stored(store, await store.find_run(name))
+
+
+async def triage_stored(store: Store, run: Run) -> Triage:
+    """The same as `triage_run`, with a store that is open already."""
+    facts = [each async for each in _facts(store, run)]
+    facts.sort(key=lambda each: each.position)
+    attempts, measured = await store.columns(run.id)
+    grades = await _part_grades(store, run.id, facts)
+    counted = RunTotals(
+        tried=_tried(grades, attempts),
+        graders=_graders(measured),
+        components=_components(measured),
+        tags=_tags(attempts, await store.faces(run.id)),
+        candidates=Counter(attempts.candidate_names[place] for place in attempts.candidates),
+    )
+    whole = _whole(run, facts, attempts, counted)
+    findings = [find_cause(each, whole) for each in facts]
+    counts = run.counts
+    return Triage(
+        run_id=run.id,
+        run_name=run.name,
+        judge=run.pins.request.judge,
+        **_counts(counts),
+        causes=cause_groups(findings),
+        divergences=divergences(facts, findings),
+        groups=group_results(facts, findings, counted),
+        findings=tuple(findings),
+        written=RootCauseReport(),
+    )
+
+
+def _counts(counts: Counts) -> dict[str, int]:
+    names = ("total", "passed", "failed", "errored", "skipped")
+    return {name: getattr(counts, name) for name in names}
+
+
+async def _facts(store: Store, run: Run) -> AsyncIterator[ResultFacts]:
+    """The facts of all results that did not pass, read a page at a time; transcripts are not held."""
+    agent = run.pins.agent
+    tools = frozenset(tool.tool_name for tool in agent.tools) if agent and agent.tools else None
+    retrievers = search_tools(agent)
+    for verdict in LOOKED_AT:
+        result: Result
+        async for result in store.iterate(run.id, verdict=verdict):
+            yield read_facts(result, tools, retrievers)
+
+
+async def _part_grades(store: Store, run_id: str, facts: Iterable[ResultFacts]) -> list[PartGrade]:
+    """All grades in the run of the criteria and rules that failed somewhere."""
+    ids = list(dict.fromkeys(part.id for each in facts for part in each.parts))
+    found: list[PartGrade] = []
+    for start in range(0, len(ids), CHUNK):
+        found += await store.part_grades(run_id, ids[start : start + CHUNK])
+    return found
+
+
+def _tried(grades: Iterable[PartGrade], attempts: AttemptColumns) -> dict[str, MetCounts]:
+    """How often each part was judged and met, by both keys that a part may have: its id, and its id within its case."""
+    case_of = {at: attempts.case_ids[case] for at, case in zip(attempts.positions, attempts.cases, strict=True)}
+    met, judged = Counter[str](), Counter[str]()
+    for grade in grades:
+        for key in (grade.part_id, case_part_key(case_of[grade.position], grade.part_id)):
+            met[key] += grade.outcome == "passed"
+            judged[key] += grade.outcome in ("passed", "failed")
+    return {key: MetCounts(met[key], count) for key, count in judged.items()}
+
+
+def _graders(measured: Iterable[GradeColumn]) -> dict[str, int]:
+    """How many results each grader was to judge."""
+    asked = Counter[str]()
+    for column in measured:
+        if column.part_id is None:
+            asked[column.name] += sum(code in ASKED for code in column.outcomes)
+    return dict(asked)
+
+
+def _components(measured: Iterable[GradeColumn]) -> dict[str, int]:
+    """How many results had a rule of each component to judge."""
+    positions: dict[str, set[int]] = {}
+    for column in measured:
+        if column.part_id is not None:
+            seen = zip(column.positions, column.outcomes, strict=True)
+            asked = (position for position, code in seen if code in ASKED)
+            positions.setdefault(column.scope or GENERAL, set()).update(asked)
+    return {scope: len(found) for scope, found in positions.items()}
+
+
+def _tags(attempts: AttemptColumns, faces: Sequence[CasePreview]) -> Counter[str]:
+    """How many results each tag and label has; those that every result has are left out."""
+    made = Counter(attempts.case_ids[place] for place in attempts.cases)
+    tags = Counter[str]()
+    for face in faces:
+        for tag in (*face.tags, *(f"{key}:{value}" for key, value in face.labels.items())):
+            tags[tag] += made[face.id]
+    # What every result has says nothing.
+    everywhere = len(attempts.positions)
+    return Counter({tag: count for tag, count in tags.items() if count < everywhere})
+
+
+def _whole(run: Run, facts: Sequence[ResultFacts], attempts: AttemptColumns, counted: RunTotals) -> RunFacts:
+    beside = (part.key for each in facts if each.of(RUBRIC) for part in each.of(CRITERIA))
+    return RunFacts(
+        tried=counted.tried,
+        beside_a_rule=frozenset(beside),
+        alike=dict(_alike(facts, attempts)),
+        lacking_rules=frozenset(_lacking(run.pins.rubric, _known(run))),
+        retrievers=search_tools(run.pins.agent),
+    )
+
+
+class _WrongChoices(Struct):
+    """The wrong choices in one case, and the candidates who made them."""
+
+    said: set[str]
+    candidates: set[str]
+    count: int = 0
+
+
+def _alike(facts: Iterable[ResultFacts], attempts: AttemptColumns) -> Iterator[tuple[str, int]]:
+    """Cases that every attempt failed with the same choice, and the number of candidates who did."""
+    made = Counter(attempts.case_ids[place] for place in attempts.cases)
+    wrong: dict[str, _WrongChoices] = {}
+    for each in facts:
+        if (failed := each.fails(CHOICE)) is not None and not each.empty_answer:
+            answers = wrong.setdefault(each.case_id, _WrongChoices(set(), set()))
+            answers.said.add(failed.reason)
+            answers.candidates.add(each.candidate)
+            answers.count += 1
+    for case, answers in wrong.items():
+        if len(answers.said) == 1 and answers.count == made[case] and len(answers.candidates) > 1:
+            yield case, len(answers.candidates)
+
+
+def _known(run: Run) -> frozenset[str] | None:
+    agent = run.pins.agent
+    if agent is None:
+        return None
+    return frozenset((*(tool.id for tool in agent.tools), *(base.id for base in agent.knowledge_bases)))
+
+
+def _lacking(rubric: Rubric | None, known: frozenset[str] | None) -> Iterator[str]:
+    """The rules about components that the agent does not have."""
+    for rule in rubric.rules if rubric and known is not None else ():
+        if rule.component_ids and known is not None and known.isdisjoint(rule.component_ids):
+            yield rule.id

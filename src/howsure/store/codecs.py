@@ -1,0 +1,136 @@
+"""What is stored as a body, and how it is read back. A body written by a newer Howsure is refused, never half-read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+
+from howsure.errors import InputError
+from howsure.model.case import Case
+from howsure.model.result import FORMAT, Failure, Result
+from howsure.model.run import Pins
+from howsure.model.score import Grade
+from howsure.model.simulation import Fault
+from howsure.model.transcript import Transcript
+
+
+class StoredResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A Result without its case and without what has a column. `as_recorded`: the transcript is the one the case
+    brings, and is not stored twice."""
+
+    reasons: tuple[str, ...] = ()
+    grades: tuple[Grade, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    transcript: Transcript | None = None
+    fault: Fault | None = None
+    as_recorded: bool = False
+
+
+def _foreign(value: Any) -> str:
+    """Details may hold anything a plug-in puts there; what JSON cannot say is kept as its repr."""
+    return repr(value)
+
+
+encode = msgspec.json.Encoder(enc_hook=_foreign).encode
+_result = msgspec.json.Decoder(StoredResult).decode
+_case = msgspec.json.Decoder(Case).decode
+_pins = msgspec.json.Decoder(Pins).decode
+
+
+def encode_result(result: Result) -> bytes:
+    # A named candidate has answers of its own; only the dataset's own are sure to be those of the stored case.
+    own = result.transcript is not None and not result.candidate
+    as_recorded = own and result.transcript is result.case.recorded
+    return encode(
+        StoredResult(
+            reasons=result.reasons,
+            grades=result.grades,
+            failures=result.failures,
+            transcript=None if as_recorded else result.transcript,
+            fault=result.fault,
+            as_recorded=as_recorded,
+        )
+    )
+
+
+class CaseTags(Struct, frozen=True):
+    """What a case can be chosen by, apart from its body."""
+
+    tags: tuple[str, ...] = ()
+    labels: dict[str, str] = field(default_factory=dict)
+
+
+NO_TAGS = CaseTags()
+_tags = msgspec.json.Decoder(tuple[str, ...]).decode
+_labels = msgspec.json.Decoder(dict[str, str]).decode
+
+
+def encode_tags(case: Case) -> bytes:
+    """Its tags and labels, each on a line of its own, so that a database finds one by looking for that line. Nothing
+    where it has none."""
+    if not case.tags and not case.labels:
+        return b""
+    labels = [_label(name, value) for name, value in case.labels.items()]
+    return b"\n%b\n" % b"\n".join([*map(encode, case.tags), *labels])
+
+
+def _label(name: str, value: str) -> bytes:
+    return b"=%b:%b" % (encode(name), encode(value))
+
+
+def tag_lines(text: str) -> list[bytes]:
+    """The lines that a tag, or a label as `name: value`, may stand on, with the breaks around them."""
+    cuts = [place for place in range(len(text)) if text.startswith(": ", place)]
+    return [b"\n%b\n" % line for line in (encode(text), *(_label(text[:cut], text[cut + 2 :]) for cut in cuts))]
+
+
+def decode_tags(body: bytes) -> CaseTags:
+    lines = body[1:-1].split(b"\n") if body else []
+    tags = [line for line in lines if not line.startswith(b"=")]
+    labels = [line[1:] for line in lines if line.startswith(b"=")]
+    return CaseTags(_tags(b"[%b]" % b",".join(tags)), _labels(b"{%b}" % b",".join(labels))) if lines else NO_TAGS
+
+
+def decode_result(version: int, body: bytes) -> StoredResult:
+    _check(version, "result")
+    return _result(body)
+
+
+class _Grades(Struct, frozen=True):
+    grades: tuple[Grade, ...] = ()
+
+
+_grades = msgspec.json.Decoder(_Grades).decode
+
+
+def decode_grades(version: int, body: bytes) -> tuple[Grade, ...]:
+    """Of a result its grades alone: the talk is most of it."""
+    _check(version, "result")
+    return _grades(body).grades
+
+
+def decode_case(version: int, body: bytes) -> Case:
+    _check(version, "case")
+    return _case(body)
+
+
+def decode_pins(version: int, body: bytes) -> Pins:
+    _check(version, "run")
+    return _pins(body)
+
+
+def transcript_of(stored: StoredResult, case: Case) -> Transcript | None:
+    """The transcript of a stored result, from where it is kept."""
+    if stored.as_recorded and isinstance(case.recorded, Transcript):
+        return case.recorded
+    return stored.transcript
+
+
+def _check(version: int, what: str) -> None:
+    if version > FORMAT:
+        raise InputError(
+            f"this {what} was stored by a newer Howsure (format {version}; this one reads up to {FORMAT}): "
+            "upgrade Howsure to read it"
+        )

@@ -1,0 +1,93 @@
+"""Where the cases of uploaded datasets stand, so that one is found by its id alone. Only newest versions are noted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+from uuid import UUID, uuid5
+
+from msgspec import Struct
+from sqlalchemy import Connection, delete, func, insert, select, tuple_
+
+from howsure.errors import NotFound
+from howsure.model.access_scope import EVERYWHERE, AccessScope
+from howsure.store.database import Database
+from howsure.store.pages import visible
+from howsure.store.schema import dataset_cases
+
+CASES = UUID("5b6f2f2e-3f0c-5d43-9a59-6f5d4c1f9d11")
+CHUNK = 1000
+
+
+class CaseAddress(Struct, frozen=True):
+    """A case of a dataset: its address, its id in the file, and how many stand before it."""
+
+    id: str
+    dataset_id: str
+    case_id: str
+    position: int
+
+
+class OwnedDataset(Protocol):
+    """A dataset, whole or as lists show it."""
+
+    @property
+    def organization_id(self) -> str: ...
+
+    @property
+    def id(self) -> str: ...
+
+
+def case_address(dataset_id: str, case_id: str) -> str:
+    """The id of a case among those of all datasets."""
+    return str(uuid5(CASES, f"{dataset_id}\n{case_id}"))
+
+
+class DatasetCaseIndex:
+    """The cases of uploaded datasets, by their addresses."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def find(self, id: str, within: AccessScope = EVERYWHERE) -> CaseAddress:
+        """Whose dataset it is in must still be asked: an agent's boundary is the dataset's."""
+        found = await self._database.read(_find, id, within)
+        if found is None:
+            raise NotFound(f"there is no test case {id}")
+        return found
+
+    async def count(self, datasets: Sequence[OwnedDataset]) -> dict[tuple[str, str], int]:
+        """How many cases the newest versions have, by organisation and id: two organisations may keep the same cases
+        under the same id."""
+        wanted = [(each.organization_id, each.id) for each in datasets]
+        return await self._database.read(_count, wanted) if wanted else {}
+
+
+def index_cases(connection: Connection, organization_id: str, dataset_id: str, case_ids: Sequence[str]) -> None:
+    """Note down the cases of a new version, in place of those of the one before."""
+    here = (dataset_cases.c.organization_id == organization_id, dataset_cases.c.dataset_id == dataset_id)
+    connection.execute(delete(dataset_cases).where(*here))
+    values = [
+        {
+            "organization_id": organization_id,
+            "id": case_address(dataset_id, case_id),
+            "dataset_id": dataset_id,
+            "case_id": case_id,
+            "position": position,
+        }
+        for position, case_id in enumerate(case_ids)
+    ]
+    for start in range(0, len(values), CHUNK):
+        connection.execute(insert(dataset_cases), values[start : start + CHUNK])
+
+
+def _find(connection: Connection, id: str, within: AccessScope) -> CaseAddress | None:
+    wanted = select(dataset_cases).where(dataset_cases.c.id == id)
+    found = connection.execute(visible(wanted, dataset_cases, within)).first()
+    return None if found is None else CaseAddress(found.id, found.dataset_id, found.case_id, found.position)
+
+
+def _count(connection: Connection, wanted: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
+    place = (dataset_cases.c.organization_id, dataset_cases.c.dataset_id)
+    counted = select(*place, func.count()).where(tuple_(*place).in_(wanted)).group_by(*place)
+    return {(each[0], each[1]): each[2] for each in connection.execute(counted)}

@@ -1,0 +1,167 @@
+"""API keys: who may do what, within which organisation. Only a hash of the secret is kept; it is shown once. A
+password is a key, too: what is kept of it says how it was hashed, and no secret of a request is ever found by it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from enum import Enum
+from hashlib import sha256
+from typing import Any
+
+from msgspec import Struct
+from sqlalchemy import Connection, insert, or_, select, update
+
+from howsure.errors import NotFound
+from howsure.model.access_scope import EVERYWHERE, AccessScope
+from howsure.store.database import Database, not_idempotent
+from howsure.store.pages import newest_first, visible
+from howsure.store.schema import api_keys
+
+PASSWORD = "scrypt$"
+"""How what is kept of a password begins."""
+
+
+class KeyScope(Enum):
+    """What a key opens. `admin` opens everything, keys and the log of writes too."""
+
+    READ = "read"
+    WRITE = "write"
+    RUN = "run"
+    ADMIN = "admin"
+
+
+class ApiKey(Struct, frozen=True, kw_only=True):
+    """A key, without its secret. `organization_id` None: every organisation; `agent_ids` None: every agent.
+    `is_password`: its name and a password open the pages, and nothing opens the API."""
+
+    id: str
+    name: str
+    scopes: tuple[KeyScope, ...]
+    created_at: datetime
+    organization_id: str | None = None
+    agent_ids: tuple[str, ...] | None = None
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+    used_at: datetime | None = None
+    is_password: bool = False
+
+    def is_open(self, now: datetime) -> bool:
+        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+
+    @property
+    def within(self) -> AccessScope:
+        return AccessScope(organization_id=self.organization_id, agent_ids=self.agent_ids)
+
+
+def hash_secret(secret: str) -> str:
+    """A secret is 256 random bits: nothing slower than one hash is needed to keep it from being guessed."""
+    return sha256(secret.encode()).hexdigest()
+
+
+class KeyStore:
+    """The keys of a store."""
+
+    def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def add(self, key: ApiKey, secret: str) -> None:
+        await self._database.write(_add, key, hash_secret(secret))
+
+    async def add_password(self, key: ApiKey, kept: str) -> None:
+        """`kept` begins with PASSWORD."""
+        await self._database.write(_add, key, kept)
+
+    async def with_password(self, name: str) -> list[tuple[ApiKey, str]]:
+        """Who has a password under this name, the newest first, each with what is kept of it."""
+        wanted = select(api_keys).where(api_keys.c.name == name, api_keys.c.sha256.startswith(PASSWORD))
+        return await self._database.read(_kept, wanted.order_by(api_keys.c.created_at.desc(), api_keys.c.id.desc()))
+
+    async def by_secret(self, secret: str) -> ApiKey | None:
+        """None for one that never was; whether it is still open is the caller's to ask."""
+        found = await self._database.read(_several, select(api_keys).where(api_keys.c.sha256 == hash_secret(secret)))
+        return found[0] if found else None
+
+    async def by_id(self, key_id: str) -> ApiKey | None:
+        found = await self._database.read(_several, select(api_keys).where(api_keys.c.id == key_id))
+        return found[0] if found else None
+
+    async def several(
+        self, *, limit: int = 50, before: str | None = None, within: AccessScope = EVERYWHERE
+    ) -> list[ApiKey]:
+        """Newest first."""
+        page = newest_first(visible(select(api_keys), api_keys, within), api_keys, limit, before)
+        return await self._database.read(_several, page)
+
+    async def revoke(self, key_id: str, within: AccessScope = EVERYWHERE) -> ApiKey:
+        """From now on it opens nothing; it stays in the list. Revoking it twice changes nothing."""
+        await self._database.write(_revoke, key_id, within, self._clock())
+        found = await self._database.read(_several, select(api_keys).where(api_keys.c.id == key_id))
+        return found[0]
+
+    async def used(self, key_id: str) -> None:
+        await self._database.write(_used, key_id, self._clock())
+
+    async def any(self) -> bool:
+        """Whether some key could open something."""
+        lasting = or_(api_keys.c.expires_at.is_(None), api_keys.c.expires_at > self._clock())
+        open_ones = select(api_keys).where(api_keys.c.revoked_at.is_(None), lasting).limit(1)
+        return bool(await self._database.read(_several, open_ones))
+
+
+def _is_added(connection: Connection, _: None, key: ApiKey, secret: str) -> bool:
+    return connection.execute(select(api_keys.c.id).where(api_keys.c.id == key.id)).first() is not None
+
+
+@not_idempotent(_is_added)
+def _add(connection: Connection, key: ApiKey, secret: str) -> None:
+    connection.execute(
+        insert(api_keys).values(
+            id=key.id,
+            organization_id=key.organization_id,
+            name=key.name,
+            sha256=secret,
+            scopes=" ".join(scope.value for scope in key.scopes),
+            agent_ids=None if key.agent_ids is None else "\n".join(key.agent_ids),
+            created_at=key.created_at,
+            expires_at=key.expires_at,
+        )
+    )
+
+
+def _several(connection: Connection, statement: Any) -> list[ApiKey]:
+    return [_key(found) for found in connection.execute(statement)]
+
+
+def _kept(connection: Connection, statement: Any) -> list[tuple[ApiKey, str]]:
+    return [(_key(found), found.sha256) for found in connection.execute(statement)]
+
+
+def _key(found: Any) -> ApiKey:
+    return ApiKey(
+        id=found.id,
+        name=found.name,
+        scopes=tuple(KeyScope(word) for word in found.scopes.split()),
+        created_at=found.created_at,
+        organization_id=found.organization_id,
+        # Not `splitlines`: to it, characters that an id may hold end a line, too.
+        agent_ids=None if found.agent_ids is None else tuple(filter(None, found.agent_ids.split("\n"))),
+        expires_at=found.expires_at,
+        revoked_at=found.revoked_at,
+        used_at=found.used_at,
+        is_password=found.sha256.startswith(PASSWORD),
+    )
+
+
+def _revoke(connection: Connection, key_id: str, within: AccessScope, now: datetime) -> None:
+    own = select(api_keys.c.revoked_at).where(api_keys.c.id == key_id)
+    found = connection.execute(visible(own, api_keys, within)).first()
+    if found is None:
+        raise NotFound(f"there is no key {key_id}")
+    if found.revoked_at is None:
+        connection.execute(update(api_keys).where(api_keys.c.id == key_id).values(revoked_at=now))
+
+
+def _used(connection: Connection, key_id: str, now: datetime) -> None:
+    connection.execute(update(api_keys).where(api_keys.c.id == key_id).values(used_at=now))

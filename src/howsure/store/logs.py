@@ -1,0 +1,139 @@
+"""Two logs of requests: the answers to those that named a key of their own, so that sending one twice does it once; and
+who wrote what, when."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+from msgspec import Struct
+from sqlalchemy import Connection, Select, delete, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from howsure.errors import Conflict
+from howsure.model.access_scope import EVERYWHERE, AccessScope
+from howsure.store.database import Database, not_idempotent
+from howsure.store.pages import newest_first, visible
+from howsure.store.schema import answered, audit
+
+ANSWER_LIFETIME = timedelta(days=1)
+"""How long an answer is given again."""
+ABANDONED_AFTER = timedelta(minutes=2)
+"""After this a request that has no answer is taken for one whose process was killed."""
+
+
+class IdempotentAnswer(Struct, frozen=True):
+    """What was answered."""
+
+    status: int
+    headers: bytes
+    body: bytes
+
+
+class IdempotencyLog:
+    """Requests that named a key of their own, and what was answered."""
+
+    def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def begin(self, organization_id: str, key: str, request: str) -> IdempotentAnswer | None:
+        """What was answered to this request before; None when it is new and is to be answered now. `request` is a hash
+        of all it says. Conflict: the key belongs to another request, or the same one is being answered just now."""
+        return await self._database.write(_begin, (organization_id, key), request, self._clock())
+
+    async def end(self, organization_id: str, key: str, answer: IdempotentAnswer | None) -> None:
+        """Keep the answer; None: it failed, and may be tried again."""
+        await self._database.write(_end, (organization_id, key), answer)
+
+
+def _is_begun(
+    connection: Connection, before: IdempotentAnswer | None, place: tuple[str, str], request: str, now: datetime
+) -> bool:
+    """What was answered before is the same whenever it is asked for."""
+    ours = (answered.c.sha256 == request, answered.c.created_at == now)
+    return before is not None or connection.execute(_answer(place).where(*ours)).first() is not None
+
+
+@not_idempotent(_is_begun)
+def _begin(connection: Connection, place: tuple[str, str], request: str, now: datetime) -> IdempotentAnswer | None:
+    connection.execute(delete(answered).where(answered.c.created_at < now - ANSWER_LIFETIME))
+    found = connection.execute(_answer(place).with_for_update()).first()
+    if found is not None and found.sha256 != request:
+        raise Conflict(f"the idempotency key {place[1]!r} was used for another request: take a new one")
+    if found is not None and found.status is not None:
+        return IdempotentAnswer(found.status, found.headers, found.body)
+    if found is not None:
+        if now - found.created_at < ABANDONED_AFTER:
+            raise Conflict(f"a request with the idempotency key {place[1]!r} is being answered: try again later")
+        connection.execute(delete(answered).where(*_at(place)))
+    values = {"organization_id": place[0], "key": place[1], "sha256": request, "created_at": now}
+    try:
+        connection.execute(insert(answered).values(values))
+    except IntegrityError as error:
+        raise Conflict(f"a request with the idempotency key {place[1]!r} is being answered: try again later") from error
+    return None
+
+
+def _end(connection: Connection, place: tuple[str, str], answer: IdempotentAnswer | None) -> None:
+    if answer is None:
+        connection.execute(delete(answered).where(*_at(place)))
+        return
+    values = {"status": answer.status, "headers": answer.headers, "body": answer.body}
+    connection.execute(update(answered).where(*_at(place)).values(values))
+
+
+def _at(place: tuple[str, str]) -> tuple[Any, Any]:
+    return answered.c.organization_id == place[0], answered.c.key == place[1]
+
+
+def _answer(place: tuple[str, str]) -> Select[Any]:
+    return select(answered).where(*_at(place))
+
+
+class AuditEntry(Struct, frozen=True, kw_only=True):
+    """One write: who did what to what, and how it ended."""
+
+    id: str
+    organization_id: str
+    at: datetime
+    actor: str
+    action: str
+    subject: str
+    status: int
+    request_id: str
+
+    @property
+    def created_at(self) -> datetime:
+        return self.at
+
+
+class AuditLog:
+    """Written with every change that came through the service; nothing is ever taken out of it."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def add(self, entry: AuditEntry) -> None:
+        await self._database.write(_add, entry)
+
+    async def several(
+        self, *, limit: int = 50, before: str | None = None, within: AccessScope = EVERYWHERE
+    ) -> list[AuditEntry]:
+        """Newest first."""
+        page = newest_first(visible(select(audit), audit, within), audit, limit, before, at="at")
+        return await self._database.read(_several, page)
+
+
+def _is_added(connection: Connection, _: None, entry: AuditEntry) -> bool:
+    return connection.execute(select(audit.c.id).where(audit.c.id == entry.id)).first() is not None
+
+
+@not_idempotent(_is_added)
+def _add(connection: Connection, entry: AuditEntry) -> None:
+    connection.execute(insert(audit).values({name: getattr(entry, name) for name in entry.__struct_fields__}))
+
+
+def _several(connection: Connection, statement: Select[Any]) -> list[AuditEntry]:
+    return [AuditEntry(**each._mapping) for each in connection.execute(statement)]

@@ -1,0 +1,180 @@
+"""Looking after a database: is it sound, bring it up to date, make a copy of it while it is in use."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import shutil
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
+
+from msgspec import Struct
+from sqlalchemy import Connection, func, select, text
+
+from howsure.errors import ConfigInvalid, Conflict
+from howsure.store.database import WAIT_SECONDS, PostgresAddress, parse_address, split_password
+from howsure.store.schema import HEAD, metadata
+from howsure.store.sqlite import check_file
+from howsure.store.upgrades import check_server, connect, is_behind, read_revision, upgrade_database
+
+MAX_PROBLEMS = 20
+
+
+class DatabaseHealth(Struct, frozen=True, kw_only=True):
+    """What a look at a database found. `schema` None: there is nothing in it yet."""
+
+    where: str
+    database: str
+    schema: str | None
+    newest_schema: str = HEAD
+    bytes: int
+    counts: dict[str, int]
+    problems: tuple[str, ...]
+
+    @property
+    def healthy(self) -> bool:
+        return not self.problems
+
+
+class UpgradeReport(Struct, frozen=True):
+    """The schema before, None where there was nothing, and after."""
+
+    where: str
+    before: str | None
+    after: str
+
+
+class BackupReport(Struct, frozen=True):
+    """A backup, and the command or action that brings it back."""
+
+    where: str
+    file: str
+    bytes: int
+    restore: str
+
+
+async def check(location: str | Path, *, wait: float = WAIT_SECONDS) -> DatabaseHealth:
+    """Everything is read, nothing is changed."""
+    database = connect(location, read_only=True, wait=wait)
+    try:
+        return await database.read(_health, database.where)
+    finally:
+        await database.close()
+
+
+def _health(connection: Connection, where: str) -> DatabaseHealth:
+    schema = read_revision(connection, where)
+    late = schema is not None and is_behind(schema, where)
+    problems = [f"its schema is {schema}, and {HEAD} is the newest: `howsure db upgrade`"] if late else []
+    server = connection.dialect.name == "postgresql"
+    version, size, found = (_server if server else _file)(connection, where)
+    return DatabaseHealth(
+        where=where,
+        database=version,
+        schema=schema,
+        bytes=size,
+        counts={} if schema is None or late else _counts(connection),
+        problems=(*problems, *found),
+    )
+
+
+def _counts(connection: Connection) -> dict[str, int]:
+    tables = (table for table in metadata.tables.values() if table.name != "alembic_version")
+    return {table.name: connection.scalar(select(func.count()).select_from(table)) or 0 for table in tables}
+
+
+def _file(connection: Connection, _: str) -> tuple[str, int, list[str]]:
+    said = [str(each) for each in connection.scalars(text(f"PRAGMA integrity_check({MAX_PROBLEMS})"))]
+    orphans = {str(each.table) for each in connection.execute(text("PRAGMA foreign_key_check"))}
+    problems = [] if said == ["ok"] else said
+    problems += [f"{table} has entries whose run is not there" for table in sorted(orphans)]
+    pages, size = (connection.scalar(text(f"PRAGMA {name}")) or 0 for name in ("page_count", "page_size"))
+    return f"SQLite {sqlite3.sqlite_version}", pages * size, problems
+
+
+def _server(connection: Connection, where: str) -> tuple[str, int, list[str]]:
+    version = connection.scalar(select(func.current_setting("server_version")))
+    size = connection.scalar(select(func.pg_database_size(func.current_database()))) or 0
+    broken = text("SELECT indexrelid::regclass::text FROM pg_index WHERE NOT indisvalid ORDER BY 1")
+    problems = [f"the index {name} is not valid: REINDEX INDEX {name}" for name in connection.scalars(broken)]
+    try:
+        check_server(connection, where)
+    except ConfigInvalid as error:
+        problems.append(str(error))
+    return f"PostgreSQL {version}", size, problems
+
+
+async def upgrade(location: str | Path, *, wait: float = WAIT_SECONDS) -> UpgradeReport:
+    """Make the schema where there is none, and bring an older one to ours."""
+    return UpgradeReport(*await upgrade_database(location, wait=wait))
+
+
+async def backup(location: str | Path, file: Path, *, replace: bool = False) -> BackupReport:
+    """A copy of everything as it is at one moment; those who use the database go on. All of it, or no file."""
+    file = file.absolute()
+    if file.exists() and not replace:
+        raise Conflict(f"{file} exists already; --force replaces it")
+    if not file.parent.is_dir():
+        raise ConfigInvalid(f"{file.parent} is not a folder: make it first")
+    unfinished = file.with_name(f".{file.name}.{os.getpid()}")
+    source = parse_address(location)
+    try:
+        if isinstance(source, PostgresAddress):
+            restore = await _dump(source, unfinished)
+        else:
+            restore = await asyncio.to_thread(_copy, source, unfinished, file)
+        unfinished.replace(file)
+    except OSError as error:
+        raise ConfigInvalid(f"{file} cannot be written: {error.strerror}") from error
+    finally:
+        unfinished.unlink(missing_ok=True)
+    where = source.where if isinstance(source, PostgresAddress) else str(source)
+    return BackupReport(where, str(file), file.stat().st_size, restore.replace(str(unfinished), str(file)))
+
+
+def _copy(source: Path, unfinished: Path, file: Path) -> str:
+    check_file(source)
+    if file.exists() and file.samefile(source):
+        raise ConfigInvalid(f"{file} is the database itself")
+    try:
+        with (
+            # Opened for writing, so that SQLite tidies up its own files when we leave.
+            closing(sqlite3.connect(f"{source.as_uri()}?mode=rw", uri=True)) as live,
+            closing(sqlite3.connect(unfinished)) as copy,
+        ):
+            live.backup(copy)
+            sound = copy.execute("PRAGMA integrity_check(1)").fetchone()[0]
+    except sqlite3.Error as error:
+        raise ConfigInvalid(f"{source} cannot be copied: {error}") from error
+    finally:
+        for end in ("-wal", "-shm"):
+            unfinished.with_name(unfinished.name + end).unlink(missing_ok=True)
+    if sound != "ok":
+        raise ConfigInvalid(f"{source} is damaged, and so would be its copy: {sound}")
+    return f"stop what uses it, then: cp {shlex.quote(str(file))} {shlex.quote(str(source))}"
+
+
+async def _dump(server: PostgresAddress, unfinished: Path) -> str:
+    """By PostgreSQL's own program. The password is in its environment, never on the command line."""
+    address, password = split_password(server)
+    command = ["pg_dump", "--format=custom", "--no-owner", f"--file={unfinished}", f"--dbname={address}"]
+    if shutil.which("pg_dump") is None:
+        shown = shlex.join(command).replace(str(unfinished), "FILE")
+        secret = "PGPASSWORD=… " if password else ""
+        raise ConfigInvalid(
+            f"{server.where} is backed up by pg_dump, which is not on the PATH; where it is: {secret}{shown}"
+        )
+    environment = {**os.environ, **({"PGPASSWORD": password} if password else {})}
+    ran = await asyncio.create_subprocess_exec(*command, env=environment, stderr=asyncio.subprocess.PIPE)
+    try:
+        _, said = await ran.communicate()
+    except asyncio.CancelledError:
+        with suppress(ProcessLookupError):
+            ran.kill()
+        await ran.wait()
+        raise
+    if ran.returncode:
+        raise ConfigInvalid(f"{server.where}: pg_dump: {said.decode(errors='replace').strip()}")
+    return f"createdb a new database, then: pg_restore --no-owner --dbname=ITS_ADDRESS {shlex.quote(str(unfinished))}"

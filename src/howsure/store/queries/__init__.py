@@ -1,1 +1,0 @@
-"""The reading statements, one file a table."""

@@ -1,0 +1,282 @@
+"""The queue of runs that workers carry out. A run is in it before it is work; who works on it, and when they were last
+heard of, stands in `runs`. Claiming is one transaction, and costs the same however many runs there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Select, func, insert, select, update
+
+from howsure.errors import Conflict, NotFound
+from howsure.model.access_scope import EVERYWHERE, AccessScope
+from howsure.model.job import Job, JobState, JobTask, QueueLengths, RequestedState
+from howsure.model.run import Run, RunState
+from howsure.store import runs as run_queries
+from howsure.store.database import Database, not_idempotent, take_lock
+from howsure.store.leases import lease_is_held, renew_lease
+from howsure.store.schema import jobs, runs
+from howsure.store.summaries import store_counts
+
+ENDED_STATES = (RunState.COMPLETED.value, RunState.FAILED.value, RunState.OUT_OF_BUDGET.value)
+CLAIM_LOCK = 1
+MAX_TRIES = 5
+"""How often a run is taken up that brings its worker down before anything of it is finished."""
+WORKERS_DIED = (
+    "whoever worked on this run went down, {} times in a row, before anything more of it was finished; "
+    "the worker's log may say why, and resuming the run tries again"
+)
+TASKS = [task.value for task in JobTask]
+STATES = {RequestedState.PAUSE: RunState.PAUSED, RequestedState.CANCEL: RunState.CANCELLED}
+
+
+class RunQueue:
+    """Runs that wait for a worker, and those that one has taken."""
+
+    def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def add(self, run: Run, request: bytes = b"{}") -> None:
+        """Create a run, and queue it: both or neither."""
+        await self._database.write(_add, run, request, self._clock())
+
+    async def job(self, run_id: str) -> Job | None:
+        """None for a run that is not the service's own."""
+        return await self._database.read(_job, run_id)
+
+    async def own(self, run_ids: Sequence[str]) -> set[str]:
+        """Those of these runs that are the service's own."""
+        return await self._database.read(_own, run_ids) if run_ids else set()
+
+    async def claim(self, owner: str, *, per_agent: int, overall: int) -> Job | None:
+        """Take the run that has waited longest and whose agent is not busy enough already; None when there is none."""
+        return await self._database.write(_claim, owner, (per_agent, overall), self._clock())
+
+    async def reclaim(self, process: str, working: Collection[str] = (), most: int = MAX_TRIES) -> list[str]:
+        """Put back what nobody works on any more: their process was killed, or not heard of for too long. Of what this
+        `process` took, only the owners in `working` are at it. What brought its workers down so often has failed."""
+        return await self._database.write(_reclaim, (process, frozenset(working)), most, self._clock())
+
+    async def beat(self, run_id: str, owner: str, *, got_on: bool = False) -> RequestedState | None:
+        """Say that we are still at it, and hear what is wished; None: somebody else has it now, so leave it alone.
+        `got_on`: something of it was finished, so that it may be taken up as often again."""
+        return await self._database.write(_beat, run_id, owner, got_on, self._clock())
+
+    async def finish(self, run_id: str, owner: str, wish: RequestedState) -> None:
+        """Let go of it, as was wished. A run that ends is done by itself."""
+        await self._database.write(_finish, run_id, owner, wish)
+
+    async def give_back(self, run_id: str, owner: str, *, tried: bool = False) -> None:
+        """Put it back: because this worker is stopping, or because it `tried`, and broke."""
+        await self._database.write(_give_back, run_id, owner, tried)
+
+    async def wish(self, run_id: str, wish: RequestedState) -> RunState:
+        """Ask for a pause or an end. A run that nobody works on is stopped at once; the state it is in now."""
+        return await self._database.write(_wish, run_id, wish, self._clock())
+
+    async def again(self, run_id: str, task: JobTask) -> None:
+        """Queue a run that has ended, was paused or was interrupted; Conflict where it waits or is worked on."""
+        await self._database.write(_again, run_id, task, self._clock())
+
+    async def lengths(self, within: AccessScope = EVERYWHERE) -> QueueLengths:
+        return await self._database.read(_lengths, within)
+
+
+def _is_added(connection: Connection, _: None, run: Run, request: bytes, now: datetime) -> bool:
+    return _job(connection, run.id) is not None
+
+
+@not_idempotent(_is_added)
+def _add(connection: Connection, run: Run, request: bytes, now: datetime) -> None:
+    run_queries.create_run(connection, run)
+    values = {
+        "run_id": run.id,
+        "organization_id": run.organization_id,
+        "agent_id": run.pins.agent_key,
+        "state": JobState.QUEUED.value,
+        "wish": RequestedState.NONE.value,
+        "task": JobTask.ATTEMPT.value,
+        "tries": 0,
+        "queued_at": now,
+        "request": request,
+    }
+    connection.execute(insert(jobs).values(values))
+
+
+def _job(connection: Connection, run_id: str) -> Job | None:
+    found = connection.execute(select(jobs).where(jobs.c.run_id == run_id)).first()
+    return None if found is None else _read(found)
+
+
+def _own(connection: Connection, run_ids: Sequence[str]) -> set[str]:
+    return set(connection.scalars(select(jobs.c.run_id).where(jobs.c.run_id.in_(run_ids))))
+
+
+def _read(found: Any) -> Job:
+    return Job(
+        run_id=found.run_id,
+        organization_id=found.organization_id,
+        agent_id=found.agent_id,
+        state=JobState(found.state),
+        wish=RequestedState(found.wish),
+        task=JobTask(found.task),
+        tries=found.tries,
+        queued_at=found.queued_at,
+        request=found.request,
+    )
+
+
+def _is_claimed(connection: Connection, job: Job, owner: str, most: tuple[int, int], now: datetime) -> bool:
+    """As we left it: whoever has been at it since has taken it from us."""
+    ours = (runs.c.id == job.run_id, runs.c.owner == owner, runs.c.heartbeat_at == now)
+    return connection.execute(select(runs.c.id).where(*ours)).first() is not None
+
+
+@not_idempotent(_is_claimed)
+def _claim(connection: Connection, owner: str, most: tuple[int, int], now: datetime) -> Job | None:
+    per_agent, overall = most
+    # Two who counted at once would both take one, and be one too many.
+    take_lock(connection, CLAIM_LOCK)
+    busy: dict[str, int] = dict(connection.execute(_busy()).all())  # type: ignore[arg-type]
+    if sum(busy.values()) >= overall:
+        return None
+    full = [agent for agent, number in busy.items() if agent and number >= per_agent]
+    # What a newer Howsure has queued is left to workers who know what to do with it.
+    known = (jobs.c.state == JobState.QUEUED.value, jobs.c.task.in_(TASKS))
+    waiting = select(jobs).where(*known, jobs.c.agent_id.not_in(full))
+    oldest = waiting.order_by(jobs.c.queued_at, jobs.c.run_id).limit(1)
+    # Another worker's hands are already on the ones that are locked.
+    found = connection.execute(oldest.with_for_update(skip_locked=True)).first()
+    if found is None:
+        return None
+    _change(connection, found.run_id, {"state": JobState.RUNNING.value, "tries": jobs.c.tries + 1})
+    taken = {"owner": owner, "heartbeat_at": now, "state": RunState.RUNNING.value}
+    run_queries.change_run(connection, found.run_id, taken)
+    return _read(found)
+
+
+def _busy() -> Select[tuple[str, int]]:
+    running = jobs.c.state == JobState.RUNNING.value
+    return select(jobs.c.agent_id, func.count()).where(running).group_by(jobs.c.agent_id)
+
+
+def _reclaim(connection: Connection, ours: tuple[str, frozenset[str]], most: int, now: datetime) -> list[str]:
+    """Few runs are worked on at a time: each is looked at."""
+    known = (jobs.c.run_id, jobs.c.wish, jobs.c.tries, runs.c.owner, runs.c.heartbeat_at, runs.c.state)
+    worked_on = select(*known).join(runs, runs.c.id == jobs.c.run_id).where(jobs.c.state == JobState.RUNNING.value)
+    # Held until we are done, so that nobody else puts it back, too, when it has been taken again. Whoever holds it now
+    # is at work on it.
+    held_here = worked_on.with_for_update(skip_locked=True)
+    lost = [each for each in connection.execute(held_here) if _is_lost(each, ours, now)]
+    for each in lost:
+        wish, ended = RequestedState(each.wish), each.state in ENDED_STATES
+        if wish is RequestedState.NONE and not ended and each.tries >= most:
+            _fail(connection, each.run_id, WORKERS_DIED.format(each.tries))
+        else:
+            # It may have ended, and its worker was killed before it could say so here.
+            _stop(connection, each.run_id, wish, {"state": (JobState.DONE if ended else JobState.QUEUED).value})
+    return [each.run_id for each in lost]
+
+
+def _fail(connection: Connection, run_id: str, error: str) -> None:
+    run_queries.change_run(connection, run_id, {"state": RunState.FAILED.value, "owner": None, "error": error})
+    store_counts(connection, run_id)
+    end_job(connection, run_id)
+
+
+def _is_lost(found: Any, ours: tuple[str, frozenset[str]], now: datetime) -> bool:
+    process, working = ours
+    if found.owner is not None and found.owner.startswith(process):
+        return found.owner not in working
+    return not lease_is_held(found.owner, found.heartbeat_at, now)
+
+
+def _stop(connection: Connection, run_id: str, wish: RequestedState, otherwise: dict[str, Any]) -> None:
+    """Stop a run as was wished; as `otherwise` says where nothing was."""
+    if wish is RequestedState.NONE:
+        _change(connection, run_id, otherwise)
+        if otherwise["state"] == JobState.QUEUED.value:
+            run_queries.change_run(connection, run_id, {"owner": None, "state": RunState.PENDING.value})
+        return
+    _change(connection, run_id, {"state": JobState.HELD.value, "wish": RequestedState.NONE.value})
+    run_queries.change_run(connection, run_id, {"owner": None, "state": STATES[wish].value})
+
+
+def _beat(connection: Connection, run_id: str, owner: str, got_on: bool, now: datetime) -> RequestedState | None:
+    if not renew_lease(connection, run_id, now, owner):
+        # We may have let go of it just now, at its end.
+        ended = select(runs.c.id).where(runs.c.id == run_id, runs.c.owner.is_(None), runs.c.state.in_(ENDED_STATES))
+        return None if connection.execute(ended).first() is None else RequestedState.NONE
+    if got_on:
+        _change(connection, run_id, {"tries": 1})
+    return RequestedState(connection.scalar(select(jobs.c.wish).where(jobs.c.run_id == run_id)) or "")
+
+
+def end_job(connection: Connection, run_id: str) -> None:
+    """The run has ended: it is done, in the same transaction. Nothing happens to a run that is not the service's."""
+    done = {"state": JobState.DONE.value, "wish": RequestedState.NONE.value, "task": JobTask.ATTEMPT.value}
+    _change(connection, run_id, done)
+
+
+def _finish(connection: Connection, run_id: str, owner: str, wish: RequestedState) -> None:
+    if _is_mine(connection, run_id, owner):
+        _stop(connection, run_id, wish, {"state": JobState.DONE.value})
+
+
+def _give_back(connection: Connection, run_id: str, owner: str, tried: bool) -> None:
+    if _is_mine(connection, run_id, owner):
+        tries = jobs.c.tries if tried else jobs.c.tries - 1
+        _stop(connection, run_id, RequestedState.NONE, {"state": JobState.QUEUED.value, "tries": tries})
+
+
+def _is_mine(connection: Connection, run_id: str, owner: str) -> bool:
+    """Whether the run is ours to let go of: being worked on, by us, or by nobody since we stopped. Held until the
+    transaction ends."""
+    who = connection.execute(select(runs.c.owner, runs.c.state).where(runs.c.id == run_id).with_for_update()).first()
+    state = connection.scalar(select(jobs.c.state).where(jobs.c.run_id == run_id))
+    ours = who is not None and who.owner in (owner, None) and who.state not in ENDED_STATES
+    return ours and state == JobState.RUNNING.value
+
+
+def _wish(connection: Connection, run_id: str, wish: RequestedState, now: datetime) -> RunState:
+    found = _held(connection, run_id)
+    if found.state == JobState.DONE.value:
+        raise Conflict(f"run {run_id} has ended: there is nothing to {wish.value}")
+    if found.state == JobState.HELD.value and wish is RequestedState.PAUSE:
+        raise Conflict(f"run {run_id} is not in the queue: there is nothing to pause")
+    if found.state == JobState.RUNNING.value:
+        _change(connection, run_id, {"wish": wish.value})
+        return RunState.RUNNING
+    _stop(connection, run_id, wish, {})
+    return STATES[wish]
+
+
+def _again(connection: Connection, run_id: str, task: JobTask, now: datetime) -> None:
+    found = _held(connection, run_id)
+    if found.state in (JobState.QUEUED.value, JobState.RUNNING.value):
+        raise Conflict(f"run {run_id} is {found.state}: wait for its end, or cancel it")
+    queued = {"state": JobState.QUEUED.value, "task": task.value, "queued_at": now, "wish": RequestedState.NONE.value}
+    _change(connection, run_id, {**queued, "tries": 0})
+    run_queries.change_run(connection, run_id, {"state": RunState.PENDING.value, "error": "", "completed_at": None})
+
+
+def _held(connection: Connection, run_id: str) -> Any:
+    found = connection.execute(select(jobs).where(jobs.c.run_id == run_id).with_for_update()).first()
+    if found is None:
+        raise NotFound(f"run {run_id} is not one of the service's own: it was started by `howsure run`")
+    return found
+
+
+def _change(connection: Connection, run_id: str, values: dict[str, Any]) -> None:
+    connection.execute(update(jobs).where(jobs.c.run_id == run_id).values(values))
+
+
+def _lengths(connection: Connection, within: AccessScope) -> QueueLengths:
+    counted = select(jobs.c.state, func.count()).group_by(jobs.c.state)
+    live = counted.where(jobs.c.state.in_([JobState.QUEUED.value, JobState.RUNNING.value]))
+    if within.organization_id is not None:
+        live = live.where(jobs.c.organization_id == within.organization_id)
+    numbers: dict[str, int] = dict(connection.execute(live).all())
+    return QueueLengths(numbers.get(JobState.QUEUED.value, 0), numbers.get(JobState.RUNNING.value, 0))

@@ -1,0 +1,228 @@
+"""Results and cases: pages by keyset, single ones, positions. A page costs the same wherever it begins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+from sqlalchemy import Connection, Select, and_, select
+
+from howsure.errors import Conflict, NotFound
+from howsure.model.case import Case
+from howsure.model.result import Result
+from howsure.model.score import Grade
+from howsure.model.transcript import Usage
+from howsure.model.verdict import Verdict
+from howsure.store.codecs import decode_case, decode_grades, decode_result, transcript_of
+from howsure.store.run_columns import read_tuples
+from howsure.store.schema import cases, results, scores
+
+CHUNK = 500
+"""Ids asked for in one statement."""
+
+_whole = select(
+    results,
+    cases.c.format.label("case_format"),
+    cases.c.body.label("case_body"),
+).join(cases, and_(cases.c.run_id == results.c.run_id, cases.c.case_id == results.c.case_id))
+
+
+def page(run_id: str, *, after: int | None, limit: int, filters: Mapping[str, Any]) -> Select[Any]:
+    """The results after a position, in order. `filters` are columns and their values; None: any value."""
+    wanted = [results.c[name] == value for name, value in filters.items() if value is not None]
+    statement = _whole.where(results.c.run_id == run_id, *wanted).order_by(results.c.position).limit(limit)
+    return statement if after is None else statement.where(results.c.position > after)
+
+
+def load(connection: Connection, statement: Select[Any]) -> list[Result]:
+    """The results that a statement made by `page` selects; a case that several of them share is decoded once."""
+    known: dict[str, Case] = {}
+    return [_result(found, known) for found in connection.execute(statement)]
+
+
+def one(connection: Connection, run_id: str, key: str, filters: Mapping[str, Any]) -> Result:
+    """A result by its id, or by its case's id where that names only one."""
+    for column in ("id", "case_id"):
+        statement = page(run_id, after=None, limit=6, filters={column: key, **filters})
+        found = load(connection, statement)
+        if len(found) == 1:
+            return found[0]
+        if found:
+            listed = ", ".join(f"candidate {each.candidate!r} repeat {each.repeat}" for each in found[:5])
+            more = ", …" if len(found) > 5 else ""
+            raise Conflict(f"case {key!r} has several results: {listed}{more}; say which")
+    raise NotFound(f"run {run_id} has no result or case {key!r}")
+
+
+def by_ids(connection: Connection, result_ids: Sequence[str]) -> list[tuple[str, Result]]:
+    """Results of any run, each with the id of its run."""
+    found: list[tuple[str, Result]] = []
+    for start in range(0, len(result_ids), CHUNK):
+        statement = _whole.where(results.c.id.in_(result_ids[start : start + CHUNK]))
+        found += [(each.run_id, _result(each, {})) for each in connection.execute(statement)]
+    return found
+
+
+class ResultGrades(Struct, frozen=True):
+    """A result, as far as its grades go."""
+
+    position: int
+    case_id: str
+    candidate: str
+    repeat: int
+    grades: tuple[Grade, ...]
+
+
+def read_result_grades(connection: Connection, run_id: str, wanted: Sequence[int]) -> list[ResultGrades]:
+    """The results at these positions, without their talk."""
+    own = results.c
+    told = select(own.position, own.case_id, own.candidate, own.repeat, own.format, own.body)
+    found: list[ResultGrades] = []
+    for start in range(0, len(wanted), CHUNK):
+        some = told.where(own.run_id == run_id, own.position.in_(wanted[start : start + CHUNK]))
+        found += [
+            ResultGrades(position, case_id, candidate, repeat, decode_grades(version, body))
+            for position, case_id, candidate, repeat, version, body in connection.execute(some)
+        ]
+    return found
+
+
+def positions(
+    connection: Connection, run_id: str, verdict: Verdict | None, near: tuple[int, int] | None = None
+) -> list[int]:
+    """Those that have a result; `near`: only from here to there, both counted."""
+    statement = select(results.c.position).where(results.c.run_id == run_id).order_by(results.c.position)
+    if verdict is not None:
+        statement = statement.where(results.c.verdict == verdict.value)
+    if near is not None:
+        statement = statement.where(results.c.position.between(*near))
+    return list(connection.scalars(statement))
+
+
+def cases_after(connection: Connection, run_id: str, after: int | None, limit: int) -> list[tuple[int, Case]]:
+    """The next cases of a run, each with its position."""
+    statement = select(cases).where(cases.c.run_id == run_id).order_by(cases.c.position).limit(limit)
+    if after is not None:
+        statement = statement.where(cases.c.position > after)
+    return [(found.position, decode_case(found.format, found.body)) for found in connection.execute(statement)]
+
+
+def _result(found: Any, known: dict[str, Case]) -> Result:
+    case = known.get(found.case_id)
+    if case is None:
+        case = known[found.case_id] = decode_case(found.case_format, found.case_body)
+    stored = decode_result(found.format, found.body)
+    return Result(
+        case=case,
+        verdict=Verdict(found.verdict),
+        reasons=stored.reasons,
+        grades=stored.grades,
+        failures=stored.failures,
+        transcript=transcript_of(stored, case),
+        fault=stored.fault,
+        candidate=found.candidate,
+        repeat=found.repeat,
+        position=found.position,
+        created_at=found.created_at,
+        duration_ms=found.duration_ms or 0.0,
+    )
+
+
+TOKENS = "token_usage"
+"""The measure whose details hold the tokens that spans report."""
+
+
+class CostTotals(Struct, frozen=True, kw_only=True):
+    """Of one answer; None: nobody recorded it."""
+
+    position: int
+    seconds: float | None = None
+    usd: float | None = None
+    tokens: int | None = None
+
+
+class PartGrade(Struct, frozen=True):
+    """How one criterion or rule of one result ended."""
+
+    position: int
+    candidate: str
+    part_id: str
+    outcome: str
+
+
+class _TranscriptCosts(Struct, frozen=True):
+    duration_ms: float | None = None
+    invented_times: bool = False
+    usage: Usage | None = None
+
+
+class _Grade(Struct, frozen=True):
+    name: str
+    details: Raw = Raw(b"{}")
+
+
+class _Body(Struct, frozen=True):
+    transcript: _TranscriptCosts | None = None
+    grades: tuple[_Grade, ...] = ()
+    as_recorded: bool = False
+
+
+class _Case(Struct, frozen=True):
+    recorded: _TranscriptCosts | None = None
+
+
+class _TokenDetails(Struct, frozen=True):
+    total_tokens: int | None = None
+
+
+_body = msgspec.json.Decoder(_Body).decode
+_case = msgspec.json.Decoder(_Case).decode
+_counted = msgspec.json.Decoder(_TokenDetails).decode
+
+
+def read_costs(connection: Connection, run_id: str, among: Sequence[int] | None = None) -> list[CostTotals]:
+    """Of every result that has a transcript, or of those at these positions, in the order of their positions."""
+    joined = results.join(cases, and_(cases.c.run_id == results.c.run_id, cases.c.case_id == results.c.case_id))
+    wanted = select(results.c.position, results.c.body, cases.c.body).select_from(joined)
+    if among is not None:
+        wanted = wanted.where(results.c.position.in_(among))
+    found = read_tuples(connection, wanted.where(results.c.run_id == run_id).order_by(results.c.position))
+    tolled = (_toll(position, body, case) for position, body, case in found)
+    return [each for each in tolled if each is not None]
+
+
+def _toll(position: int, body: bytes, case: bytes) -> CostTotals | None:
+    stored = _body(body)
+    talk = _case(case).recorded if stored.as_recorded else stored.transcript
+    if talk is None:
+        return None
+    timed = talk.duration_ms is not None and not talk.invented_times
+    usage = talk.usage or Usage()
+    return CostTotals(
+        position=position,
+        seconds=(talk.duration_ms or 0.0) / 1000 if timed else None,
+        usd=usage.cost_usd,
+        tokens=_tokens(usage, stored.grades),
+    )
+
+
+def _tokens(usage: Usage, grades: Sequence[_Grade]) -> int | None:
+    if usage.prompt_tokens is not None and usage.completion_tokens is not None:
+        return usage.prompt_tokens + usage.completion_tokens + (usage.thinking_tokens or 0)
+    return next((_counted(grade.details).total_tokens for grade in grades if grade.name == TOKENS), None)
+
+
+def read_part_ids(connection: Connection, run_id: str) -> list[str]:
+    """The ids of all rules and criteria that were asked about."""
+    wanted = select(scores.c.part_id).where(scores.c.run_id == run_id, scores.c.part_id.is_not(None)).distinct()
+    return sorted(connection.scalars(wanted))
+
+
+def read_part_grades(connection: Connection, run_id: str, ids: Sequence[str]) -> list[PartGrade]:
+    """Every grade of these rules and criteria, in the order of their positions."""
+    columns = scores.c
+    wanted = select(columns.position, columns.candidate, columns.part_id, columns.outcome)
+    wanted = wanted.where(columns.run_id == run_id, columns.part_id.in_(ids))
+    return [PartGrade(*each) for each in connection.execute(wanted.order_by(columns.position, columns.ordinal))]

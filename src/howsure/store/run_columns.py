@@ -1,0 +1,326 @@
+"""A whole run in columns, without its bodies: what comparisons are computed from. Values go into arrays of plain
+numbers as they are read, so that a hundred thousand results cost a few megabytes. Of the cases only tags and labels are
+decoded, and of two runs' cases only those that differ."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct, field
+from sqlalchemy import ColumnElement, Connection, Select, and_, func, or_, select
+
+from howsure.model.case import Case
+from howsure.model.score import UNIT, Direction, Scale
+from howsure.model.verdict import Verdict
+from howsure.store.codecs import CaseTags, decode_case, decode_tags
+from howsure.store.schema import cases, results, scores
+from howsure.store.summaries import RULES
+
+VERDICTS = tuple(Verdict)
+OUTCOMES = ("passed", "failed", "unmarked", "error", "not_applicable", "no_judge")
+NO_VALUE = float("nan")
+CHUNK = 500
+"""Positions asked for in one statement."""
+
+_verdict_codes = {verdict.value: code for code, verdict in enumerate(VERDICTS)}
+_outcome_codes = {outcome: code for code, outcome in enumerate(OUTCOMES)}
+
+
+class AttemptColumns(Struct, frozen=True, kw_only=True):
+    """The results of a run, in the order of their positions. `verdicts` are places in `VERDICTS`; `candidates` and
+    `cases` are places in `candidate_names` and `case_ids`; a duration that is not known is no number."""
+
+    case_ids: list[str]
+    candidate_names: list[str]
+    positions: array[int]
+    cases: array[int]
+    candidates: array[int]
+    repeats: array[int]
+    verdicts: array[int]
+
+
+class GradeColumn(Struct, frozen=True, kw_only=True):
+    """One grader's whole-case grades of one candidate, or those of one rule. `outcomes` are places in `OUTCOMES`; a
+    value that is not there is no number. `scale` is the widest of those used."""
+
+    candidate: str
+    name: str
+    part_id: str | None
+    scope: str | None
+    scale: Scale
+    direction: Direction
+    positions: array[int]
+    values: array[float]
+    outcomes: array[int]
+
+
+class CasePreview(Struct, frozen=True):
+    """What a case can be sliced, paired and clustered by."""
+
+    id: str
+    tags: tuple[str, ...] = ()
+    labels: dict[str, str] = field(default_factory=dict)
+
+
+class PartOutcome(Struct, frozen=True):
+    """How one criterion or rule of one result ended."""
+
+    position: int
+    name: str
+    part_id: str
+    outcome: str
+
+
+class _CaseContent(Struct, frozen=True):
+    """What of a case decides what its grades mean. Answers that a dataset brings are no part of the question."""
+
+    input: Raw
+    expectations: Raw = Raw(b"[]")
+    world: str = ""
+    profile: str = ""
+    tools: Raw = Raw(b"null")
+    state: Raw = Raw(b"{}")
+
+
+_asked = msgspec.json.Decoder(_CaseContent).decode
+
+
+def read_tuples(connection: Connection, statement: Select[Any]) -> list[tuple[Any, ...]]:
+    """As the driver gives them: for hundreds of thousands, making SQLAlchemy's own of them costs more than reading."""
+    with connection.execute(statement) as found:
+        assert found.cursor is not None
+        return list(found.cursor.fetchall())
+
+
+def read_attempts(connection: Connection, run_id: str, *among: ColumnElement[bool]) -> AttemptColumns:
+    """Every result of the run, or those that `among` chooses."""
+    columns = results.c
+    wanted = select(columns.position, columns.case_id, columns.candidate, columns.repeat, columns.verdict)
+    # Sorted here: in the order of positions the database would read whole results, bodies and all.
+    found = sorted(read_tuples(connection, wanted.where(columns.run_id == run_id, *among)))
+    positions, cases, candidates, repeats, verdicts = zip(*found, strict=True) if found else [()] * 5
+    case_places = {case: place for place, case in enumerate(dict.fromkeys(cases))}
+    candidate_places = {name: place for place, name in enumerate(dict.fromkeys(candidates))}
+    return AttemptColumns(
+        case_ids=list(case_places),
+        candidate_names=list(candidate_places),
+        positions=array("q", positions),
+        cases=array("q", map(case_places.__getitem__, cases)),
+        candidates=array("q", map(candidate_places.__getitem__, candidates)),
+        repeats=array("q", repeats),
+        verdicts=array("b", map(_verdict_codes.__getitem__, verdicts)),
+    )
+
+
+class GradeColumnBuilder:
+    """A `GradeColumn` that is being read."""
+
+    __slots__ = ("direction", "high", "low", "outcomes", "positions", "values")
+
+    def __init__(self, low: float, high: float | None) -> None:
+        self.positions = array("q")
+        self.values = array("d")
+        self.outcomes = array("b")
+        self.low = low
+        self.high = high
+        self.direction: str | None = None
+
+    def add(self, outcome: str, positions: Sequence[int], values: Sequence[float]) -> None:
+        """Grades that ended alike."""
+        self.positions.extend(positions)
+        self.outcomes.extend([_outcome_codes[outcome]] * len(positions))
+        # What was scored has a value, what was not has none: no need to look at each.
+        self.values.extend([NO_VALUE] * len(positions) if None in values[:1] else values)
+
+    def add_each(self, grades: Sequence[tuple[int, str, float | None]]) -> None:
+        """Grades that may have ended in any way: position, outcome, value."""
+        positions, outcomes, values = zip(*grades, strict=True)
+        self.positions.extend(positions)
+        self.outcomes.extend(map(_outcome_codes.__getitem__, outcomes))
+        self.values.extend(NO_VALUE if value is None else value for value in values)
+
+    def widen(self, low: float, high: float | None, direction: str | None) -> None:
+        self.low = min(self.low, low)
+        self.high = None if high is None or self.high is None else max(self.high, high)
+        # A grade without a value has no direction.
+        self.direction = self.direction or direction
+
+    def done(self, candidate: str, name: str, part_id: str | None, scope: str | None) -> GradeColumn:
+        return GradeColumn(
+            candidate=candidate,
+            name=name,
+            part_id=part_id,
+            scope=scope,
+            scale=Scale(self.low, self.high),
+            direction=Direction(self.direction) if self.direction else Direction.HIGHER,
+            positions=self.positions,
+            values=self.values,
+            outcomes=self.outcomes,
+        )
+
+
+def read_grade_columns(connection: Connection, run_id: str) -> list[GradeColumn]:
+    """Every grader's grades of whole cases, by candidate and name; then every rule's. Rules are the same for every
+    case; the criteria of other graders belong to their cases and are not read here."""
+    return [*_graders(connection, run_id), *_rules(connection, run_id)]
+
+
+def _graders(connection: Connection, run_id: str) -> list[GradeColumn]:
+    """A few statements for each grader and outcome: the index of the summary has them together, and neither outcome nor
+    scale need be read for each grade."""
+    columns = scores.c
+    alike = (columns.candidate, columns.name, columns.outcome)
+    whole = (columns.run_id == run_id, columns.scope.is_(None))
+    scales = select(columns.scale_low, columns.scale_high, columns.direction).distinct()
+    found: dict[tuple[str, str], GradeColumnBuilder] = {}
+    # With the scope, though it is the same for all: so they come in the order of the index, and nothing is sorted.
+    for candidate, name, outcome, _ in read_tuples(connection, select(*alike, columns.scope).distinct().where(*whole)):
+        same = (columns.candidate == candidate, columns.name == name, columns.outcome == outcome)
+        for low, high, direction in read_tuples(connection, scales.where(*whole, *same)):
+            found.setdefault((candidate, name), GradeColumnBuilder(low, high)).widen(low, high, direction)
+        grades = read_tuples(connection, select(columns.position, columns.value).where(*whole, *same))
+        found[candidate, name].add(outcome, *zip(*grades, strict=True))
+    return [column.done(*key, None, None) for key, column in sorted(found.items())]
+
+
+def _rules(connection: Connection, run_id: str) -> list[GradeColumn]:
+    columns = scores.c
+    wanted = select(columns.candidate, columns.part_id, columns.scope, columns.position, columns.outcome, columns.value)
+    wanted = wanted.where(columns.run_id == run_id, columns.name == RULES, columns.part_id.is_not(None))
+    found: dict[tuple[str, str, str | None], list[tuple[int, str, float | None]]] = {}
+    ordered = read_tuples(connection, wanted.order_by(columns.position, columns.ordinal))
+    for candidate, part_id, scope, position, outcome, value in ordered:
+        found.setdefault((candidate, part_id, scope), []).append((position, outcome, value))
+    return [rule_column(*key, grades) for key, grades in found.items()]
+
+
+def rule_column(
+    candidate: str, part_id: str, scope: str | None, grades: Sequence[tuple[int, str, float | None]]
+) -> GradeColumn:
+    """The grades of one rule: position, outcome, value."""
+    column = GradeColumnBuilder(UNIT.low, UNIT.high)
+    column.add_each(grades)
+    return column.done(candidate, RULES, part_id, scope)
+
+
+def part_outcomes(connection: Connection, run_id: str, positions: Sequence[int]) -> list[PartOutcome]:
+    """How the criteria and rules of some results ended."""
+    columns = scores.c
+    wanted = select(columns.position, columns.name, columns.part_id, columns.outcome)
+    wanted = wanted.where(columns.run_id == run_id, columns.part_id.is_not(None))
+    found: list[PartOutcome] = []
+    for start in range(0, len(positions), CHUNK):
+        some = wanted.where(columns.position.in_(positions[start : start + CHUNK]))
+        found += [PartOutcome(*each) for each in connection.execute(some.order_by(columns.position, columns.ordinal))]
+    return found
+
+
+def changed_cases(connection: Connection, first: str, second: str) -> list[tuple[Case, Case]]:
+    """The cases of the same id that ask, or expect, something else in the second run."""
+    one, other = cases.alias("one"), cases.alias("other")
+    joined = one.join(other, and_(other.c.run_id == second, other.c.case_id == one.c.case_id))
+    wanted = select(one.c.format, one.c.body, other.c.format, other.c.body).select_from(joined)
+    # The database compares bytes; only cases that differ at all are looked into.
+    differing = wanted.where(one.c.run_id == first, one.c.body != other.c.body).order_by(one.c.position)
+    return [
+        (decode_case(format, body), decode_case(other_format, other_body))
+        for format, body, other_format, other_body in connection.execute(differing)
+        if _asked(body) != _asked(other_body)
+    ]
+
+
+_face = msgspec.json.Decoder(CasePreview).decode
+
+
+def read_case_previews(connection: Connection, run_id: str, *among: ColumnElement[bool]) -> list[CasePreview]:
+    """The tags and labels of every case, or of those that `among` chooses, in the order of the plan."""
+    wanted = select(cases.c.case_id, cases.c.face).where(cases.c.run_id == run_id, *among).order_by(cases.c.position)
+    found = read_tuples(connection, wanted)
+    # Many cases have the same: each is read once.
+    marks = {body: decode_tags(body) for body in {bytes(body) for _, body in found if body is not None}}
+    older = _older_faces(connection, run_id) if any(body is None for _, body in found) else {}
+    return [
+        older[case_id] if body is None else CasePreview(case_id, (known := marks[bytes(body)]).tags, known.labels)
+        for case_id, body in found
+    ]
+
+
+def count_case_tags(connection: Connection, run_id: str) -> list[tuple[CaseTags, int]]:
+    """The tags and labels that cases have, and how many cases have just these, in the order of the plan."""
+    wanted = select(cases.c.face).where(cases.c.run_id == run_id).order_by(cases.c.position)
+    found = Counter(None if body is None else bytes(body) for (body,) in read_tuples(connection, wanted))
+    older = _older_faces(connection, run_id).values() if None in found else ()
+    known = [(decode_tags(body), number) for body, number in found.items() if body is not None]
+    return [*known, *((CaseTags(face.tags, face.labels), 1) for face in older)]
+
+
+def _older_faces(connection: Connection, run_id: str) -> dict[str, CasePreview]:
+    """Of cases that were written before tags had a column: from their bodies."""
+    wanted = select(cases.c.body).where(cases.c.run_id == run_id, cases.c.face.is_(None))
+    return {face.id: face for face in (_face(body) for (body,) in read_tuples(connection, wanted))}
+
+
+class SharedCases(Struct, frozen=True, kw_only=True):
+    """`others` is the number of cases of each candidate that the other run has not, and that were not read."""
+
+    attempts: AttemptColumns
+    measured: list[GradeColumn]
+    faces: list[CasePreview]
+    others: dict[str, int]
+
+
+def read_shared_cases(connection: Connection, run_id: str, other_id: str) -> SharedCases:
+    """Where no case is in both, the first attempt alone: so it can be said what there is."""
+    theirs = select(cases.c.case_id).where(cases.c.run_id == other_id)
+    found = read_attempts(connection, run_id, results.c.case_id.in_(theirs))
+    if not found.positions:
+        first = select(func.min(results.c.position)).where(results.c.run_id == run_id).scalar_subquery()
+        found = read_attempts(connection, run_id, results.c.position == first)
+    return SharedCases(
+        attempts=found,
+        measured=_measured(connection, run_id, list(found.positions)),
+        faces=read_case_previews(connection, run_id, cases.c.case_id.in_(theirs)),
+        others=_others(connection, run_id, found),
+    )
+
+
+def _others(connection: Connection, run_id: str, found: AttemptColumns) -> dict[str, int]:
+    columns = results.c
+    wanted = select(columns.candidate, func.count(columns.case_id.distinct())).where(columns.run_id == run_id)
+    known: dict[str, set[int]] = {}
+    for candidate, case in zip(found.candidates, found.cases, strict=True):
+        known.setdefault(found.candidate_names[candidate], set()).add(case)
+    every = read_tuples(connection, wanted.group_by(columns.candidate))
+    return {candidate: number - len(known.get(candidate, ())) for candidate, number in every}
+
+
+def _measured(connection: Connection, run_id: str, positions: Sequence[int]) -> list[GradeColumn]:
+    """As `columns.measures` has them, of these positions."""
+    graders: dict[tuple[str, str], GradeColumnBuilder] = {}
+    rules: dict[tuple[str, str, str | None], list[tuple[int, str, float | None]]] = {}
+    for found in _grades(connection, run_id, positions):
+        candidate, name, part_id, scope, position, outcome, value, low, high, direction = found
+        if part_id is not None:
+            rules.setdefault((candidate, part_id, scope), []).append((position, outcome, value))
+            continue
+        column = graders.setdefault((candidate, name), GradeColumnBuilder(low, high))
+        column.widen(low, high, direction)
+        column.add_each([(position, outcome, value)])
+    whole = [column.done(*key, None, None) for key, column in sorted(graders.items())]
+    return [*whole, *(rule_column(*key, grades) for key, grades in rules.items())]
+
+
+def _grades(connection: Connection, run_id: str, positions: Sequence[int]) -> list[tuple[Any, ...]]:
+    own = scores.c
+    told = (own.candidate, own.name, own.part_id, own.scope, own.position, own.outcome, own.value)
+    wanted: ColumnElement[bool] = or_(own.scope.is_(None), and_(own.name == RULES, own.part_id.is_not(None)))
+    some = select(*told, own.scale_low, own.scale_high, own.direction).where(own.run_id == run_id, wanted)
+    found: list[tuple[Any, ...]] = []
+    for start in range(0, len(positions), CHUNK):
+        chunk = some.where(own.position.in_(positions[start : start + CHUNK]))
+        found += read_tuples(connection, chunk.order_by(own.position, own.ordinal))
+    return found

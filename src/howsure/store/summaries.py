@@ -1,0 +1,296 @@
+"""What a summary is made of, counted by the database over indexed columns alone: no body is read, however many results
+there are. Of a run that has ended it is counted once, and kept."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+from sqlalchemy import Connection, Select, func, select, update
+
+from howsure.model.run import Counts, Run
+from howsure.model.score import Direction, Scale, UnscoredReason
+from howsure.model.summary import GraderSummary, Summary, Tally
+from howsure.model.verdict import Verdict
+from howsure.store.runs import count_verdicts, read_run
+from howsure.store.schema import results, runs, scores
+
+RULES = "rubric"
+SCORED = ("passed", "failed", "unmarked")
+
+
+class ScoreGroup(Struct, frozen=True):
+    """Scores that are alike: same candidate, grader, scope and outcome. The fields are the columns of `score_groups_query`."""
+
+    candidate: str
+    name: str
+    scope: str | None
+    outcome: str
+    number: int
+    value_sum: float | None
+    scale_low: float
+    scale_high: float | None
+    bounded: int
+    lowest_mark: float | None
+    highest_mark: float | None
+    marked: int
+    direction: str | None
+
+    @property
+    def scored(self) -> bool:
+        return self.outcome in SCORED
+
+
+def score_groups_query(run_id: str) -> Select[Any]:
+    """The scores of a run in groups, in the order of their index."""
+    alike = (scores.c.candidate, scores.c.name, scores.c.scope, scores.c.outcome)
+    return (
+        select(
+            *alike,
+            func.count(),
+            func.sum(scores.c.value),
+            func.min(scores.c.scale_low),
+            func.max(scores.c.scale_high),
+            func.count(scores.c.scale_high),
+            func.min(scores.c.pass_mark),
+            func.max(scores.c.pass_mark),
+            func.count(scores.c.pass_mark),
+            func.min(scores.c.direction),
+        )
+        .where(scores.c.run_id == run_id)
+        .group_by(*alike)
+    )
+
+
+def verdicts_query(run_id: str) -> Select[Any]:
+    """In the order of an index, with the first and the last of the candidates."""
+    candidate, verdict = results.c.candidate, results.c.verdict
+    wanted = select(verdict, func.count(), func.min(candidate), func.max(candidate))
+    return wanted.where(results.c.run_id == run_id).group_by(verdict)
+
+
+def candidate_verdicts_query(run_id: str) -> Select[Any]:
+    """In no index's order: SQLite holds a line for every result meanwhile."""
+    alike = (results.c.candidate, results.c.verdict)
+    return select(*alike, func.count()).where(results.c.run_id == run_id).group_by(*alike)
+
+
+def faults_query(run_id: str) -> Select[Any]:
+    blamed = (results.c.run_id == run_id, results.c.fault.is_not(None))
+    return select(results.c.fault, func.count()).where(*blamed).group_by(results.c.fault).order_by(results.c.fault)
+
+
+class FailureCount(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A grader (`part_id` None), or one of its criteria or rules, that failed or broke in `number` results; `first` and
+    `last` are the positions of two of them."""
+
+    name: str
+    outcome: str
+    number: int
+    first: int
+    last: int
+    part_id: str | None = None
+
+
+MAX_FAILURES = 60
+"""So many are kept of what failed: pages show the commonest."""
+
+
+def failures_query(run_id: str) -> Select[Any]:
+    alike = (scores.c.name, scores.c.part_id, scores.c.outcome)
+    number, place = func.count(), scores.c.position
+    bad = scores.c.outcome.in_(("failed", UnscoredReason.ERROR.value))
+    wanted = select(*alike, number, func.min(place), func.max(place)).where(scores.c.run_id == run_id, bad)
+    return wanted.group_by(*alike).order_by(number.desc(), *alike).limit(MAX_FAILURES)
+
+
+def count_failures(connection: Connection, run_id: str) -> list[FailureCount]:
+    return [
+        FailureCount(name=name, part_id=part, outcome=outcome, number=number, first=first, last=last)
+        for name, part, outcome, number, first, last in connection.execute(failures_query(run_id))
+    ]
+
+
+class SummaryCounts(Struct, frozen=True):
+    """What a summary is made of: verdicts by candidate, scores in groups, and who was answerable; what failed most; and
+    how each rule ended, by its id (None: counted before that was looked at)."""
+
+    numbers: dict[str, dict[Verdict, int]]
+    groups: list[ScoreGroup]
+    faults: dict[str, int]
+    failing: list[FailureCount] | None = None
+    rules: dict[str, dict[str, int]] | None = None
+
+
+def count_run(connection: Connection, run_id: str) -> SummaryCounts:
+    """Counted now, over every result."""
+    groups = [ScoreGroup(*found) for found in connection.execute(score_groups_query(run_id))]
+    blamed = {str(party): int(number) for party, number in connection.execute(faults_query(run_id))}
+    ruled = any(group.name == RULES and group.scope is not None for group in groups)
+    failed, rated = count_failures(connection, run_id), count_rules(connection, run_id) if ruled else {}
+    return SummaryCounts(_numbers_of(connection, run_id), groups, blamed, failed, rated)
+
+
+def _numbers_of(connection: Connection, run_id: str) -> dict[str, dict[Verdict, int]]:
+    found = connection.execute(verdicts_query(run_id)).all()
+    if any(first != last for _, _, first, last in found):
+        told = [tuple(each) for each in connection.execute(candidate_verdicts_query(run_id))]
+    else:
+        told = [(candidate, verdict, number) for verdict, number, candidate, _ in found]
+    numbers: dict[str, dict[Verdict, int]] = {}
+    for candidate, verdict, number in told:
+        numbers.setdefault(candidate, {})[Verdict(verdict)] = number
+    return numbers
+
+
+def count_rules(connection: Connection, run_id: str) -> dict[str, dict[str, int]]:
+    """How often each rule ended how."""
+    alike = (scores.c.part_id, scores.c.outcome)
+    own = (scores.c.run_id == run_id, scores.c.name == RULES, scores.c.part_id.is_not(None))
+    found: dict[str, dict[str, int]] = {}
+    for part_id, outcome, number in connection.execute(select(*alike, func.count()).where(*own).group_by(*alike)):
+        found.setdefault(part_id, {})[outcome] = number
+    return found
+
+
+def store_counts(connection: Connection, run_id: str) -> None:
+    """Count once and keep it: the run has ended, and is looked at more often than it changes."""
+    kept = msgspec.json.encode(count_run(connection, run_id))
+    connection.execute(update(runs).where(runs.c.id == run_id).values(groups=kept))
+
+
+def stored_counts(connection: Connection, run_ids: Sequence[str]) -> dict[str, SummaryCounts]:
+    kept = select(runs.c.id, runs.c.groups).where(runs.c.id.in_(run_ids), runs.c.groups.is_not(None))
+    return {run_id: _counted(groups) for run_id, groups in connection.execute(kept)}
+
+
+def stored_count(connection: Connection, run_id: str) -> SummaryCounts | None:
+    """None: the run has not ended."""
+    return stored_counts(connection, [run_id]).get(run_id)
+
+
+_counted = msgspec.json.Decoder(SummaryCounts).decode
+
+
+Numbers = Mapping[str, Mapping[Verdict, int]]
+"""How many results of each verdict, by candidate."""
+
+CRITERIA = ("criteria", "weighted_criteria")
+GENERAL = "general"
+
+
+def read_summary(connection: Connection, run_id: str, now: datetime) -> Summary:
+    run = read_run(connection, run_id, now)
+    return make_summary(run, stored_count(connection, run_id) or count_run(connection, run_id))
+
+
+def make_summary(run: Run, found: SummaryCounts) -> Summary:
+    return replace(summary_of(run, found.numbers, found.groups), faults=found.faults)
+
+
+def brief_summary(run: Run, found: SummaryCounts) -> Summary:
+    """With criteria and rules, without candidates, graders and components: what a list of runs needs."""
+    parts = [group for group in found.groups if group.scope is not None]
+    return Summary(
+        run=run,
+        candidates={},
+        graders=(),
+        criteria=_tally([group for group in parts if group.name in CRITERIA]),
+        rules=_tally([group for group in parts if group.name == RULES]),
+    )
+
+
+def summary_of(run: Run, numbers: Numbers, groups: Sequence[ScoreGroup]) -> Summary:
+    """Pure: the summary that follows from verdict numbers by candidate and from groups of scores."""
+    whole = sorted((group for group in groups if group.scope is None), key=lambda group: (group.candidate, group.name))
+    parts = [group for group in groups if group.scope is not None]
+    rules = [group for group in parts if group.name == RULES]
+    return Summary(
+        run=run,
+        candidates=_candidates(run, numbers),
+        graders=tuple(_grader(alike) for alike in _split(whole, lambda group: (group.candidate, group.name)).values()),
+        criteria=_tally([group for group in parts if group.name in CRITERIA]),
+        rules=_tally(rules),
+        components={
+            scope: counted
+            for (scope,), alike in sorted(_split(rules, lambda group: (group.scope or GENERAL,)).items())
+            if (counted := _tally(alike))
+        },
+    )
+
+
+def _candidates(run: Run, numbers: Numbers) -> dict[str, Counts]:
+    """A run tries every case with every candidate, so its total is shared equally among them."""
+    share, rest = divmod(run.counts.total, len(run.pins.request.candidates) or 1)
+    planned = set() if rest else set(run.pins.request.candidates)
+    names = dict.fromkeys((*run.pins.request.candidates, *sorted(numbers)))
+    return {name: count_verdicts(share if name in planned else 0, numbers.get(name, {})) for name in names}
+
+
+def _grader(groups: Sequence[ScoreGroup]) -> GraderSummary:
+    first, count = groups[0], _numbers(groups)
+    # Marks and scales may differ from case to case (profiles do that): what was really scored decides.
+    shown = [group for group in groups if group.scored] or list(groups)
+    scored = sum(count[outcome] for outcome in SCORED)
+    directions = {group.direction for group in shown if group.direction}
+    return GraderSummary(
+        name=first.name,
+        candidate=first.candidate,
+        scored=scored,
+        passed=count["passed"],
+        failed=count["failed"],
+        errored=count[UnscoredReason.ERROR.value],
+        not_applicable=count[UnscoredReason.NOT_APPLICABLE.value],
+        no_judge=count[UnscoredReason.NO_JUDGE.value],
+        mean=sum(group.value_sum or 0.0 for group in groups) / scored if scored else None,
+        scale=_scale(shown),
+        direction=Direction(min(directions)) if directions else Direction.HIGHER,
+        pass_mark=_mark(shown),
+    )
+
+
+def _scale(groups: Sequence[ScoreGroup]) -> Scale:
+    """The widest of the scales used; open where one is."""
+    low = min(group.scale_low for group in groups)
+    if any(group.bounded < group.number for group in groups):
+        return Scale(low, None)
+    return Scale(low, max(group.scale_high for group in groups if group.scale_high is not None))
+
+
+def _mark(groups: Sequence[ScoreGroup]) -> float | None:
+    """The pass mark, when all have the same."""
+    marks = {mark for group in groups for mark in (group.lowest_mark, group.highest_mark)}
+    same = len(marks) == 1 and all(group.marked == group.number for group in groups)
+    return marks.pop() if same else None
+
+
+def _tally(groups: Sequence[ScoreGroup]) -> Tally | None:
+    if not groups:
+        return None
+    count = _numbers(groups)
+    # A part that was measured without a mark decided nothing: it is neither passed nor failed.
+    skipped = count[UnscoredReason.NOT_APPLICABLE.value] + count[UnscoredReason.NO_JUDGE.value] + count["unmarked"]
+    return Tally(
+        passed=count["passed"], failed=count["failed"], errored=count[UnscoredReason.ERROR.value], skipped=skipped
+    )
+
+
+def _numbers(groups: Iterable[ScoreGroup]) -> dict[str, int]:
+    count: dict[str, int] = defaultdict(int)
+    for group in groups:
+        count[group.outcome] += group.number
+    return count
+
+
+def _split(
+    groups: Iterable[ScoreGroup], key: Callable[[ScoreGroup], tuple[str, ...]]
+) -> dict[tuple[str, ...], list[ScoreGroup]]:
+    split: dict[tuple[str, ...], list[ScoreGroup]] = defaultdict(list)
+    for group in groups:
+        split[key(group)].append(group)
+    return split

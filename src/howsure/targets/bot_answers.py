@@ -1,0 +1,172 @@
+"""The shape of an answer: one reader for what a function returns, a program writes or an HTTP bot sends.
+
+`{"answer", "messages"?, "tool_calls"?, "agent"?, "agents"?, "state"?, "usage"?, "error"?}`, in camelCase or snake_case.
+Keys beyond these are the bot's own business and are left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from howsure.errors import TargetFailed
+from howsure.model.transcript import Message, Role, ToolCall
+from howsure.targets.answer_parts import (
+    AnswerFields,
+    UnreadableAnswer,
+    calls_in,
+    describe_value,
+    list_names,
+    message_of,
+    messages_in,
+    plain_names,
+    quote_value,
+    usage_of,
+)
+from howsure.targets.base import Reply
+
+ANSWER = ("answer", "response", "reply", "output", "response_text", "output_text", "text", "content", "message")
+CALLS = ("tool_calls", "tools_called", "function_calls")
+STATE = ("state", "session_state", "final_state")
+AGENTS = ("agents", "agent_steps")
+BESIDES = plain_names(
+    "error", "errors", "messages", "usage", "usage_metadata", "agent", "agent_name", *CALLS, *STATE, *AGENTS
+)
+"""What may stand beside an answer and is read, too."""
+
+
+class BotError(TargetFailed):
+    """The bot itself said that it failed."""
+
+
+class BotAnswer(Struct, frozen=True, kw_only=True):
+    """A reply, and the state of the session where the bot told it."""
+
+    reply: Reply
+    state: dict[str, Any] | None = None
+
+
+def reply_of(value: Any) -> Reply:
+    """What the agent did; `UnreadableAnswer` when this is no answer, `BotError` when it is an error."""
+    return read_answer(value).reply
+
+
+def read_answer(value: Any) -> BotAnswer:
+    """The answer in `value`: text, or an object."""
+    if isinstance(value, str):
+        return BotAnswer(reply=Reply.saying(value))
+    if not isinstance(value, Mapping):
+        raise UnreadableAnswer(f"expected text or an object with `answer`, found {describe_value(value)}")
+    fields = AnswerFields(value)
+    if not fields.any_of(BESIDES) and isinstance(said := fields.first(*ANSWER), str):
+        return BotAnswer(reply=Reply.saying(said))
+    raise_bot_error(fields.first("error", "errors"))
+    if not any(name in fields for name in (*ANSWER, "messages", *CALLS)):
+        raise UnreadableAnswer(
+            f"expected an object with `answer`, `messages` or `tool_calls`; found the keys {_keys(fields)}"
+        )
+    return BotAnswer(
+        reply=Reply(messages=_messages(fields), usage=usage_of(fields.first("usage", "usage_metadata"))),
+        state=state_of(fields.first(*STATE)),
+    )
+
+
+def raise_bot_error(error: Any) -> None:
+    """An `error` with anything in it is one, whatever stands beside it."""
+    if error is None or error is False or error in ("", [], {}):
+        return
+    if isinstance(error, Mapping):
+        error = AnswerFields(error).first("message", "detail", "error") or error
+    raise BotError(f"the bot answered with an error: {error if isinstance(error, str) else quote_value(error, 500)}")
+
+
+def state_of(value: Any) -> dict[str, Any] | None:
+    if value is None:
+        return None
+    if not isinstance(value, Mapping):
+        raise UnreadableAnswer(f"`state`: expected an object, found {describe_value(value)}")
+    return dict(value)
+
+
+def _messages(fields: AnswerFields) -> tuple[Message, ...]:
+    """The messages, with the calls told beside them before the last thing said, and the answer as their end."""
+    told = fields.first("messages")
+    messages = list(messages_in(told)) if told is not None else []
+    messages = _with_calls(messages, calls_in(fields.first(*CALLS), CALLS[0]))
+    for said in _answers(fields, apart=told is None):
+        if not (messages and _same(messages[-1], said)):
+            messages.append(said)
+    return tuple(_by_agents(messages, fields))
+
+
+def _answers(fields: AnswerFields, apart: bool) -> list[Message]:
+    """The answer, or several where it is a list. An empty one is an answer too, unless the messages tell."""
+    value = fields.first(*ANSWER)
+    if value is None:
+        return [Message(role=Role.ASSISTANT)] if apart and any(name in fields for name in ANSWER) else []
+    if isinstance(value, str):
+        return [Message(role=Role.ASSISTANT, content=value)]
+    if isinstance(value, list | tuple):
+        return [message for place, one in enumerate(value) for message in message_of(one, f"answer[{place}]")]
+    if isinstance(value, Mapping):
+        return list(message_of(value, "answer"))
+    raise UnreadableAnswer(f"`answer`: expected text, found {describe_value(value)}")
+
+
+def _same(last: Message, said: Message) -> bool:
+    """The answer often repeats the last message."""
+    return last.role is said.role and last.content == said.content and not last.tool_calls and not said.tool_calls
+
+
+def _with_calls(messages: list[Message], calls: Sequence[ToolCall]) -> list[Message]:
+    """Calls that the messages do not tell come before the last thing said: an answer follows its calls."""
+    told = [call for message in messages for call in message.tool_calls]
+    new: list[ToolCall] = []
+    for call in calls:
+        twin = next((one for one in told if _is_twin(one, call)), None)
+        if twin is None:
+            new.append(call)
+        else:
+            told.remove(twin)
+    if not new:
+        return messages
+    ends = bool(messages) and not messages[-1].tool_calls
+    place = len(messages) - 1 if ends else len(messages)
+    return [*messages[:place], Message(role=Role.ASSISTANT, tool_calls=tuple(new)), *messages[place:]]
+
+
+def _is_twin(told: ToolCall, call: ToolCall) -> bool:
+    if told.id and call.id:
+        return told.id == call.id
+    return told.name == call.name and told.arguments == call.arguments
+
+
+def _by_agents(messages: list[Message], fields: AnswerFields) -> list[Message]:
+    """`agent` is who spoke; of several `agents`, the last one. The others took part before it."""
+    names = _agents(fields)
+    if not names:
+        return messages
+    before = [Message(role=Role.ASSISTANT, agent=name) for name in names[:-1]]
+    spoken = [
+        replace(one, agent=names[-1]) if one.role is Role.ASSISTANT and not one.agent else one for one in messages
+    ]
+    return before + spoken
+
+
+def _agents(fields: AnswerFields) -> list[str]:
+    several = fields.first(*AGENTS)
+    if several is None:
+        single = fields.text("agent", "agent_name")
+        return [single] if single else []
+    if not isinstance(several, list | tuple):
+        raise UnreadableAnswer(f"`agents`: expected a list of names, found {describe_value(several)}")
+    named = [AnswerFields(one).text("name", "agent") if isinstance(one, Mapping) else str(one) for one in several]
+    last = fields.text("agent", "agent_name")
+    return [*named, last] if last and named[-1:] != [last] else named
+
+
+def _keys(fields: AnswerFields) -> str:
+    return list_names(fields.keys)

@@ -1,0 +1,277 @@
+"""The desk where a model's tool calls are answered: from a script, or by Python functions. One is opened for each
+conversation, so that scripted results start afresh."""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from howsure.errors import ConfigInvalid, TargetFailed, TargetTimedOut
+from howsure.llm.messages import UNREAD_ARGUMENTS
+from howsure.matching.calls import arguments_fit
+from howsure.matching.values import check_matcher
+from howsure.model.agent import Agent
+from howsure.model.case import Case
+from howsure.model.expectation import ArgumentMode
+from howsure.model.transcript import Tool, ToolCall, ToolResult
+from howsure.targets.base import TargetRequest
+from howsure.targets.function.calls import BoundFunction
+from howsure.targets.objects import load_object
+from howsure.targets.settings import SettingProblems, check_seconds, read_block
+from howsure.targets.turns import plain_value
+
+Function = Callable[..., Any]
+
+
+class ConstantResult(Struct, frozen=True):
+    """The same result for every call."""
+
+    result: ToolResult
+
+
+class ResultSequence(Struct, frozen=True):
+    """A result for the first call, one for the second …"""
+
+    results: tuple[ToolResult, ...]
+
+
+class ResultRule(Struct, frozen=True):
+    """A result for calls whose arguments fit; arguments that are not named are free."""
+
+    arguments: dict[str, Any]
+    result: ToolResult
+
+
+class ResultsByArguments(Struct, frozen=True):
+    """The first that fits."""
+
+    rules: tuple[ResultRule, ...]
+
+
+ScriptedResult = ConstantResult | ResultSequence | ResultsByArguments
+
+
+class ToolFunctions(Struct, frozen=True):
+    """Python functions by tool name: the values of a dict, or what a module, class or object has."""
+
+    holder: Any
+    spec: str
+
+    @classmethod
+    def load(cls, spec: str, folder: Path) -> ToolFunctions:
+        holder = load_object(spec, folder)
+        if inspect.isroutine(holder):
+            raise ConfigInvalid(f"{spec}: is one function; name a dict of functions by tool name, a class or a module")
+        if isinstance(holder, Mapping) and (odd := [name for name, each in holder.items() if not callable(each)]):
+            raise ConfigInvalid(f"{spec}: expected functions by tool name; no function: {', '.join(map(str, odd))}")
+        return cls(holder, spec)
+
+    def named(self, name: str) -> Function | None:
+        found = self.holder.get(name) if isinstance(self.holder, Mapping) else getattr(self.holder, name, None)
+        return found if callable(found) else None
+
+
+class ToolBackend(Struct, frozen=True, kw_only=True):
+    """What there is to answer calls with. A script wins over a function."""
+
+    scripts: Mapping[str, ScriptedResult] = field(default_factory=dict)
+    functions: ToolFunctions | None = None
+    seconds: float = 60.0
+
+    def open(self, tools: Sequence[Tool]) -> ToolSession:
+        return ToolSession(self, frozenset(tool.name for tool in tools))
+
+
+class ToolSession:
+    """A desk during one conversation."""
+
+    def __init__(self, desk: ToolBackend, offered: frozenset[str]) -> None:
+        self._desk = desk
+        self._offered = offered
+        self._used: Counter[str] = Counter()
+
+    async def answered(self, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
+        """The calls with their results, one after the other."""
+        return tuple([replace(call, result=await self._result(call)) for call in calls])
+
+    async def _result(self, call: ToolCall) -> ToolResult:
+        name = call.name
+        # Only what was offered is looked up: a model must not reach whatever else a module holds.
+        if name not in self._offered:
+            return _failed(f"there is no tool {name!r}; there is: {', '.join(sorted(self._offered)) or 'none'}")
+        if UNREAD_ARGUMENTS in call.arguments:
+            return _failed("the arguments are not a JSON object")
+        if (script := self._desk.scripts.get(name)) is not None:
+            return self._scripted(script, call)
+        function = self._desk.functions.named(name) if self._desk.functions else None
+        if function is None:
+            return _failed(f"nothing answers the tool {name!r} here: it has no scripted result and no function")
+        return await _called(function, call, self._desk.seconds)
+
+    def _scripted(self, script: ScriptedResult, call: ToolCall) -> ToolResult:
+        match script:
+            case ConstantResult(result=result):
+                return result
+            case ResultSequence(results=results):
+                self._used[call.name] += 1
+                used = self._used[call.name]
+                return results[used - 1] if used <= len(results) else _used_up(call.name, len(results))
+            case ResultsByArguments(rules=rules):
+                fitting = (rule.result for rule in rules if _fits(rule, call))
+                return next(fitting, None) or _failed(f"no scripted result of {call.name!r} fits these arguments")
+
+
+def _fits(rule: ResultRule, call: ToolCall) -> bool:
+    return arguments_fit(rule.arguments, call.arguments, ArgumentMode.SUPERSET)
+
+
+async def _called(function: Function, call: ToolCall, seconds: float) -> ToolResult:
+    """What the function returns. An error of it is a result, too: the model sees it, as it would with its real tools;
+    one that does not come back ends the conversation."""
+    calling = BoundFunction(
+        function=function, who=f"tool {call.name!r}", text=False, fixed=call.arguments, seconds=seconds
+    )
+    try:
+        return ToolResult(content=plain_value(await calling({})))
+    except TargetTimedOut:
+        raise
+    except TargetFailed as failure:
+        cause = failure.__cause__
+        return _failed(f"{type(cause).__name__}: {cause}" if cause is not None else str(failure))
+
+
+def _failed(why: str) -> ToolResult:
+    return ToolResult(content=why, failed=True)
+
+
+def _used_up(name: str, count: int) -> ToolResult:
+    return _failed(f"the script has {count} result{'' if count == 1 else 's'} of {name!r}, and all are used")
+
+
+ROUNDS = 8
+
+
+class ToolSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A tool as it is shown to the model; `parameters` is a JSON Schema."""
+
+    name: str
+    description: str = ""
+    parameters: dict[str, Any] | None = None
+
+
+class ChatSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`tool_results`, by tool name: a value, a list of values used in order, or a list of {when, result, failed} of
+    which the first counts whose `when` fits the arguments. `tool_functions`: `module:object` with Python functions by
+    tool name, each with `tool_seconds` of time. `max_tool_rounds`: how often in one turn the model may call tools.
+    `agent`: the name under which it takes part, for datasets that say which agents should."""
+
+    model: str = ""
+    system_prompt: str = ""
+    agent: str = ""
+    tools: tuple[ToolSettings, ...] | None = None
+    tool_results: dict[str, Any] = field(default_factory=dict)
+    tool_functions: str = ""
+    tool_seconds: float = 60.0
+    max_tool_rounds: int = ROUNDS
+
+
+class ResultRuleSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One of a list with `when`."""
+
+    when: dict[str, Any] = field(default_factory=dict)
+    result: Any = None
+    failed: bool = False
+
+
+class ToolOffer(Struct, frozen=True, kw_only=True):
+    """The tools a model is offered where the case brings none of its own, and the desk that answers its calls. Without
+    a desk calls are recorded, and a turn ends with them."""
+
+    tools: tuple[Tool, ...] = ()
+    desk: ToolBackend | None = None
+    rounds: int = ROUNDS
+
+    def to(self, case: Case) -> tuple[Tool, ...]:
+        return self.tools if case.tools is None else case.tools
+
+
+NO_TOOLS = ToolOffer()
+
+
+def read_chat_settings(name: str, settings: Mapping[str, Any]) -> tuple[ChatSettings, dict[str, ScriptedResult]]:
+    """The block and its scripted results; `ConfigInvalid` names everything that is wrong with it."""
+    wrong = SettingProblems(TargetRequest(name=name))
+    block = read_block(settings, ChatSettings, wrong)
+    check_seconds("tool_seconds", block.tool_seconds, wrong)
+    if block.max_tool_rounds < 1:
+        wrong.add("max_tool_rounds", f"expected 1 or more, found {block.max_tool_rounds}")
+    for tool, count in Counter(each.name for each in block.tools or ()).items():
+        if count > 1 or not tool.strip():
+            wrong.add("tools", f"{tool!r} is there {count} times" if tool.strip() else "a tool needs a name")
+    # YAML reads dates as such, while models write them as text.
+    scripts = {tool: _script(tool, msgspec.to_builtins(given), wrong) for tool, given in block.tool_results.items()}
+    wrong.settle()
+    return block, scripts
+
+
+def tool_offer(
+    block: ChatSettings, scripts: Mapping[str, ScriptedResult], folder: Path, agent: Agent | None
+) -> ToolOffer:
+    """What the block offers, else what the agent has. `folder` is where its functions are looked for."""
+    functions = ToolFunctions.load(block.tool_functions, folder) if block.tool_functions else None
+    desk = ToolBackend(scripts=scripts, functions=functions, seconds=block.tool_seconds)
+    return ToolOffer(
+        tools=_tools(block, agent),
+        desk=desk if functions is not None or scripts else None,
+        rounds=block.max_tool_rounds,
+    )
+
+
+def _tools(block: ChatSettings, agent: Agent | None) -> tuple[Tool, ...]:
+    if block.tools is not None:
+        return tuple(
+            Tool(name=each.name, description=each.description, parameters=each.parameters) for each in block.tools
+        )
+    return tuple(Tool(name=each.tool_name, description=each.description) for each in agent.tools) if agent else ()
+
+
+def _script(tool: str, given: Any, wrong: SettingProblems) -> ScriptedResult:
+    if _is_ruled(given):
+        return ResultsByArguments((_rule(f"tool_results.{tool}", given, wrong),))
+    if not isinstance(given, list):
+        return ConstantResult(_result(given))
+    if any(_is_ruled(each) for each in given):
+        places = [(f"tool_results.{tool}.{place}", each) for place, each in enumerate(given)]
+        return ResultsByArguments(tuple(_rule(place, each, wrong) for place, each in places))
+    if not given:
+        wrong.add(f"tool_results.{tool}", "expected at least one result in the list; for an empty list write [[]]")
+    return ResultSequence(tuple(map(_result, given)))
+
+
+def _is_ruled(given: Any) -> bool:
+    return isinstance(given, dict) and "when" in given
+
+
+def _rule(place: str, given: Any, wrong: SettingProblems) -> ResultRule:
+    try:
+        rule = msgspec.convert(given, ResultRuleSettings)
+    except msgspec.ValidationError as error:
+        wrong.add(place, f"{error}; beside others with `when`, each is {{when, result, failed}}")
+        rule = ResultRuleSettings()
+    for problem in check_matcher(rule.when):
+        wrong.add(f"{place}.when", problem)
+    return ResultRule(rule.when, ToolResult(content=rule.result, failed=rule.failed))
+
+
+def _result(given: Any) -> ToolResult:
+    """A value as it is; `{result: …, failed: true}` is one that failed."""
+    if isinstance(given, dict) and given.keys() <= {"result", "failed"} and isinstance(given.get("failed"), bool):
+        return ToolResult(content=given.get("result"), failed=given["failed"])
+    return ToolResult(content=given)

@@ -1,0 +1,70 @@
+"""The recorded target: answers that exist already, from the dataset itself, a responses file or an earlier run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct, field
+
+from howsure.errors import TargetFailed
+from howsure.model.case import Case, user_turns
+from howsure.model.transcript import BrokenRecording, Transcript
+from howsure.targets.base import FinishedSession
+
+Recording = Transcript | BrokenRecording
+
+
+class Recordings(Struct, frozen=True):
+    """Recordings by case, candidate and repeat; those that name no case are found by what the user said.
+
+    Candidate "" answers for every candidate, so that one set of answers need not be named.
+    """
+
+    by_case: dict[tuple[str, str, int], Recording] = field(default_factory=dict)
+    by_turns: dict[tuple[tuple[str, ...], str, int], Recording] = field(default_factory=dict)
+
+    def find(self, case: Case, candidate: str, repeat: int) -> Recording | None:
+        for name in dict.fromkeys((candidate, "")):
+            if found := self.by_case.get((case.id, name, repeat)):
+                return found
+            if self.by_turns and (found := self.by_turns.get((user_turns(case.input), name, repeat))):
+                return found
+        return None
+
+    @property
+    def candidates(self) -> tuple[str, ...]:
+        """Who answered, in the order of the file."""
+        return tuple(dict.fromkeys(name for _, name, _ in (*self.by_case, *self.by_turns)))
+
+
+class RecordedTarget:
+    """Hands out what was recorded for one candidate in one repeat."""
+
+    name = "recorded"
+
+    def __init__(self, recordings: Recordings | None = None, candidate: str = "", repeat: int = 1) -> None:
+        self._recordings = recordings
+        self._candidate = candidate
+        self._repeat = repeat
+
+    def covers(self, case: Case) -> bool:
+        return self.find(case) is not None
+
+    def find(self, case: Case) -> Recording | None:
+        if self._recordings is None:
+            return case.recorded
+        return self._recordings.find(case, self._candidate, self._repeat)
+
+    async def open(self, case: Case) -> FinishedSession:
+        match self.find(case):
+            case Transcript() as transcript:
+                return FinishedSession(transcript)
+            case BrokenRecording(reason=reason):
+                raise TargetFailed(f"the recorded conversation broke: {reason}")
+            case None:
+                raise TargetFailed(f"nothing was recorded for {case.id!r}")
+
+
+def plain_recordings(answers: Mapping[str, str], candidate: str = "") -> Recordings:
+    """Recordings from a plain map of case id → answer."""
+    return Recordings({(case, candidate, 1): Transcript(answer=text) for case, text in answers.items()})

@@ -1,0 +1,128 @@
+"""Reading a target's block in `howsure.yaml`: strictly, with every wrong setting in one error."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import fields
+
+from howsure.errors import ConfigInvalid
+from howsure.llm.redact import HIDDEN, Redactor
+from howsure.targets.base import TargetRequest
+
+Block = TypeVar("Block", bound=Struct)
+
+VARIABLE = re.compile(r"\$\{(?P<name>[^}]*)\}")
+SECRET = re.compile(r"authorization|cookie|(^|[-_])(api[-_]?key|token|secret)($|[-_])", re.IGNORECASE)
+
+
+class SettingProblems:
+    """The settings found wrong so far, each with its place."""
+
+    def __init__(self, wish: TargetRequest) -> None:
+        self._place = f"targets.{wish.name}"
+        self.found: list[str] = []
+
+    def add(self, field: str, message: str) -> None:
+        self.found.append(f"`{self._place}.{field}`: {message}")
+
+    def settle(self) -> None:
+        if self.found:
+            raise ConfigInvalid("; ".join(self.found))
+
+
+def read_block(given: Mapping[str, Any], block: type[Block], wrong: SettingProblems) -> Block:
+    """The block as far as it is right; what is not goes to `wrong` and keeps its default."""
+    known = {each.name: each.type for each in fields(block)}
+    right: dict[str, Any] = {}
+    for name, value in given.items():
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f"did you mean `{near[0]}`? " if near else ""
+            wrong.add(name, f"is not a setting; {hint}known: {', '.join(known)}")
+            continue
+        try:
+            right[name] = msgspec.convert(value, known[name])
+        except msgspec.ValidationError as error:
+            wrong.add(name, str(error))
+    return block(**right)
+
+
+def check_seconds(field: str, seconds: float, wrong: SettingProblems) -> None:
+    if not 0 < seconds < float("inf"):
+        wrong.add(field, f"expected a number of seconds above 0, found {seconds}")
+
+
+class Headers(Struct, frozen=True):
+    """Headers as they are sent, and the values in them that came from the environment: nobody else may see those."""
+
+    filled: dict[str, str]
+    secrets: tuple[str, ...] = ()
+
+
+def filled_headers(headers: Mapping[str, str], environ: Mapping[str, str], wrong: SettingProblems) -> Headers:
+    """Headers with every `${NAME}` replaced from the environment. A secret written out is refused."""
+    filled: dict[str, str] = {}
+    secrets: list[str] = []
+    for name, value in headers.items():
+        for problem in _header_problems(name, value, environ):
+            wrong.add(f"headers.{name}", problem)
+        secrets += [environ.get(found["name"], "") for found in VARIABLE.finditer(value)]
+        filled[name] = VARIABLE.sub(lambda found: environ.get(found["name"], ""), value)
+    return Headers(filled, tuple(secrets))
+
+
+def _header_problems(name: str, value: str, environ: Mapping[str, str]) -> Iterator[str]:
+    variables = [found["name"] for found in VARIABLE.finditer(value)]
+    if not variables and SECRET.search(name):
+        yield "a secret may not stand in a file; put it into the environment and write ${NAME_OF_THE_VARIABLE}"
+    for variable in variables:
+        if not environ.get(variable):
+            yield f"the environment has no {variable!r}; set it, or write the name of another variable"
+
+
+SHORTEST = 8
+"""Shorter values (a region, a tenant) are words a bot may say of its own accord: they are hidden in errors only."""
+
+
+class Secrets:
+    """Hides the secrets it was told of: in errors, with whatever looks like one; in answers, those alone."""
+
+    def __init__(self, values: Iterable[str] = ()) -> None:
+        known = {value.strip() for value in values} - {""}
+        # "Bearer xyz" as one variable: the key alone is a secret too.
+        known |= {word for value in known for word in value.split() if len(word) >= 2 * SHORTEST}
+        self._redactor = Redactor(known)
+        self._known = sorted((value for value in known if len(value) >= SHORTEST), key=len, reverse=True)
+        self._bytes = [form for value in self._known for form in _forms(value)]
+
+    def clean(self, message: str) -> str:
+        """A message for people."""
+        return self._redactor.clean(message)
+
+    def clean_text(self, text: str) -> str:
+        for value in self._known:
+            text = text.replace(value, HIDDEN)
+        return text
+
+    def clean_bytes(self, body: bytes) -> bytes:
+        """A body as it came."""
+        for form in self._bytes:
+            if form in body:
+                body = body.replace(form, HIDDEN.encode())
+        return body
+
+
+def _forms(value: str) -> list[bytes]:
+    """As it is, and as JSON writes it."""
+    plain = value.encode("utf-8", "surrogatepass")
+    try:
+        written = msgspec.json.encode(value)[1:-1]
+    except UnicodeEncodeError:
+        return [plain]
+    return [plain] if written == plain else [plain, written]

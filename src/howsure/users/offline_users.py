@@ -1,0 +1,206 @@
+"""What the offline user says of its own accord, in the language it opened in; the scenario's words are not here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from random import Random
+
+from msgspec import Struct
+
+from howsure.model.case import Case, PlanStep, Scenario, user_turns
+from howsure.model.run_request import OFFLINE
+from howsure.model.simulation import Ending
+from howsure.model.transcript import Message, Role
+from howsure.users.base import User, UserExit, UserMessage, UserMove
+from howsure.users.conditions import ConditionStatus, check_condition
+from howsure.users.scripts import FixedTurns
+from howsure.users.speech import (
+    is_done,
+    is_yes_or_no,
+    offers_more,
+    refuses,
+    requested_facts,
+    requests,
+    unanswerable_requests,
+    waits,
+    wants_details,
+)
+from howsure.users.stops import Exchange, StopRules, handoff_sentence, pair_exchanges
+from howsure.users.words import language_of, roots, share
+
+
+class UserPhrases(Struct, frozen=True, kw_only=True):
+    """Ways to say the same; which one is taken depends on the seed."""
+
+    unknown: tuple[str, ...]
+    yes: tuple[str, ...]
+    no_person: tuple[str, ...]
+    what: tuple[str, ...]
+    go_on: tuple[str, ...]
+    press: tuple[str, ...]
+    tell: tuple[str, ...]
+
+
+_PHRASES: Mapping[str, UserPhrases] = {
+    "en": UserPhrases(
+        unknown=("I don't know that.", "I don't have that, sorry.", "I'm afraid I don't know."),
+        yes=("Yes, please.", "Yes, please go ahead.", "Yes."),
+        no_person=("No, I'd like to sort it out here, please.", "No, please help me here."),
+        what=("What exactly do you need to know?", "Which details do you need?"),
+        go_on=("Okay.", "All right.", "Okay, I'm listening."),
+        press=("Is there really nothing you can do?", "There must be some way, please try again."),
+        tell=("The {name} is {value}.", "My {name}: {value}.", "It's {value} ({name})."),
+    ),
+    "de": UserPhrases(
+        unknown=("Das weiß ich nicht.", "Das habe ich leider nicht."),
+        yes=("Ja, bitte.", "Ja."),
+        no_person=("Nein, ich möchte es gern hier klären.",),
+        what=("Welche Angaben brauchen Sie genau?",),
+        go_on=("In Ordnung.", "Gut."),
+        press=("Gibt es wirklich keine Möglichkeit?",),
+        tell=("{name}: {value}.",),
+    ),
+    "fr": UserPhrases(
+        unknown=("Je ne sais pas.", "Je n'ai pas cette information."),
+        yes=("Oui, s'il vous plaît.", "Oui."),
+        no_person=("Non, je préfère régler cela ici.",),
+        what=("De quelles informations avez-vous besoin ?",),
+        go_on=("D'accord.",),
+        press=("N'y a-t-il vraiment aucune solution ?",),
+        tell=("{name} : {value}.",),
+    ),
+    "es": UserPhrases(
+        unknown=("No lo sé.", "No tengo ese dato."),
+        yes=("Sí, por favor.", "Sí."),
+        no_person=("No, prefiero resolverlo aquí.",),
+        what=("¿Qué datos necesita exactamente?",),
+        go_on=("De acuerdo.",),
+        press=("¿De verdad no hay ninguna manera?",),
+        tell=("{name}: {value}.",),
+    ),
+}
+
+
+def user_phrases(language: str | None) -> UserPhrases:
+    """The phrases of a language; English where there are none."""
+    return _PHRASES.get(language or "en", _PHRASES["en"])
+
+
+def tell_facts(facts: Mapping[str, str], said: UserPhrases, choice: Random) -> str:
+    """Each fact with its name and its value, word for word."""
+    pattern = choice.choice(said.tell)
+    return " ".join(pattern.format(name=name.replace("_", " "), value=value) for name, value in facts.items())
+
+
+STUCK = 2
+"""Replies in a row that bring nothing before the user gives up."""
+COVERED = 0.5
+"""The share of the goal's words in a reply that makes it an answer to it."""
+_PEOPLE = frozenset({"human", "person", "colleag", "someon", "repres", "mitarb", "mensch"})
+
+
+class OfflineUsers:
+    """`--user offline`. `seed` chooses among phrasings; `stops` end every scenario's conversation."""
+
+    name = OFFLINE
+
+    def __init__(self, seed: int = 0, stops: StopRules | None = None) -> None:
+        self._seed = seed
+        self._stops = stops or StopRules()
+
+    def open(self, case: Case, attempt: int = 1) -> User:
+        if not isinstance(case.input, Scenario):
+            return FixedTurns(user_turns(case.input))
+        return OfflineUser(case.input, self._stops, Random(f"{self._seed}\x1f{case.id}\x1f{attempt}"))
+
+
+class OfflineUser:
+    """One conversation. What it still has to say is all it remembers."""
+
+    def __init__(self, scenario: Scenario, stops: StopRules, choice: Random) -> None:
+        self._scenario = scenario
+        self._stops = stops
+        self._choice = choice
+        self._unsaid: list[PlanStep] = list(scenario.plan)
+        self._told: set[str] = set()
+        self._stuck = 0
+        self._words = user_phrases(language_of(scenario.initial_message))
+        self._goal = roots(scenario.goal)
+        self._talk: list[Exchange] = []
+        self._heard: Sequence[Message] = ()
+
+    async def next(self, said: Sequence[Message]) -> UserMove:
+        talk = self._so_far(said)
+        if not talk:
+            return UserMessage(self._scenario.initial_message)
+        stop = self._stops.over(talk, self._scenario.max_turns)
+        if stop and stop.ending is not Ending.TURN_LIMIT:
+            return stop
+        if stop:  # what was wanted may have come with the last reply
+            due = self._step(talk[-1])
+            return stop if due or not self._is_reached(talk[-1]) else self._reached()
+        return self._move(talk[-1])
+
+    def _so_far(self, said: Sequence[Message]) -> Sequence[Exchange]:
+        """The conversation as pairs. Of one that has only grown, what is new is added."""
+        known, new = len(self._heard), said[len(self._heard) :]
+        grown = bool(new) and new[0].role is Role.USER and (not known or said[known - 1] is self._heard[-1])
+        self._talk = [*self._talk, *pair_exchanges(new)] if grown else pair_exchanges(said)
+        self._heard = tuple(said)
+        return self._talk
+
+    def _move(self, last: Exchange) -> UserMove:
+        if asked := requested_facts(self._scenario.facts, last.text):
+            facts = {fact.name: fact.value for fact in asked}
+            new = bool(facts.keys() - self._told)
+            self._told |= facts.keys()
+            return self._say(tell_facts(facts, self._words, self._choice), progress=new)
+        if step := self._step(last):
+            self._unsaid.remove(step)
+            return self._say(step.say)
+        if self._is_reached(last):
+            return self._reached()
+        return self._answer(last)
+
+    def _step(self, last: Exchange) -> PlanStep | None:
+        """The first step whose condition holds now, else the first that has none."""
+        for step in self._unsaid:
+            if step.when and check_condition(step.when, last) is ConditionStatus.YES:
+                return step
+        return next((step for step in self._unsaid if not step.when), None)
+
+    def _is_reached(self, last: Exchange) -> bool:
+        if requests(last.text) or waits(last.text) or refuses(last.text):
+            return False
+        if is_done(last.text):
+            return True
+        if not self._goal:
+            return offers_more(last.text)
+        return share(self._goal, roots(last.text)) >= COVERED
+
+    def _answer(self, last: Exchange) -> UserMove:
+        """To what the scenario says nothing about."""
+        words, beyond = self._words, unanswerable_requests(self._scenario.facts, last.text)
+        if beyond and wants_details(last.text):
+            return self._say(self._choice.choice(words.what), progress=False)
+        if beyond and is_yes_or_no(last.text):
+            return self._say(self._choice.choice(words.no_person if self._offered_a_person(last.text) else words.yes))
+        if self._stuck + 1 >= STUCK and (beyond or refuses(last.text)):
+            return UserExit(Ending.GAVE_UP, f"{STUCK} replies in a row brought nothing: {_shown(last.text)}")
+        options = words.unknown if beyond else words.press if refuses(last.text) else words.go_on
+        return self._say(self._choice.choice(options), progress=not beyond and not refuses(last.text))
+
+    def _offered_a_person(self, text: str) -> bool:
+        wanted = roots(f"{self._scenario.persona} {self._scenario.goal}") & _PEOPLE
+        return not wanted and bool(roots(text) & _PEOPLE or handoff_sentence(text))
+
+    def _say(self, text: str, *, progress: bool = True) -> UserMessage:
+        self._stuck = 0 if progress else self._stuck + 1
+        return UserMessage(text)
+
+    def _reached(self) -> UserExit:
+        return UserExit(Ending.GOAL_REACHED, "the agent did or told what was wanted, and nothing is left to say")
+
+
+def _shown(text: str, longest: int = 120) -> str:
+    return text if len(text) <= longest else f"{text[:longest]}…"

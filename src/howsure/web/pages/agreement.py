@@ -1,0 +1,261 @@
+"""The agreement on a run: between people and the judge, between people, and every disagreement with the words of both.
+Also the labels as a file, and the calibration of the judge with them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from howsure.model.label import HumanLabel, Opinion
+from howsure.model.run import Run
+from howsure.reports.figures import NOTHING, Rate, pluralize
+from howsure.reports.safe_text import make_inert, one_line
+from howsure.services.host.agreement import (
+    Agreement,
+    AnnotatorAgreement,
+    ConfusionCell,
+    agreement_from_cells,
+    annotator_agreement,
+    confusion_cells,
+)
+from howsure.services.host.labels import (
+    GradeKey,
+    LabelledGrade,
+    calibrate_run,
+    grades_for_labels,
+    judge_opinion,
+    label_comparisons,
+    write_label_lines,
+)
+from howsure.services.judge.labels import GradeWithLabels
+from howsure.store.keys import KeyScope
+from howsure.store.labels import LabelCount
+from howsure.store.pages import is_number
+from howsure.web.pages.label import MIN_ANSWERS, WORDS
+from howsure.web.responses import respond
+from howsure.web.routes import PageRoute, caller_of, host_of
+
+MAX_LABELS = 200
+"""The figures use at most this many labels, the newest ones; the page says so."""
+PAGE_SIZE = 40
+"""Disagreements per page."""
+
+
+class GraderAgreement(Struct, frozen=True, kw_only=True):
+    """The agreement on one grader, or on all."""
+
+    name: str
+    n: int
+    agreement: str
+    kappa: str
+    confusion: tuple[tuple[str, tuple[int, ...]], ...] = ()
+
+
+class Disagreement(Struct, frozen=True, kw_only=True):
+    """One grade on which people and the judge, or people among themselves, disagree."""
+
+    text: str
+    grader: str
+    case_id: str
+    address: str
+    people: tuple[tuple[str, str, str], ...]
+    judge: str
+    reason: str
+
+
+class AgreementPage(Struct, frozen=True, kw_only=True):
+    """What the page shows: of `unlike` disagreements those from `first` on. `left_out` older labels are in no
+    figure."""
+
+    answer: str
+    run_id: str
+    run_name: str
+    judge: str
+    people: tuple[tuple[str, int], ...]
+    other_opinions: int
+    measures: tuple[GraderAgreement, ...]
+    among: str
+    disagreements: tuple[Disagreement, ...]
+    first: int
+    unlike: int
+    further: str
+    may_write: bool
+    left_out: int
+
+
+class AgreementFigures(Struct, frozen=True, kw_only=True):
+    """The figures over all labels."""
+
+    measures: tuple[GraderAgreement, ...] = ()
+    among: str = ""
+
+
+class RunLabels(Struct, frozen=True, kw_only=True):
+    """The newest labels of a run, the grades they are about, and the number of labels of each person."""
+
+    labels: Sequence[HumanLabel]
+    grades: Mapping[GradeKey, LabelledGrade]
+    people: Sequence[LabelCount]
+
+
+def agreement_page(run: Run, run_labels: RunLabels, figures: AgreementFigures, start: int = 0) -> AgreementPage:
+    labels, disagreements = run_labels.labels, find_disagreements(run_labels.labels, run_labels.grades)
+    shown = disagreements[start : start + PAGE_SIZE]
+    return AgreementPage(
+        answer=_answer(labels, figures, len(disagreements)),
+        left_out=sum(each.number for each in run_labels.people) - len(labels),
+        run_id=run.id,
+        run_name=run.name or run.id[:8],
+        judge=run.pins.request.judge or "nobody",
+        people=tuple((make_inert(each.labeler), each.number) for each in run_labels.people),
+        other_opinions=sum(label.opinion.passed is None for label in labels),
+        measures=figures.measures,
+        among=figures.among,
+        disagreements=tuple(_disagreement(run, own, grade) for own, grade in shown),
+        first=start + 1 if shown else 0,
+        unlike=len(disagreements),
+        further=f"/label/{run.id}/agreement?start={start + PAGE_SIZE}"
+        if start + PAGE_SIZE < len(disagreements)
+        else "",
+        may_write=False,
+    )
+
+
+def _answer(labels: Sequence[HumanLabel], figures: AgreementFigures, disagreements: int) -> str:
+    if not labels:
+        return "Nobody has labelled this run yet."
+    whole = figures.measures[0] if figures.measures else None
+    if whole is None or not whole.n:
+        return f"{pluralize(len(labels), 'label')}, but the judge gave no pass or fail on any of these grades."
+    doubt = f", too few to say more (n {whole.n})" if whole.n < MIN_ANSWERS else ""
+    return f"People and the judge agree on {whole.agreement}{doubt}; {pluralize(disagreements, 'disagreement')} below."
+
+
+def find_disagreements(
+    labels: Sequence[HumanLabel], grades: Mapping[GradeKey, LabelledGrade]
+) -> list[tuple[list[HumanLabel], LabelledGrade]]:
+    """The labels and the judge's grade of everything they disagree on."""
+    by_grade: dict[GradeKey, list[HumanLabel]] = {}
+    for label in labels:
+        by_grade.setdefault(label.about, []).append(label)
+    known = [(own, grades[key]) for key, own in by_grade.items() if key in grades]
+    return [(own, grade) for own, grade in known if _disagree(own, grade)]
+
+
+def _disagree(labels: Sequence[HumanLabel], labelled: LabelledGrade) -> bool:
+    opinions = {label.opinion.value for label in labels if label.opinion is not Opinion.CANNOT_TELL}
+    judge = judge_opinion(labelled.grade)
+    return len(opinions) > 1 or (judge != "none" and bool(opinions - {judge}))
+
+
+def _disagreement(run: Run, labels: Sequence[HumanLabel], labelled: LabelledGrade) -> Disagreement:
+    grade = labelled.grade
+    return Disagreement(
+        text=one_line(grade.part.text if grade.part else grade.name, 300),
+        grader=make_inert(grade.name),
+        case_id=make_inert(labelled.case_id),
+        address=f"/runs/{run.id}/cases/{labelled.position}",
+        people=tuple((make_inert(each.labeler), WORDS[each.opinion], one_line(each.why, 300)) for each in labels),
+        judge=judge_opinion(grade).replace("_", " ").replace("none", "no verdict"),
+        reason=one_line(grade.reason, 400),
+    )
+
+
+def agreement_figures(grades: Sequence[GradeWithLabels]) -> AgreementFigures:
+    """The bootstrap takes some tens of milliseconds: call it in a thread."""
+    graders: dict[str, list[ConfusionCell]] = {}
+    cells = confusion_cells(grades)
+    for cell in cells:
+        graders.setdefault(cell.grader, []).append(cell)
+    groups = [("all together", cells)] if len(graders) != 1 else []
+    groups += [(make_inert(name), own) for name, own in graders.items()]
+    among_people = annotator_agreement(grades)
+    return AgreementFigures(
+        measures=tuple(_grader_agreement(name, agreement_from_cells(own)) for name, own in groups if own),
+        among=_describe_annotators(among_people) if among_people else "",
+    )
+
+
+def _grader_agreement(name: str, found: Agreement) -> GraderAgreement:
+    both, only_people, only_judge, neither = found.table
+    return GraderAgreement(
+        name=name,
+        n=found.n,
+        agreement=_share(Rate(found.agreed, found.n)),
+        kappa=_kappa(found),
+        confusion=(
+            ("pass", (both, only_people, found.silent[0])),
+            ("fail", (only_judge, neither, found.silent[1])),
+        ),
+    )
+
+
+def _share(rate: Rate) -> str:
+    if not rate.judged:
+        return NOTHING
+    return f"{rate.percent} [{rate.bounds}] of {pluralize(rate.judged, 'verdict')}"
+
+
+def _kappa(found: Agreement) -> str:
+    if found.kappa is None:
+        return NOTHING
+    if found.n < MIN_ANSWERS:
+        return f"too few to say (n {found.n})"
+    bounds = f" [{found.interval[0]:.2f} to {found.interval[1]:.2f}]" if found.interval else ""
+    return f"{found.kappa:.2f}{bounds}"
+
+
+def _describe_annotators(found: AnnotatorAgreement) -> str:
+    who, share = ", ".join(make_inert(name) for name in found.people), Rate(found.agreed, found.grades)
+    text = f"{who} labelled {pluralize(found.grades, 'grade')} together and agree on {share.percent} [{share.bounds}]"
+    if found.grades < MIN_ANSWERS:
+        return f"{text}: too few to say more."
+    return f"{text}, Krippendorff's α {NOTHING if found.alpha is None else format(found.alpha, '.2f')}."
+
+
+async def _run(request: Request) -> Run:
+    return await host_of(request).store.run(request.path_params["run_id"], caller_of(request).within)
+
+
+async def _run_and_labels(request: Request) -> tuple[Run, list[HumanLabel]]:
+    run = await _run(request)
+    return run, await host_of(request).store.labels.of_run(run.id, caller_of(request).within)
+
+
+async def show(request: Request) -> Response:
+    caller, store, run = caller_of(request), host_of(request).store, await _run(request)
+    labels = await store.labels.newest(run.id, MAX_LABELS, caller.within)
+    grades = await grades_for_labels(store, run, labels)
+    people = await store.labels.counts([run.id], caller.within)
+    figures = await asyncio.to_thread(agreement_figures, label_comparisons(labels, grades))
+    start = request.query_params.get("start", "")
+    run_labels = RunLabels(labels=labels, grades=grades, people=people)
+    page = agreement_page(run, run_labels, figures, int(start) if is_number(start) else 0)
+    return respond(request, "agreement.html", replace(page, may_write=caller.may(KeyScope.WRITE)))
+
+
+async def download_labels(request: Request) -> Response:
+    """The file that `howsure judge calibrate` reads."""
+    run, labels = await _run_and_labels(request)
+    headers = {"Content-Disposition": f'attachment; filename="labels-{run.id[:8]}.jsonl"'}
+    return Response(write_label_lines(labels), media_type="application/x-ndjson", headers=headers)
+
+
+async def calibrate(request: Request) -> Response:
+    """Calibrate the judge of the run with its labels."""
+    run, labels = await _run_and_labels(request)
+    await calibrate_run(host_of(request), run, labels)
+    return RedirectResponse("/judges", 303)
+
+
+def routes() -> list[PageRoute]:
+    return [
+        PageRoute("/label/{run_id}/agreement", show),
+        PageRoute("/label/{run_id}/labels.jsonl", download_labels),
+        PageRoute("/label/{run_id}/calibrate", calibrate, KeyScope.WRITE, "POST"),
+    ]

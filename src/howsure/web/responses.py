@@ -1,0 +1,126 @@
+"""Responses: a page as HTML for people, as a fragment for htmx, or as JSON for programs (the JSON has the field names of
+the page's struct). Text from agents, users and judges is escaped, and invisible characters in it are made visible."""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from msgspec import Struct
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from howsure.model.run import Counts
+from howsure.reports.figures import format_number
+from howsure.reports.safe_text import make_inert
+from howsure.web.sessions import TOKEN_FIELD, BrowserSession, SessionCookies
+
+HERE = Path(__file__).parent
+REPORTS = HERE.parent / "reports" / "html" / "templates"
+STYLES = ("base.css", "summary.css", "cases.css", "matrix.css", "narrow.css")
+SHARED = ("mark", "sign", "rated", "strip", "apart")
+"""Macros of the reports that pages use too."""
+MACRO_CACHE = 4096
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+
+
+class Visit(Struct, frozen=True):
+    """What every page needs to know about the request, besides its own content."""
+
+    session: BrowserSession
+    sessions: SessionCookies
+    caller: str
+    path: str
+    is_admin: bool
+    keys_needed: bool
+    bar: tuple[tuple[str, str, str], ...] = ()
+    may_write: bool = False
+
+    @property
+    def token(self) -> str:
+        return self.sessions.token(self.session)
+
+
+def respond(request: Request, template: str, context: Struct, status: int = 200) -> Response:
+    """The page as HTML, or as JSON where the request asks for it."""
+    if wants_json(request):
+        body = msgspec.json.encode(context, enc_hook=str)
+        return Response(body, status, media_type="application/json")
+    visit: Visit = request.state.visit
+    block = request.headers.get("hx-target", "") if request.headers.get("hx-request") else ""
+    html = render(template, context, visit, block)
+    headers = {"Content-Security-Policy": POLICY, "Vary": "HX-Request, Accept"}
+    return HTMLResponse(html, status, headers)
+
+
+def wants_json(request: Request) -> bool:
+    accepted = request.headers.get("accept", "")
+    return request.query_params.get("format") == "json" or accepted.startswith("application/json")
+
+
+def render(template: str, context: Struct, visit: Visit, block: str = "") -> str:
+    """A whole page, or only one of its blocks if it has a block of that name."""
+    source = environment().get_template(template)
+    values: dict[str, Any] = {"page": context, "visit": visit, "csrf_field": TOKEN_FIELD, "assets": assets()}
+    if block and block in source.blocks:
+        return "".join(source.blocks[block](source.new_context(values)))
+    return source.render(values)
+
+
+@cache
+def environment() -> Environment:
+    made = Environment(
+        loader=FileSystemLoader([HERE / "templates", REPORTS]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        auto_reload=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(inert=make_inert, number=format_number, thousands=_thousands, slug=_slug, verdicts=_verdicts)
+    # Global, because a block that is rendered alone cannot see what its template imports. Cached, because the same
+    # marks and rates occur on many lines of many pages.
+    shared = made.get_template("macros.html").module
+    made.globals.update({name: lru_cache(MACRO_CACHE)(getattr(shared, name)) for name in SHARED})
+    return made
+
+
+def _thousands(count: int) -> str:
+    return f"{count:,}"
+
+
+def _verdicts(counts: Counts) -> list[tuple[str, int]]:
+    """The name of each verdict and its count."""
+    return [(word, getattr(counts, word)) for word in ("passed", "failed", "errored", "skipped", "pending")]
+
+
+def _slug(word: str) -> str:
+    return word.replace(" ", "-")
+
+
+@cache
+def style() -> bytes:
+    """The stylesheet: that of the reports, and the additions of the pages."""
+    parts = [REPORTS / name for name in STYLES] + sorted((HERE / "static").glob("*.css"))
+    return b"\n".join(path.read_bytes() for path in parts)
+
+
+@cache
+def assets() -> dict[str, str]:
+    """The addresses of the static files; an address changes with the content of its file."""
+    known = {path.name: path.read_bytes() for path in (HERE / "static").glob("*.js")}
+    return {
+        **{name: f"/static/{name}?v={_version(content)}" for name, content in known.items()},
+        "style": f"/static/style.css?v={_version(style())}",
+    }
+
+
+def _version(content: bytes) -> str:
+    return sha256(content).hexdigest()[:12]

@@ -1,0 +1,111 @@
+"""Results, in both scoring eras: runs over a dataset answer V1 (`scores`), runs over a test set V2 (`criteria_scores`
+and `rubric_scores`; `scores` too). The fields of the published shape come first; what Howsure adds comes after."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct, field
+
+from howsure.wire.base import OMITTABLE, Json, WireShape, documented_as
+
+Severity = Annotated[str, Meta(extra_json_schema={"enum": ["high", "medium", "low"]})]
+VerdictName = Annotated[str, Meta(extra_json_schema={"enum": ["passed", "failed", "errored", "skipped"]})]
+CheckStatus = Annotated[str, Meta(examples=["scored", "error", "not_applicable", "no_judge"])]
+
+
+class CriterionScore(Struct, frozen=True, kw_only=True):
+    """One criterion of a result; `passed` and `score` are null where it could not be judged, and `status` says why."""
+
+    criterion: str
+    passed: bool | None
+    score: float | None
+    reasoning: str | None = None
+    status: CheckStatus = ""
+    criterion_id: Annotated[str, Meta(description="Names it in labels", examples=["8f14e45fceea"])] = ""
+
+
+class RuleScore(Struct, frozen=True, kw_only=True):
+    """One rule of a result; `passed` and `score` are null where it could not be judged."""
+
+    rule_id: str
+    rule_name: str
+    severity: Severity
+    passed: bool | None
+    score: float | None
+    reasoning: str | None = None
+    status: CheckStatus = ""
+
+
+class ResultInput(Struct, frozen=True, kw_only=True):
+    """What was put to the agent: `message` of a single turn, `persona`, `initial_message`, `max_turns` of a scenario,
+    `turns` of a script."""
+
+    message: Annotated[str | None, OMITTABLE] = None
+    persona: Annotated[str | None, OMITTABLE] = None
+    initial_message: Annotated[str | None, OMITTABLE] = None
+    max_turns: Annotated[int | None, OMITTABLE] = None
+    turns: Annotated[list[str] | None, OMITTABLE] = None
+
+
+class ResultMessage(Struct, frozen=True, kw_only=True):
+    """One thing that was said."""
+
+    role: Annotated[str, Meta(examples=["user", "assistant"])]
+    content: str
+
+
+class ResultOutput(Struct, frozen=True, kw_only=True):
+    """What was said and done."""
+
+    messages: list[ResultMessage]
+    tool_calls: list[Json]
+    state: Json | None
+    answer: str | None
+
+
+class GraderScore(Struct, frozen=True, kw_only=True):
+    """What one grader measured, on its own scale; null where it could not."""
+
+    score: float | None
+    comment: Annotated[
+        str, Meta(description="JSON with `passed`, `status`, `scale`, `pass_mark`, `reason` and `details`")
+    ]
+
+
+SCORES = documented_as(dict[str, GraderScore] | None, "By grader: the older shape, which V2 results have too")
+
+
+class Result(WireShape, frozen=True, kw_only=True):
+    """One case in one run."""
+
+    result_id: str
+    run_id: str
+    test_case_id: str
+    langsmith_run_id: Any | None = None
+    input: Annotated[Json, documented_as(ResultInput)]
+    output: Annotated[Json, documented_as(ResultOutput)]
+    scores: Annotated[Json | None, SCORES]
+    item_name: str | None
+    item_type: str | None
+    criteria_scores: list[CriterionScore] | None
+    criteria_passed: bool | None
+    rubric_scores: list[RuleScore] | None
+    rubric_passed: bool | None
+    passed: bool | None
+    duration_ms: int
+    created_at: datetime | None
+    candidate: str = ""
+    repeat: int = 1
+    verdict: VerdictName = ""
+    error: str | None = None
+    reasons: Annotated[list[str], Meta(description="Why the verdict is what it is")] = field(default_factory=list)
+    failures: Annotated[list[Json], Meta(description="What broke: `kind` and `message`")] = field(default_factory=list)
+    input_kind: Annotated[str, Meta(examples=["single_turn", "scenario", "script"])] = ""
+    simulation: Json | None = None
+    fault: Annotated[
+        Json | None, Meta(description="Who is answerable for a simulated conversation that did not pass")
+    ] = None
+    tags: list[str] = field(default_factory=list)
+    labels: dict[str, str] = field(default_factory=dict)
