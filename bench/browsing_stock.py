@@ -28,7 +28,7 @@ from howsure.services.host import documents
 from howsure.services.host.context import Host
 from howsure.services.host.keys import KeyRequest, make_key
 from howsure.services.host.labels import LabelInput, LabelQuestion, build_label, calibrate_run, grades_to_label
-from howsure.services.judge.judge_records import calibration_file
+from howsure.services.judge.judge_records import CALIBRATIONS
 from howsure.services.run.start import start
 from howsure.services.workspace import Workspace
 from howsure.store.keys import KeyScope
@@ -208,5 +208,5 @@ async def _calibrations(host: Host, run: Run, number: int) -> None:
         msgspec.json.encode(replace(measured, judge=replace(measured.judge, sha256=f"{place % 10:064}")))
         for place in range(number - 1)
     ]
-    with calibration_file(host.work).open("ab") as file:
+    with CALIBRATIONS.path(host.work).open("ab") as file:
         file.write(b"".join(line + b"\n" for line in lines))

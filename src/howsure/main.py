@@ -56,19 +56,19 @@ GC_THRESHOLD = (100_000, 50, 100)
 """Cases and results come and go by the thousand and hold no cycles: looking for some as often as usual is a waste."""
 
 
-class Doors:
-    """What the commands open besides themselves: loaded by name when it is called for."""
+class Entrances:
+    """The programs behind commands that the command line may not import itself; loaded by name when they are called."""
 
     @staticmethod
-    async def serve(work: Any, wanted: Mapping[str, Any]) -> None:
+    async def serve(work: Any, options: Mapping[str, Any]) -> None:
         try:
-            serving = import_module("howsure.api.server")
+            server = import_module("howsure.api.server")
         except ModuleNotFoundError as missing:
             if missing.name and missing.name.startswith("howsure"):
                 raise
             raise ConfigInvalid(f"{missing.name} is not installed: pip install 'howsure[server]'") from missing
         pages = import_module("howsure.web.app").create_pages
-        await serving.serve(work, serving.Serving(**wanted), pages)
+        await server.serve(work, server.ServerOptions(**options), pages)
 
 
 class Program(click.Group):
@@ -92,7 +92,7 @@ class Program(click.Group):
 
 
 @click.group(
-    cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "obj": Doors()}
+    cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "obj": Entrances()}
 )
 @click.version_option(__version__, prog_name="howsure")
 def program() -> None:

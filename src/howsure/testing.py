@@ -1,4 +1,4 @@
-"""Fakes and builders for tests: ours, and those of people who write plug-ins. Nothing here is used in a real run."""
+"""Fakes and builders for tests: for our own and for those of plug-in authors. Nothing here is used in a real run."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ Answer = str | Completion | Exception | Callable[[ModelRequest], str | Completio
 
 
 def a_case(*expectations: Expectation, id: str = "case-1", message: str = "Hello", **fields: Any) -> Case:
-    """A case with these expectations; any other field of `Case` by name."""
+    """A case with these expectations. Any other field of `Case` is given by name."""
     return Case(**{"id": id, "input": SingleTurn(message=message), "expectations": expectations, **fields})
 
 
 def a_transcript(answer: str = "", *, calls: Calls = (), **fields: Any) -> Transcript:
-    """A transcript that ends in `answer`, with one assistant message for each call before it."""
-    called = tuple(
+    """A transcript that ends with `answer`, after one assistant message for each call."""
+    calling = tuple(
         Message(role=Role.ASSISTANT, tool_calls=(ToolCall(name=name, arguments=dict(arguments)),))
         for name, arguments in calls
     )
-    messages = (*called, Message(role=Role.ASSISTANT, content=answer))
+    messages = (*calling, Message(role=Role.ASSISTANT, content=answer))
     return Transcript(**{"answer": answer, "messages": messages, **fields})
 
 
 class ScriptedSession:
-    """Says its lines in order; a line that is an exception is raised."""
+    """Replies with its lines in order. A line that is an exception is raised."""
 
     def __init__(self, lines: Sequence[str | Reply | Exception], closing: Closing) -> None:
         self._lines = iter(lines)
@@ -56,7 +56,7 @@ class ScriptedSession:
 
 
 class ScriptedTarget:
-    """A target that says the same lines in every conversation, or hands out a finished transcript."""
+    """A target that replies with the same lines in every conversation, or returns a finished transcript."""
 
     name = "scripted"
 
@@ -71,8 +71,8 @@ class ScriptedTarget:
 
 
 class ScriptedUser:
-    """A user's side that makes the same moves in every conversation: a text is said, a `UserExit` ends it, an exception is
-    raised. When no move is left, the user has reached the goal. What was opened is in `opened`: case id and attempt.
+    """A user's side that makes the same moves in every conversation: a text is said, a `UserExit` ends it, an exception
+    is raised. When no move is left, the user has reached the goal. What was opened is in `opened`: case id and attempt.
 
     `again` has the moves of the second attempt, the third …, where a spoiled conversation is played again.
     """
@@ -102,10 +102,8 @@ class _Moves:
 
 
 class ScriptedJudge:
-    """A judge that answers by grader name, or by (grader, criterion id); what it was asked is in `asked`.
-
-    A list of replies is given out one for each attempt.
-    """
+    """A judge with replies by grader name, or by (grader, criterion id). A list of replies has one for each attempt.
+    The questions it received are in `asked`."""
 
     name = "scripted"
 
@@ -125,10 +123,8 @@ class ScriptedJudge:
 
 
 class ScriptedModel:
-    """A language model that answers by function, or with its answers in order; one that is an exception is raised.
-
-    What it was asked is in `asked`. Given a single answer, it gives it every time.
-    """
+    """A language model with a function that answers, or with answers in order. A single answer is given every time; an
+    exception is raised. The requests it received are in `asked`."""
 
     def __init__(self, *answers: Answer, name: str = "scripted:model") -> None:
         self.name = name
@@ -140,7 +136,7 @@ class ScriptedModel:
         if len(self._answers) > 1 and len(self.asked) > len(self._answers):
             raise ModelFailed(f"{self.name}: no answer is left; {len(self._answers)} were scripted")
         answer = self._answers[min(len(self.asked), len(self._answers)) - 1] if self._answers else ""
-        given = answer(request) if callable(answer) else answer
-        if isinstance(given, Exception):
-            raise given
-        return Completion(text=given, model=self.name, usage=Usage()) if isinstance(given, str) else given
+        result = answer(request) if callable(answer) else answer
+        if isinstance(result, Exception):
+            raise result
+        return Completion(text=result, model=self.name, usage=Usage()) if isinstance(result, str) else result

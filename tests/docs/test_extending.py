@@ -14,8 +14,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
-PLUGIN, DESK, TALLY, CONVERSATION = re.findall(r"```python\n(.+?)```", PAGE, re.DOTALL)
-COMMAND, DESK_COMMANDS, TALLY_COMMANDS = (
+PLUGIN, DESK, MEMORY, TALLY, CONVERSATION = re.findall(r"```python\n(.+?)```", PAGE, re.DOTALL)
+COMMAND, DESK_COMMANDS, MEMORY_COMMANDS, TALLY_COMMANDS = (
     text.split("\n") for text in re.findall(r"```bash\n(.+?)\n```", PAGE, re.DOTALL)
 )
 SETTINGS, DESK_SETTINGS = re.findall(r"```yaml\n(.+?)```", PAGE, re.DOTALL)
@@ -146,6 +146,29 @@ def test_each_part_of_a_plugin_is_under_twenty_lines(kind: str) -> None:
 def test_a_kind_of_target_and_a_user_are_each_under_twenty_lines_in_all(kinds: tuple[str, str]) -> None:
     bodies = [re.search(rf"class {kind}\b.+?(?=\n\n\n|\Z)", DESK, re.DOTALL) for kind in kinds]
     assert sum(len(body.group().splitlines()) for body in bodies if body) < 20
+
+
+@pytest.fixture
+def memory(workplace: Path) -> Path:
+    (workplace / "shop_plugin.py").write_text(PLUGIN, encoding="utf-8")
+    (workplace / "memory_plugin.py").write_text(MEMORY, encoding="utf-8")
+    return workplace
+
+
+def test_the_model_provider_judges_and_is_judged(memory: Path) -> None:
+    assert len(MEMORY.splitlines()) < 20
+    done = howsure(memory, *words(MEMORY_COMMANDS[0]))
+    assert done.returncode == 0, done.stderr
+    results = json.loads(howsure(memory, "results", "--json").stdout)
+    assert {result["test_case_id"]: result["verdict"] for result in results} == {"opening": "passed", "chatty": "passed"}
+    assert [result["output"]["messages"][-1]["content"] for result in results] == ["At nine", "At nine"]
+    assert json.loads(results[0]["scores"]["reference_answer"]["comment"])["reason"] == "it says so"
+
+
+def test_a_model_provider_nobody_brought_is_refused_with_the_known_names(memory: Path) -> None:
+    done = howsure(memory, *words(MEMORY_COMMANDS[0].replace("--judge memory", "--judge memry")))
+    assert done.returncode == 2
+    assert "unknown model provider 'memry'; known: anthropic, azure, google, memory, mistral" in done.stderr
 
 
 def test_the_report_format_is_chosen_by_ending_and_by_name(workplace: Path) -> None:

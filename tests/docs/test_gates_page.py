@@ -18,7 +18,7 @@ from howsure.config import load
 from howsure.main import program
 from howsure.model.summary import GateOutcome, GateRuling
 from howsure.policies.gate_expressions import CONDITION_READERS, EXAMPLES, read_gate
-from howsure.reports.gates import gate_shape
+from howsure.reports.run_facts import gate_shape
 
 PAGE = (Path(__file__).parents[2] / "docs" / "gates.md").read_text(encoding="utf-8")
 GATE = re.compile(r"^\| `([^`]+)` \|", re.MULTILINE)

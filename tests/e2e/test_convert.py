@@ -119,3 +119,62 @@ def test_parts_of_a_dataset_and_one_again(howsure: Howsure, tmp_path: Path) -> N
     merged = howsure("merge", "house.a.jsonl", "house.b.jsonl", "few.jsonl", "-o", "all.jsonl", "--json").json
     assert (merged["cases"], merged["repeated"]) == (10, 3)
     assert sorted((tmp_path / "all.jsonl").read_bytes().splitlines()) == sorted(source.read_bytes().splitlines())
+
+
+FLASHCARDS = """
+from howsure.dialects.lines import RowDialect
+from howsure.model.case import Case, SingleTurn, opening
+from howsure.model.expectation import ReferenceAnswer
+
+class Flashcards(RowDialect):
+    name = "flashcards"
+    columns = {"id", "front", "back"}
+
+    def case(self, row):
+        expected = ReferenceAnswer(answers=(row["back"],))
+        return Case(id=row["id"], input=SingleTurn(message=row["front"]), expectations=(expected,))
+
+    def row(self, case):
+        (expected,) = (each for each in case.expectations if isinstance(each, ReferenceAnswer))
+        return {"id": case.id, "front": opening(case.input), "back": expected.answers[0]}
+
+def register(kit):
+    kit.dialects.add(Flashcards())
+"""
+
+
+def test_a_plugins_dialect_can_be_written(howsure: Howsure, tmp_path: Path) -> None:
+    (tmp_path / "flashcards.py").write_text(FLASHCARDS)
+    golden = {
+        "id": "g1",
+        "user_inputs": ["Who?"],
+        "agents_evaluated": ["shop"],
+        "reference_data": {"expected_response": "She."},
+        "metadata": {"x": 1},
+    }
+    (tmp_path / "shop_golden.json").write_text(json.dumps({"golden_questions": [golden]}))
+    lines(tmp_path / "legal.jsonl", mcq(1))
+    plugin = ("--plugin", "flashcards.py", "--to", "flashcards")
+    done = howsure("convert", "shop_golden.json", "legal.jsonl", *plugin, "-o", "cards.csv", "--json")
+    assert done.code == 0, done.err
+    report = done.json
+    assert (tmp_path / "cards.csv").read_text().splitlines() == ["id,front,back", "g1,Who?,She."]
+    assert (report["read"], report["written"]) == (2, 1)
+    assert [(skip["first"], skip["why"].split(":")[0]) for skip in report["skipped"]] == [
+        ("q1", "the dialect 'flashcards' cannot hold it")
+    ]
+    assert {line["field"] for line in report["lost"]} >= {"metadata"}
+    assert howsure("validate", "cards.csv", "--plugin", "flashcards.py").code == 0
+
+
+def test_an_unknown_target_names_the_known_ones_and_those_of_plugins(howsure: Howsure, tmp_path: Path) -> None:
+    read_only = FLASHCARDS.replace("def row(", "def unused(")
+    (tmp_path / "flashcards.py").write_text(FLASHCARDS)
+    (tmp_path / "reader.py").write_text(read_only.replace('"flashcards"', '"reader"'))
+    lines(tmp_path / "legal.jsonl", mcq(1))
+    plugins = ("--plugin", "flashcards.py", "--plugin", "reader.py")
+    done = howsure("convert", "legal.jsonl", "--to", "parquet", "-o", "x.parquet", *plugins)
+    known = "explain, flashcards, golden, legal, scenario-catalog, simulation, test-set"
+    assert (done.code, f"unknown target 'parquet'; known: {known}" in done.err) == (2, True), done.err
+    wrong_ending = howsure("convert", "legal.jsonl", "--to", "flashcards", "-o", "x.json", *plugins)
+    assert "a flashcards file ends in .jsonl or .ndjson or .csv" in wrong_ending.err

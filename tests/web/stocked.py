@@ -112,7 +112,12 @@ def repeated() -> list[Result]:
 async def hostile(store: Store) -> None:
     results = hostile_results(HOSTILE)
     run = hostile_summary(results, NASTY_TEXT).run
-    shown = replace(run, id=NASTY, pins=replace(run.pins, candidates=tuple(HOSTILE), gates=()), organization_id="")
+    shown = replace(
+        run,
+        id=NASTY,
+        pins=replace(run.pins, request=replace(run.pins.request, candidates=tuple(HOSTILE), gates=())),
+        organization_id="",
+    )
     await store.create_run(shown)
     await store.save(NASTY, results)
     await store.set_state(NASTY, RunState.COMPLETED, completed_at=MOMENT, error=NASTY_TEXT)

@@ -54,7 +54,14 @@ def ended(visitor: Visitor) -> dict[str, str]:
 
 def with_rubric(key: str = "r1") -> Run:
     run = a_run(total=3)
-    return replace(run, pins=replace(run.pins, judge="offline", rubric=Rubric(id=key, name="House", rules=RULES)))
+    return replace(
+        run,
+        pins=replace(
+            run.pins,
+            request=replace(run.pins.request, judge="offline"),
+            rubric=Rubric(id=key, name="House", rules=RULES),
+        ),
+    )
 
 
 def card(key: str, version: int = 2) -> DocumentPreview:

@@ -26,7 +26,7 @@ from howsure.model.calibration import (
 )
 from howsure.model.run import Run
 from howsure.services.host.keys import KeyRequest, make_key
-from howsure.services.judge.judge_records import SavedJudgeTest, save_calibration, save_judge_test
+from howsure.services.judge.judge_records import CALIBRATIONS, SavedJudgeTest, save_judge_test
 from howsure.store.keys import KeyScope
 from howsure.web.pages.judges import JUDGES_PER_PAGE, JudgeRecords, count_calibrations, judges_page
 from store.making import NOON, a_run, numbered
@@ -58,7 +58,9 @@ def calibration(*groups: AgreementGroup, pin: JudgePin = PIN, run: str = "", day
 
 def judged_by(pin: JudgePin, number: int = 1, **fields: Any) -> Run:
     run = a_run(numbered(number), **fields)
-    return replace(run, pins=replace(run.pins, judge=pin.spec, judge_sha256=pin.sha256))
+    return replace(
+        run, pins=replace(run.pins, request=replace(run.pins.request, judge=pin.spec), judge_sha256=pin.sha256)
+    )
 
 
 def judge_records(calibrations: Sequence[Calibration], tests: Sequence[SavedJudgeTest] = ()) -> JudgeRecords:
@@ -153,7 +155,7 @@ def test_who_sees_which_calibration(tmp_path: Path) -> None:
         for number, home in ((1, "acme"), (2, "other")):
             run = judged_by(replace(PIN, sha256=f"{number}" * 64), number, organization_id=home)
             served.do(served.store.create_run(run))
-            save_calibration(
+            CALIBRATIONS.append(
                 served.host.work,
                 calibration(group("rubric", 0.9), pin=replace(PIN, sha256=f"{number}" * 64), run=run.id),
             )
@@ -178,7 +180,7 @@ def hostile_page(tmp_path_factory: pytest.TempPathFactory) -> str:
     with serving(tmp_path_factory.mktemp("judges"), working=False) as served:
         for text in HOSTILE:
             pin = JudgePin(spec=text, sha256="ab" * 32)
-            save_calibration(
+            CALIBRATIONS.append(
                 served.host.work, calibration(group(text, 0.9), group("x", 0.5, criterion=text, text=text), pin=pin)
             )
             save_judge_test(served.host.work, a_test(pin, text).test)

@@ -50,7 +50,12 @@ def judged(position: int, passed: bool) -> Result:
 
 def the_run(number: int = 1, total: int = 12, **fields: Any) -> Run:
     run = a_run(numbered(number), agent="moss", total=total, **fields)
-    pins = replace(run.pins, judge="offline", judge_sha256="cd" * 32, rubric=Rubric(name="House", rules=(RULE,)))
+    pins = replace(
+        run.pins,
+        request=replace(run.pins.request, judge="offline"),
+        judge_sha256="cd" * 32,
+        rubric=Rubric(name="House", rules=(RULE,)),
+    )
     return replace(run, pins=pins)
 
 

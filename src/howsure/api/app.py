@@ -16,7 +16,7 @@ from howsure.api.middleware import BODY_SECONDS, CHUNK_SECONDS, RequestLimits, R
 from howsure.api.openapi import DescribedApp
 from howsure.api.pages import NEXT_CURSOR
 from howsure.api.requests import IDEMPOTENCY_HEADER
-from howsure.api.routes import admin, bots, bulk, datasets, documents, evaluations, health, labels, runs, streams
+from howsure.api.routes import admin, bots, datasets, documents, labels, runs
 from howsure.api.routes.documents import DocumentRoutes
 from howsure.model.document import DocumentKind
 from howsure.services.host.context import Host
@@ -95,6 +95,5 @@ def _beside(api: ASGIApp, pages: ASGIApp) -> ASGIApp:
 def routers() -> Iterator[APIRouter]:
     for shelf in DOCUMENT_ROUTES:
         yield documents.document_router(shelf)
-    for module in (streams, runs, labels, evaluations, datasets, bots, bulk, admin, health):
-        yield module.router
-    yield health.metrics_router
+    yield from (runs.stream_router, runs.router, labels.router, runs.evaluation_router, datasets.router)
+    yield from (bots.router, admin.bulk_router, admin.router, admin.health_router, admin.metrics_router)

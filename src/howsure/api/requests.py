@@ -16,10 +16,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from howsure.api.access import identify_caller
+from howsure.api.bodies import RunOptionsBody
 from howsure.api.counters import route_of
 from howsure.api.errors import RequestRefusal
+from howsure.model.document import DocumentKind
+from howsure.model.run_request import RunRequest
 from howsure.services.host.context import Host
 from howsure.services.host.keys import Caller
+from howsure.services.host.run_requests import document
 from howsure.store.logs import AuditEntry, IdempotentAnswer
 
 IDEMPOTENCY_HEADER = "Idempotency-Key"
@@ -167,3 +171,27 @@ def _check_type(request: Request) -> None:
         raise RequestRefusal(
             415, "unsupported_media_type", f"send JSON (content-type application/json), not {given or 'nothing'}"
         )
+
+
+RENAMED = {"eval_model": "judge", "initial_payload": "state"}
+"""Fields of a body that have another name in a run request."""
+
+
+def run_request(
+    body: RunOptionsBody, cases: tuple[str, ...], agent_id: str | None, criteria_from: str = ""
+) -> RunRequest:
+    """Every field of the body that a run request has; `cases` names the documents that hold the cases."""
+    fields = {RENAMED.get(name, name): tuple(value) if isinstance(value, list) else value for name, value in body}
+    known: dict[str, Any] = {
+        name: value for name, value in fields.items() if name in RunRequest.__struct_fields__ and value is not None
+    }
+    config = document(DocumentKind.GRADERS, body.config_id)
+    return RunRequest(
+        **known,
+        datasets=cases,
+        criteria_from=criteria_from,
+        rubric=document(DocumentKind.RUBRIC, body.rubric_id, body.rubric_version),
+        agent=document(DocumentKind.AGENT, agent_id),
+        graders=(config,) if config else None,
+        filters={"id": tuple(body.item_ids)} if body.item_ids else {},
+    )

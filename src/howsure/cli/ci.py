@@ -12,7 +12,7 @@ import msgspec
 from howsure.cli.exit_codes import DONE, GATE_INCONCLUSIVE
 from howsure.cli.options import gate_option
 from howsure.cli.output import howsure_command, print_json, say
-from howsure.reports.gates import gate_name, gate_shape
+from howsure.reports.run_facts import gate_name, gate_shape
 from howsure.reports.safe_text import one_line
 from howsure.services.ci.check import CiRequest, CiResult, RunStopped, check_change, write_outputs
 from howsure.services.ci.forges import detect_forge

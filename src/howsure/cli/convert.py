@@ -27,7 +27,14 @@ KINDS = ", ".join(ENDINGS)
 @howsure_command("convert")
 @click.argument("paths", nargs=-1, metavar="FROM...")
 @click.option("--input", "inputs", multiple=True, metavar="FILE", help="Another name for FROM.")
-@click.option("--to", "kind", default="golden", show_default=True, metavar="KIND", help=f"What to write: {KINDS}.")
+@click.option(
+    "--to",
+    "kind",
+    default="golden",
+    show_default=True,
+    metavar="KIND",
+    help=f"What to write: {KINDS}, or a dialect of a plug-in.",
+)
 @click.option("-o", "--output", required=True, metavar="FILE", type=click.Path(path_type=Path), help="Where to write.")
 @click.option("--from", "source", default="", metavar="NAME", help="What FROM is, instead of recognising it.")
 @click.option("--agent", default="", metavar="NAME", help="The agent that the cases are for.")

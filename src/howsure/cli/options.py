@@ -1,4 +1,4 @@
-"""Reading the small languages of options: `key:value` and the like."""
+"""Options that several commands share, and how the values of options are read: `key:value`, `5%`, `1,3,5`."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from howsure.services.files import clean_text
 MAX_DAYS = 36_500
 """Days."""
 MAX_LIMIT = 1_000_000_000
-"""What can be asked for at once: a larger number is no number of a database."""
+"""The largest number that a database takes."""
 MAX_REPEATS = 100_000
-"""Tries of one case. A plan of more would not fit into memory before anybody is told."""
+"""Tries of one case: a plan of more would not fit into memory."""
 
 
 def option_callback(reader: Callable[[Any, str], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
@@ -34,7 +34,7 @@ def option_callback(reader: Callable[[Any, str], Any]) -> Callable[[click.Contex
 
 
 def read_names(text: str | None, option: str) -> tuple[str, ...] | None:
-    """`a,b`; None: not said."""
+    """`a,b`; None where the option was not given."""
     if text is None:
         return None
     found = tuple(name.strip() for name in text.split(",") if name.strip())
@@ -54,7 +54,8 @@ def storable_texts(given: Iterable[str], option: str) -> tuple[str, ...]:
 
 def read_gate_expressions(given: Iterable[str], option: str) -> tuple[str, ...]:
     """Gates that can be read."""
-    return tuple(gate.expression for gate in read_gates(storable_texts(given, option)))
+    texts = storable_texts(given, option)
+    return tuple(gate.expression for gate in read_gates(texts)) if texts else ()
 
 
 def read_share(text: str | None, option: str) -> float | None:
@@ -69,7 +70,7 @@ def read_share(text: str | None, option: str) -> float | None:
 
 
 def read_days(given: float | None, option: str) -> float | None:
-    """How long something holds; None: for ever. What ends after the last day that a calendar has is refused."""
+    """How long something is valid; None: for ever. The end must be a day that the calendar has."""
     if given is not None and not 0 < given <= MAX_DAYS:
         raise ConfigInvalid(f"{option} expects a number of days, more than 0 and up to {MAX_DAYS}, not {given:g}")
     return given
@@ -111,15 +112,15 @@ def _value(text: str) -> Any:
 
 def read_values_by_key(texts: Iterable[str], option: str) -> dict[str, tuple[str, ...]]:
     """`key:a,b`: any of the values; the same key again adds to them."""
-    wanted: dict[str, tuple[str, ...]] = {}
+    found: dict[str, tuple[str, ...]] = {}
     for text in texts:
         key, values = split_pair(text, option)
-        wanted[key] = wanted.get(key, ()) + tuple(value.strip() for value in values.split(","))
-    return wanted
+        found[key] = found.get(key, ()) + tuple(value.strip() for value in values.split(","))
+    return found
 
 
 def judge_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """What may be said of judging, at the start of a run or when it goes on."""
+    """How the run is judged, at its start or when it is resumed."""
     for option in (
         click.option("--record-judge", default="", metavar="FILE", help="Append judge replies to FILE."),
         click.option("--trace", default="", metavar="FILE", help="Append every model call to FILE."),
@@ -150,15 +151,15 @@ def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def gate_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """What a run is held to."""
-    told = "Hold the run to this (repeatable): pass_rate >= 0.9, p95_latency <= 3s, no_regression vs main by 2% …"
+    """The gates of a run."""
+    text = "Hold the run to this (repeatable): pass_rate >= 0.9, p95_latency <= 3s, no_regression vs main by 2% …"
     return click.option(
-        "--gate", "gates", multiple=True, callback=option_callback(read_gate_expressions), metavar="EXPR", help=told
+        "--gate", "gates", multiple=True, callback=option_callback(read_gate_expressions), metavar="EXPR", help=text
     )(command)
 
 
 def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """What becomes of a run's results."""
+    """Where a run's results go."""
     quiet = click.option("--quiet", "-q", is_flag=True, help="No progress and no summary.")
     endings = "Also write .html .md .xml .csv .jsonl .parquet … (see `howsure report -h`)."
     output = click.option("--output", "-o", "outputs", multiple=True, metavar="FILE", help=endings)

@@ -1,4 +1,4 @@
-"""What commands share: how they end (exit codes), how they print, and the options that every one has."""
+"""What every command shares: its common options, how it prints, and how errors end it. exit_codes.py has the codes."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from howsure.services.workspace import Workspace
 SHOWN_PROBLEMS = 200
 
 NOT_BYTES = re.compile("[\ud800-\udc7f\udd00-\udfff]")
-"""Lone surrogates that stand for no byte."""
+"""Lone surrogates that do not stand for a byte."""
 
 
 def howsure_command(name: str, *, json_too: bool = True) -> Callable[[Callable[..., int | None]], click.Command]:
     """A command of Howsure: it has --json, --database, --config and --plugin besides its own options, is given the
     Workspace of the current folder as `work`, and ends as the exit codes promise."""
 
-    def made(callback: Callable[..., int | None]) -> click.Command:
+    def make(callback: Callable[..., int | None]) -> click.Command:
         @wraps(callback)
         def run(database: str | None, config: str | None, plugins: tuple[str, ...], **rest: Any) -> None:
             with exit_on_error(as_json=bool(rest.get("as_json"))):
@@ -37,16 +37,11 @@ def howsure_command(name: str, *, json_too: bool = True) -> Callable[[Callable[.
                     say(sentence)
                 raise SystemExit(callback(work, **rest) or DONE)
 
-        own = getattr(callback, "__click_params__", [])
-        return click.command(name, params=[*reversed(own), *_common_options(json_too)])(_bare(run))
+        # Given to click in the order they are shown in, and not collected from the function.
+        own = vars(run).pop("__click_params__", [])
+        return click.command(name, params=[*reversed(own), *_common_options(json_too)])(run)
 
-    return made
-
-
-def _bare(callback: Callable[..., None]) -> Callable[..., None]:
-    """The options are passed to click in the order they are to be shown, not collected from the function."""
-    vars(callback).pop("__click_params__", None)
-    return callback
+    return make
 
 
 def _common_options(json_too: bool) -> list[click.Parameter]:
@@ -61,7 +56,7 @@ def _common_options(json_too: bool) -> list[click.Parameter]:
 
 @contextmanager
 def exit_on_error(*, as_json: bool) -> Iterator[None]:
-    """What the user can fix is said, without a traceback, and ends the program with its exit code."""
+    """An error that the user can fix is printed without a traceback, and ends the program with its exit code."""
     try:
         yield
     except DatasetInvalid as error:
@@ -71,9 +66,9 @@ def exit_on_error(*, as_json: bool) -> Iterator[None]:
         print_error(error, (), as_json=as_json)
         raise SystemExit(USER_MUST_ACT) from error
     except PermissionError as error:
-        # Whatever was to be read or written: it is the user's to open, or to name another.
-        told = InputError(f"{error.filename or 'a file'}: {error.strerror}: you may not read it, or write to it")
-        print_error(told, (), as_json=as_json)
+        # The user can open the file, or name another.
+        refused = InputError(f"{error.filename or 'a file'}: {error.strerror}: you may not read it, or write to it")
+        print_error(refused, (), as_json=as_json)
         raise SystemExit(USER_MUST_ACT) from error
     except KeyboardInterrupt as error:
         say("Interrupted. Nothing that was finished is lost; `howsure resume latest` goes on.")
@@ -83,8 +78,8 @@ def exit_on_error(*, as_json: bool) -> Iterator[None]:
 def print_error(error: InputError, problems: tuple[Problem, ...], *, as_json: bool) -> None:
     if as_json:
         # A run may have several files: unlike in `validate`, each problem must say which.
-        told = [{"file": problem.file, **problem_shape(problem)} for problem in problems]
-        print_json({"error": type(error).__name__, "detail": str(error), "problems": told})
+        shapes = [{"file": problem.file, **problem_shape(problem)} for problem in problems]
+        print_json({"error": type(error).__name__, "detail": str(error), "problems": shapes})
         return
     for problem in problems[:SHOWN_PROBLEMS]:
         say(str(problem))
@@ -94,12 +89,12 @@ def print_error(error: InputError, problems: tuple[Problem, ...], *, as_json: bo
 
 
 def say(text: str) -> None:
-    """To the person, on stderr: results alone go to stdout. What files and agents said in it is shown, never obeyed."""
+    """Print to stderr, for people: only results go to stdout. Control characters of files and agents are shown as symbols."""
     click.echo(make_inert(text), err=True)
 
 
 def print_json(value: Any, *, indent: int = 2) -> None:
-    """UTF-8 whatever the locale says: programs read this."""
+    """In UTF-8 whatever the locale, because programs read it."""
     try:
         text = msgspec.json.encode(value)
     except UnicodeEncodeError:
@@ -108,8 +103,8 @@ def print_json(value: Any, *, indent: int = 2) -> None:
 
 
 def _repair_surrogates(value: Any) -> Any:
-    """In the C locale a path's bytes beyond ASCII are lone surrogates: they are read as what they are, and what is no
-    text even so is shown escaped."""
+    """In the C locale, bytes of a path beyond ASCII arrive as lone surrogates: they are decoded as UTF-8, and what is still
+    no text is escaped."""
     match value:
         case str():
             kind = "backslashreplace" if NOT_BYTES.search(value) else "surrogateescape"

@@ -1,4 +1,5 @@
-"""Progress of a run: a live bar on a terminal, a plain line now and then elsewhere. Always on stderr."""
+"""What a command prints about a run: its progress (a live bar on a terminal, else a plain line now and then; always on
+stderr), and its summary and reports when it has ended."""
 
 from __future__ import annotations
 
@@ -8,8 +9,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from types import TracebackType
-from typing import Protocol, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
@@ -32,18 +31,6 @@ SHOWN_WARNINGS = 10
 SECONDS_BETWEEN_LINES = 5.0
 
 
-class ProgressDisplay(Protocol):
-    """Something that shows how far a run is."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> None: ...
-
-    def __call__(self, results: Sequence[Result]) -> None: ...
-
-
 class ProgressTally:
     """Counts of verdicts and the rate since the start."""
 
@@ -63,8 +50,8 @@ class ProgressTally:
         return (self.done - self._already) / max(time.monotonic() - self._started, 1e-9)
 
     def words(self) -> str:
-        said = [f"{self._verdicts[verdict]:,} {verdict.value}" for verdict in Verdict if self._verdicts[verdict]]
-        return ", ".join([*said, f"{self.rate:,.0f}/s"])
+        counts = [f"{self._verdicts[verdict]:,} {verdict.value}" for verdict in Verdict if self._verdicts[verdict]]
+        return ", ".join([*counts, f"{self.rate:,.0f}/s"])
 
     def left(self) -> str:
         if self.done >= self.total:
@@ -72,81 +59,63 @@ class ProgressTally:
         return f"{(self.total - self.done) / self.rate:,.0f} s left" if self.rate else "time left unknown"
 
 
-class ProgressBar:
-    """For a person at a terminal."""
-
-    def __init__(self, tally: ProgressTally) -> None:
-        self._tally = tally
-        self._bar = RichProgress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[words]}"),
-            TimeRemainingColumn(),
-            console=Console(file=sys.stderr),
-            transient=True,
-        )
-        self._task = self._bar.add_task("running", total=tally.total, completed=tally.done, words="")
-
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        self._bar.stop()
-
-    def __call__(self, results: Sequence[Result]) -> None:
-        self._tally.add(results)
-        self._bar.update(self._task, completed=self._tally.done, words=self._tally.words())
+@contextmanager
+def progress(total: int, done: int, *, quiet: bool = False) -> Iterator[Progress]:
+    """A function to call with the results that are finished: it draws a bar on a terminal, else prints lines."""
+    tally = ProgressTally(total, done)
+    if quiet:
+        yield tally.add
+    elif sys.stderr.isatty():
+        with _bar(tally) as show:
+            yield show
+    else:
+        with _lines(tally) as show:
+            yield show
 
 
-class ProgressLines:
+@contextmanager
+def _bar(tally: ProgressTally) -> Iterator[Progress]:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[words]}"),
+        TimeRemainingColumn(),
+    )
+    with RichProgress(*columns, console=Console(file=sys.stderr), transient=True) as bar:
+        task = bar.add_task("running", total=tally.total, completed=tally.done, words="")
+
+        def show(results: Sequence[Result]) -> None:
+            tally.add(results)
+            bar.update(task, completed=tally.done, words=tally.words())
+
+        yield show
+
+
+@contextmanager
+def _lines(tally: ProgressTally) -> Iterator[Progress]:
     """For a log file: a line every few seconds, and one at the end."""
+    last = time.monotonic()
 
-    def __init__(self, tally: ProgressTally) -> None:
-        self._tally = tally
-        self._last = time.monotonic()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        self._line()
-
-    def __call__(self, results: Sequence[Result]) -> None:
-        self._tally.add(results)
-        if time.monotonic() - self._last >= SECONDS_BETWEEN_LINES:
-            self._last = time.monotonic()
-            self._line()
-
-    def _line(self) -> None:
-        tally = self._tally
+    def write_line() -> None:
         print(f"{tally.done:,} of {tally.total:,}: {tally.words()}, {tally.left()}", file=sys.stderr, flush=True)
 
+    def show(results: Sequence[Result]) -> None:
+        nonlocal last
+        tally.add(results)
+        if time.monotonic() - last >= SECONDS_BETWEEN_LINES:
+            last = time.monotonic()
+            write_line()
 
-class NoProgress:
-    """For `--quiet`."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        return None
-
-    def __call__(self, results: Sequence[Result]) -> None:
-        return None
-
-
-def progress(total: int, done: int, *, quiet: bool = False) -> ProgressDisplay:
-    if quiet:
-        return NoProgress()
-    tally = ProgressTally(total, done)
-    return ProgressBar(tally) if sys.stderr.isatty() else ProgressLines(tally)
+    try:
+        yield show
+    finally:
+        write_line()
 
 
 @contextmanager
 def show_progress(*, quiet: bool) -> Iterator[ProgressFactory]:
-    """Says what starts, shows how far it is, and takes the bar away again whatever happens."""
+    """Print what starts, show how far it is, and remove the bar at the end, whatever happens."""
     with ExitStack() as stack:
 
         def watch(handle: RunHandle) -> Progress:
@@ -169,8 +138,9 @@ def print_warnings(warnings: Sequence[str]) -> None:
 
 
 def finish_run(work: Workspace, summary: Summary, outputs: Sequence[str], *, quiet: bool, as_json: bool) -> int:
-    asked = tuple(dict.fromkeys(ruling.expression for ruling in summary.gates))
-    written = asyncio.run(write_reports(work, summary.run.id, outputs, asked)) if outputs else []
+    """Write the reports, print the summary, and return the exit code."""
+    gates = tuple(dict.fromkeys(ruling.expression for ruling in summary.gates))
+    written = asyncio.run(write_reports(work, summary.run.id, outputs, gates)) if outputs else []
     if as_json:
         print_json(evaluation_run(summary))
     elif not quiet:

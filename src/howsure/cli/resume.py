@@ -21,7 +21,8 @@ from howsure.services.workspace import Workspace
 @output_options
 def command(work: Workspace, run: str, outputs: tuple[str, ...], quiet: bool, as_json: bool, **changes: Any) -> int:
     """Go on with RUN (an id, a unique prefix, a name, or `latest`): what is finished is kept, nothing is repeated."""
-    check_outputs(work.kit, outputs)
+    if outputs:
+        check_outputs(work.kit, outputs)
     with show_progress(quiet=quiet or as_json) as watch:
         summary = asyncio.run(resume(work, run, watch, **given_options(changes)))
     return finish_run(work, summary, outputs, quiet=quiet, as_json=as_json)

@@ -24,7 +24,8 @@ def command(
     work: Workspace, run: str, errors: bool, outputs: tuple[str, ...], quiet: bool, as_json: bool, **changes: Any
 ) -> int:
     """Try the errored cases of RUN (an id, a unique prefix, a name, or `latest`) again; the others are kept."""
-    check_outputs(work.kit, outputs)
+    if outputs:
+        check_outputs(work.kit, outputs)
     with show_progress(quiet=quiet or as_json) as watch:
         summary = asyncio.run(retry(work, run, watch, **given_options(changes)))
     return finish_run(work, summary, outputs, quiet=quiet, as_json=as_json)

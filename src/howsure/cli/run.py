@@ -30,8 +30,7 @@ from howsure.cli.watch import watch_options
 from howsure.model.run_request import RunRequest
 from howsure.services.report import check_outputs
 from howsure.services.run.carry_over import carry_over
-from howsure.services.run.defaults import apply_settings
-from howsure.services.run.start import start
+from howsure.services.run.start import apply_settings, start
 from howsure.services.run.watched_files import WatchedFiles, watched_files
 from howsure.services.workspace import Workspace
 
@@ -153,7 +152,8 @@ def command(
     Without --judge the offline judge is asked: no model, no network, and an honest "cannot tell" where it cannot.
     A key in the environment alone never selects a judge that costs money.
     """
-    check_outputs(work.kit, outputs)
+    if outputs:
+        check_outputs(work.kit, outputs)
     options = apply_settings(work, RunRequest(judge=judge or "", simulator=simulator or "", **rest))
     if watched:
         return watch_files(lambda: _watched(options, outputs))

@@ -24,9 +24,8 @@ def command(work: Workspace, host: str, port: int, workers: int, require_keys: b
     one (`howsure keys create`)."""
     configure_logging(plain=sys.stderr.isatty())
     context = click.get_current_context()
-    doors = context.obj
-    wanted = {"host": host, "port": port, "workers": workers, "keys": require_keys, "flags": _flags(context.params)}
-    asyncio.run(doors.serve(work, wanted))
+    options = {"host": host, "port": port, "workers": workers, "keys": require_keys, "flags": _flags(context.params)}
+    asyncio.run(context.obj.serve(work, options))
 
 
 def _flags(params: Mapping[str, Any]) -> tuple[str, ...]:

@@ -118,33 +118,31 @@ def _agent(value: Json, unknown: Json) -> Agent:
         organization_name=value.get("organization_name") or "",
         system_prompt=value.get("system_prompt") or "",
         model=_model(value.get("llm_config")),
-        tools=tuple(_tool(tool) for tool in value["tools"]),
+        tools=tuple(
+            AgentTool(**{name: tool.get(name) or "" for name in _TOOL["properties"]}) for tool in value["tools"]
+        ),
         knowledge_bases=tuple(_knowledge_base(base) for base in value.get("knowledge_bases") or ()),
         harness=value.get("harness_context"),
         metadata={UNKNOWN: unknown} if unknown else {},
     )
 
 
-def _model(given: Json | None) -> AgentModel | None:
-    if given is None:
+def _model(config: Json | None) -> AgentModel | None:
+    if config is None:
         return None
     return AgentModel(
-        provider=given.get("provider") or "",
-        model=given.get("model") or "",
-        parameters=given.get("parameters") or {},
+        provider=config.get("provider") or "",
+        model=config.get("model") or "",
+        parameters=config.get("parameters") or {},
     )
 
 
-def _tool(given: Json) -> AgentTool:
-    return AgentTool(**{name: given.get(name) or "" for name in _TOOL["properties"]})
-
-
-def _knowledge_base(given: Json) -> KnowledgeBase:
-    count = given.get("document_count")
+def _knowledge_base(raw: Json) -> KnowledgeBase:
+    count = raw.get("document_count")
     return KnowledgeBase(
-        id=given["id"],
-        name=given["name"],
-        type=given.get("type") or "",
+        id=raw["id"],
+        name=raw["name"],
+        type=raw.get("type") or "",
         document_count=None if count is None else int(count),
     )
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import TypeVar
 
 from msgspec import Struct
 
@@ -78,11 +78,11 @@ def expand(paths: Iterable[Path], dialects: Iterable[Importer] = (), note: Note 
     """The files behind the paths; a folder stands for the data files in it. With `dialects`, a file in a folder that
     none of them recognises (a rubric, a scenario catalog, an agent) is skipped, and `note` gets a warning."""
     known = list(dialects)
-    found: list[Path] = []
+    files: list[Path] = []
     for path in paths:
         with readable(path):
-            found += _in_folder(path, known, note) if path.is_dir() else [_existing(path)]
-    return list(dict.fromkeys(found))
+            files += _in_folder(path, known, note) if path.is_dir() else [_existing(path)]
+    return list(dict.fromkeys(files))
 
 
 def is_pipe(path: Path) -> bool:
@@ -99,13 +99,13 @@ def spool(path: Path, folder: Path) -> Path:
     if not is_pipe(path):
         return path
     unnamed = folder / ("stdin" if str(path) == STDIN else path.name)
-    with readable(path), _source(path) as source, open(unnamed, "wb") as copy:
+    with (
+        readable(path),
+        open(0, "rb", closefd=False) if str(path) == STDIN else open(path, "rb") as source,
+        open(unnamed, "wb") as copy,
+    ):
         shutil.copyfileobj(source, copy, CHUNK)
     return unnamed.rename(unnamed.with_suffix(_ending(_head(unnamed))))
-
-
-def _source(path: Path) -> BinaryIO:
-    return open(0, "rb", closefd=False) if str(path) == STDIN else open(path, "rb")
 
 
 def _ending(head: bytes) -> str:
@@ -128,8 +128,8 @@ def _in_folder(folder: Path, dialects: Sequence[Importer], note: Note | None) ->
         files = sorted(path for path in folder.rglob("*") if _is_data(path, folder))
     known = [path for path in files if not dialects or _is_known(path, dialects, note)]
     if not known:
-        wanted = f"that is of a known dialect ({', '.join(each.name for each in dialects)})" if files else ""
-        raise InputError(f"{folder}: no data file ({', '.join(ENDINGS)}) {wanted}".rstrip() + " in this folder")
+        requirement = f"that is of a known dialect ({', '.join(each.name for each in dialects)})" if files else ""
+        raise InputError(f"{folder}: no data file ({', '.join(ENDINGS)}) {requirement}".rstrip() + " in this folder")
     return known
 
 
@@ -201,10 +201,10 @@ def read_cases(path: Path, dialect: Importer, report: FileReport | None = None) 
 
 def _cases(path: Path, dialect: Importer, expected: str) -> Iterator[Case]:
     reading = _Pass(path, dialect, again=True)
-    for found in reading:
-        if isinstance(found, Case):
-            yield found
-        elif found.level is Level.ERROR:
+    for item in reading:
+        if isinstance(item, Case):
+            yield item
+        elif item.level is Level.ERROR:
             raise file_changed(path)
     if reading.sha256 != expected:
         raise file_changed(path)
@@ -252,13 +252,13 @@ class OnePass:
         tally = self._tally
         with readable(self._path):
             before = _stamp(self._path)
-            for found in self._dialect.read(self._path):
-                if isinstance(found, Problem):
-                    tally.note(found)
+            for item in self._dialect.read(self._path):
+                if isinstance(item, Problem):
+                    tally.note(item)
                 else:
-                    tally.add(found)
+                    tally.add(item)
                     if not tally.problems:
-                        yield found
+                        yield item
             if _stamp(self._path) != before:
                 raise file_changed(self._path)
 
@@ -286,12 +286,12 @@ class _Tally:
         self._alike: Counter[tuple[str, str]] = Counter()
         self._repeated: list[Problem] = []
 
-    def add_all(self, read: Iterable[Case | Problem | None]) -> None:
-        for found in read:
-            if isinstance(found, Problem):
-                self.note(found)
+    def add_all(self, items: Iterable[Case | Problem | None]) -> None:
+        for item in items:
+            if isinstance(item, Problem):
+                self.note(item)
             else:
-                self.add(found)
+                self.add(item)
 
     def note(self, problem: Problem) -> None:
         """Keeps every problem, and the first warnings of each kind: a large file may have one on each line."""

@@ -31,10 +31,10 @@ class JsonDocument:
 
     def elements(self, key: str) -> Iterator[tuple[Spot, Any]]:
         """The elements of the list under `key`, each with its place; nothing where there is no list."""
-        listed = self.value.get(key) if self.value else None
-        if isinstance(listed, list):
+        elements = self.value.get(key) if self.value else None
+        if isinstance(elements, list):
             lines = element_lines(self._text, key)
-            for place, (line, element) in enumerate(zip(lines, listed, strict=True)):
+            for place, (line, element) in enumerate(zip(lines, elements, strict=True)):
                 yield Spot(self.spot.file, line).below(key, place), element
 
 

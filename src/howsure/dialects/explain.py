@@ -121,12 +121,12 @@ def _calls(row: Json, spot: Spot) -> Iterator[Problem]:
         yield spot.below("model_answer").problem("missing-field", message, expected="model_answer")
 
 
-def _arguments(given: Any, field: str, spot: Spot) -> Iterator[Problem]:
-    arguments = json_text(given)
-    if isinstance(given, str) and not isinstance(arguments, dict):
+def _arguments(raw: Any, field: str, spot: Spot) -> Iterator[Problem]:
+    arguments = json_text(raw)
+    if isinstance(raw, str) and not isinstance(arguments, dict):
         what = "no JSON" if isinstance(arguments, str) else f"the JSON text of {with_article(kind_of(arguments))}"
         message = f"must be an object or the JSON text of one, not {what}"
-        yield spot.problem("not-an-object", message, expected="object", found=shown(given))
+        yield spot.problem("not-an-object", message, expected="object", found=shown(raw))
     elif field == "expected_tool_calls":
         yield from matcher_problems(arguments, spot)
 
@@ -188,9 +188,9 @@ def find_catalogs(dataset: Path) -> list[Path]:
     above."""
     folder = dataset.resolve().parent
     for place in (folder, folder / "common", folder.parent / "common", folder.parent):
-        found = sorted(path for path in place.glob("*") if is_catalog(path)) if place.is_dir() else []
-        if found:
-            return found
+        catalogs = sorted(path for path in place.glob("*") if is_catalog(path)) if place.is_dir() else []
+        if catalogs:
+            return catalogs
     return []
 
 
@@ -285,10 +285,10 @@ class ExplainDialect(WatchedDialect):
         row, misnamed = with_canonical_evals(row, spot)
         row = with_payload_fields(row)
         problems += [*misnamed, *_SHAPE.problems(row, spot)]
-        apart = extras.separate_unknown(row, SCHEMA, spot)
-        problems += [*row_problems(row, spot, self._profiles), *_links(row, spot, ids, catalogs), *apart.warnings]
+        unknown = extras.separate_unknown(row, SCHEMA, spot)
+        problems += [*row_problems(row, spot, self._profiles), *_links(row, spot, ids, catalogs), *unknown.warnings]
         if all(problem.level is Level.WARNING for problem in problems):
-            yield case_of(row, apart.kept)
+            yield case_of(row, unknown.kept)
         yield from problems
 
 

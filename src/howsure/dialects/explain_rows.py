@@ -44,16 +44,18 @@ def with_canonical_evals(row: Json, spot: Spot) -> tuple[Json, list[Problem]]:
 
 def _listed(names: Sequence[Any], spot: Spot, problems: list[Problem]) -> list[Any]:
     """Brings names to one spelling. A name that is not a text is left for the schema to report."""
-    listed: list[Any] = []
+    known_names: list[Any] = []
     for index, name in enumerate(names):
-        known = _NAMES.get(name.lower()) if isinstance(name, str) else name
-        if known is None:
+        canonical = _NAMES.get(name.lower()) if isinstance(name, str) else name
+        if canonical is None:
             problems.append(_unknown(name, spot.below(index)))
-        elif known in listed:
-            problems.append(spot.below(index).warning("duplicate-eval", f"{known} is named twice", found=shown(name)))
+        elif canonical in known_names:
+            problems.append(
+                spot.below(index).warning("duplicate-eval", f"{canonical} is named twice", found=shown(name))
+            )
         else:
-            listed.append(known)
-    return listed
+            known_names.append(canonical)
+    return known_names
 
 
 def _bundle(payloads: Mapping[str, Any], spot: Spot, problems: list[Problem]) -> Json:
@@ -65,13 +67,12 @@ def _bundle(payloads: Mapping[str, Any], spot: Spot, problems: list[Problem]) ->
         elif known in bundle:
             problems.append(spot.below(name).problem("duplicate-eval", f"{known} has two payloads", found=shown(name)))
         else:
-            bundle[known] = _with_mode(payload) if name.lower() != known.lower() else payload
+            bundle[known] = (
+                ({"rag_mode": RAG_MODE, **payload} if isinstance(payload, dict) else payload)
+                if name.lower() != known.lower()
+                else payload
+            )
     return bundle
-
-
-def _with_mode(payload: Any) -> Any:
-    """Adds the mode: the alias implies it, so its payload may leave it out."""
-    return {"rag_mode": RAG_MODE, **payload} if isinstance(payload, dict) else payload
 
 
 def _unknown(name: str, spot: Spot) -> Problem:
@@ -83,13 +84,13 @@ def _unknown(name: str, spot: Spot) -> Problem:
 def with_payload_fields(row: Json) -> Json:
     """The row with fields that only its payloads state."""
     missing = {key: field for key, field in REPEATS.items() if field not in row}
-    said: Json = {}
+    added: Json = {}
     for payload in _payloads(row).values():
         for key in missing.keys() & payload.keys():
             value = json_text(payload[key]) if _KINDS[key] is list else payload[key]
             if isinstance(value, _KINDS[key]):
-                said.setdefault(missing[key], value)
-    return {**row, **said} if said else row
+                added.setdefault(missing[key], value)
+    return {**row, **added} if added else row
 
 
 def unreadable_tools(row: Json, spot: Spot) -> Iterator[Problem]:
@@ -205,14 +206,19 @@ def _expectations(row: Json, evals: tuple[str, ...]) -> tuple[Expectation, ...]:
     if (reference := row.get("reference_answer", "")) and not reference.isspace():
         expectations.append(ReferenceAnswer(answers=(reference,)))
     if "expected_tool_calls" in row:
-        expectations.append(ToolCalls(expected=tuple([_expected_call(call) for call in row["expected_tool_calls"]])))
+        expectations.append(
+            ToolCalls(
+                expected=tuple(
+                    [
+                        ExpectedCall(name=call["tool"], arguments=_arguments_of(call), reason=call.get("reason", ""))
+                        for call in row["expected_tool_calls"]
+                    ]
+                )
+            )
+        )
     if "expected_contract" in row:
         expectations.append(Contract(name=row["expected_contract"]))
     return tuple(expectations)
-
-
-def _expected_call(call: Json) -> ExpectedCall:
-    return ExpectedCall(name=call["tool"], arguments=_arguments_of(call), reason=call.get("reason", ""))
 
 
 def _arguments_of(call: Json) -> Any:
@@ -225,8 +231,8 @@ def _recorded(row: Json) -> Transcript:
     for call in row.get("invoked_tool_calls", ()):
         outcome = call.get("outcome")
         result = None if outcome is None else ToolResult(content=outcome, failed=outcome == FAILED)
-        made = ToolCall(name=call["tool"], arguments=_arguments_of(call), result=result)
-        messages.append(Message(role=Role.ASSISTANT, tool_calls=(made,)))
+        tool_call = ToolCall(name=call["tool"], arguments=_arguments_of(call), result=result)
+        messages.append(Message(role=Role.ASSISTANT, tool_calls=(tool_call,)))
     answer = row["model_answer"]
     messages.append(Message(role=Role.ASSISTANT, content=answer))
     return Transcript(answer=answer, messages=tuple(messages))

@@ -37,12 +37,12 @@ def separate_unknown(value: Any, schema: Mapping[str, Any], spot: Spot) -> Extra
     return extras
 
 
-def restore_unknown(row: dict[str, Any], kept: Mapping[str, Any]) -> None:
+def restore_unknown(row: dict[str, Any], unknown: Mapping[str, Any]) -> None:
     """Puts separated fields back. A pointer that leads nowhere is a LookupError."""
-    for pointer, value in kept.items():
-        *way, name = (part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
+    for pointer, value in unknown.items():
+        *steps, name = (part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
         holder: Any = row
-        for step in way:
+        for step in steps:
             holder = holder[int(step) if isinstance(holder, Sequence) else step]
         holder[name] = value
 

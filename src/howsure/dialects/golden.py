@@ -100,8 +100,8 @@ _NOWHERE = Spot("")
 
 def write_questions(cases: Iterable[Case], path: Path, unfinished: Path) -> bool:
     """Writes the questions of `path` into the file `unfinished`. Returns whether they can certainly be read again."""
-    given = SharedMetadata(iter_writable(cases, path, unwritable), FILE_FIELDS, path)
-    questions = _Questions(given, agent_of(path))
+    writable = SharedMetadata(iter_writable(cases, path, unwritable), FILE_FIELDS, path)
+    questions = _Questions(writable, agent_of(path))
     with open(unfinished, "wb") as file:
         file.writelines(questions.pieces())
     return questions.sure
@@ -109,19 +109,19 @@ def write_questions(cases: Iterable[Case], path: Path, unfinished: Path) -> bool
 
 def question_document(case: Case, agent: str) -> Json:
     """The case as a question of a file that is named after `agent`."""
-    given = case.metadata
+    metadata = case.metadata
     document: Json = {
         "id": case.id,
         "user_inputs": list(user_turns(case.input)),
         "agents_evaluated": involved(case),
-        **{key: given[key] for key in KEPT if key in given},
-        "reference_data": reference_document(case.expectations, given.get("reference_data", {})),
+        **{key: metadata[key] for key in KEPT if key in metadata},
+        "reference_data": reference_document(case.expectations, metadata.get("reference_data", {})),
     }
     if case.state:
         document["initial_state"] = case.state
-    if labels(given.get("metadata", {}), agent=agent) != case.labels:
+    if labels(metadata.get("metadata", {}), agent=agent) != case.labels:
         document["agent"] = case.labels.get("agent", "")
-    restore_unknown(document, given.get(UNKNOWN, {}))
+    restore_unknown(document, metadata.get(UNKNOWN, {}))
     return document
 
 
@@ -151,32 +151,30 @@ class _Questions:
 
     def _opening(self) -> bytes:
         """The fields beside the list, and the start of the list."""
-        beside = self._cases.shared
-        self.sure = self.sure and beside.keys().isdisjoint(LISTS)
-        return indented({**beside, LISTS[0]: []}, 0).removesuffix(b"]\n}") + b"\n    "
+        file_fields = self._cases.shared
+        self.sure = self.sure and file_fields.keys().isdisjoint(LISTS)
+        return indented({**file_fields, LISTS[0]: []}, 0).removesuffix(b"]\n}") + b"\n    "
 
     def _is_sound(self, case: Case, question: Json) -> bool:
         new = case.id not in self._ids
         self._ids.add(case.id)
         known = new and question.keys() <= FIELDS.keys()
-        return known and (_is_simple(case) or (SHAPE.fits(question) and not _faults(question)))
+        return known and (
+            _is_simple(case) or (SHAPE.fits(question) and not reference_faults(question["reference_data"], _NOWHERE))
+        )
 
 
 def _is_simple(case: Case) -> bool:
     """Whether the question of a case is certainly valid."""
-    given = case.metadata
+    metadata = case.metadata
     return (
-        type(given.get("metadata", {})) is dict
-        and "updated_datetime" not in given
+        type(metadata.get("metadata", {})) is dict
+        and "updated_datetime" not in metadata
         and case.id.strip() != ""
         and all(map(str.strip, user_turns(case.input)))
         and all(map(str.strip, involved(case)))
-        and is_restored(case.expectations, given.get("reference_data", {}))
+        and is_restored(case.expectations, metadata.get("reference_data", {}))
     )
-
-
-def _faults(question: Json) -> list[Problem]:
-    return reference_faults(question["reference_data"], _NOWHERE)
 
 
 def unwritable(case: Case) -> Iterator[Reason]:
@@ -188,14 +186,14 @@ def unwritable(case: Case) -> Iterator[Reason]:
 def _is_plain(case: Case) -> bool:
     """Whether the case is of the usual form, which the format can hold."""
     kinds = [type(one) for one in case.expectations]
-    given = case.metadata
+    metadata = case.metadata
     return (
         type(case.input) is Script
         and _NATIVE.issuperset(kinds)
         and len(set(kinds)) == len(kinds)
-        and given.keys() <= _PLACES
+        and metadata.keys() <= _PLACES
         and not (case.name or case.profile or case.tags or case.tools or case.recorded)
-        and labels(given.get("metadata", {}), agent=case.labels.get("agent", "")) == case.labels
+        and labels(metadata.get("metadata", {}), agent=case.labels.get("agent", "")) == case.labels
     )
 
 
@@ -266,7 +264,7 @@ def _list_problems(value: Json, spot: Spot) -> Iterator[Problem]:
 
 
 def _questions(document: JsonDocument, agent: str) -> Iterator[Case | Problem]:
-    beside = {key: inner for key, inner in (document.value or {}).items() if key not in LISTS}
+    file_fields = {key: inner for key, inner in (document.value or {}).items() if key not in LISTS}
     ids = UniqueIds("id")
     for name in LISTS:
         for spot, question in document.elements(name):
@@ -276,7 +274,7 @@ def _questions(document: JsonDocument, agent: str) -> Iterator[Case | Problem]:
                 problems += _beyond_the_schema(question, spot)
             yield from problems
             if not any(problem.level is Level.ERROR for problem in problems):
-                yield _case(question, agent, {FILE_FIELDS: beside} if beside else {})
+                yield _case(question, agent, {FILE_FIELDS: file_fields} if file_fields else {})
 
 
 def _case(question: Json, agent: str, metadata: Json) -> Case:

@@ -56,11 +56,11 @@ class SeenIds:
         return spot.below(self._field).problem("duplicate-id", message, found=shown(id), hint="ids must be unique")
 
     def _condense(self) -> None:
-        many = IdHashes()
+        hashes = IdHashes()
         for id, line in self._first.items():
-            many.add_all((id,), line)
+            hashes.add_all((id,), line)
         self._first.clear()
-        self._many = many
+        self._many = hashes
 
 
 class IdHashes:

@@ -27,7 +27,6 @@ from howsure.dialects.writers import Reason, fields_without_place, foreign_expec
 from howsure.errors import Level, Problem
 from howsure.model.case import Attachment, Case, SingleTurn
 from howsure.model.expectation import Choice, CorrectChoice, Criterion, ReferenceAnswer, WeightedCriteria
-from howsure.model.transcript import Message
 
 Placed = tuple[tuple[str | int, ...], str]
 """A path, and the id at that place."""
@@ -58,8 +57,8 @@ def path_problems(paths: Iterable[Any], folder: Path, spot: Spot) -> Iterator[Pr
 
 def _objects(row: Mapping[str, Any], field: str) -> list[dict[str, Any]]:
     """The elements of a list; an empty object for an element that is not an object."""
-    listed = row.get(field)
-    return [one if isinstance(one, dict) else {} for one in listed] if isinstance(listed, list) else []
+    elements = row.get(field)
+    return [one if isinstance(one, dict) else {} for one in elements] if isinstance(elements, list) else []
 
 
 def _placed_ids(row: Mapping[str, Any], field: str) -> list[Placed]:
@@ -78,8 +77,8 @@ def _repeated(ids: Iterable[Placed], spot: Spot, what: str) -> Iterator[Problem]
 
 def _correct(row: Mapping[str, Any], choices: set[str], spot: Spot) -> Iterator[Problem]:
     listed = row.get("correct_choice_ids")
-    given = enumerate(listed if isinstance(listed, list) else ())
-    named: list[Placed] = [(("correct_choice_ids", index), id) for index, id in given if isinstance(id, str)]
+    numbered = enumerate(listed if isinstance(listed, list) else ())
+    named: list[Placed] = [(("correct_choice_ids", index), id) for index, id in numbered if isinstance(id, str)]
     yield from _repeated(named, spot, "correct")
     for path, id in named:
         if choices and id not in choices and id.strip():
@@ -206,7 +205,7 @@ def _line(case: Case, metadata: Mapping[str, Any]) -> LegalLine:
         task_type=task,
         prompt=question.message,
         context=question.context or UNSET,
-        messages=[_message(message) for message in question.history] or UNSET,
+        messages=[{"role": message.role.value, "content": message.content} for message in question.history] or UNSET,
         attachments=[_attachment(attachment) for attachment in question.attachments] or UNSET,
         metadata=metadata or UNSET,
         **graded,
@@ -233,10 +232,6 @@ def _criterion(criterion: Criterion) -> CriterionRow:
     return CriterionRow(
         criterion.id, criterion.text, criterion.description or UNSET, UNSET if weight is None else weight
     )
-
-
-def _message(message: Message) -> dict[str, str]:
-    return {"role": message.role.value, "content": message.content}
 
 
 def _attachment(attachment: Attachment) -> dict[str, str]:
@@ -272,48 +267,47 @@ class LegalDialect(WatchedDialect):
 
     def write(self, cases: Iterable[Case], path: Path) -> None:
         ids = SeenIds()
+
+        def vouch(rows: Sequence[Any], lines: Sequence[bytes], first: int) -> bool:
+            if sure_lines(rows):
+                return ids.all_new([row.id for row in rows], first)
+            read_back = sound_rows(lines)
+            uncertain = not read_back or any(row.attachments for row in read_back)
+            return not uncertain and ids.all_new([row.id for row in read_back], first)
+
         write_checked(
-            legal_rows(cases, path),
-            path,
-            lambda text, spot: _again(text, spot, ids, path.parent),
-            lambda lines, first: _surely_sound(lines, first, ids),
-            lambda rows, first: sure_lines(rows) and ids.all_new([str(getattr(row, "id", "")) for row in rows], first),
+            legal_rows(cases, path), path, lambda text, spot: _problems_of_line(text, spot, ids, path.parent), vouch
         )
 
 
-def _read(path: Path, watch: Watch | None, built: Callable[[AnyRow], T]) -> Iterator[T | Case | Problem]:
+def _read(path: Path, watch: Watch | None, build: Callable[[AnyRow], T]) -> Iterator[T | Case | Problem]:
     """What `build` makes of each row where the fast path finds nothing wrong; else what the slow path yields."""
     ids, folder, line = SeenIds(), path.parent, 1
     for lines in line_groups(path, watch):
         rows = sound_rows(lines)
         astray = any(_astray(row, folder) for row in rows if row.attachments)
         if rows and not astray and ids.all_new([row.id for row in rows], line):
-            yield from map(built, rows)
+            yield from map(build, rows)
         else:
             for number, text in enumerate(lines, line):
-                yield from _one(text, Spot(str(path), number), ids, built)
+                yield from _one(text, Spot(str(path), number), ids, build)
         line += len(lines)
 
 
-def _one(text: bytes, spot: Spot, ids: SeenIds, built: Callable[[AnyRow], T]) -> Iterator[T | Case | Problem]:
+def _one(text: bytes, spot: Spot, ids: SeenIds, build: Callable[[AnyRow], T]) -> Iterator[T | Case | Problem]:
     folder = Path(spot.file).parent
     rows = sound_rows([text])
     if rows and ids.is_new(rows[0].id, spot.line or 0) and not _astray(rows[0], folder):
-        yield built(rows[0])
+        yield build(rows[0])
     elif text.removeprefix(BOM).strip():
         yield from _slow(text, spot, ids, folder)
 
 
-def _again(text: bytes, spot: Spot, ids: SeenIds, folder: Path) -> Iterator[Case | Problem]:
+def _problems_of_line(text: bytes, spot: Spot, ids: SeenIds, folder: Path) -> Iterator[Case | Problem]:
     """The problems of a line that is about to be written; nothing where the fast path accepts it."""
     rows = sound_rows([text])
     if not rows or rows[0].attachments or not ids.is_new(rows[0].id, spot.line or 0):
         yield from _slow(text, spot, ids, folder)
-
-
-def _surely_sound(lines: Sequence[bytes], first: int, ids: SeenIds) -> bool:
-    rows = sound_rows(lines)
-    return bool(rows) and not any(row.attachments for row in rows) and ids.all_new([row.id for row in rows], first)
 
 
 def _astray(row: AnyRow, folder: Path) -> bool:
@@ -327,11 +321,11 @@ def _slow(text: bytes, spot: Spot, ids: SeenIds, folder: Path) -> Iterator[Case 
     if not isinstance(value, dict):
         yield from problems or [not_an_object(value, spot)]
         return
-    apart = extras.separate_unknown(value, SCHEMA, spot)
+    unknown = extras.separate_unknown(value, SCHEMA, spot)
     row = valid_row(value)
     if row is None:
         problems += _CHECKER.problems(value, spot)
-    problems += [*row_problems(value, spot, ids, folder), *apart.warnings]
+    problems += [*row_problems(value, spot, ids, folder), *unknown.warnings]
     if all(problem.level is Level.WARNING for problem in problems):
-        yield row.case(apart.kept) if row else spot.problem("invalid", "cannot be read, though it fits the schema")
+        yield row.case(unknown.kept) if row else spot.problem("invalid", "cannot be read, though it fits the schema")
     yield from problems

@@ -196,7 +196,12 @@ def sound_rows(lines: Sequence[bytes]) -> list[AnyRow]:
         rows: list[AnyRow] = _decode(piece)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return []
-    return rows if _one_each(lines, rows) and _nothing_lost(piece, rows) else []
+    return (
+        rows
+        if (len(lines) == len(rows) and all(map(_OPENS, lines)) and all(map(_CLOSES, lines)))
+        and _nothing_lost(piece, rows)
+        else []
+    )
 
 
 def valid_row(value: Mapping[str, Any]) -> AnyRow | None:
@@ -206,11 +211,6 @@ def valid_row(value: Mapping[str, Any]) -> AnyRow | None:
     except msgspec.ValidationError:
         return None
     return row if sure_keys([row]) > 0 and FORBIDDEN[row.task].isdisjoint(value) else None
-
-
-def _one_each(lines: Sequence[bytes], rows: Sequence[AnyRow]) -> bool:
-    """Whether each line holds one value: inside a value, `}`, a line break and `{` never follow one another."""
-    return len(lines) == len(rows) and all(map(_OPENS, lines)) and all(map(_CLOSES, lines))
 
 
 def _nothing_lost(piece: bytes, rows: Sequence[AnyRow]) -> bool:

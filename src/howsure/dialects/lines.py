@@ -42,7 +42,12 @@ def read_table(
                 yield start, dict(zip(header, cells, strict=True))
             start = reader.line_num + 1
     except UnicodeDecodeError:
-        yield reader.line_num + 1, _not_utf8(Spot(file, reader.line_num + 1))
+        yield (
+            reader.line_num + 1,
+            Spot(file, reader.line_num + 1).problem(
+                "encoding", "the text is not UTF-8", expected="UTF-8", hint="save the file as UTF-8"
+            ),
+        )
     except csv.Error as error:
         yield start, Spot(file, start).problem("csv-syntax", f"not a valid CSV record: {error}")
 
@@ -89,10 +94,6 @@ def _ragged(expected: int, found: int, spot: Spot) -> Problem:
     return spot.problem("wrong-columns", message, expected=str(expected), found=str(found), hint=hint)
 
 
-def _not_utf8(spot: Spot) -> Problem:
-    return spot.problem("encoding", "the text is not UTF-8", expected="UTF-8", hint="save the file as UTF-8")
-
-
 Row = dict[str, Any]
 
 CHUNK = 1 << 18
@@ -129,19 +130,19 @@ def open_file(path: Path, watch: Watch | None = None) -> BinaryIO:
 def line_groups(path: Path, watch: Watch | None = None) -> Iterator[list[bytes]]:
     """Every line with its ending, blank lines included, in lists of one file piece each. Splitting big pieces is much
     faster than reading a stream line by line."""
-    begun: list[bytes] = []
+    unfinished: list[bytes] = []
     with open(path, "rb", buffering=0) as file:
         while piece := file.read(CHUNK):
             if watch is not None:
                 watch(memoryview(piece))
             lines = io.BytesIO(piece).readlines()
-            begun.append(lines[0])
+            unfinished.append(lines[0])
             if lines[0].endswith(b"\n"):
-                lines[0] = b"".join(begun)
-                begun = [] if piece.endswith(b"\n") else [lines.pop()]
+                lines[0] = b"".join(unfinished)
+                unfinished = [] if piece.endswith(b"\n") else [lines.pop()]
                 yield lines
-    if begun:
-        yield [b"".join(begun)]
+    if unfinished:
+        yield [b"".join(unfinished)]
 
 
 def split_lines(path: Path, watch: Watch | None = None) -> Iterator[bytes]:
@@ -204,18 +205,18 @@ class RowDialect(WatchedDialect):
     def detect(self, path: Path, head: bytes) -> bool:
         if path.suffix.lower() not in ENDINGS:
             return False
-        found = header_of(head) if is_table(path) else first_keys(head)
-        return set(self.columns) <= set(found)
+        columns = header_of(head) if is_table(path) else first_keys(head)
+        return set(self.columns) <= set(columns)
 
     def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
         ids, file = SeenIds(), str(path)
         records = read_table if is_table(path) else read_objects
         with open_file(path, watch) as stream:
             for line, row in records(stream, file, self.columns):
-                made = row if isinstance(row, Problem) else self._made(row, Spot(file, line))
-                if isinstance(made, Case) and not ids.is_new(made.id, line):
-                    made = ids.repeated(made.id, Spot(file, line))
-                yield made
+                item = row if isinstance(row, Problem) else self._made(row, Spot(file, line))
+                if isinstance(item, Case) and not ids.is_new(item.id, line):
+                    item = ids.repeated(item.id, Spot(file, line))
+                yield item
 
     def write(self, cases: Iterable[Case], path: Path) -> None:
         rows = (self.row(case) for case in cases)

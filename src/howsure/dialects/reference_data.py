@@ -165,32 +165,32 @@ def _call_faults(call: Json, spot: Spot) -> Iterator[Problem]:
 
 
 def _idle(data: Json, spot: Spot) -> Iterator[Problem]:
-    for name, wanted in _MATCHED.items():
-        if name in data and wanted not in data:
-            message = f"`{name}` has no effect without `{wanted}`; it is kept"
+    for name, needed in _MATCHED.items():
+        if name in data and needed not in data:
+            message = f"`{name}` has no effect without `{needed}`; it is kept"
             yield spot.below(name).warning("match-without-reference", message, found=shown(data[name]))
 
 
-def _arguments(given: Any, spot: Spot) -> tuple[Json, list[Problem]]:
+def _arguments(raw: Any, spot: Spot) -> tuple[Json, list[Problem]]:
     """The expected arguments: an object, or the JSON text of one; none where nothing is written."""
-    if isinstance(given, str):
-        given, problems = parse_json(given.encode("utf-8", "surrogatepass"), file=spot.file, line=None)
+    if isinstance(raw, str):
+        raw, problems = parse_json(raw.encode("utf-8", "surrogatepass"), file=spot.file, line=None)
         if problems:
             return {}, [structs.replace(problem, line=spot.line, field=spot.prefix) for problem in problems]
-        if not isinstance(given, dict):
+        if not isinstance(raw, dict):
             text = "an object, or the JSON text of one"
-            return {}, [spot.problem("wrong-type", f"must be {text}", expected=text, found=shown(given))]
-    return given if isinstance(given, dict) else {}, []
+            return {}, [spot.problem("wrong-type", f"must be {text}", expected=text, found=shown(raw))]
+    return raw if isinstance(raw, dict) else {}, []
 
 
 def read_reference(data: Json, agents: Iterable[str] = ()) -> ReferenceData:
     """The expectations in `data`, which fulfils SCHEMA and has no faults. `agents` should take part."""
     expectations: list[Expectation] = []
     calls = data.get("reference_tool_interactions")
-    apart: Json = {}
+    unknown_by_pointer: Json = {}
     if calls is not None and any(not call.keys() <= _CALL_FIELDS for call in calls):
         calls = [{**call} for call in calls]
-        apart = separate_unknown(calls, {"items": _CALL}, _NOWHERE).kept
+        unknown_by_pointer = separate_unknown(calls, {"items": _CALL}, _NOWHERE).kept
     if calls is not None:
         match = _matching(data.get("tool_match"), TOOL_DEFAULT)
         expectations.append(ToolCalls(expected=tuple(map(_expected_call, calls)), match=match))
@@ -202,7 +202,7 @@ def read_reference(data: Json, agents: Iterable[str] = ()) -> ReferenceData:
     if involved := tuple(agents):
         expectations.append(AgentsInvolved(names=involved))
     custom = {key: value for key, value in data.items() if key not in STANDARD or _MATCHED.get(key, key) not in data}
-    unknown = {f"{INTERACTIONS}{pointer}": value for pointer, value in apart.items()}
+    unknown = {f"{INTERACTIONS}{pointer}": value for pointer, value in unknown_by_pointer.items()}
     return ReferenceData(expectations=tuple(expectations), custom=custom, unknown=unknown)
 
 
@@ -213,18 +213,18 @@ def _expected_call(call: Json) -> ExpectedCall:
     )
 
 
-def _matching(given: Json | None, default: Matching) -> Matching:
-    if not given:
+def _matching(settings: Json | None, default: Matching) -> Matching:
+    if not settings:
         return default
     return Matching(
-        mode=MODES[given["mode"]] if "mode" in given else default.mode,
-        args=ARGUMENT_MODES[given["args"]] if "args" in given else None,
+        mode=MODES[settings["mode"]] if "mode" in settings else default.mode,
+        args=ARGUMENT_MODES[settings["args"]] if "args" in settings else None,
         args_for={
             tool: ARGUMENT_MODES[how] if isinstance(how, str) else tuple(how)
-            for tool, how in given.get("args_for", {}).items()
+            for tool, how in settings.get("args_for", {}).items()
         },
-        only=tuple(given["only"]) if "only" in given else None,
-        ignore=tuple(given.get("ignore", ())),
+        only=tuple(settings["only"]) if "only" in settings else None,
+        ignore=tuple(settings.get("ignore", ())),
     )
 
 

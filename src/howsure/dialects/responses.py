@@ -20,7 +20,6 @@ from howsure.model.transcript import (
     Message,
     Role,
     Span,
-    Step,
     ToolCall,
     ToolResult,
     ToolStep,
@@ -181,9 +180,9 @@ def _whole(text: bytes, name: str) -> Iterator[RecordedResponse | Problem]:
     value, problems = parse_json(text, file=name)
     if problems:
         yield from problems
-    elif isinstance(value, dict) and all(isinstance(said, str) for said in value.values()):
-        for case_id, said in value.items():
-            yield RecordedResponse(case_id=case_id, recording=Transcript(answer=said))
+    elif isinstance(value, dict) and all(isinstance(answer, str) for answer in value.values()):
+        for case_id, answer in value.items():
+            yield RecordedResponse(case_id=case_id, recording=Transcript(answer=answer))
     elif isinstance(value, list):
         for place, row in enumerate(value):
             yield from _response(row, name, None, f"[{place}]")
@@ -264,7 +263,10 @@ def recording(row: Row) -> Transcript | BrokenRecording:
     return Transcript(
         answer=row["response_text"] if "response_text" in row else _last_said(messages),
         messages=messages,
-        steps=tuple(_step(step) for step in row.get("agent_steps", ())),
+        steps=tuple(
+            (AgentStep(name=step["agent"]) if "agent" in step else ToolStep(name=step["tool"]))
+            for step in row.get("agent_steps", ())
+        ),
         state=row.get("state"),
         spans=None if row.get("spans") is None else tuple(_span(span) for span in row["spans"]),
         usage=msgspec.convert(row["usage"], Usage) if "usage" in row else None,
@@ -313,10 +315,6 @@ def _loaded(text: str) -> Any:
     return parse_json(text.encode(), file="")[0]
 
 
-def _step(step: Row) -> Step:
-    return AgentStep(name=step["agent"]) if "agent" in step else ToolStep(name=step["tool"])
-
-
 def _span(span: Row) -> Span:
     return Span(
         name=span["name"],
@@ -330,5 +328,5 @@ def _span(span: Row) -> Span:
 
 
 def _last_said(messages: tuple[Message, ...]) -> str:
-    spoken = (m.content for m in reversed(messages) if m.role is Role.ASSISTANT and m.content and not m.tool_calls)
-    return next(spoken, "")
+    answers = (m.content for m in reversed(messages) if m.role is Role.ASSISTANT and m.content and not m.tool_calls)
+    return next(answers, "")

@@ -104,27 +104,27 @@ def _problems(document: JsonDocument) -> Iterator[Problem]:
 _CHECK_FIELDS = ("entity_type", "check")
 
 
-def _check_problems(given: Json | None, spot: Spot) -> Iterator[Problem]:
+def _check_problems(check: Json | None, spot: Spot) -> Iterator[Problem]:
     """Problems of a check. Anything unknown in it is an error, because the check would never be made."""
-    if not isinstance(given, dict):
+    if not isinstance(check, dict):
         return
-    for name in given:
+    for name in check:
         if name not in _CHECK_FIELDS:
             message, hint = f"`{name}` is not a field of an outcome check", did_you_mean(name, _CHECK_FIELDS)
-            found = shown(given[name])
+            found = shown(check[name])
             yield spot.below(name).problem("bad-check", message, expected="entity_type, check", found=found, hint=hint)
-    entity = given.get("entity_type")
+    entity = check.get("entity_type")
     if entity is not None and (not isinstance(entity, str) or not entity.strip()):
         expected = "the name of a kind of entity in the state"
         yield spot.below("entity_type").problem(
             "bad-check", f"must be {expected}", expected=expected, found=shown(entity)
         )
-    if "check" not in given:
+    if "check" not in check:
         yield spot.below("check").problem(
             "missing-field", "`check` is required", expected="a condition", found="nothing"
         )
         return
-    for fault in condition_problems(given["check"]):
+    for fault in condition_problems(check["check"]):
         yield spot.below("check", *fault.path).problem(
             "bad-check", fault.message, expected=fault.expected, found=fault.found
         )

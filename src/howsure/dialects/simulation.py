@@ -1,5 +1,6 @@
-"""The `simulation` dialect: CSV or JSONL of finished conversations with their traces, in all the column sets that the
-tools of the golden world ever wrote. docs/dialects/simulation.md describes every column.
+"""The `simulation` dialect: CSV or JSONL of finished conversations with their traces, in every column set that the
+tools of the golden world have written. docs/dialects/simulation.md describes every column. Cases are written in the
+newest column set; what its columns cannot hold goes, with the whole case, into a column of its own.
 """
 
 from __future__ import annotations
@@ -33,12 +34,14 @@ from howsure.dialects.lines import (
 from howsure.dialects.problems import Spot, shown
 from howsure.dialects.reference_data import is_restored, reference_document
 from howsure.dialects.simulation_columns import (
+    DISTINCTIVE,
+    FOREIGN,
     JSON_COLUMNS,
     NUMBERED,
     PLAIN,
+    QUESTION_COLUMNS,
     cells_of,
     is_known,
-    is_simulation,
     read_cells,
     table_row,
 )
@@ -49,7 +52,7 @@ from howsure.dialects.strict_json import Json
 from howsure.dialects.writers import write_lines, write_whole
 from howsure.errors import Problem
 from howsure.model.case import Case, Script, World, user_turns
-from howsure.model.transcript import AgentStep, BrokenRecording, Step, Tool, Transcript
+from howsure.model.transcript import AgentStep, BrokenRecording, Tool, Transcript
 
 _KINDS = {dict: "object", list: "array", str: "string", bool: "boolean"}
 _TEXTS: Json = {"type": "array", "items": {"type": "string"}}
@@ -79,7 +82,7 @@ _QUESTION = {"question_metadata", "reference_data", "agent_name"}
 
 
 def is_never_restored(case: Case) -> bool:
-    """Whether it is certain that no columns give the case back: it has what no row is ever read as."""
+    """Whether the columns certainly cannot give the case back: it has what no row is ever read as."""
     return (
         case.world != World.GOLDEN
         or type(case.input) is not Script
@@ -89,31 +92,31 @@ def is_never_restored(case: Case) -> bool:
 
 
 def is_surely_restored(case: Case) -> bool:
-    """Whether it is certain that the columns of a line give the case back: a plain question, once, without a
-    conversation. `is_never_restored` is false."""
-    given = case.metadata
-    if case.recorded is not None or case.tools is not None or not given.keys() <= _QUESTION:
+    """Whether the columns of a line certainly give the case back: a plain question, once, without a conversation. The
+    case is not one of `is_never_restored`."""
+    metadata = case.metadata
+    if case.recorded is not None or case.tools is not None or not metadata.keys() <= _QUESTION:
         return False
-    free, agent, reference = (
-        given.get("question_metadata", {}),
-        given.get("agent_name", "x"),
-        given.get("reference_data"),
+    own, agent, reference = (
+        metadata.get("question_metadata", {}),
+        metadata.get("agent_name", "x"),
+        metadata.get("reference_data"),
     )
     return (
-        type(free) is dict
+        type(own) is dict
         and type(agent) is str
         and agent != ""
         and (reference is None or (type(reference) is dict and bool(reference)))
         and case.id.strip() != ""
         and any(map(str.strip, user_turns(case.input)))
         and is_restored(case.expectations, reference or {})
-        and labels(free, agent=given.get("agent_name", ""), repeat="1") == case.labels
+        and labels(own, agent=metadata.get("agent_name", ""), repeat="1") == case.labels
     )
 
 
 def row_of(case: Case, question: str) -> Json:
-    """The columns of a case; `question` is its id without the number among equals."""
-    kept = {key: value for key, value in case.metadata.items() if key not in ("reference_data", UNKNOWN)}
+    """The columns of a case; `question` is its id without the repeat number."""
+    metadata = {key: value for key, value in case.metadata.items() if key not in ("reference_data", UNKNOWN)}
     row: Json = {"question_id": question, "user_inputs": list(user_turns(case.input))}
     reference = reference_document(case.expectations, case.metadata.get("reference_data", {}))
     if reference or involved(case):
@@ -124,25 +127,25 @@ def row_of(case: Case, question: str) -> Json:
         # Elsewhere their places are those of another format; the whole case in a column of its own has them.
         restore_unknown(row, case.metadata.get(UNKNOWN, {}))
     row["status"] = {"boolean": "success"}
-    row |= kept
+    row |= metadata
     match case.recorded:
         case BrokenRecording(reason=reason):
-            row["status"] = kept.get("status", {"boolean": "failed", "error_message": reason})
+            row["status"] = metadata.get("status", {"boolean": "failed", "error_message": reason})
         case Transcript():
-            row |= _recording(case.recorded, case.tools, kept)
+            row |= _recording(case.recorded, case.tools, metadata)
         case None:
             pass
     return row
 
 
-def _recording(transcript: Transcript, tools: tuple[Tool, ...] | None, kept: Json) -> Json:
-    session = {**kept.get("final_session_state", {}), "events": list(events_of(transcript.messages))}
-    extracted = dict(kept.get("extracted_data", {}))
+def _recording(transcript: Transcript, tools: tuple[Tool, ...] | None, metadata: Json) -> Json:
+    session = {**metadata.get("final_session_state", {}), "events": list(events_of(transcript.messages))}
+    extracted = dict(metadata.get("extracted_data", {}))
     if transcript.state is not None:
         extracted["state_variables"] = transcript.state
     if tools is not None:
         extracted["tool_declarations"] = [{"function_declarations": [_declaration(tool) for tool in tools]}]
-        if kept.get("base_url") == SIMULATED:
+        if metadata.get("base_url") == SIMULATED:
             extracted[AGENT_DECLARES] = True
     row: Json = {"final_response": transcript.answer, "final_session_state": session}
     if extracted:
@@ -150,17 +153,15 @@ def _recording(transcript: Transcript, tools: tuple[Tool, ...] | None, kept: Jso
     if transcript.spans is not None:
         row["session_trace"] = [span_document(span) for span in transcript.spans]
     if transcript.steps and not steps_of_spans(transcript.spans or (), made_up=transcript.invented_times):
-        row["trace_summary"] = [_step(step) for step in transcript.steps]
+        row["trace_summary"] = [
+            (f"agent:{step.name}" if isinstance(step, AgentStep) else f"tool:{step.name}") for step in transcript.steps
+        ]
     return row
 
 
 def _declaration(tool: Tool) -> Json:
     declaration: Json = {"name": tool.name, "description": tool.description}
     return declaration if tool.parameters is None else {**declaration, "parameters": tool.parameters}
-
-
-def _step(step: Step) -> str:
-    return f"agent:{step.name}" if isinstance(step, AgentStep) else f"tool:{step.name}"
 
 
 class SimulationDialect(WatchedDialect):
@@ -171,7 +172,8 @@ class SimulationDialect(WatchedDialect):
     def detect(self, path: Path, head: bytes) -> bool:
         if path.suffix.lower() not in ENDINGS:
             return False
-        return is_simulation(set(header_of(head) if is_table(path) else first_keys(head)))
+        columns = set(header_of(head) if is_table(path) else first_keys(head))
+        return (len(columns & DISTINCTIVE) >= 2 or columns >= QUESTION_COLUMNS) and not columns & FOREIGN
 
     def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
         rows = _Rows(str(path), table=is_table(path))
@@ -197,7 +199,8 @@ class SimulationDialect(WatchedDialect):
 
 
 class RepeatNumbers:
-    """Gives rows of the same question different ids: the first keeps the question's, the others are `id#2`, `id#3` …"""
+    """Gives rows of the same question different ids: the first keeps the question's id, the others are `id#2`, `id#3`
+    …"""
 
     def __init__(self) -> None:
         self._rows: dict[str, int] = {}
@@ -213,7 +216,7 @@ class RepeatNumbers:
 
 
 def question_of(case: Case) -> tuple[str, int]:
-    """The question's own id and the number of this conversation among those about it."""
+    """The id of the case's question, and the number of this conversation about it."""
     repeat = case.labels.get("repeat", "1")
     return (case.id.removesuffix(f"#{repeat}"), int(repeat)) if repeat.isdecimal() and repeat != "1" else (case.id, 1)
 
@@ -243,7 +246,7 @@ class _Rows:
         yield case if self._ids.is_new(case.id, line) else self._ids.repeated(case.id, spot)
 
     def _unknown(self, row: Row, spot: Spot) -> Iterator[Problem]:
-        """Once a file for each column."""
+        """A warning for each unknown column, once a file."""
         for column in row:
             if column not in self._warned and not is_known(column):
                 self._warned.add(column)
@@ -252,7 +255,8 @@ class _Rows:
 
 
 def _write_cells(rows: Iterable[Json], file: TextIO) -> None:
-    """A table names its columns before its rows, and only the last row tells them all: the rows wait in a file."""
+    """Writes a table. Its header must name all columns, which are known only after the last row, so the rows wait in a
+    temporary file."""
     columns: dict[str, None] = {}
     with TemporaryFile("w+", encoding="utf-8") as waiting:
         for row in map(table_row, rows):
@@ -263,7 +267,7 @@ def _write_cells(rows: Iterable[Json], file: TextIO) -> None:
 
 
 def _written(case: Case, numbers: RepeatNumbers, *, table: bool) -> Json:
-    """The row of a case. What the columns cannot say goes, with the whole case, into a column of its own."""
+    """The row of a case. What the columns cannot hold goes, with the whole case, into a column of its own."""
     question, _ = question_of(case)
     row = row_of(case, question)
     if _is_told(case, row, numbers, table=table):
@@ -273,7 +277,7 @@ def _written(case: Case, numbers: RepeatNumbers, *, table: bool) -> Json:
 
 
 def _is_told(case: Case, row: Json, numbers: RepeatNumbers, *, table: bool) -> bool:
-    """Whether the columns give the case back; where a look does not tell, they are read."""
+    """Whether the columns give the case back; in doubt, they are read again."""
     if is_never_restored(case):
         return False
     if not table and is_surely_restored(case):

@@ -1,5 +1,5 @@
-"""The columns of simulation files: which are known, which hold JSON, and how a cell becomes a value and a value a cell.
-What the values mean is for simulation_rows.py.
+"""The columns of simulation files: which are known, which hold JSON, and how cells become values and values cells. What
+the values mean is in simulation_rows.py.
 """
 
 from __future__ import annotations
@@ -35,8 +35,7 @@ JSON_COLUMNS: dict[str, tuple[type, ...]] = {
     "other_columns": (dict,),
     "howsure_case": (dict,),
 }
-"""Columns that hold JSON, and the kinds of value that each may hold; a text where `str` is one of them need not be
-JSON."""
+"""Columns that hold JSON, and the types that each may hold; where `str` is one of them, a text need not be JSON."""
 RECORDING = (
     "final_response",
     "final_session_state",
@@ -48,7 +47,7 @@ RECORDING = (
     "trace_summary",
     "response",
 )
-"""A row that has something in one of these holds a conversation; another one is a question still to be joined."""
+"""A row with a value in one of these holds a conversation; any other row is a question without an answer yet."""
 PLAIN = (
     "question_id",
     "eval_id",
@@ -68,7 +67,7 @@ PLAIN = (
     "eval_results",
 )
 VERBATIM = ("question_id", "final_response")
-"""Columns whose cell is the value: an agent may well answer in JSON."""
+"""Columns whose cell is taken as it is: an agent may well answer in JSON."""
 NUMBERED = ("score.", "metric.", "adk_score.")
 """Columns of these families hold measurements."""
 DISTINCTIVE = {
@@ -81,18 +80,14 @@ FOREIGN = {"explain_inputs", "required_evals", "topic_family", "threshold_profil
 
 
 class Cells(Struct, frozen=True):
-    """The values of one row, by column; empty cells are left out (but for an empty answer)."""
+    """The values of one row by column, without empty cells (but with an empty answer)."""
 
     values: Json
     problems: list[Problem]
 
 
-_QUESTION = {"question_id", "user_inputs"}
-"""What the rows that we write always have."""
-
-
-def is_simulation(columns: set[str]) -> bool:
-    return (len(columns & DISTINCTIVE) >= 2 or columns >= _QUESTION) and not columns & FOREIGN
+QUESTION_COLUMNS = {"question_id", "user_inputs"}
+"""Columns that the rows we write always have."""
 
 
 def is_known(column: str) -> bool:
@@ -100,28 +95,28 @@ def is_known(column: str) -> bool:
 
 
 def read_cells(row: Mapping[str, Any], spot: Spot, *, table: bool) -> Cells:
-    """`table`: every value is the text of a cell."""
+    """The values of a row. With `table`, every value is the text of a cell."""
     cells = Cells({}, [])
-    for column, given in row.items():
-        if given is None or (given == "" and column != "final_response"):
+    for column, raw in row.items():
+        if raw is None or (raw == "" and column != "final_response"):
             continue
-        if type(given) in JSON_COLUMNS.get(column, ()) and type(given) is not str:
-            cells.values[column] = given
+        if type(raw) in JSON_COLUMNS.get(column, ()) and type(raw) is not str:
+            cells.values[column] = raw
         elif column in JSON_COLUMNS:
-            _read_json(column, given, spot.below(column), cells)
+            _read_json(column, raw, spot.below(column), cells)
         else:
-            cells.values[column] = plain_value(column, given) if table else given
+            cells.values[column] = plain_value(column, raw) if table else raw
     _check_plain(cells, spot)
     for column, value in cells.values.pop("other_columns", {}).items():
         cells.values.setdefault(column, value)
     return cells
 
 
-def _read_json(column: str, given: Any, spot: Spot, cells: Cells) -> None:
+def _read_json(column: str, raw: Any, spot: Spot, cells: Cells) -> None:
     kinds = JSON_COLUMNS[column]
-    value = given
-    if isinstance(given, str):
-        value, problems = _loaded(given, spot, kinds)
+    value = raw
+    if isinstance(raw, str):
+        value, problems = _loaded(raw, spot, kinds)
         cells.problems.extend(problems)
         if any(problem.level is Level.ERROR for problem in problems):
             return
@@ -130,14 +125,13 @@ def _read_json(column: str, given: Any, spot: Spot, cells: Cells) -> None:
     if type(value) in kinds:
         cells.values[column] = value
         return
-    wanted = " or ".join(kind_of(kind()) for kind in kinds)
-    message = f"must hold {with_article(wanted)}, not {with_article(kind_of(value))}"
-    cells.problems.append(spot.problem("wrong-type", message, expected=wanted, found=shown(value)))
+    expected = " or ".join(kind_of(kind()) for kind in kinds)
+    message = f"must hold {with_article(expected)}, not {with_article(kind_of(value))}"
+    cells.problems.append(spot.problem("wrong-type", message, expected=expected, found=shown(value)))
 
 
 def _loaded(text: str, spot: Spot, kinds: tuple[type, ...]) -> tuple[Any, list[Problem]]:
-    """The value that a JSON text holds. Where a Python program printed its own values (`{'a': None}`), those are read,
-    with a warning."""
+    """The value of a JSON text. Values that a Python program printed (`{'a': None}`) are read too, with a warning."""
     stripped = text.strip()
     if not stripped:
         return None, []
@@ -154,7 +148,7 @@ def _loaded(text: str, spot: Spot, kinds: tuple[type, ...]) -> tuple[Any, list[P
 
 
 def _unwrapped(value: Any, spot: Spot, kinds: tuple[type, ...]) -> tuple[Any, list[Problem]]:
-    """A text inside the JSON text is what a program wrote that encoded twice; it is read where it holds more JSON."""
+    """The value of a text that was encoded twice: a JSON text that holds JSON."""
     if not isinstance(value, str) or (str in kinds and not value.strip().startswith("{")):
         return value, []
     if not value.strip().startswith(("{", "[")):
@@ -170,7 +164,7 @@ _WORDS = {"true": True, "false": False}
 
 
 def _printed(text: str) -> Any:
-    """The object or list that Python printed; None where it is none, or holds what JSON cannot."""
+    """The object or list that Python printed; None where the text is not one, or holds what JSON cannot."""
     try:
         value = ast.literal_eval(text)
         json.dumps(value, allow_nan=False)
@@ -180,8 +174,8 @@ def _printed(text: str) -> Any:
 
 
 def plain_value(column: str, text: str) -> Any:
-    """A cell of a column that we only keep: the JSON it holds where it looks like some (numbers: only where
-    measurements stand), else the text as it is."""
+    """The value of a cell that we only keep: its JSON where it looks like JSON (numbers only in columns of
+    measurements), else its text."""
     if column in VERBATIM:
         return text
     if text.startswith(("{", "[", '"')) or column.startswith(NUMBERED):
@@ -199,14 +193,14 @@ def _check_plain(cells: Cells, spot: Spot) -> None:
 
 
 def cells_of(row: Json, columns: Iterable[str] | None = None) -> dict[str, str]:
-    """The cells of a row that was `table_row`, in these columns (by default its own)."""
-    wanted = row if columns is None else columns
-    return {column: _cell(column, row[column]) if column in row else "" for column in wanted}
+    """The cells of a `table_row`, in these columns (by default its own)."""
+    names = row if columns is None else columns
+    return {column: _cell(column, row[column]) if column in row else "" for column in names}
 
 
 def table_row(row: Json) -> Json:
-    """The row as a table can hold it: a value that would not come back from a cell of its own column (a number among
-    texts …) is kept in `other_columns`."""
+    """The row as a table can hold it: a value that its own column could not give back (a number among texts …) goes
+    into `other_columns`."""
     own: Json = {}
     others: Json = {}
     for column, value in row.items():

@@ -1,5 +1,5 @@
-"""What was said and done in a recorded conversation, out of the several forms in which simulation rows hold it: session
-events, extracts of them, traces of agents and tools apart, or plain contents. Each form becomes the same messages.
+"""Messages of recorded conversations, out of the forms in which simulation rows hold them: session events, extracts of
+them, separate traces of agents and tools, or plain contents. Each form becomes the same messages.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _SAID = ("text", "functionCall", "function_call", "functionResponse", "function_
 
 
 class ConversationLog(Struct, frozen=True):
-    """The messages, and what the source said beyond them (times, models, tokens, thoughts), event by event."""
+    """The messages, and what the source holds beyond them (times, models, tokens, thoughts), event by event."""
 
     messages: tuple[Message, ...]
     details: list[Json]
 
 
 class _OpenCall:
-    """A call that may still get its result."""
+    """A call that may still receive its result."""
 
     def __init__(self, name: str, arguments: Any, id: str) -> None:
         self.name = name
@@ -39,23 +39,23 @@ class _OpenCall:
 
 
 class MessageRecorder:
-    """Takes down a conversation in the order it happened; results go to the calls they answer."""
+    """Records a conversation in order; results are attached to the calls they answer."""
 
     def __init__(self) -> None:
         self._said: list[tuple[Role, str, str, list[_OpenCall]]] = []
         self._open: list[_OpenCall] = []
 
     def says(self, author: str, text: str, calls: Iterable[_OpenCall] = ()) -> None:
-        made = list(calls)
-        if text or made:
+        open_calls = list(calls)
+        if text or open_calls:
             role = {"user": Role.USER, "system": Role.SYSTEM}.get(author, Role.ASSISTANT)
             agent = "" if author in _NOBODY or role is not Role.ASSISTANT else author
-            self._said.append((role, text, agent, made))
-            self._open += made
+            self._said.append((role, text, agent, open_calls))
+            self._open += open_calls
 
     def gets(self, author: str, name: str, id: str, result: ToolResult) -> None:
-        """By id where there is one, else the earliest open call of that name. A result without a call shows that there
-        was one, with arguments that nobody wrote down."""
+        """Attaches a result to the call with its id, else to the earliest open call of that name. A result without a
+        call implies one, with unknown arguments."""
         fitting = (call for call in self._open if (call.id == id if id and call.id else call.name == name))
         call = next(fitting, None)
         if call is None:
@@ -72,7 +72,7 @@ class MessageRecorder:
 
 
 def log_from_events(events: Sequence[Any]) -> ConversationLog:
-    """ADK session events, in either spelling of their keys."""
+    """The log of ADK session events, with keys in either spelling."""
     recorder, details = MessageRecorder(), []
     for place, event in enumerate(events):
         if not isinstance(event, dict) or event.get("partial"):
@@ -82,10 +82,10 @@ def log_from_events(events: Sequence[Any]) -> ConversationLog:
         known = objects_in(parts)
         _take_down(recorder, _author(event, content), known)
         beyond = {key: value for key, value in event.items() if key not in ("author", "content")}
-        if rest := [left for part in known if (left := _rest(part))]:
-            beyond["parts"] = rest
-        if kept := without_empty(beyond):
-            details.append({"event": place, **kept})
+        if other_parts := [other for part in known if (other := _rest(part))]:
+            beyond["parts"] = other_parts
+        if details_kept := without_empty(beyond):
+            details.append({"event": place, **details_kept})
     return ConversationLog(recorder.messages(), details)
 
 
@@ -97,51 +97,53 @@ def _author(event: Json, content: Any) -> str:
 def _take_down(recorder: MessageRecorder, author: str, parts: list[Json]) -> None:
     texts = [part["text"] for part in parts if isinstance(part.get("text"), str) and not part.get("thought")]
     calls = [first_present(part, "functionCall", "function_call") for part in parts]
-    made = [
+    open_calls = [
         _OpenCall(str(call.get("name", "")), arguments_of(call.get("args")), _id(call))
         for call in calls
         if isinstance(call, dict)
     ]
-    recorder.says(author, ("" if author == "user" else "\n").join(texts), made)
+    recorder.says(author, ("" if author == "user" else "\n").join(texts), open_calls)
     for part in parts:
-        given = first_present(part, "functionResponse", "function_response")
-        if isinstance(given, dict):
-            content = given["response"] if "response" in given else given.get("content")
-            recorder.gets(author, str(given.get("name", "")), _id(given), result_of(content, given.get("failed")))
+        response = first_present(part, "functionResponse", "function_response")
+        if isinstance(response, dict):
+            content = response["response"] if "response" in response else response.get("content")
+            recorder.gets(
+                author, str(response.get("name", "")), _id(response), result_of(content, response.get("failed"))
+            )
 
 
 def _rest(part: Json) -> Json:
-    """What a part holds beside what was said: a thought with its text, data, code."""
-    left = {key: value for key, value in part.items() if key not in _SAID}
+    """What a part holds besides text and calls: thoughts, data, code."""
+    other = {key: value for key, value in part.items() if key not in _SAID}
     if part.get("thought"):
-        left["text"] = part.get("text")
-    return without_empty(left) or {}
+        other["text"] = part.get("text")
+    return without_empty(other) or {}
 
 
 def log_from_extract(entries: Sequence[Any]) -> ConversationLog:
-    """`custom_extract`: one entry an event, with texts, calls and responses apart."""
+    """The log of `custom_extract`: one entry an event, with separate texts, calls and responses."""
     recorder, details = MessageRecorder(), []
     for place, entry in enumerate(entries):
         if not isinstance(entry, dict):
             continue
         author = str(entry.get("role") or "model")
         calls = objects_in(entry.get("tool_calls"))
-        made = [_OpenCall(str(call.get("name", "")), arguments_of(call.get("args")), _id(call)) for call in calls]
+        open_calls = [_OpenCall(str(call.get("name", "")), arguments_of(call.get("args")), _id(call)) for call in calls]
         text = entry.get("content_text")
-        recorder.says(author, text if isinstance(text, str) else "", made)
-        for given in objects_in(entry.get("tool_responses")):
-            recorder.gets(author, str(given.get("name", "")), _id(given), result_of(given.get("response")))
+        recorder.says(author, text if isinstance(text, str) else "", open_calls)
+        for response in objects_in(entry.get("tool_responses")):
+            recorder.gets(author, str(response.get("name", "")), _id(response), result_of(response.get("response")))
         read = ("turn_index", "role", "content_text", "tool_calls", "tool_responses")
-        if kept := without_empty({key: value for key, value in entry.items() if key not in read}):
-            details.append({"event": place, **kept})
+        if other := without_empty({key: value for key, value in entry.items() if key not in read}):
+            details.append({"event": place, **other})
     return ConversationLog(recorder.messages(), details)
 
 
-def log_from_traces(turns: Sequence[str], spoken: Sequence[Any], interactions: Sequence[Any]) -> ConversationLog:
-    """`sub_agent_trace` and `tool_interactions` tell agents and tools apart from each other: user and agent take turns,
-    the calls stand before the last thing said, and what is left over of the agents' texts after the last user turn."""
+def log_from_traces(turns: Sequence[str], agent_entries: Sequence[Any], interactions: Sequence[Any]) -> ConversationLog:
+    """The log of `sub_agent_trace` and `tool_interactions`, which list agents and tools separately: user and agent take
+    turns, the calls come before the last message, and the remaining agent texts after the last user turn."""
     recorder = MessageRecorder()
-    texts = [entry for entry in spoken if isinstance(entry, dict) and _text(entry)]
+    texts = [entry for entry in agent_entries if isinstance(entry, dict) and _text(entry)]
     calls = [entry for entry in interactions if isinstance(entry, dict) and entry.get("tool_name")]
     before = texts[:-1]
     for place, turn in enumerate(turns, 1):
@@ -156,10 +158,12 @@ def log_from_traces(turns: Sequence[str], spoken: Sequence[Any], interactions: S
 
 
 def _interaction(recorder: MessageRecorder, call: Json) -> None:
-    made = _OpenCall(str(call["tool_name"]), arguments_of(call.get("input_arguments")), str(call.get("call_id") or ""))
-    recorder.says("model", "", [made])
+    open_call = _OpenCall(
+        str(call["tool_name"]), arguments_of(call.get("input_arguments")), str(call.get("call_id") or "")
+    )
+    recorder.says("model", "", [open_call])
     if call.get("status") != "no_response":
-        recorder.gets("model", made.name, made.id, result_of(call.get("output_result")))
+        recorder.gets("model", open_call.name, open_call.id, result_of(call.get("output_result")))
 
 
 def _text(entry: Json) -> str:
@@ -172,26 +176,26 @@ def _name(entry: Json) -> str:
 
 
 def log_from_contents(contents: Sequence[Any], answer: str | None) -> ConversationLog:
-    """`conversation_history` or `request.contents`, and the answer that follows them."""
+    """The log of `conversation_history` or `request.contents`, and the answer that follows."""
     recorder = MessageRecorder()
     for content in contents:
         if isinstance(content, dict):
             _take_down(recorder, "user" if content.get("role") == "user" else "model", objects_in(content.get("parts")))
-    said = recorder.messages()
-    if answer and not (said and said[-1] == Message(role=Role.ASSISTANT, content=answer)):
-        said = (*said, Message(role=Role.ASSISTANT, content=answer))
-    return ConversationLog(said, [])
+    messages = recorder.messages()
+    if answer and not (messages and messages[-1] == Message(role=Role.ASSISTANT, content=answer)):
+        messages = (*messages, Message(role=Role.ASSISTANT, content=answer))
+    return ConversationLog(messages, [])
 
 
 def log_from_turns(turns: Sequence[str], answer: str | None) -> ConversationLog:
-    said = [Message(role=Role.USER, content=turn) for turn in turns]
+    messages = [Message(role=Role.USER, content=turn) for turn in turns]
     if answer:
-        said.append(Message(role=Role.ASSISTANT, content=answer))
-    return ConversationLog(tuple(said), [])
+        messages.append(Message(role=Role.ASSISTANT, content=answer))
+    return ConversationLog(tuple(messages), [])
 
 
 def events_of(messages: Iterable[Message]) -> Iterator[Json]:
-    """The messages as session events, such that `log_from_events` gives them back."""
+    """The messages as session events, which `log_from_events` turns back into the same messages."""
     for message in messages:
         author = "model" if message.role is Role.ASSISTANT and not message.agent else message.agent
         author = author if message.role is Role.ASSISTANT else message.role.value
@@ -217,29 +221,30 @@ def _response_document(call: ToolCall) -> Json:
 
 
 def result_of(content: Any, failed: Any = None) -> ToolResult:
-    """A result that says so is a failure: status `error`, or an `error` or `error_message` that is not empty."""
+    """The result of a call. It counts as failed with status `error`, or an `error` or `error_message` that is not
+    empty."""
     if isinstance(failed, bool):
         return ToolResult(content=content, failed=failed)
-    told = isinstance(content, dict) and (
+    reports_error = isinstance(content, dict) and (
         str(content.get("status")).lower() == "error" or bool(content.get("error") or content.get("error_message"))
     )
-    return ToolResult(content=content, failed=told)
+    return ToolResult(content=content, failed=reports_error)
 
 
-def arguments_of(given: Any) -> Json:
-    """Arguments are an object, or the JSON text of one; anything else is kept under `value`."""
-    if isinstance(given, str):
+def arguments_of(raw: Any) -> Json:
+    """The arguments of a call: an object, or the JSON text of one; anything else is kept under `value`."""
+    if isinstance(raw, str):
         try:
-            given = json.loads(given)
+            raw = json.loads(raw)
         except (ValueError, RecursionError):
-            return {"value": given}
-    if given is None:
+            return {"value": raw}
+    if raw is None:
         return {}
-    return given if isinstance(given, dict) else {"value": given}
+    return raw if isinstance(raw, dict) else {"value": raw}
 
 
 def objects_in(value: Any) -> list[Json]:
-    """The objects of a list; none where it is no list."""
+    """The objects in a list; none where the value is not a list."""
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
@@ -247,15 +252,15 @@ def first_present(holder: Json, *names: str) -> Any:
     return next((holder[name] for name in names if holder.get(name) is not None), None)
 
 
-def _id(given: Json) -> str:
-    return str(given.get("id") or "")
+def _id(holder: Json) -> str:
+    return str(holder.get("id") or "")
 
 
 def without_empty(value: Any) -> Any:
     """The value without anything empty in it."""
     if isinstance(value, dict):
-        kept = {key: inner for key, raw in value.items() if (inner := without_empty(raw)) is not None}
-        return kept or None
+        filled = {key: inner for key, raw in value.items() if (inner := without_empty(raw)) is not None}
+        return filled or None
     if isinstance(value, list):
         return [inner for raw in value if (inner := without_empty(raw)) is not None] or None
     return None if value == "" else value

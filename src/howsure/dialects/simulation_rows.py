@@ -1,5 +1,6 @@
-"""One row of a simulation file as a Case: which columns say what the user said, what was expected, whether the
-conversation broke, and what was recorded of it. A column is either read into the case or kept in its metadata.
+"""One row of a simulation file as a Case: which columns hold the user's turns, what was expected, whether the
+conversation broke, and its recording. Of several columns with the same content the best is read
+(docs/dialects/simulation.md lists the order). A column is either read into the case or kept in its metadata.
 """
 
 from __future__ import annotations
@@ -45,9 +46,11 @@ from howsure.model.transcript import BrokenRecording, Message, Role, Span, Step,
 
 _SESSION = {"state", "events", "appName", "app_name", "userId", "user_id", "lastUpdateTime", "last_update_time"}
 AGENT_DECLARES = "declared_by_agent"
-"""Beside `tool_declarations` of a converted conversation: the agent made them; they are no list of what it called."""
+"""A mark beside the `tool_declarations` of a converted conversation: the agent declared them, they are not just the
+tools that it called.
+"""
 DETAILS = "event_details"
-"""Where what the events said beyond the messages is kept, in the column that held them."""
+"""The key, in the column of the events, with what the events hold beyond the messages."""
 _TOKENS = {
     "prompt_tokens": ("prompt_token_count", "promptTokenCount"),
     "completion_tokens": ("candidates_token_count", "candidatesTokenCount"),
@@ -57,7 +60,7 @@ _TOKENS = {
 
 
 class RowRecording:
-    """Reads the columns of one row that hold its conversation, and takes out of `left` what it read."""
+    """Reads the columns of one row that hold its conversation, and removes from `left` what it read."""
 
     def __init__(self, left: Json, turns: Sequence[str], spot: Spot, *, simulated: bool) -> None:
         self._left = left
@@ -101,7 +104,7 @@ class RowRecording:
         )
 
     def _answer(self) -> str | None:
-        """None: no column tells it, and what was said must."""
+        """The answer; None where no column has it and the messages must tell."""
         given = self._left.get("final_response")
         if given is not None:
             return str(given)
@@ -111,17 +114,17 @@ class RowRecording:
         return said[-1].content if said else None
 
     def _silent(self) -> bool:
-        """Whether nothing in the row tells what was said."""
-        told = ("custom_extract", "sub_agent_trace", "request")
+        """Whether no column holds any part of the conversation."""
+        filled = ("custom_extract", "sub_agent_trace", "request")
         inside = ("sub_agent_trace", "tool_interactions", "conversation_history")
         return not (
             "events" in self._session
-            or any(self._left.get(column) for column in told)
+            or any(self._left.get(column) for column in filled)
             or any(self._extracted.get(name) for name in inside)
         )
 
     def _earlier(self) -> list[Json]:
-        """Details that were kept when the row was written by us."""
+        """Details of the events in a row that we wrote."""
         sessions = [self._left.get(column, {}) for column in ("final_session_state", "session_state")]
         kept = [*(session.get(DETAILS) for session in sessions), self._left.get("custom_extract")]
         return [one for details in kept for one in objects_in(details) if "event" in one]
@@ -135,7 +138,7 @@ class RowRecording:
         return spans
 
     def _talk(self, answer: str | None) -> ConversationLog:
-        """The best account of who said and did what."""
+        """The messages, from the best column there is."""
         events = self._session.get("events")
         if isinstance(events, list) and events:
             del self._session["events"]
@@ -157,7 +160,7 @@ class RowRecording:
         return self._extracted.pop(name, None) if isinstance(self._extracted.get(name), list) else None
 
     def _steps(self, spans: Sequence[Span], messages: Sequence[Message], made_up: bool) -> tuple[Step, ...]:
-        """Real spans show agents inside agents; messages show the rest; a summary without repeats comes last."""
+        """The steps: from real spans, which show agents inside agents, else from the messages, else from a summary."""
         shown = steps_of_spans(spans, made_up=made_up)
         if shown and not made_up:
             return shown
@@ -171,20 +174,20 @@ class RowRecording:
         return summary
 
     def _state(self) -> Json | None:
-        told, held = self._extracted.pop("state_variables", None), self._session.get("state")
-        state = told if isinstance(told, dict) and (told or not held) else held
+        stated, session = self._extracted.pop("state_variables", None), self._session.get("state")
+        state = stated if isinstance(stated, dict) and (stated or not session) else session
         if not isinstance(state, dict):
             return None
         for key, value in state.items():
             if key in self._extracted and self._extracted[key] == value:
                 del self._extracted[key]
         public = _public(state)
-        if isinstance(held, dict) and _public(held) == public:
+        if isinstance(session, dict) and _public(session) == public:
             del self._session["state"]
         return public
 
     def _declared(self) -> None:
-        """The tools the agent has, unless they were only gathered from those it used."""
+        """The tools of the agent; None where the list was only gathered from the tools it used."""
         declared = self._extracted.get("tool_declarations")
         own = self._extracted.get(AGENT_DECLARES) is True
         if not isinstance(declared, list) or (self._simulated and not own):
@@ -196,7 +199,7 @@ class RowRecording:
             self.tools = tools
 
     def _keep(self, details: list[Json]) -> None:
-        """What is left of the columns that were read in part."""
+        """Puts back what is left of the columns that were read in part."""
         if details and self._details_in == "custom_extract":
             self._left["custom_extract"] = details
         elif details:
@@ -209,7 +212,7 @@ class RowRecording:
 
 
 def _public(state: Json) -> Json:
-    """Without what frameworks hide in a session (`__llm_request_key__` …)."""
+    """The state without what frameworks hide in a session (`__llm_request_key__` …)."""
     return {key: value for key, value in state.items() if not key.startswith("__")}
 
 
@@ -227,36 +230,36 @@ def _tools(declared: Sequence[Any]) -> Iterable[Tool]:
 
 
 def usage_of(details: Iterable[Json], per_turn: Any) -> Usage | None:
-    """The tokens of all calls together; None where nobody counted."""
+    """The tokens of all calls together; None where they were not counted."""
     counted = [first_present(one, "usageMetadata", "usage_metadata", "token_usage") for one in details]
     counted = objects_in(counted) or objects_in(per_turn)
     sums: dict[str, int | None] = {}
     for name, spellings in _TOKENS.items():
-        told = [count for one in counted if type(count := first_present(one, *spellings)) is int]
-        sums[name] = sum(told) if told else None
+        counts = [count for one in counted if type(count := first_present(one, *spellings)) is int]
+        sums[name] = sum(counts) if counts else None
     return Usage(**sums) if any(count is not None for count in sums.values()) else None
 
 
 def last_answer(messages: Sequence[Message]) -> str:
-    """The last text to the user; what stands beside a tool call is thinking aloud."""
-    said = (one for one in reversed(messages) if one.role is Role.ASSISTANT and one.content and not one.tool_calls)
-    return next((one.content for one in said), "")
+    """The last text to the user. A text beside a tool call does not count: it is a thought."""
+    answers = (one for one in reversed(messages) if one.role is Role.ASSISTANT and one.content and not one.tool_calls)
+    return next((one.content for one in answers), "")
 
 
 SIMULATED = "simulation"
-"""What converters write as `base_url`: nobody was reached over a network."""
+"""What converters write as `base_url`: nothing was reached over a network."""
 _REFERENCE = SchemaChecker(reference_data.SCHEMA)
 _STRINGS = SchemaChecker({"type": "array", "items": {"type": "string"}})
 _SUCCESS = ("success", "succeeded", "ok", "completed", "passed", "true", "")
 _FAILURE = ("failed", "failure", "error", "errored", "false")
 _NOTHING = ("none", "null", "nan")
-"""How tables write that a cell is empty."""
+"""How tables write an empty cell."""
 _SAYS_WHY = {"status": ("error_message", "failed"), "missing_information": ("details", "true")}
-"""The field that says why, and the word that it stands for where the object has no other."""
+"""The field with the reason, and the word that it implies where the object has no other."""
 
 
 def read_row(cells: Cells, spot: Spot) -> tuple[Case | None, list[Problem]]:
-    """The case (its id not yet numbered among equals), or None and why."""
+    """The case (its id without a repeat number), or None and the problems."""
     reader = _RowReader(cells.values, spot)
     problems = list(cells.problems)
     if "howsure_case" in cells.values:
@@ -279,7 +282,7 @@ def _whole(value: Any, spot: Spot) -> tuple[Case | None, list[Problem]]:
 
 
 class _RowReader:
-    """Takes the values out of a row one by one; what is left when all have been asked for is metadata."""
+    """Takes the values out of a row one by one; what is left at the end is metadata."""
 
     def __init__(self, values: Json, spot: Spot) -> None:
         self._values = values
@@ -332,9 +335,9 @@ class _RowReader:
         )
 
     def _turns(self) -> list[str]:
-        """What the user said, by the first column that tells it."""
-        given: list[str] = self._left.pop("user_inputs", [])
-        accounts = chain([given], self._accounts())
+        """The user's turns, from the first column that holds them."""
+        listed: list[str] = self._left.pop("user_inputs", [])
+        accounts = chain([listed], self._accounts())
         return next((account for account in accounts if any(turn.strip() for turn in account)), [])
 
     def _accounts(self) -> Iterator[list[str]]:
@@ -346,16 +349,16 @@ class _RowReader:
 
     def _id(self, turns: list[str]) -> str:
         for column in ("question_id", "eval_id"):
-            given = self._left.get(column)
-            if given is not None and str(given).strip():
+            raw = self._left.get(column)
+            if raw is not None and str(raw).strip():
                 del self._left[column]
-                return str(given)
+                return str(raw)
         text = json.dumps(turns, ensure_ascii=False)
         return f"sim-{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
 
     def _agents(self) -> Iterable[str]:
-        """`agents_evaluated` is a reference where it was copied from a golden question, not where a converter wrote
-        down the agent that ran."""
+        """The agents that should take part. `agents_evaluated` is a reference where it was copied from a golden
+        question, not where a converter wrote the agent that ran."""
         names: list[str] = self._left.get("agents_evaluated", [])
         ran = [self._left.get("app_name") or self._left.get("agent_name")]
         if "reference_data" not in self._values or (self._simulated and names == ran):
@@ -373,26 +376,26 @@ class _RowReader:
     def _word(self, column: str) -> str:
         word = self._values.get(column, "")
         if isinstance(word, dict):
-            told = next((word[name] for name in ("boolean", column) if word.get(name) is not None), "")
-            field, meant = _SAYS_WHY[column]
-            word = meant if told == "" and word.get(field) else told
+            word_told = next((word[name] for name in ("boolean", column) if word.get(name) is not None), "")
+            field, implied = _SAYS_WHY[column]
+            word = implied if word_told == "" and word.get(field) else word_told
         plain = str(word).strip().lower()
         return "" if plain in _NOTHING else plain
 
     def _marked(self, column: str) -> bool | None:
-        """Whether all is well by this column; None: it says something that we do not know."""
+        """Whether this column says success; None where its value is unknown."""
         word = self._word(column)
         if column == "missing_information":
             return {"true": False, "false": True, "": True}.get(word)
         return True if word in _SUCCESS else False if word in _FAILURE else None
 
     def _reason(self, column: str, field: str) -> str:
-        """Why it failed, by this column; the column is kept where it says more than that."""
-        given = self._left.get(column)
-        if isinstance(given, dict) and given.keys() - {"boolean", field}:
-            return str(given.get(field) or "")
+        """The reason for a failure in this column; the column is kept where it holds more."""
+        value = self._left.get(column)
+        if isinstance(value, dict) and value.keys() - {"boolean", field}:
+            return str(value.get(field) or "")
         self._left.pop(column, None)
-        return str(given.get(field) or "") if isinstance(given, dict) else ""
+        return str(value.get(field) or "") if isinstance(value, dict) else ""
 
     def _recorded(self, turns: list[str]) -> tuple[Transcript | BrokenRecording | None, Any]:
         if not any(self._values.get(column) not in (None, "") for column in RECORDING):

@@ -1,5 +1,9 @@
-"""`session_trace`: spans as simulation rows hold them, the steps they show, whether their times were made up, and what
-else can be learnt from them (user turns, the arguments of calls as they really were).
+"""`session_trace`: the spans in simulation rows, the steps they show, whether their times were made up, and what else
+they hold: user turns, and tool calls with their original keys.
+
+One converter rewrites every key inside session events in camel case, also in the arguments and results of tools
+(`customer_id` → `customerId`), so that no reference would match. Where the row also holds the original of a call, and
+rewriting that gives what the event has, `repaired` uses the original. It changes nothing else.
 """
 
 from __future__ import annotations
@@ -36,13 +40,13 @@ _CALL_RESULT = "gcp.vertex.agent.tool_response"
 _REQUEST = "gcp.vertex.agent.llm_request"
 _FRACTION = re.compile(r"[0-9]+(?:\.[0-9]+(?:[eE]\+?[0-9]{1,2})?|[eE]\+?[0-9]{1,2})")
 _ROUNDING = 1_000
-"""Nanoseconds by which a length of one second may be off: the times were counted in floating-point seconds."""
+"""How many nanoseconds a length of one second may be off: the times were counted in floating-point seconds."""
 
 
-def read_spans(given: Sequence[Any], spot: Spot) -> tuple[tuple[Span, ...], list[Problem]]:
+def read_spans(raw_spans: Sequence[Any], spot: Spot) -> tuple[tuple[Span, ...], list[Problem]]:
     spans: list[Span] = []
     problems: list[Problem] = []
-    for place, raw in enumerate(given):
+    for place, raw in enumerate(raw_spans):
         at = spot.below(place)
         if isinstance(raw, dict) and isinstance(raw.get("name"), str):
             try:
@@ -57,10 +61,10 @@ def read_spans(given: Sequence[Any], spot: Spot) -> tuple[tuple[Span, ...], list
 
 def _span(raw: Json) -> Span:
     fields: Json = {}
-    rest: Json = {}
+    others: Json = {}
     for key, value in raw.items():
         if value is not None:
-            (fields if key in _SPELLINGS else rest)[_SPELLINGS.get(key, f"span.{key}")] = value
+            (fields if key in _SPELLINGS else others)[_SPELLINGS.get(key, f"span.{key}")] = value
     attributes = fields.get("attributes", {})
     if isinstance(attributes, str):
         attributes = _json(attributes)
@@ -73,31 +77,31 @@ def _span(raw: Json) -> Span:
         parent_id=str(fields.get("parent_id", "")),
         start_ns=nanoseconds(fields.get("start_ns")),
         end_ns=nanoseconds(fields.get("end_ns")),
-        attributes={**attributes, **rest} if rest else attributes,
+        attributes={**attributes, **others} if others else attributes,
     )
 
 
-def nanoseconds(given: Any) -> int | None:
-    """Whole numbers are nanoseconds, numbers with a fraction seconds, both also as text; ISO dates are read as such;
-    an empty text is no time."""
-    if isinstance(given, str):
-        text = given.strip()
-        given = float(text) if _FRACTION.fullmatch(text) else text or None
-    if given is None or (isinstance(given, int) and not isinstance(given, bool)):
-        return given
-    if isinstance(given, float):
-        return int(given) if given >= 1e15 else round(given * SECOND)
-    if isinstance(given, str) and given.isdecimal():
-        return int(given)
-    if isinstance(given, str):
+def nanoseconds(raw: Any) -> int | None:
+    """The time in nanoseconds. Whole numbers are nanoseconds, numbers with a fraction seconds, both also as text; ISO
+    dates are read too; an empty text is no time."""
+    if isinstance(raw, str):
+        text = raw.strip()
+        raw = float(text) if _FRACTION.fullmatch(text) else text or None
+    if raw is None or (isinstance(raw, int) and not isinstance(raw, bool)):
+        return raw
+    if isinstance(raw, float):
+        return int(raw) if raw >= 1e15 else round(raw * SECOND)
+    if isinstance(raw, str) and raw.isdecimal():
+        return int(raw)
+    if isinstance(raw, str):
         try:
-            moment = datetime.fromisoformat(given)
+            moment = datetime.fromisoformat(raw)
         except ValueError:
-            raise ValueError(f"{shown(given)} is not a time") from None
+            raise ValueError(f"{shown(raw)} is not a time") from None
         moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         seconds = int(moment.replace(microsecond=0).timestamp())
         return seconds * SECOND + moment.microsecond * 1_000
-    raise ValueError(f"{shown(given)} is not a time")
+    raise ValueError(f"{shown(raw)} is not a time")
 
 
 def span_document(span: Span) -> Json:
@@ -113,7 +117,7 @@ def span_document(span: Span) -> Json:
 
 
 def invented(spans: Sequence[Span]) -> bool:
-    """Whether a converter made the times up: every call lasts exactly one second, or children live in traces of their
+    """Whether a converter made the times up: every call lasts exactly one second, or children are in traces of their
     own."""
     calls = [span for span in spans if span.name == "call_llm" or span.name.startswith("execute_tool")]
     lengths = [None if one.start_ns is None or one.end_ns is None else one.end_ns - one.start_ns for one in calls]
@@ -125,7 +129,7 @@ def invented(spans: Sequence[Span]) -> bool:
 
 
 def steps_of_spans(spans: Sequence[Span], *, made_up: bool) -> tuple[Step, ...]:
-    """Agents, when they take over, and tool calls, in the order they began."""
+    """The steps: agents when they take over, and tool calls, in the order they began."""
     steps: list[Step] = []
     speaking = ""
     seen: dict[str, int] = {}
@@ -142,7 +146,7 @@ def steps_of_spans(spans: Sequence[Span], *, made_up: bool) -> tuple[Step, ...]:
 
 
 def _is_call(span: Span, occurrence: int) -> bool:
-    """Converters write a call and its response as two spans of one tool: the second of each pair is no call."""
+    """Whether a tool span is a call. Converters write a call and its response as two spans: the second is no call."""
     if _CALL_ARGUMENTS in span.attributes or _CALL_RESULT in span.attributes:
         return _CALL_ARGUMENTS in span.attributes
     return occurrence % 2 == 1
@@ -158,14 +162,14 @@ def _tool(span: Span) -> str:
 
 
 def _in_time(spans: Sequence[Span]) -> Sequence[Span]:
-    """By start; what began together: the longer first, for it holds the other."""
+    """The spans by start time; of those that began together the longest first, because it contains the others."""
     if any(span.start_ns is None for span in spans):
         return spans
     return sorted(spans, key=lambda span: (span.start_ns or 0, -(span.end_ns or 0)))
 
 
 def steps_of_summary(summary: Any) -> tuple[Step, ...]:
-    """`trace_summary` as a list: `agent:X`, `sub-agent:X`, `tool:Y`, or names of agents."""
+    """The steps of a `trace_summary` list: `agent:X`, `sub-agent:X`, `tool:Y`, or names of agents."""
     steps: list[Step] = []
     for entry in summary if isinstance(summary, list) else ():
         if isinstance(entry, str) and entry.strip():
@@ -178,8 +182,8 @@ def steps_of_summary(summary: Any) -> tuple[Step, ...]:
 
 
 def user_turns_of_spans(spans: Sequence[Any]) -> list[str]:
-    """The user's texts in the longest request that was put to a model. (What other agents said is retold to a model in
-    the user's name, after `For context:`.)"""
+    """The user's texts in the longest request to a model. (Texts that begin with `For context:` repeat what other
+    agents said.)"""
     longest: list[str] = []
     for span in spans:
         attributes = span.get("attributes") if isinstance(span, dict) else None
@@ -200,25 +204,25 @@ def _user_texts(request: Any) -> Iterator[str]:
 
 
 def calls_of_spans(spans: Sequence[Span]) -> Iterator[tuple[str, Any, Any]]:
-    """Name, arguments and result of each tool span that carries any."""
+    """The name, arguments and result of each tool span that has any."""
     for span in spans:
         tool = _tool(span)
         if tool:
             yield tool, _json(span.attributes.get(_CALL_ARGUMENTS)), _json(span.attributes.get(_CALL_RESULT))
 
 
-def _json(given: Any) -> Any:
-    """The value of a JSON text; None where it is none."""
-    if not isinstance(given, str):
-        return given
+def _json(raw: Any) -> Any:
+    """The value of a JSON text; None where it is not JSON."""
+    if not isinstance(raw, str):
+        return raw
     try:
-        return json.loads(given)
+        return json.loads(raw)
     except (ValueError, RecursionError):
         return None
 
 
 Original = tuple[str, Any, Any]
-"""The name of a tool, and the arguments or the result of one call (None: not told)."""
+"""The name of a tool, and the arguments or the result of one call (None: not known)."""
 
 
 def repaired(messages: tuple[Message, ...], originals: Iterable[Original]) -> tuple[Message, ...]:
@@ -234,15 +238,15 @@ def repaired(messages: tuple[Message, ...], originals: Iterable[Original]) -> tu
 
 
 class _Originals:
-    """Arguments and results by tool, in order; each is used once."""
+    """Original arguments and results by tool, in order; each is used once."""
 
     def __init__(self, originals: Iterable[Original]) -> None:
         self._arguments: dict[str, list[Any]] = {}
         self._results: dict[str, list[Any]] = {}
         for name, arguments, result in originals:
-            for told, value in ((self._arguments, arguments), (self._results, result)):
+            for by_tool, value in ((self._arguments, arguments), (self._results, result)):
                 if value is not None and camel(value) != value:
-                    told.setdefault(name, []).append(value)
+                    by_tool.setdefault(name, []).append(value)
 
     def __bool__(self) -> bool:
         return bool(self._arguments or self._results)
@@ -276,9 +280,9 @@ def _camel_key(key: str) -> str:
 
 
 def originals_in(extract: Any) -> Iterator[Original]:
-    """The calls that `custom_extract` tells of."""
+    """The original calls in `custom_extract`."""
     for entry in objects_in(extract):
         for call in objects_in(entry.get("tool_calls")):
             yield str(call.get("name", "")), call.get("args"), None
-        for given in objects_in(entry.get("tool_responses")):
-            yield str(given.get("name", "")), None, given.get("response")
+        for response in objects_in(entry.get("tool_responses")):
+            yield str(response.get("name", "")), None, response.get("response")

@@ -32,11 +32,11 @@ from howsure.dialects.test_set_scenarios import (
 )
 from howsure.dialects.writers import (
     Reason,
-    check_writable,
+    SharedMetadata,
     fields_without_place,
     foreign_expectations,
+    iter_writable,
     metadata_without_place,
-    shared_metadata,
     write_json,
 )
 from howsure.errors import Level, Problem
@@ -84,12 +84,12 @@ def entry_document(case: Case) -> Json:
     return document
 
 
-def _inputs_document(given: Input) -> tuple[str, Json]:
-    match given:
+def _inputs_document(case_input: Input) -> tuple[str, Json]:
+    match case_input:
         case SingleTurn(message=message):
             return SINGLE_TURN, {"message": message}
         case Scenario():
-            return SCENARIO, scenario_document(given)
+            return SCENARIO, scenario_document(case_input)
         case Script(turns=turns):
             return SINGLE_TURN, {"message": turns[0]}
 
@@ -244,9 +244,9 @@ class TestSetDialect(WatchedDialect):
             yield spot.problem("changed", f"is no longer what it was: {error}")
 
     def write(self, cases: Iterable[Case], path: Path) -> None:
-        given = check_writable(cases, path, unwritable)
-        header = shared_metadata(given, HEADER, path)
-        write_json({**header, "items": [entry_document(case) for case in given]}, path)
+        writable = SharedMetadata(iter_writable(cases, path, unwritable), HEADER, path)
+        entries = [entry_document(case) for case in writable]
+        write_json({**writable.shared, "items": entries}, path)
 
     def schema(self) -> Json:
         return SCHEMA
@@ -257,11 +257,11 @@ def _entry(entry: Any, spot: Spot, problems: list[Problem], header: Json) -> Ite
         problems += _contradictions(entry, spot)
         problems += scenario_faults(entry.get("inputs"), spot.below("inputs"))
     sound = not any(problem.level is Level.ERROR for problem in problems)
-    apart = Extras({}, []) if sound and _is_plain(entry) else separate_unknown(entry, _ENTRY, spot)
+    unknown = Extras({}, []) if sound and _is_plain(entry) else separate_unknown(entry, _ENTRY, spot)
     yield from problems
-    yield from apart.warnings
+    yield from unknown.warnings
     if sound:
-        yield _case(entry, header, apart.kept)
+        yield _case(entry, header, unknown.kept)
 
 
 def _is_plain(entry: Json) -> bool:
@@ -282,9 +282,9 @@ def _contradictions(entry: Json, spot: Spot) -> Iterator[Problem]:
             found=shown(kind),
             hint=_NOT_RUN[kind],
         )
-    wanted, refused = (_listed(entry, name) for name in ("should_use_tools", "should_not_use_tools"))
-    for name in wanted:
-        if name in refused:
+    required, forbidden = (_listed(entry, name) for name in ("should_use_tools", "should_not_use_tools"))
+    for name in required:
+        if name in forbidden:
             message = f"the tool {shown(name)} should be used and should not be used"
             yield spot.below("expected", "should_not_use_tools").problem(
                 "contradiction", message, expected="each tool in one of the two lists", found=shown(name)
@@ -296,12 +296,12 @@ def _contradictions(entry: Json, spot: Spot) -> Iterator[Problem]:
 
 def _listed(entry: Json, name: str) -> list[Any]:
     expected = entry.get("expected")
-    listed = expected.get(name) if isinstance(expected, dict) else None
-    return listed if isinstance(listed, list) else []
+    names = expected.get(name) if isinstance(expected, dict) else None
+    return names if isinstance(names, list) else []
 
 
 def _case(entry: Json, header: Json, unknown: Json) -> Case:
-    given, used = _given(entry)
+    case_input, used = _given(entry)
     unused = {key: value for key, value in entry["inputs"].items() if key not in used and value is not None}
     state = unused.pop("state", {})
     metadata: Json = {HEADER: header} if header else {}
@@ -312,7 +312,7 @@ def _case(entry: Json, header: Json, unknown: Json) -> Case:
     return Case(
         id=entry["item_id"],
         name=entry.get("name", ""),
-        input=given,
+        input=case_input,
         expectations=tuple(_expectations(entry.get("expected", {}))),
         world=World.TEST_SET,
         tags=tuple(entry.get("tags", ())),
@@ -333,9 +333,9 @@ def _given(entry: Json) -> tuple[Input, tuple[str, ...]]:
 def _expectations(expected: Json) -> Iterator[Expectation]:
     if criteria := expected.get("success_criteria"):
         yield Criteria(criteria=tuple(Criterion(id=text_id(text), text=text) for text in criteria))
-    if wanted := expected.get("should_use_tools"):
-        yield ToolCalls(expected=tuple(ExpectedCall(name=name) for name in wanted), match=BY_NAME)
-    if refused := expected.get("should_not_use_tools"):
-        yield ForbiddenTools(names=tuple(refused))
+    if required := expected.get("should_use_tools"):
+        yield ToolCalls(expected=tuple(ExpectedCall(name=name) for name in required), match=BY_NAME)
+    if forbidden := expected.get("should_not_use_tools"):
+        yield ForbiddenTools(names=tuple(forbidden))
     if (outcome := expected.get("expected_outcome")) and outcome.strip():
         yield Goal(text=outcome)

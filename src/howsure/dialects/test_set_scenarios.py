@@ -84,10 +84,10 @@ def scenario_of(inputs: Mapping[str, Any]) -> Scenario:
     )
 
 
-def _facts(given: Any) -> Iterator[Fact]:
-    if isinstance(given, dict):
-        yield from (Fact(name=name, value=_text(value)) for name, value in given.items())
-    for one in given if isinstance(given, list) else ():
+def _facts(raw: Any) -> Iterator[Fact]:
+    if isinstance(raw, dict):
+        yield from (Fact(name=name, value=_text(value)) for name, value in raw.items())
+    for one in raw if isinstance(raw, list) else ():
         yield Fact(name=one["name"], value=_text(one["value"]), asked_by=tuple(one.get("asked_by", ())))
 
 
@@ -95,10 +95,10 @@ def _text(value: str | float) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _steps(given: Any) -> Iterator[PlanStep]:
-    if isinstance(given, str):
-        yield from map(step_of, split_plan(given))
-    for one in given if isinstance(given, list) else ():
+def _steps(raw: Any) -> Iterator[PlanStep]:
+    if isinstance(raw, str):
+        yield from map(step_of, split_plan(raw))
+    for one in raw if isinstance(raw, list) else ():
         yield step_of(one) if isinstance(one, str) else PlanStep(say=one["say"], when=one.get("when", ""))
 
 
@@ -111,8 +111,8 @@ def split_plan(text: str) -> list[str]:
 
 def step_of(text: str) -> PlanStep:
     """The step of a text. `If the agent offers a voucher, decline it.` has a condition; any other text has none."""
-    found = _CONDITION.match(text)
-    return PlanStep(say=found["say"], when=f"{found['when']}".strip()) if found else PlanStep(say=text)
+    match = _CONDITION.match(text)
+    return PlanStep(say=match["say"], when=f"{match['when']}".strip()) if match else PlanStep(say=text)
 
 
 def scenario_document(scenario: Scenario) -> Json:

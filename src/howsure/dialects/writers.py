@@ -22,10 +22,8 @@ from howsure.model.expectation import Expectation
 
 AnyRow = Mapping[str, Any] | Struct
 LineReader = Callable[[bytes, Spot], Iterable[Case | Problem]]
-Sound = Callable[[Sequence[bytes], int], bool]
-"""Whether these lines, the first of which has this number, are certainly valid."""
-Sure = Callable[[Sequence[AnyRow], int], bool]
-"""The same for rows, before they are encoded."""
+Vouch = Callable[[Sequence[AnyRow], Sequence[bytes], int], bool]
+"""Whether these rows and their lines, the first of which has this number, are certainly valid."""
 
 GROUP = 256
 _encode = msgspec.json.Encoder().encode
@@ -37,49 +35,36 @@ def write_lines(rows: Iterable[AnyRow], path: Path) -> None:
 
 
 def write_checked(
-    rows: Iterable[AnyRow], path: Path, read: LineReader, sound: Sound | None = None, sure: Sure | None = None
+    rows: Iterable[AnyRow], path: Path, read: LineReader, vouch: Vouch = lambda rows, lines, first: False
 ) -> None:
-    """As `write_lines`, but refuses what the dialect itself could not `read` again. `sure` and `sound` may vouch for
-    many rows or lines at once."""
-    asked = _Asked(sound or (lambda _, __: False), sure or (lambda _, __: False))
-    write_binary(path, lambda file: file.writelines(_sound_lines(rows, path, read, asked)))
+    """As `write_lines`, but refuses what the dialect itself could not `read` again. `vouch` may accept many rows at
+    once."""
+    write_binary(path, lambda file: file.writelines(_valid_lines(rows, path, read, vouch)))
 
 
-class _Asked(Struct, frozen=True):
-    sound: Sound
-    sure: Sure
-
-    def about(self, rows: Sequence[AnyRow], lines: Sequence[bytes], first: int) -> bool:
-        return len(rows) == len(lines) and (self.sure(rows, first) or self.sound(lines, first))
-
-
-def _sound_lines(rows: Iterable[AnyRow], path: Path, read: LineReader, asked: _Asked) -> Iterator[bytes]:
+def _valid_lines(rows: Iterable[AnyRow], path: Path, read: LineReader, vouch: Vouch) -> Iterator[bytes]:
     """The lines; after the last one, a DatasetInvalid with the problems of all."""
     problems: list[Problem] = []
-    coming, first = iter(rows), 1
-    while group := list(islice(coming, GROUP)):
-        lines = [_written(row, Spot(str(path), number)) for number, row in enumerate(group, first)]
-        fine = [line for line in lines if isinstance(line, bytes)]
-        if not asked.about(group, fine, first):
-            problems += _read_each(lines, Spot(str(path), first), read)
+    remaining, first = iter(rows), 1
+    while group := list(islice(remaining, GROUP)):
+        encoded = [_encoded(row, Spot(str(path), number)) for number, row in enumerate(group, first)]
+        lines = [line for line in encoded if isinstance(line, bytes)]
+        if len(lines) < len(group) or not vouch(group, lines, first):
+            for number, line in enumerate(encoded, first):
+                read_back = read(line, Spot(str(path), number)) if isinstance(line, bytes) else [line]
+                problems += [each for each in read_back if isinstance(each, Problem) and each.level is Level.ERROR]
         if not problems:
-            yield from fine
+            yield from lines
         first += len(group)
     if problems:
         raise DatasetInvalid(str(path), problems)
 
 
-def _written(row: AnyRow, spot: Spot) -> bytes | Problem:
+def _encoded(row: AnyRow, spot: Spot) -> bytes | Problem:
     try:
         return encode_row(row)
     except (ValueError, TypeError) as error:
         return spot.problem("not-writable", f"{type(error).__name__}: {error}", found=shown(_plain(row)))
-
-
-def _read_each(lines: Sequence[bytes | Problem], spot: Spot, read: LineReader) -> Iterator[Problem]:
-    for number, line in enumerate(lines, spot.line or 1):
-        found = read(line, Spot(spot.file, number)) if isinstance(line, bytes) else [line]
-        yield from (each for each in found if isinstance(each, Problem) and each.level is Level.ERROR)
 
 
 def encode_row(row: AnyRow) -> bytes:
@@ -149,32 +134,25 @@ def indented(document: Any, level: int) -> bytes:
     return text.replace(b"\n", b"\n" + b"  " * level) if level else text
 
 
-def check_writable(cases: Iterable[Case], path: Path, reasons: Callable[[Case], Iterable[Reason]]) -> list[Case]:
-    """The cases, or DatasetInvalid with every reason why they cannot be written: nothing is dropped silently."""
-    return list(iter_writable(cases, path, reasons))
-
-
 def iter_writable(cases: Iterable[Case], path: Path, reasons: Callable[[Case], Iterable[Reason]]) -> Iterator[Case]:
-    """As `check_writable`, one at a time. The reasons are raised after the last case; the caller must then discard what
-    it made of the others."""
+    """The cases. Nothing is dropped silently: every reason why one cannot be written is raised after the last case, and
+    the caller must then discard what it made of the others."""
     problems: list[Problem] = []
     for case in cases:
-        found = [_not_writable(case, path, *reason) for reason in reasons(case)]
-        problems += found
+        problems += [
+            Problem(
+                code="not-writable",
+                message=f"case {case.id!r}: {message}",
+                file=str(path),
+                field=field,
+                hint="write this case in another dialect, or leave the field out",
+            )
+            for field, message in reasons(case)
+        ]
         if not problems:
             yield case
     if problems:
         raise DatasetInvalid(str(path), problems)
-
-
-def _not_writable(case: Case, path: Path, field: str, message: str) -> Problem:
-    return Problem(
-        code="not-writable",
-        message=f"case {case.id!r}: {message}",
-        file=str(path),
-        field=field,
-        hint="write this case in another dialect, or leave the field out",
-    )
 
 
 def foreign_expectations(case: Case, known: Sequence[type[Expectation]], dialect: str) -> Iterator[Reason]:
@@ -216,33 +194,23 @@ class SharedMetadata:
     def __iter__(self) -> Iterator[Case]:
         first, other = True, None
         for case in self._cases:
-            kept = case.metadata.get(self._key, {})
+            value = case.metadata.get(self._key, {})
             if first:
-                self.shared, first = kept, False
-            elif other is None and kept != self.shared:
+                self.shared, first = value, False
+            elif other is None and value != self.shared:
                 other = case
             yield case
         if other is not None:
-            raise DatasetInvalid(str(self._path), [_unlike(other, self._key, self._path)])
+            message = f"case {other.id!r} comes from another file than the first one: their `{self._key}` differ"
+            field, hint = f"metadata.{self._key}", "write one file for each, or make them equal"
+            path = str(self._path)
+            raise DatasetInvalid(
+                path, [Problem(code="not-writable", message=message, file=path, field=field, hint=hint)]
+            )
 
 
-def raise_problems(read: Iterable[Case | Problem], path: Path) -> None:
+def raise_problems(findings: Iterable[Case | Problem], path: Path) -> None:
     """Raises the errors of a file that was written to a temporary place, as problems of `path`."""
-    found = [one for one in read if isinstance(one, Problem) and one.level is Level.ERROR]
-    if found:
-        raise DatasetInvalid(str(path), [structs.replace(one, file=str(path)) for one in found])
-
-
-def shared_metadata(cases: Sequence[Case], key: str, path: Path) -> Json:
-    """The value under `key` in the cases' metadata, which must be the same in all: their file can say it only once."""
-    kept: Json = cases[0].metadata.get(key, {}) if cases else {}
-    other = next((case for case in cases if case.metadata.get(key, {}) != kept), None)
-    if other is None:
-        return kept
-    raise DatasetInvalid(str(path), [_unlike(other, key, path)])
-
-
-def _unlike(other: Case, key: str, path: Path) -> Problem:
-    message = f"case {other.id!r} comes from another file than the first one: their `{key}` differ"
-    field, hint = f"metadata.{key}", "write one file for each, or make them equal"
-    return Problem(code="not-writable", message=message, file=str(path), field=field, hint=hint)
+    errors = [one for one in findings if isinstance(one, Problem) and one.level is Level.ERROR]
+    if errors:
+        raise DatasetInvalid(str(path), [structs.replace(error, file=str(path)) for error in errors])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from time import perf_counter
 from typing import Any
@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from howsure.errors import UnknownName
 from howsure.graders.base import Grader
-from howsure.graders.selection import GraderSelection
 from howsure.model.case import Case
 from howsure.model.result import Result
 from howsure.model.score import Grade
@@ -21,6 +20,32 @@ from howsure.policies.verdicts import Policy
 from howsure.targets.base import Target
 from howsure.users.base import UserSimulator
 from howsure.users.scripts import ScriptedUsers
+
+
+class GraderSelection:
+    """The graders of one candidate and repeat. Their declared conditions are checked once for each kind of case."""
+
+    def __init__(self, graders: Iterable[Grader]) -> None:
+        self._graders = tuple(graders)
+        self._by_kind: dict[tuple[object, ...], tuple[Grader, ...]] = {}
+
+    def select(self, case: Case) -> Sequence[Grader]:
+        """The graders that want the case, in their order."""
+        kind = (case.world, case.recorded is None, *map(type, case.expectations))
+        candidates = self._by_kind.get(kind)
+        if candidates is None:
+            candidates = self._by_kind[kind] = tuple(each for each in self._graders if may_want(each, case))
+        return [grader for grader in candidates if grader.wants(case)]
+
+
+def may_want(grader: Grader, case: Case) -> bool:
+    """False if the declared conditions of the grader exclude the case."""
+    # Conditions belong to the `wants` in the same class: a subclass that overrides it must declare its own.
+    declared: Mapping[str, Any] = next((vars(kind) for kind in type(grader).__mro__ if "wants" in vars(kind)), {})
+    kinds, worlds = declared.get("only_with"), declared.get("only_in")
+    if worlds is not None and case.world not in worlds and not (declared.get("or_recorded") and case.recorded):
+        return False
+    return kinds is None or any(isinstance(expected, kinds) for expected in case.expectations)
 
 
 class TimeLimits(Struct, frozen=True, kw_only=True):

@@ -218,7 +218,8 @@ def _statements(text: str, options: ChoiceOptions) -> Iterator[ChoiceStatement]:
     yield from _worded_statements(text, options)
     yield from _marked_statements(text, options)
     yield from _options_called_right(text, options)
-    yield from _json_statements(text, options)
+    for start, end, reading in json_objects(text, options):
+        yield ChoiceStatement(start, end, reading, final=True)
     yield from _last_line(text, options)
 
 
@@ -293,11 +294,6 @@ def _list_before(text: str, end: int, options: ChoiceOptions) -> int | None:
             before = line[: match.start()].rstrip("*_`\"'([ ")
             return begin + match.start() if _MAY_PRECEDE.search(before) else None
     return None
-
-
-def _json_statements(text: str, options: ChoiceOptions) -> Iterator[ChoiceStatement]:
-    for start, end, reading in json_objects(text, options):
-        yield ChoiceStatement(start, end, reading, final=True)
 
 
 def _last_line(text: str, options: ChoiceOptions) -> Iterator[ChoiceStatement]:

@@ -31,7 +31,7 @@ class CriteriaGrader(PartsGrader):
         return any(isinstance(expected, Criteria) and expected.criteria for expected in case.expectations)
 
     def parts(self, case: Case) -> Iterable[tuple[Part, PassMark]]:
-        for position, criterion in enumerate(_plain_criteria(case), start=1):
+        for position, criterion in enumerate(_criteria(case, Criteria), start=1):
             yield Part(id=criterion.id, text=criterion.text, weight=criterion.weight, position=position), self.mark
 
     def read(self, content: Any) -> Check | NotApplicable:
@@ -39,12 +39,6 @@ class CriteriaGrader(PartsGrader):
 
     def whole(self, scores: Sequence[Score], parts: Sequence[Grade]) -> Score:
         return self.share(scores, "criteria met")
-
-
-def _plain_criteria(case: Case) -> Iterable[Criterion]:
-    for expected in case.expectations:
-        if isinstance(expected, Criteria):
-            yield from expected.criteria
 
 
 NO_WEIGHT = 1.0
@@ -66,7 +60,7 @@ class WeightedCriteriaGrader(PartsGrader):
         return any(isinstance(expected, WeightedCriteria) and expected.criteria for expected in case.expectations)
 
     def parts(self, case: Case) -> Iterable[tuple[Part, PassMark]]:
-        for position, criterion in enumerate(_weighted_criteria(case), start=1):
+        for position, criterion in enumerate(_criteria(case, WeightedCriteria), start=1):
             weight = NO_WEIGHT if criterion.weight is None else criterion.weight
             part = Part(id=criterion.id, text=criterion.text, weight=weight, position=position)
             yield part, _NOT_MET if weight < 0 else _MET
@@ -126,7 +120,7 @@ def _clip(value: float) -> float:
     return min(1.0, max(0.0, value))
 
 
-def _weighted_criteria(case: Case) -> Iterable[Criterion]:
+def _criteria(case: Case, kind: type[Criteria | WeightedCriteria]) -> Iterable[Criterion]:
     for expected in case.expectations:
-        if isinstance(expected, WeightedCriteria):
+        if isinstance(expected, kind):
             yield from expected.criteria

@@ -24,7 +24,7 @@ from howsure.judges.replies import read_rating, read_share
 from howsure.judges.rulings import NotApplicable, Rating, Ruling
 from howsure.matching.values import at_path
 from howsure.model.case import Case, World, user_turns
-from howsure.model.expectation import AgentsInvolved, ExpectedCall, FinalState, ToolCalls, Trajectory
+from howsure.model.expectation import AgentsInvolved, FinalState, ToolCalls, Trajectory
 from howsure.model.score import Grade, UnscoredReason
 from howsure.model.transcript import AgentStep, Message, Role, ToolCall, Transcript
 
@@ -67,9 +67,10 @@ class ConversationColumns:
             "user_inputs": self.prompt(),
             "final_response": transcript.answer,
             "response": transcript.answer,
-            "agents_evaluated": self._agents(),
+            "agents_evaluated": sorted(agents_of(case)),
             "question_metadata": case.metadata.get("question_metadata", case.metadata.get("metadata", case.labels)),
-            "trace_summary": case.metadata.get("trace_summary") or list(self._summary()),
+            "trace_summary": case.metadata.get("trace_summary")
+            or [f"{'agent' if isinstance(step, AgentStep) else 'tool'}:{step.name}" for step in transcript.trajectory],
             "sub_agent_trace": list(_agent_messages(transcript.messages)),
             "final_session_state": None if transcript.state is None else {"state": transcript.state},
             "session_state": transcript.state,
@@ -108,7 +109,9 @@ class ConversationColumns:
         for expected in self._material.case.expectations:
             match expected:
                 case ToolCalls(expected=calls):
-                    reference["reference_tool_interactions"] = list(map(_expected_interaction, calls))
+                    reference["reference_tool_interactions"] = [
+                        {"tool_name": call.name, "input_arguments": call.arguments} for call in calls
+                    ]
                 case Trajectory(steps=steps):
                     reference["reference_trajectory"] = list(steps)
                 case FinalState(variables=variables):
@@ -117,13 +120,6 @@ class ConversationColumns:
                     continue
         in_file = self._material.case.metadata.get(REFERENCE)
         return {**(in_file if isinstance(in_file, dict) else {}), **reference}
-
-    def _agents(self) -> list[str]:
-        return sorted(agents_of(self._material.case))
-
-    def _summary(self) -> Iterator[str]:
-        for step in self._material.transcript.trajectory:
-            yield f"{'agent' if isinstance(step, AgentStep) else 'tool'}:{step.name}"
 
     def _instructions(self) -> str | None:
         metadata = self._material.case.metadata
@@ -161,10 +157,6 @@ def _agent_messages(messages: tuple[Message, ...]) -> Iterator[Json]:
 def _interaction(call: ToolCall) -> Json:
     seen = {"output_result": call.result.content} if call.result else {"status": "no_response"}
     return {"tool_name": call.name, "input_arguments": call.arguments, **seen}
-
-
-def _expected_interaction(call: ExpectedCall) -> Json:
-    return {"tool_name": call.name, "input_arguments": call.arguments}
 
 
 def definition_graders(path: Path, warn: Warn | None = None) -> tuple[BindableGrader, ...]:

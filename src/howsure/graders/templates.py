@@ -94,10 +94,6 @@ def _reference(material: SourceMaterial) -> Any:
     return _joined(answers)
 
 
-def _goal(material: SourceMaterial) -> Any:
-    return _joined(expected.text for expected in material.case.expectations if isinstance(expected, Goal))
-
-
 def _criteria(material: SourceMaterial) -> Any:
     lists = (each.criteria for each in material.case.expectations if isinstance(each, Criteria | WeightedCriteria))
     texts = [f"- {criterion.text}" for criteria in lists for criterion in criteria]
@@ -128,7 +124,7 @@ SOURCES: dict[str, Callable[[SourceMaterial], Any]] = {
     "context": _context,
     "relevant_context": _relevant_context,
     "reference": _reference,
-    "goal": _goal,
+    "goal": lambda material: _joined(each.text for each in material.case.expectations if isinstance(each, Goal)),
     "criteria": _criteria,
     "tools": _tools,
     "tool_calls": lambda material: show_tool_calls(material.transcript.tool_calls) or "(no tool was called)",

@@ -142,14 +142,6 @@ def _history(question: Question) -> str:
     return "\n".join(_line(message) for message in history)
 
 
-def _answer(question: Question) -> str:
-    return question.transcript.answer
-
-
-def _answer_text(question: Question) -> str:
-    return readable_text(question.transcript.answer)
-
-
 def _answer_json(question: Question) -> str:
     """The answer as it was given, where it is JSON; else nothing."""
     answer = question.transcript.answer
@@ -200,14 +192,6 @@ def _final_state(question: Question) -> str:
     return "" if state is None else one_line(state)
 
 
-def _goal(question: Question) -> str:
-    return "\n\n".join(goal.text for goal in _expected(question, Goal))
-
-
-def _relevant_context(question: Question) -> str:
-    return "\n\n".join(each.relevant_context for each in _expected(question, Qualities) if each.relevant_context)
-
-
 def _references(question: Question) -> str:
     answers = [answer for each in _expected(question, ReferenceAnswer) for answer in each.answers]
     answers += [answer for each in _expected(question, WeightedCriteria) for answer in each.references]
@@ -230,10 +214,6 @@ def _expected_calls(question: Question) -> str:
     return _numbered(f"{quote_name(call.name)} with {one_line(call.arguments)}" for call in calls)
 
 
-def _expected_steps(question: Question) -> str:
-    return _numbered(step for each in _expected(question, Trajectory) for step in each.steps)
-
-
 def _expected_state(question: Question) -> str:
     states = _expected(question, FinalState)
     return "\n".join(one_line(each.variables) for each in states)
@@ -253,14 +233,6 @@ def _explanation(question: Question) -> str:
         for criterion in each.criteria
     )
     return next((each.description for each in criteria if part and each.id == part.id), "")
-
-
-def _statements(question: Question) -> str:
-    return _by_id(question, _statement, "its explanation", _explanation)
-
-
-def _rules(question: Question) -> str:
-    return _by_id(question, _rule, "its severity", _severity)
 
 
 def _by_id(question: Question, show: ShowInput, title: str, show_note: ShowInput) -> str:
@@ -332,8 +304,8 @@ INPUTS: Mapping[str, ShowInput] = {
     "question": _question,
     "context": _context,
     "history": _history,
-    "answer": _answer,
-    "answer_text": _answer_text,
+    "answer": lambda question: question.transcript.answer,
+    "answer_text": lambda question: readable_text(question.transcript.answer),
     "answer_json": _answer_json,
     "conversation": _conversation,
     "trace": _trace,
@@ -342,18 +314,22 @@ INPUTS: Mapping[str, ShowInput] = {
     "tool_calls": _tool_calls,
     "steps": _steps,
     "final_state": _final_state,
-    "goal": _goal,
-    "relevant_context": _relevant_context,
+    "goal": lambda question: "\n\n".join(goal.text for goal in _expected(question, Goal)),
+    "relevant_context": lambda question: "\n\n".join(
+        each.relevant_context for each in _expected(question, Qualities) if each.relevant_context
+    ),
     "references": _references,
     "reference_notes": _reference_notes,
     "expected_calls": _expected_calls,
-    "expected_steps": _expected_steps,
+    "expected_steps": lambda question: _numbered(
+        step for each in _expected(question, Trajectory) for step in each.steps
+    ),
     "expected_state": _expected_state,
     "statement": _statement,
     "explanation": _explanation,
-    "statements": _statements,
+    "statements": lambda question: _by_id(question, _statement, "its explanation", _explanation),
     "rule": _rule,
-    "rules": _rules,
+    "rules": lambda question: _by_id(question, _rule, "its severity", _severity),
     "severity": _severity,
     "agent": lambda question: agent_notes(question.agent),
     "agent_instructions": lambda question: question.agent.system_prompt if question.agent else "",

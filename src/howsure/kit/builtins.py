@@ -1,4 +1,4 @@
-"""The built-ins: everything Howsure brings itself, registered by the same door that plug-ins use."""
+"""The built-ins: everything that Howsure itself registers, in the same way as a plug-in."""
 
 from __future__ import annotations
 
@@ -41,6 +41,7 @@ from howsure.targets.recordings import RecordedTarget
 
 
 def judged_graders() -> tuple[BindableGrader, ...]:
+    """Every built-in grader that asks a judge, except the optional evals of the Explain library."""
     return (
         *explain_evals(),
         CriteriaGrader(),
@@ -66,7 +67,7 @@ TARGET_KINDS: tuple[TargetKind, ...] = (
 
 
 def builtin_kit(profiles: Iterable[Profile], prices: PriceTable | None = None) -> Kit:
-    """A kit with all built-ins; the profiles are those of the settings too, for a dataset may name them."""
+    """A kit with all built-ins. `profiles` include those of the settings, because a dataset may name them."""
     kit = Kit()
     for profile in profiles:
         kit.profiles.add(profile)
@@ -75,7 +76,7 @@ def builtin_kit(profiles: Iterable[Profile], prices: PriceTable | None = None) -
 
 
 def _importers() -> tuple[Importer, ...]:
-    """Loaded by name, for only converting asks for them."""
+    """Loaded by name, because only conversions need them."""
     loaded: tuple[Importer, ...] = import_module("howsure.dialects.importers").importers()
     return loaded
 

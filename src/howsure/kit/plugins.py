@@ -1,4 +1,4 @@
-"""Finding plug-ins: a function `register(kit)`, in an installed package (entry point) or in a Python file."""
+"""Finds plug-ins: a function `register(kit)`, in an installed package (entry point) or in a Python file."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ Register = Callable[[Kit], None]
 
 
 class _PluginBroke(CaseFailure):
-    """Never leaves this file: it carries what a plug-in raised to the message the user sees."""
+    """Carries what a plug-in raised to the error message. It never leaves this file."""
 
 
 def installed_plugins() -> Iterator[Register]:
     """`register` of every installed package that has an entry point in the group `howsure.plugins`."""
     for point in entry_points(group=GROUP):
-        yield _checked(point.load, f"plug-in {point.name!r}")
+        yield _check_register(point.load, f"plug-in {point.name!r}")
 
 
 def installed_names() -> Iterator[str]:
-    """Each of them, with the version of its package."""
+    """The name of every installed plug-in, with the version of its package."""
     for point in entry_points(group=GROUP):
         yield f"{point.name} ({point.dist.name} {point.dist.version})" if point.dist else point.name
 
@@ -44,10 +44,10 @@ def plugin_file(path: Path) -> Register:
         spec.loader.exec_module(module)
         return getattr(module, "register", None)
 
-    return _checked(load, f"--plugin {path}")
+    return _check_register(load, f"--plugin {path}")
 
 
-def _checked(load: Callable[[], object], who: str) -> Register:
+def _check_register(load: Callable[[], object], who: str) -> Register:
     try:
         with boundary(_PluginBroke, who):
             register = load()
@@ -61,11 +61,8 @@ def _checked(load: Callable[[], object], who: str) -> Register:
             with boundary(_PluginBroke, who):
                 register(kit)
         except _PluginBroke as error:
-            raise ConfigInvalid(_told(error)) from error
+            cause = error.__cause__
+            message = f"{str(error).split(':', 1)[0]}: {cause}" if isinstance(cause, HowsureError) else str(error)
+            raise ConfigInvalid(message) from error
 
     return guarded
-
-
-def _told(error: _PluginBroke) -> str:
-    cause = error.__cause__
-    return f"{error}" if not isinstance(cause, HowsureError) else f"{str(error).split(':', 1)[0]}: {cause}"

@@ -71,8 +71,8 @@ def _path_mismatches(expected: Arguments, actual: Arguments, paths: tuple[str, .
     mismatches: list[str] = []
     for path in paths:
         values = (at_path(expected, path, ABSENT), at_path(actual, path, ABSENT))
-        sides = [{} if value is ABSENT else {path: value} for value in values]
-        mismatches += STRICT.differences(*sides, "")
+        first, second = ({} if value is ABSENT else {path: value} for value in values)
+        mismatches += STRICT.differences(first, second, "")
     return mismatches
 
 
@@ -164,17 +164,22 @@ class _CallAlignment:
         self.rules: dict[str, ArgumentRule] = {
             call.name: match.args_for.get(call.name, match.arguments) for call in required
         }
-        self.edges = [[place for place, made in enumerate(self.made) if self._fits(call, made)] for call in required]
-
-    def _fits(self, call: ExpectedCall, made: ToolCall) -> bool:
-        return call.name == made.name and arguments_fit(call.arguments, made.arguments, self.rules[call.name])
+        self.edges = [
+            [
+                place
+                for place, made in enumerate(self.made)
+                if (call.name == made.name and arguments_fit(call.arguments, made.arguments, self.rules[call.name]))
+            ]
+            for call in required
+        ]
 
     def result(self) -> CallComparison:
         fitting = maximum_matching(self.edges)
         ordered = self._ordered(len(fitting))
         pairs = ordered if self.mode in (MatchMode.EXACT, MatchMode.IN_ORDER) else fitting
         called = self._count_called()
-        spare = self._unused(pairs)
+        used = set(pairs.values())
+        spare = [place for place in range(len(self.made)) if place not in used]
         sizes = len(self.expected), len(self.made)
         return CallComparison(
             value=match_share(self.mode, len(pairs), *sizes),
@@ -206,10 +211,6 @@ class _CallAlignment:
                 calls[call.name] -= 1
                 found += 1
         return found
-
-    def _unused(self, pairs: Pairs) -> list[int]:
-        used = set(pairs.values())
-        return [place for place in range(len(self.made)) if place not in used]
 
     def _reasons(self, pairs: Pairs, fitting: Pairs, spare: list[int]) -> list[str]:
         reasons: list[str] = []

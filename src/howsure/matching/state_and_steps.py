@@ -72,7 +72,14 @@ def _compare_names(expected: tuple[str, ...], taken: tuple[str, ...], mode: Matc
     unexpected = tuple(name for place, name in enumerate(taken) if place not in used)
     reasons: list[str] = []
     if requires_all(mode):
-        reasons += [_missing_reason(name, unexpected) for name in missing]
+        reasons += [
+            (
+                f"`{name}` took part, but not in the expected place"
+                if name in unexpected
+                else f"`{name}` did not take part"
+            )
+            for name in missing
+        ]
     if forbids_others(mode):
         reasons += [f"`{name}` took part, but was not expected" for name in unexpected if name not in missing]
     value = match_share(mode, len(pairs), len(expected), len(taken))
@@ -86,10 +93,6 @@ def _match_names(expected: tuple[str, ...], taken: tuple[str, ...], mode: MatchM
             [[place] for place in range(len(expected))], [[place] for place in range(len(taken))], edges
         )
     return maximum_matching(edges)
-
-
-def _missing_reason(name: str, unexpected: tuple[str, ...]) -> str:
-    return f"`{name}` took part, but not in the expected place" if name in unexpected else f"`{name}` did not take part"
 
 
 class StateComparison(Struct, frozen=True, kw_only=True):

@@ -58,7 +58,11 @@ def parse_moment(value: Any) -> Moment | None:
     if not isinstance(value, str) or len(value) < 10 or not _ISO.fullmatch(value):
         return None
     try:
-        return date.fromisoformat(value) if len(value) == 10 else datetime.fromisoformat(_to_iso(value))
+        return (
+            date.fromisoformat(value)
+            if len(value) == 10
+            else datetime.fromisoformat(value.upper().replace(" ", "T", 1).replace(" ", "").replace(",", "."))
+        )
     except ValueError:
         return None
 
@@ -90,7 +94,3 @@ def _at_midnight(one: Moment, beside: Moment) -> datetime:
 
 def _is_midnight_of(instant: datetime, day: date) -> bool:
     return instant.date() == day and instant.time() == time()
-
-
-def _to_iso(text: str) -> str:
-    return text.upper().replace(" ", "T", 1).replace(" ", "").replace(",", ".")

@@ -1,4 +1,5 @@
-"""A small scanner: takes what it expects from the front of a text, and says in which column it found something else."""
+"""Reads gate expressions: `pass_rate[tag:billing] >= 80%` becomes a `Gate`, or an error that names the column, what was
+expected there and what was found. Amounts have units: shares, times, money, counts."""
 
 from __future__ import annotations
 
@@ -30,14 +31,14 @@ NEXT = re.compile(r"\S+")
 
 
 class GateScanner:
-    """`place` is where it has got to; spaces before what is taken do not count."""
+    """Takes expected pieces from the front of a text. `place` is the current position; leading spaces are skipped."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.place = 0
 
     def take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """What the pattern matches here, taken; None where it does not match."""
+        """Takes what the pattern matches here; None if it does not match."""
         found = pattern.match(self.text, self.here)
         if found is not None:
             self.place = found.end()
@@ -49,22 +50,22 @@ class GateScanner:
     def expect(self, pattern: re.Pattern[str], expected: str) -> re.Match[str]:
         found = self.take(pattern)
         if found is None:
-            raise self.wrong(f"expected {expected}, found {self.rest()}")
+            raise self.error(f"expected {expected}, found {self.rest()}")
         return found
 
     def rest(self) -> str:
-        """The next word, for a message."""
+        """The next word, for an error message."""
         found = NEXT.match(self.text, self.here)
         return repr(found[0]) if found else "nothing more"
 
     def end(self) -> None:
         if self.here < len(self.text):
-            raise self.wrong(f"expected the end, found {self.rest()}")
+            raise self.error(f"expected the end, found {self.rest()}")
 
-    def wrong(self, told: str, at: int | None = None) -> ConfigInvalid:
-        """The error to raise, at the column reached unless another is named (both count from 1)."""
+    def error(self, message: str, at: int | None = None) -> ConfigInvalid:
+        """The error to raise, with the column `at` (default: the current one), counted from 1."""
         column = (self.here if at is None else at) + 1
-        return ConfigInvalid(f"gate {self.text!r}, column {column}: {told}")
+        return ConfigInvalid(f"gate {self.text!r}, column {column}: {message}")
 
     @property
     def here(self) -> int:
@@ -94,7 +95,7 @@ def read_share(scanner: GateScanner) -> float:
     value = number / 100 if scanner.take(PERCENT) else number
     if not 0 <= value <= 1:
         hint = f"; did you mean {number:g}%?" if 1 < number <= 100 and value == number else ""
-        raise scanner.wrong(f"expected a share from 0 to 1 or from 0% to 100%, found {number:g}{hint}", at=begin)
+        raise scanner.error(f"expected a share from 0 to 1 or from 0% to 100%, found {number:g}{hint}", at=begin)
     return value
 
 
@@ -120,16 +121,16 @@ def read_count(scanner: GateScanner) -> float:
 
 
 def read_error_limit(scanner: GateScanner) -> tuple[float, bool]:
-    """`1%`, or `3`: then True, for it is counted."""
+    """`1%` as (0.01, False), or `3` as (3, True): a count."""
     begin = scanner.here
     number = _expect_positive(scanner, "a share such as 1%, or a number of cases such as 3")
     if scanner.take(PERCENT):
         if number > 100:
-            raise scanner.wrong(f"expected a share up to 100%, found {number:g}%", at=begin)
+            raise scanner.error(f"expected a share up to 100%, found {number:g}%", at=begin)
         return number / 100, False
     if number != int(number):
-        told = f"expected a share such as 1%, or a whole number of cases, found {number:g}"
-        raise scanner.wrong(f"{told}; did you mean {100 * number:g}%?", at=begin)
+        message = f"expected a share such as 1%, or a whole number of cases, found {number:g}"
+        raise scanner.error(f"{message}; did you mean {100 * number:g}%?", at=begin)
     return number, True
 
 
@@ -137,7 +138,7 @@ def _expect_positive(scanner: GateScanner, expected: str) -> float:
     begin = scanner.here
     number = _expect_number(scanner, expected)
     if number < 0:
-        raise scanner.wrong(f"expected {expected}, found the negative {number:g}", at=begin)
+        raise scanner.error(f"expected {expected}, found the negative {number:g}", at=begin)
     return number
 
 
@@ -161,7 +162,7 @@ EXAMPLES = (
     "pass^3 >= 0.8",
     "pass@3 >= 0.9",
 )
-"""One gate of each kind, for help and for messages."""
+"""One gate of each kind, for help texts and messages."""
 
 NAME = re.compile(r"[^\s\[\]<>=≤≥:]+")
 REPEATED = re.compile(r"pass([\^@])(\d+)$")
@@ -174,7 +175,7 @@ PART = re.compile(r'"([^"]+)"|(.+?)(?=\s+all\s*$|\s*$)')
 
 
 def read_gate(text: str) -> Gate:
-    """The gate that the text says."""
+    """The gate of one expression."""
     scanner = GateScanner(text.strip())
     name = scanner.expect(NAME, f"what to look at, such as `{EXAMPLES[0]}`")[0]
     condition = _read_condition(name, scanner)
@@ -183,7 +184,7 @@ def read_gate(text: str) -> Gate:
 
 
 def read_gates(texts: Sequence[str]) -> tuple[Gate, ...]:
-    """Each expression once; every one that cannot be read is told, not the first only."""
+    """Each expression once. The error names every expression that cannot be read, not only the first."""
     gates: dict[str, Gate] = {}
     wrong: list[str] = []
     for text in texts:
@@ -209,53 +210,53 @@ def _read_condition(name: str, scanner: GateScanner) -> GateCondition:
         )
         known = ", ".join([*CONDITION_READERS, "p95_latency", "pass^3", "pass@3"])
         hint = f"did you mean {' or '.join(near)}?" if near else f"known: {known}"
-        raise scanner.wrong(f"{name!r} is nothing a gate can look at; {hint}", at=0)
+        raise scanner.error(f"{name!r} is nothing a gate can look at; {hint}", at=0)
     return CONDITION_READERS[name](scanner)
 
 
 def _read_pass_rate(scanner: GateScanner) -> GateCondition:
-    which = _read_scope(scanner, "grader", "part", "candidate", "labels")
-    return PassRate(which=which, bound=_read_bound(scanner, read_share))
+    scope = _read_scope(scanner, "grader", "part", "candidate", "labels")
+    return PassRate(scope=scope, bound=_read_bound(scanner, read_share))
 
 
 def _read_mean(scanner: GateScanner) -> GateCondition:
     begin = scanner.here
-    which = _read_scope(scanner, "grader", "candidate", "labels")
-    if not which.grader:
-        raise scanner.wrong("a mean is that of a grader: expected its name, as in mean[response_correctness]", at=begin)
-    return MeanGrade(which=which, bound=_read_bound(scanner, read_number))
+    scope = _read_scope(scanner, "grader", "candidate", "labels")
+    if not scope.grader:
+        raise scanner.error("a mean is that of a grader: expected its name, as in mean[response_correctness]", at=begin)
+    return MeanGrade(scope=scope, bound=_read_bound(scanner, read_number))
 
 
 def _read_repeated_pass(scanner: GateScanner, found: re.Match[str]) -> GateCondition:
     k = int(found[2])
     if k < 1:
-        raise scanner.wrong(f"expected a number of tries from 1 after pass{found[1]}, found {k}", at=5)
-    which = _read_scope(scanner, "grader", "candidate", "labels")
-    return RepeatedPass(k=k, every=found[1] == "^", which=which, bound=_read_bound(scanner, read_share))
+        raise scanner.error(f"expected a number of tries from 1 after pass{found[1]}, found {k}", at=5)
+    scope = _read_scope(scanner, "grader", "candidate", "labels")
+    return RepeatedPass(k=k, every=found[1] == "^", scope=scope, bound=_read_bound(scanner, read_share))
 
 
 def _read_percentile(scanner: GateScanner, percent: float) -> GateCondition:
     if not 0 < percent < 100:
-        raise scanner.wrong(f"expected a percentile between 0 and 100, found {percent:g}", at=1)
+        raise scanner.error(f"expected a percentile between 0 and 100, found {percent:g}", at=1)
     return Latency(
-        share=percent / 100, which=_read_scope(scanner, "candidate", "labels"), bound=_read_bound(scanner, read_seconds)
+        share=percent / 100, scope=_read_scope(scanner, "candidate", "labels"), bound=_read_bound(scanner, read_seconds)
     )
 
 
 def _read_mean_latency(scanner: GateScanner) -> GateCondition:
     return Latency(
-        share=None, which=_read_scope(scanner, "candidate", "labels"), bound=_read_bound(scanner, read_seconds)
+        share=None, scope=_read_scope(scanner, "candidate", "labels"), bound=_read_bound(scanner, read_seconds)
     )
 
 
 def _spending_reader(of: SpendingUnit, *, per_case: bool = False) -> Callable[[GateScanner], GateCondition]:
     read = read_dollars if of is SpendingUnit.COST else read_count
 
-    def asked(scanner: GateScanner) -> GateCondition:
-        payer = SpendingSource.AGENT if per_case else _read_source(scanner)
-        return SpendingLimit(of=of, payer=payer, per_case=per_case, bound=_read_bound(scanner, read))
+    def read_limit(scanner: GateScanner) -> GateCondition:
+        source = SpendingSource.AGENT if per_case else _read_source(scanner)
+        return SpendingLimit(of=of, source=source, per_case=per_case, bound=_read_bound(scanner, read))
 
-    return asked
+    return read_limit
 
 
 def _read_source(scanner: GateScanner) -> SpendingSource:
@@ -263,9 +264,9 @@ def _read_source(scanner: GateScanner) -> SpendingSource:
     found = scanner.take(SELECTION)
     if found is None:
         return SpendingSource.ALL
-    known = {payer.value: payer for payer in SpendingSource}
+    known = {source.value: source for source in SpendingSource}
     if found[1].strip() not in known:
-        raise scanner.wrong(f"expected one of {', '.join(f'[{name}]' for name in known)}, found {found[0]!r}", at=begin)
+        raise scanner.error(f"expected one of {', '.join(f'[{name}]' for name in known)}, found {found[0]!r}", at=begin)
     return known[found[1].strip()]
 
 
@@ -283,11 +284,11 @@ def _read_all_checks(scanner: GateScanner) -> GateCondition:
 
 
 def _read_no_regression(scanner: GateScanner) -> GateCondition:
-    which = _read_scope(scanner, "grader", "candidate", "labels")
+    scope = _read_scope(scanner, "grader", "candidate", "labels")
     scanner.expect(re.compile(r"vs\b\.?"), "`vs` and an earlier run, as in `no_regression vs main by 2%`")
     found = scanner.expect(RUN_NAME, "an earlier run: its name, its id or `latest`")
     scanner.expect(re.compile(r"by\b"), "`by` and the largest drop that is acceptable, as in `by 2%`")
-    return NoRegression(versus=found[1] or found[2], by=read_share(scanner), which=which)
+    return NoRegression(versus=found[1] or found[2], by=read_share(scanner), scope=scope)
 
 
 CONDITION_READERS: dict[str, Callable[[GateScanner], GateCondition]] = {
@@ -314,30 +315,30 @@ def _read_sign(scanner: GateScanner) -> BoundSign:
 
 
 def _read_scope(scanner: GateScanner, *takes: str) -> GateScope:
-    """The part of the run in brackets; all of it without."""
+    """The part of the run in brackets; without brackets the whole run."""
     begin = scanner.here
     found = scanner.take(SELECTION)
     if found is None:
         if scanner.sees("["):
-            raise scanner.wrong("expected `]` after the selection that begins here")
+            raise scanner.error("expected `]` after the selection that begins here")
         return GateScope()
-    said: dict[str, str] = {}
+    selected: dict[str, str] = {}
     labels: dict[str, tuple[str, ...]] = {}
     for text in found[1].split(","):
         kind, key, value = _split_selector(text)
         if not value or kind not in takes:
-            raise scanner.wrong(
+            raise scanner.error(
                 f"expected {_expected_selectors(takes)} in the brackets, found {text.strip()!r}", at=begin
             )
         if kind == "labels":
             labels[key] = (*labels.get(key, ()), value)
-        elif kind in said:
-            raise scanner.wrong(
-                f"expected one {key or kind} in the brackets, found {said[kind]!r} and {value!r}", begin
+        elif kind in selected:
+            raise scanner.error(
+                f"expected one {key or kind} in the brackets, found {selected[kind]!r} and {value!r}", begin
             )
         else:
-            said[kind] = value
-    return GateScope(**said, labels=labels)
+            selected[kind] = value
+    return GateScope(**selected, labels=labels)
 
 
 def _split_selector(text: str) -> tuple[str, str, str]:
@@ -355,5 +356,5 @@ def _expected_selectors(takes: Sequence[str]) -> str:
         "candidate": "candidate:NAME",
         "labels": "a label of cases such as tag:billing",
     }
-    told = [named[each] for each in takes]
-    return f"{', '.join(told[:-1])} or {told[-1]}"
+    expected = [named[each] for each in takes]
+    return f"{', '.join(expected[:-1])} or {expected[-1]}"

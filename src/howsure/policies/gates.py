@@ -1,5 +1,5 @@
-"""Gates: what a run is held to. Each kind of question is a class; `gate_reading` makes them from text, and a service
-answers them. Limits are in the units of what is asked: shares from 0 to 1, seconds, US dollars, tokens."""
+"""Gates: conditions on a run. Each kind of condition is a class; gate_expressions.py reads them from text, and a
+service answers them. Limits are in the unit of what they are about: shares from 0 to 1, seconds, US dollars, tokens."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 
 class BoundSign(Enum):
-    """How a value is held against its limit."""
+    """How a value is compared with its limit."""
 
     AT_LEAST = ">="
     AT_MOST = "<="
@@ -41,8 +41,8 @@ class GateBound(Struct, frozen=True):
 
 
 class GateScope(Struct, frozen=True, kw_only=True):
-    """`[criteria, tag:billing, candidate:juno]`: which part of a run. `part` is a rule or criterion; `labels` are
-    those of cases, by the keys that `--filter` knows."""
+    """`[criteria, tag:billing, candidate:juno]`: the part of a run that a gate is about. `part` is a rule or criterion;
+    `labels` are labels of cases, with the keys of `--filter`."""
 
     grader: str = ""
     part: str = ""
@@ -54,14 +54,14 @@ class PassRate(Struct, frozen=True, kw_only=True):
     """`pass_rate >= 0.9`."""
 
     bound: GateBound
-    which: GateScope = GateScope()
+    scope: GateScope = GateScope()
 
 
 class MeanGrade(Struct, frozen=True, kw_only=True):
     """`mean[response_correctness] >= 4`."""
 
     bound: GateBound
-    which: GateScope
+    scope: GateScope
 
 
 class RepeatedPass(Struct, frozen=True, kw_only=True):
@@ -70,7 +70,7 @@ class RepeatedPass(Struct, frozen=True, kw_only=True):
     bound: GateBound
     k: int
     every: bool
-    which: GateScope = GateScope()
+    scope: GateScope = GateScope()
 
 
 class Latency(Struct, frozen=True, kw_only=True):
@@ -78,19 +78,18 @@ class Latency(Struct, frozen=True, kw_only=True):
 
     bound: GateBound
     share: float | None
-    which: GateScope = GateScope()
+    scope: GateScope = GateScope()
 
 
 class SpendingUnit(Enum):
-    """What is spent."""
+    """What a spending limit counts."""
 
     COST = "cost"
     TOKENS = "tokens"
 
 
 class SpendingSource(Enum):
-    """What the money or the tokens went to: the answers of the agent under test, the models that the run itself asked
-    (judges, simulated users), or both."""
+    """Who spent it: the agent under test, the models of the run itself (judges, simulated users), or both."""
 
     AGENT = "agent"
     RUN = "run"
@@ -98,11 +97,11 @@ class SpendingSource(Enum):
 
 
 class SpendingLimit(Struct, frozen=True, kw_only=True):
-    """`cost <= 2 USD`, `tokens <= 500k`: of the whole run. `cost_per_case`: the agent's mean."""
+    """`cost <= 2 USD`, `tokens <= 500k`: the whole run. `cost_per_case`: the mean of the agent."""
 
     bound: GateBound
     of: SpendingUnit
-    payer: SpendingSource = SpendingSource.ALL
+    source: SpendingSource = SpendingSource.ALL
     per_case: bool = False
 
 
@@ -124,7 +123,7 @@ class NoRegression(Struct, frozen=True, kw_only=True):
 
     versus: str
     by: float
-    which: GateScope = GateScope()
+    scope: GateScope = GateScope()
 
 
 GateCondition = (
@@ -133,7 +132,7 @@ GateCondition = (
 
 
 class Gate(Struct, frozen=True, kw_only=True):
-    """One gate, with the words it was written in."""
+    """One gate, with the expression it was written as."""
 
     expression: str
     condition: GateCondition

@@ -1,4 +1,4 @@
-"""The built-in profiles: the two of the Explain world, as one table. More come from `howsure.yaml`."""
+"""The two built-in profiles of the Explain world, as one table. More profiles come from `howsure.yaml`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _EVALS = (
     _ExplainEvalRow("HelpfulnessExplain", 3.7, 0.05, 0.06),
 )
 EXPLAIN_EVALS = tuple(each.name for each in _EVALS)
-"""The nine Explain evals, the weightiest first."""
+"""The nine Explain evals, those with the largest weights first."""
 
 DEFAULT_PROFILE = "prep_default"
 CONTRACT = "output_contract"

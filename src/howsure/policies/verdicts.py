@@ -1,4 +1,9 @@
-"""Verdicts in words: why a case failed, broke, was skipped, or passed. Every number stands beside its mark."""
+"""The rule behind every policy: which grades gate, which verdict follows, and the reasons in words. Each number stands
+beside its mark.
+
+A gating Score below its mark fails the case; else an error among the gating grades makes it errored; else a missing
+judge makes it skipped. Without a gating grade there is nothing to decide. Grades that do not apply are left out. The
+policies of the worlds are in worlds.py."""
 
 from __future__ import annotations
 
@@ -30,27 +35,27 @@ def failure_reason(score: Score, profile: Profile, *, hard: bool) -> str:
     if score.name == RUBRIC and score.part:
         return f"high-severity rule {score.part.id} failed{why}"
     if hard:
-        return (
-            f"hard fail: {_label(score)} {_compare_with_mark(score, profile.hard_fails[score.name], holds=False)}{why}"
-        )
-    return f"{_label(score)} {_compare_with_mark(score, score.pass_mark, holds=False)}{why if score.name != COMPOSITE else ''}"
+        limit = profile.hard_fails[score.name]
+        return f"hard fail: {_label(score)} {_compare_with_mark(score, limit, holds=False)}{why}"
+    comparison = f"{_label(score)} {_compare_with_mark(score, score.pass_mark, holds=False)}"
+    return comparison if score.name == COMPOSITE else f"{comparison}{why}"
 
 
 def error_reasons(broken: Sequence[Unscored]) -> Iterator[str]:
-    """What could not be graded, each with its reason."""
+    """One sentence for each grade that could not be given."""
     for grade in broken:
         yield f"{_label(grade)} could not be graded: {_shorten(grade.reason)}"
 
 
 def judge_reason(unjudged: Sequence[Unscored]) -> Iterator[str]:
-    """One sentence that names every grader that had no judge."""
+    """One sentence with every grader that had no judge."""
     names = dict.fromkeys(grade.name for grade in unjudged if grade.name != COMPOSITE)
     if unjudged:
         yield f"{NEEDS_A_JUDGE}: {', '.join(names) or COMPOSITE}"
 
 
 def passing_reasons(gating: Sequence[Grade]) -> tuple[str, ...]:
-    """What was checked, when all of it held."""
+    """What was checked, if all of it passed."""
     criteria = rules = evals = 0
     others: list[str] = []
     for score in gating:
@@ -73,14 +78,14 @@ def passing_reasons(gating: Sequence[Grade]) -> tuple[str, ...]:
 
 
 def _label(grade: Grade) -> str:
-    """The grader, and the criterion or rule where it is about one."""
+    """The grader, with the criterion or rule if the grade is about one."""
     if grade.part is None:
         return grade.name
     return f"{grade.name} {_shorten(grade.part.text or grade.part.id, 80)!r}"
 
 
 def _compare_with_mark(score: Score, mark: float | None, *, holds: bool) -> str:
-    """`3.00 < 3.70`, with as many decimals as it takes to tell two different numbers apart."""
+    """`3.00 < 3.70`, with enough decimals to show that two numbers differ."""
     if mark is None:
         return f"{score.value:.2f}"
     lower = score.direction is Direction.LOWER
@@ -113,34 +118,38 @@ MEASURES = frozenset(
         "simulator_fidelity_judged",
     }
 )
-"""What measures something else than whether the agent did well (spans, the simulated user): it gates in no world
-unless a profile names it."""
+"""Graders that do not measure how well the agent did (but spans, or the simulated user). They gate only if a profile
+names them."""
 
 _NO_PROFILE = Profile(name="")
 
 
 def decide(grades: Iterable[Grade], profile: Profile | None, free: Collection[str] = ()) -> Decision:
-    """The verdict over these grades, with the profile's marks set on them. `free` graders gate only where it names
-    them."""
+    """The verdict on these grades, after the marks of the profile are set on them. The graders in `free` gate only if
+    the profile names them."""
     profile = profile or _NO_PROFILE
     marked = _apply_marks(tuple(grades), profile)
     gating = _select_gating(marked, profile, free)
-    failed = [grade for grade in gating if isinstance(grade, Score) and _fails(grade, profile)]
-    lacking = [grade for grade in gating if isinstance(grade, Unscored)]
-    if failed or lacking:
-        return _decide_not_passed(marked, failed, lacking, profile)
+    failed = [
+        grade
+        for grade in gating
+        if isinstance(grade, Score) and (grade.passed is False or is_hard_fail(grade, profile))
+    ]
+    without_value = [grade for grade in gating if isinstance(grade, Unscored)]
+    if failed or without_value:
+        return _decide_not_passed(marked, failed, without_value, profile)
     if not gating:
         return Decision(verdict=Verdict.SKIPPED, reasons=(NOTHING_TO_DECIDE,), grades=marked)
     return Decision(verdict=Verdict.PASSED, reasons=passing_reasons(gating), grades=marked)
 
 
 def _decide_not_passed(
-    marked: tuple[Grade, ...], failed: list[Score], lacking: Sequence[Unscored], profile: Profile
+    marked: tuple[Grade, ...], failed: list[Score], without_value: Sequence[Unscored], profile: Profile
 ) -> Decision:
-    """Something that gates is below its mark, or has no value."""
+    """The verdict if a gating grade is below its mark or has no value."""
     failed.sort(key=lambda score: not is_hard_fail(score, profile))
-    broken = [grade for grade in lacking if grade.why is UnscoredReason.ERROR]
-    unjudged = [grade for grade in lacking if grade.why is UnscoredReason.NO_JUDGE]
+    broken = [grade for grade in without_value if grade.why is UnscoredReason.ERROR]
+    unjudged = [grade for grade in without_value if grade.why is UnscoredReason.NO_JUDGE]
     verdict = Verdict.FAILED if failed else Verdict.ERRORED if broken else Verdict.SKIPPED
     reasons = (
         *(failure_reason(score, profile, hard=is_hard_fail(score, profile)) for score in failed),
@@ -151,19 +160,15 @@ def _decide_not_passed(
 
 
 def is_hard_fail(score: Score, profile: Profile) -> bool:
-    """Below the mark under which nothing else counts."""
+    """Whether a score is below its hard-fail mark, under which nothing else counts."""
     limit = profile.hard_fails.get(score.name)
     if limit is None or (score.part is not None and score.name in (CRITERIA, RUBRIC)):
         return False
     return score.value > limit if score.direction is Direction.LOWER else score.value < limit
 
 
-def _fails(score: Score, profile: Profile) -> bool:
-    return score.passed is False or is_hard_fail(score, profile)
-
-
 def _apply_marks(grades: tuple[Grade, ...], profile: Profile) -> tuple[Grade, ...]:
-    """The grades with the marks that apply. A mark is for the whole case where a grader grades it as a whole."""
+    """The grades with the marks of the profile. If a grader grades the whole case, the mark is for that grade only."""
     if not profile.marks and not profile.hard_fails:
         return grades
     wholes = _whole_case_names(grades)
@@ -178,17 +183,20 @@ def _with_mark(grade: Grade, profile: Profile) -> Grade:
 
 
 def _select_gating(grades: Sequence[Grade], profile: Profile, free: Collection[str]) -> list[Grade]:
-    divided = {grade.name for grade in grades if grade.part is not None}
-    wholes = _whole_case_names(grades) if divided else ()
+    with_parts = {grade.name for grade in grades if grade.part is not None}
+    wholes = _whole_case_names(grades) if with_parts else ()
     gating = []
     for grade in grades:
         if not _decides(grade):
             continue
         named = grade.name in profile.marks or grade.name in profile.hard_fails
-        if grade.name == CRITERIA:
-            gates = _criteria_gate(grade, named, whole_alone=CRITERIA not in divided)
-        elif grade.name == RUBRIC:
-            gates = _rule_gates(grade, named, whole_alone=RUBRIC not in divided)
+        if grade.name in (CRITERIA, RUBRIC) and grade.part is None:
+            # The whole gates if a profile sets a mark for it, or if it broke before its parts were graded.
+            gates = named or grade.name not in with_parts
+        elif grade.name == CRITERIA:
+            gates = not named
+        elif grade.name == RUBRIC and grade.part:
+            gates = grade.part.severity is Severity.HIGH
         else:
             gates = grade.part is None or grade.name not in wholes
             if grade.name in free or grade.name in MEASURES:
@@ -199,20 +207,10 @@ def _select_gating(grades: Sequence[Grade], profile: Profile, free: Collection[s
 
 
 def _decides(grade: Grade) -> bool:
-    """A value with a mark; or that there should have been one."""
+    """Whether a grade has a mark and a value, or should have had them."""
     if isinstance(grade, Score):
         return grade.pass_mark is not None
     return grade.why is not UnscoredReason.NOT_APPLICABLE and not (grade.pass_mark is None and FREE in grade.details)
-
-
-def _criteria_gate(grade: Grade, named: bool, *, whole_alone: bool) -> bool:
-    """Each criterion gates; or, where a profile sets a mark, the share of them that is met."""
-    return (named or whole_alone) if grade.part is None else not named
-
-
-def _rule_gates(grade: Grade, named: bool, *, whole_alone: bool) -> bool:
-    """High-severity rules gate; the rubric as a whole when it broke before its rules, or where a profile marks it."""
-    return (named or whole_alone) if grade.part is None else grade.part.severity is Severity.HIGH
 
 
 def _whole_case_names(grades: Iterable[Grade]) -> set[str]:

@@ -1,4 +1,5 @@
-"""The price table: list prices by model name, the longest known name that begins the model's wins, and no default."""
+"""The price table: list prices by model name. The longest known name with which the name of the model begins wins, and
+there is no default price."""
 
 from __future__ import annotations
 
@@ -17,11 +18,11 @@ from howsure.model.transcript import Usage
 
 TOKENS_PER_PRICE = 1_000_000
 
-#: What may follow a built-in name without making it another model: a date, a build number, `preview`, `latest` …
+#: May follow a built-in name without making it another model: a date, a build number, `preview`, `latest` …
 RELEASE = re.compile(
     r"(?:[-@:](?:latest|preview|exp|experimental|stable|v\d+|\d{3,4}|\d{8}|\d{4}-\d\d-\d\d|\d\d-\d\d(?:\d\d)?|\d))*"
 )
-#: One digit alone is a version (`-4-7`), unless it closes a build (`-v2:0`).
+#: A single digit is a version (`-4-7`), unless it ends a build (`-v2:0`).
 VERSION = re.compile(r"-\d(?=$|[-@:])")
 PROVIDERS = frozenset(
     {"openai", "anthropic", "google", "gemini", "vertex_ai", "vertexai", "azure", "azure_openai", "bedrock", "mistral"}
@@ -31,7 +32,7 @@ VENDORS = re.compile(r"(?:(?:us|eu|apac|jp|au|global)\.)?(?:anthropic|mistral|op
 
 
 class PriceTier(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a call costs whose prompt is longer than `prompt_tokens`."""
+    """The price of a call whose prompt is longer than `prompt_tokens`."""
 
     prompt_tokens: int
     prompt: float
@@ -40,7 +41,7 @@ class PriceTier(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Price(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """US dollars for a million tokens; `cached` None: cached tokens cost what the prompt costs."""
+    """US dollars for a million tokens. `cached` None: cached tokens cost as much as other prompt tokens."""
 
     prompt: float
     completion: float
@@ -53,7 +54,7 @@ class Price(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             raise ValueError("a price is a finite number, zero or more")
 
     def of(self, usage: Usage) -> float | None:
-        """What these tokens cost; None where the prompt or the completion was not counted."""
+        """The cost of these tokens; None if prompt or completion was not counted."""
         if usage.prompt_tokens is None or usage.completion_tokens is None:
             return None
         rate: Price | PriceTier = self
@@ -67,7 +68,7 @@ class Price(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class PriceList(Struct, frozen=True, kw_only=True):
-    """The data file."""
+    """The list prices that come with Howsure, as in their file."""
 
     as_of: str
     source: str
@@ -82,25 +83,26 @@ def _price_list() -> PriceList:
 
 
 class PriceTable:
-    """Prices by model name. A user's own prices come first, and stand for every model whose name they begin."""
+    """Prices by model name. The prices of a user come first, and apply to every model whose name begins with theirs."""
 
     def __init__(self, listed: PriceList, own: Mapping[str, Price]) -> None:
         self.as_of = listed.as_of
         self.source = listed.source
         self._listed = listed.models
         self._own = {name.strip().lower(): price for name, price in own.items()}
-        self._found: dict[str, Price | None] = {}
+        self._cache: dict[str, Price | None] = {}
 
     @classmethod
     def load(cls, extra: Mapping[str, Any] | None = None) -> PriceTable:
-        """The list prices that come with Howsure, and `extra`: {model: {prompt, completion, cached?}} per million."""
+        """The list prices that come with Howsure, and `extra`: {model: {prompt, completion, cached?}} for a million
+        tokens."""
         return cls(_price_list(), {name: _own_price(name, price) for name, price in (extra or {}).items()})
 
     def price(self, model: str) -> Price | None:
-        """The model's price; None: nobody told us."""
-        if model not in self._found:
-            self._found[model] = self._find(model)
-        return self._found[model]
+        """The price of a model; None if it is unknown."""
+        if model not in self._cache:
+            self._cache[model] = self._find(model)
+        return self._cache[model]
 
     def _find(self, model: str) -> Price | None:
         spelled = list(_spellings(model))
@@ -115,7 +117,7 @@ class PriceTable:
         return None
 
     def cost(self, model: str, usage: Usage) -> float | None:
-        """US dollars; None where the price or a count is not known. Never a guess."""
+        """US dollars; None if the price or a count is unknown. Never a guess."""
         price = self.price(model)
         return None if price is None else price.of(usage)
 
@@ -131,7 +133,7 @@ def _own_price(name: str, price: Any) -> Price:
 
 
 def _spellings(model: str) -> Iterator[str]:
-    """The name as it stands, then without the roads to it: `models/…`, `openai/…`, `openai:…`, `us.anthropic.…`."""
+    """The name as it is, then without its prefixes: `models/…`, `openai/…`, `openai:…`, `us.anthropic.…`."""
     name = model.strip().lower()
     yield name
     bare = name.rpartition("/")[2]
@@ -140,14 +142,14 @@ def _spellings(model: str) -> Iterator[str]:
         bare = rest
     bare = VENDORS.sub("", bare, count=1) if VENDORS.match(bare) else bare
     if bare.startswith("claude"):
-        # Resellers write versions with a point.
+        # Resellers write versions with a dot.
         bare = bare.replace(".", "-")
     if bare != name:
         yield bare
 
 
 def _prefixes(name: str) -> Iterator[str]:
-    """The name, and what is left of it at each break, longest first."""
+    """The name and its beginnings at each separator, longest first."""
     yield name
     for place in range(len(name) - 1, 0, -1):
         if name[place] in "-@:/":
@@ -155,5 +157,5 @@ def _prefixes(name: str) -> Iterator[str]:
 
 
 def _is_release(rest: str) -> bool:
-    """Whether what follows a known name only dates it; another word (`-lite`, `-audio`) makes it another model."""
+    """Whether the rest of a name is only a date or build. Another word (`-lite`, `-audio`) makes it another model."""
     return RELEASE.fullmatch(rest) is not None and not VERSION.match(rest)

@@ -13,8 +13,7 @@ from howsure.errors import InputError
 from howsure.model.summary import GateOutcome, GateRuling, Summary
 from howsure.pytest_plugin import NOTED
 from howsure.pytest_plugin.case_runner import RUNNER, RunNote, SessionNotes
-from howsure.reports.gates import gate_name
-from howsure.reports.run_facts import run_sentence
+from howsure.reports.run_facts import gate_name, run_sentence
 from howsure.reports.safe_text import one_line
 from howsure.services.python.background_loop import run_sync
 from howsure.services.python.evaluate import WorkspaceOptions, load_run, open_workspace

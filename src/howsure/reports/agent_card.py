@@ -1,5 +1,5 @@
-"""An agent on one page: its prompt, tools, knowledge bases and model, and how its last runs came out, every rate with
-its interval. As Markdown for people and as JSON for programs. What the agent says of itself is escaped."""
+"""An agent on one page: its prompt, tools, knowledge bases and model, and the outcome of its last runs, every rate with
+its interval; as Markdown for people and as JSON for programs. What the agent says of itself is escaped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from howsure.dialects.agent_files import agent_document
 from howsure.model.agent import Agent, AgentModel
 from howsure.model.summary import GraderSummary, Summary
 from howsure.reports.document import escaped, fenced, markdown_table
-from howsure.reports.figures import NOTHING, Rate, format_number, iso_utc, pass_rate_of, pluralize
+from howsure.reports.figures import NOTHING, format_number, iso_utc, pass_rate_of, pluralize
 from howsure.reports.run_facts import dataset_names, judge_name, run_sentence, short_id
 from howsure.reports.run_wire import evaluation_run
 from howsure.reports.safe_text import one_line
@@ -57,15 +57,11 @@ def _run_shape(summary: Summary) -> dict[str, Any]:
 
 
 def _grader_shape(grader: GraderSummary) -> dict[str, Any]:
-    rate = _rate(grader)
+    rate = pass_rate_of(grader)
     known: dict[str, Any] = {**to_builtins(grader), "pass_rate": rate.value}
     known["scale"] = [grader.scale.low, grader.scale.high]
     interval = list(rate.interval) if rate.interval else None
     return {**{name: known[name] for name in GRADER_FIELDS}, "pass_rate_interval": interval}
-
-
-def _rate(grader: GraderSummary) -> Rate:
-    return pass_rate_of(grader)
 
 
 def card_markdown(card: AgentCard) -> str:
@@ -76,18 +72,17 @@ def card_markdown(card: AgentCard) -> str:
 def _blocks(card: AgentCard) -> Iterator[str]:
     agent = card.agent
     yield f"# {escaped(agent.name)}"
-    said = [
+    facts = [
         ("id", agent.id),
         ("organization", agent.organization_name),
         ("model", _model(agent.model)),
         ("runs", f"the newest {len(card.runs)}; there are older ones" if card.more else f"{len(card.runs)}"),
     ]
-    yield "\n".join(f"- {name}: {escaped(value)}" for name, value in said if value)
+    yield "\n".join(f"- {name}: {escaped(value)}" for name, value in facts if value)
     yield from _history(card)
     yield "## Prompt"
     yield fenced(agent.system_prompt) if agent.system_prompt else "No prompt is known."
-    yield from _tools(agent)
-    yield from _bases(agent)
+    yield from _parts(agent)
     if agent.harness:
         yield "## Harness"
         yield fenced(json.format(json.encode(agent.harness), indent=2).decode(), "json")
@@ -115,7 +110,7 @@ def _history(card: AgentCard) -> Iterator[str]:
         yield "## Graders"
         headings = ["grader", *(short_id(summary.run) for summary in card.runs)]
         yield markdown_table(
-            headings, [[escaped(name), *(_graded(summary, name) for summary in card.runs)] for name in graders]
+            headings, [[escaped(name), *(_grader_cell(summary, name) for summary in card.runs)] for name in graders]
         )
 
 
@@ -133,34 +128,30 @@ def _run(summary: Summary) -> list[str]:
     ]
 
 
-def _graded(summary: Summary, name: str) -> str:
-    """The rate where the grader marks, else the mean; of several candidates, each."""
-    found = [grader for grader in summary.graders if grader.name == name]
-    several = len(found) > 1
-    cells = [f"{escaped(grader.candidate)}: {_cell(grader)}" if several else _cell(grader) for grader in found]
+def _grader_cell(summary: Summary, name: str) -> str:
+    """The rate where the grader has a pass mark, else the mean; with several candidates, each."""
+    graders = [grader for grader in summary.graders if grader.name == name]
+    cells = []
+    for grader in graders:
+        rate = pass_rate_of(grader)
+        cell = str(rate) if rate.judged else f"mean {format_number(grader.mean)} n {grader.scored:,}"
+        cells.append(f"{escaped(grader.candidate)}: {cell}" if len(graders) > 1 else cell)
     return "; ".join(cells) or NOTHING
 
 
-def _cell(grader: GraderSummary) -> str:
-    rate = _rate(grader)
-    return str(rate) if rate.judged else f"mean {format_number(grader.mean)} n {grader.scored:,}"
-
-
-def _tools(agent: Agent) -> Iterator[str]:
+def _parts(agent: Agent) -> Iterator[str]:
+    """Tools and knowledge bases."""
     yield f"## {pluralize(len(agent.tools), 'tool')}"
     if agent.tools:
-        lines = [[_cut(each.tool_name), _cut(each.type), _cut(each.description or each.name)] for each in agent.tools]
-        yield markdown_table(("tool", "type", "what it does"), lines)
-
-
-def _bases(agent: Agent) -> Iterator[str]:
+        rows = [[_cut(each.tool_name), _cut(each.type), _cut(each.description or each.name)] for each in agent.tools]
+        yield markdown_table(("tool", "type", "what it does"), rows)
     yield f"## {pluralize(len(agent.knowledge_bases), 'knowledge base')}"
     if agent.knowledge_bases:
-        lines = [
+        rows = [
             [_cut(each.name), _cut(each.type), NOTHING if each.document_count is None else f"{each.document_count:,}"]
             for each in agent.knowledge_bases
         ]
-        yield markdown_table(("name", "type", "documents:"), lines)
+        yield markdown_table(("name", "type", "documents:"), rows)
 
 
 def _cut(text: str) -> str:

@@ -1,4 +1,5 @@
-"""A file that is there whole or not at all: written beside its place, and moved there when it is finished."""
+"""Files that are complete or not there at all: written under another name beside their place, and moved when
+finished."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from typing import BinaryIO, TextIO
 
 @contextmanager
 def atomic_text(path: Path) -> Iterator[TextIO]:
-    """UTF-8, line ends as they are written."""
+    """UTF-8, with the line ends that are written."""
     with _moved_when_done(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
         yield file
 

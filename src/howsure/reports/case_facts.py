@@ -34,8 +34,8 @@ DECIDED = {Verdict.PASSED: True, Verdict.FAILED: False}
 
 
 def conversation(result: Result) -> tuple[Message, ...]:
-    """Every message, in order, tool calls with the message that made them. Where the transcript lacks the user's side, it
-    is taken from the case; where no message is the answer, the answer is added."""
+    """Every message, in order, tool calls with the message that made them. Where the transcript lacks the user's side,
+    it is taken from the case; where no message is the answer, the answer is added."""
     messages = result.transcript.messages if result.transcript else ()
     answer = result.transcript.answer if result.transcript else ""
     if answer and not any(message.content == answer for message in messages):

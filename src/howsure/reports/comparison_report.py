@@ -1,6 +1,6 @@
 """A comparison on a terminal and as Markdown: the conclusion as a sentence, what is unlike, the cases that flipped
-(those that got worse first), then every difference with its interval. The terminal shows the first of each kind and what
-to do next; Markdown, for a pull request, shows them all."""
+(those that got worse first), then every difference with its interval. The terminal shows the first of each kind and
+what to do next; Markdown, for a pull request, shows them all."""
 
 from __future__ import annotations
 

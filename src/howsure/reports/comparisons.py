@@ -1,5 +1,5 @@
-"""A comparison in words and as JSON: one sentence that says better, worse, no difference larger than X, or cannot tell yet;
-the names of its sides and numbers that every report uses; and the shape for other programs."""
+"""A comparison in words and as JSON: one sentence that says better, worse, no difference larger than X, or cannot tell
+yet; the names of its sides and numbers that every report uses; and the shape for other programs."""
 
 from __future__ import annotations
 
@@ -106,7 +106,8 @@ def interval_text(difference: Difference) -> str:
 
 
 def amount_text(difference: Difference, value: float, *, signed: bool = False, bare: bool = False) -> str:
-    """`−5.2 points` for a difference of rates, else a number in the grader's own unit. What rounds to zero has no sign."""
+    """`−5.2 points` for a difference of rates, else a number in the grader's own unit. What rounds to zero has no
+    sign."""
     rates = difference.kind in RATE_KINDS
     size = f"{100 * abs(value):.1f}" if rates else format_number(abs(value))
     sign = (MINUS if value < 0 else "+" if signed else "") if float(size.replace(",", "")) else ""

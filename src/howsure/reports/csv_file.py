@@ -26,8 +26,8 @@ TRAILING_COLUMNS = (
     "completion_tokens",
     "cost_usd",
 )
-# A spreadsheet runs a cell that begins like a formula; agents can write such answers, and rows of data too. Some programs
-# drop what shows nothing (blanks, marks, controls) before the sign; full-width signs count as well.
+# A spreadsheet runs a cell that begins like a formula; agents can write such answers, and rows of data too. Some
+# programs drop what shows nothing (blanks, marks, controls) before the sign; full-width signs count as well.
 FORMULA = re.compile(
     r"[\s\x00-\x20\x7f-\xa0\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]*[=+\-@＝＋－＠]|[\t\r\n]"
 )
@@ -53,8 +53,8 @@ def grader_names(summary: Summary) -> list[str]:
 
 
 def escape_formula(text: str) -> str:
-    """The text as a cell that no spreadsheet runs: an apostrophe before what begins like a formula, and symbols for control
-    characters. The exact text is in the other formats."""
+    """The text as a cell that no spreadsheet runs: an apostrophe before what begins like a formula, and symbols for
+    control characters. The exact text is in the other formats."""
     return f"'{make_inert(text)}" if FORMULA.match(text) else make_inert(text)
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType, RenderResult
 from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
@@ -36,9 +36,9 @@ BACKTICKS = re.compile(r"`+")
 
 
 class Span(Struct, frozen=True):
-    """Some text. `limit` None: as it is; 0: on one line; n: on one line, cut after n characters. `narrow` is the limit on
-    a narrow screen. `lines`: cut to the length of so many lines of the screen and `limit` characters more, but not below
-    `least`. With `least` alone, the text is cut to the room that the rest of its line leaves."""
+    """Some text. `limit` None: as it is; 0: on one line; n: on one line, cut after n characters. `narrow` is the limit
+    on a narrow screen. `lines`: cut to the length of so many lines of the screen and `limit` characters more, but not
+    below `least`. With `least` alone, the text is cut to the room that the rest of its line leaves."""
 
     text: str
     style: str = ""
@@ -138,7 +138,7 @@ class Screen(Struct, frozen=True):
         shown = [place for place, heading in enumerate(block.columns) if self.wide or heading not in WIDE_ONLY]
         for place in shown:
             heading = block.columns[place]
-            side = "right" if heading.endswith(":") else "left"
+            side: JustifyMethod = "right" if heading.endswith(":") else "left"
             tight = block.tight and place > 0
             table.add_column(self.text(heading.rstrip(":")), justify=side, overflow="fold", no_wrap=tight)
         for row in block.rows:

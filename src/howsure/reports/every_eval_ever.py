@@ -1,6 +1,7 @@
 """A run in the schema of Every Eval Ever, the EvalEval Coalition's shared format: one document for each model (here:
-candidate) with a result for the pass rate and for each grader, and beside it one line for each judged case (see
-`eval_instances.py`). Every detail there is text, and what Howsure does not know is left out, not made up."""
+candidate) with a result for the pass rate and for each grader, and beside it one line for each judged case. Every
+detail there is text; what Howsure does not know is left out. Their schema wants a score and a yes or no in every line,
+so a case that could not be decided, and a grade without a mark, has no line: the document counts it."""
 
 from __future__ import annotations
 
@@ -24,20 +25,18 @@ from howsure.model.run_request import OFFLINE
 from howsure.model.score import Direction, Score
 from howsure.model.summary import GraderSummary, Summary
 from howsure.model.transcript import Message, Role, Transcript
-from howsure.model.verdict import Verdict
 from howsure.reports.atomic_files import atomic_bytes
-from howsure.reports.case_facts import conversation
+from howsure.reports.case_facts import DECIDED, conversation
 from howsure.reports.figures import iso_utc, pass_rate_of
 from howsure.reports.run_facts import judge_name
 
 SCHEMA_VERSION = "0.2.2"
 INSTANCE_VERSION = "instance_level_eval_0.2.2"
 PASS_RATE = "pass_rate"
-DECIDED = {Verdict.PASSED: True, Verdict.FAILED: False}
 
 
 class EvaluationHeader(Struct, frozen=True, kw_only=True):
-    """What every line says of the document it belongs to."""
+    """What every line repeats of its document."""
 
     id: str
     model: str
@@ -48,7 +47,7 @@ class EvaluationHeader(Struct, frozen=True, kw_only=True):
 
 
 class RunningVariance(Struct):
-    """Count, mean and squared distance from it, of values as they come."""
+    """Count, mean and variance of values, updated with each (Welford)."""
 
     count: int = 0
     mean: float = 0.0
@@ -72,8 +71,8 @@ def instances(evaluated: EvaluationHeader, result: Result) -> Iterator[dict[str,
     around = _around(evaluated, result, result.transcript)
     turns = around.pop("turns")
     if result.verdict in DECIDED:
-        held = DECIDED[result.verdict]
-        yield _record(around, evaluated.result_id(PASS_RATE), {"score": float(held), "is_correct": held, **turns})
+        passed = DECIDED[result.verdict]
+        yield _record(around, evaluated.result_id(PASS_RATE), {"score": float(passed), "is_correct": passed, **turns})
     for grade in result.grades:
         if grade.part is None and isinstance(grade, Score) and grade.passed is not None:
             judged = {"score": grade.value, "is_correct": grade.passed, **turns}
@@ -85,10 +84,10 @@ def _record(around: dict[str, Any], result_id: str, judged: dict[str, Any]) -> d
 
 
 def _around(evaluated: EvaluationHeader, result: Result, said: Transcript) -> dict[str, Any]:
-    talk, calls = conversation(result), len(said.tool_calls)
-    asked = sum(message.role is Role.USER for message in talk)
+    messages_said, calls = conversation(result), len(said.tool_calls)
+    asked = sum(message.role is Role.USER for message in messages_said)
     kind = "agentic" if calls else "multi_turn" if asked > 1 else "single_turn"
-    given, messages = _given(result.case), None if kind == "single_turn" else _messages(talk)
+    given, messages = _given(result.case), None if kind == "single_turn" else _messages(messages_said)
     where = "output.raw" if messages is None else f"messages[{_last(messages)}].content"
     attributed = {
         "turn_idx": 0 if messages is None else _last(messages),
@@ -132,21 +131,21 @@ def _given(case: Case) -> dict[str, Any]:
     return {"raw": "\n".join(user_turns(case.input)), "reference": reference, "choices": choices}
 
 
-def _messages(talk: tuple[Message, ...]) -> list[dict[str, Any]]:
-    """With the tools' results as messages of their own, as theirs are. Arguments are text there."""
+def _messages(messages: tuple[Message, ...]) -> list[dict[str, Any]]:
+    """Results of tools are messages of their own, and arguments are text, as their schema has it."""
     shown: list[dict[str, Any]] = []
-    for message in talk:
+    for message in messages:
         calls = [
             {"id": call.id or f"call_{len(shown)}_{place}", "name": call.name, "arguments": _texts(call.arguments)}
             for place, call in enumerate(message.tool_calls)
         ]
-        said = {"role": message.role.value, "content": message.content or None}
-        shown.append({"turn_idx": len(shown), **said, "tool_calls": calls or None})
+        text = {"role": message.role.value, "content": message.content or None}
+        shown.append({"turn_idx": len(shown), **text, "tool_calls": calls or None})
         for call, made in zip(message.tool_calls, calls, strict=True):
             if call.result is not None:
                 content = json.encode(call.result.content).decode()
-                told = {"role": "tool", "content": content, "tool_call_id": [made["id"]]}
-                shown.append({"turn_idx": len(shown), **told})
+                answer = {"role": "tool", "content": content, "tool_call_id": [made["id"]]}
+                shown.append({"turn_idx": len(shown), **answer})
     return shown
 
 
@@ -183,12 +182,12 @@ def _metadata(result: Result) -> dict[str, str]:
 ENCODER = json.Encoder()
 UNSAFE = re.compile(r"[^\w.\-]+")
 NOT_MODELS = ("recorded", OFFLINE, "panel", "")
-"""Judges that name no model."""
+"""Judges that are not a model."""
 RECORDED = "recorded"
 
 
 class EvaluationRecords(Struct):
-    """One document in the making: where its lines go, and what is counted while they do."""
+    """One document while its lines are written: the file, its digest, and what is counted."""
 
     evaluated: EvaluationHeader
     path: Path
@@ -328,7 +327,7 @@ def _config(run: Run, grader: GraderSummary) -> dict[str, Any]:
     }
     if grader.pass_mark is not None:
         config["metric_parameters"] = {"pass_mark": grader.pass_mark}
-    # Of an open scale nobody can say the upper end, which the schema asks of `continuous` scores.
+    # An open scale has no upper end, which the schema requires of `continuous` scores.
     closed = {} if grader.scale.high is None else {"score_type": "continuous", "max_score": grader.scale.high}
     return {**config, "min_score": grader.scale.low, **closed}
 
@@ -366,7 +365,7 @@ def dataset_name(run: Run) -> str:
 
 
 def model_info(run: Run, candidate: str) -> dict[str, Any]:
-    """The agent's model where the run knows it, else whatever the candidate or the target is called."""
+    """The agent's model where the run knows it, else the name of the candidate or of the target."""
     agent, target = run.pins.agent, run.pins.request.target
     details = {"target": target, **({"agent": agent.name, "agent_id": agent.id} if agent else {})}
     spec = candidate or (agent.name if agent else "unknown" if target == RECORDED else target.removeprefix("chat:"))

@@ -1,5 +1,6 @@
-"""Numbers as people read them: rounded by rule, with the interval and the count they rest on. A rate over nothing is a
-dash, never 0 %."""
+"""Numbers and verdicts as people read them. Numbers are rounded by rule, with their interval and count; a rate over
+nothing is a dash, never 0 %. A verdict is always a shape, a word and a colour, so that it survives grey print and
+colour blindness."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ NOTHING = "–"
 
 
 class Rate(Struct, frozen=True):
-    """How many of how many held, and how sure that makes us."""
+    """How many of how many passed, with the interval that the count allows."""
 
     passed: int
     judged: int
@@ -64,7 +65,7 @@ def format_percent(share: float) -> str:
 
 
 def format_number(value: float | None) -> str:
-    """Up to three decimals, no more digits than say something; a dash for what was not measured."""
+    """Up to three decimals; a dash for what was not measured."""
     if value is None:
         return NOTHING
     if value and abs(value) < 0.001:
@@ -86,7 +87,7 @@ def pluralize(count: int, noun: str) -> str:
 
 
 def iso_utc(moment: datetime | None) -> str | None:
-    """ISO 8601 with its suffix. A time without a zone is UTC: that is how stores hand them back."""
+    """ISO 8601 with its suffix. A time without a zone is UTC: that is how stores return them."""
     if moment is None:
         return None
     known = moment if moment.tzinfo else moment.replace(tzinfo=UTC)

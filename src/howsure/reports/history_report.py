@@ -46,7 +46,7 @@ def _bounds(point: HistoryPoint) -> str:
 
 
 def _curves(history: History) -> Iterator[Block]:
-    rows = []
+    rows: list[tuple[Parts, ...]] = []
     for each in history.lines:
         known = [point.rate for point in each.points if point.rate is not None]
         ends = [format_percent(rate) for rate in (known[0], known[-1])] if known else [NOTHING, NOTHING]

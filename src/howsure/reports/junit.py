@@ -18,7 +18,7 @@ from msgspec import Struct
 from howsure.model.case import user_turns
 from howsure.model.result import Result
 from howsure.model.run import Run
-from howsure.model.score import Grade, Part, Score
+from howsure.model.score import Score
 from howsure.model.summary import Summary
 from howsure.model.verdict import Verdict
 from howsure.reports.atomic_files import atomic_text
@@ -31,13 +31,13 @@ NAME_LENGTH = 500
 MESSAGE_LENGTH = 300
 OUTPUT_LENGTH = 4000
 HELD_IN_MEMORY = 4_000_000
-# What XML 1.0 has no place for, beyond the controls that `make_inert` shows as symbols: lone halves and non-characters.
+# Lone surrogates and non-characters, which XML 1.0 cannot hold either; `make_inert` shows the controls as symbols.
 NOT_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")
 REPLACED = "howsure.replaced_characters"
 
 
 class TestCounts(Struct):
-    """What the tests written so far come to."""
+    """How many tests were written so far, and how they ended."""
 
     tests: int = 0
     failures: int = 0
@@ -52,19 +52,19 @@ class TestCounts(Struct):
 
 
 async def write_junit(summary: Summary, results: AsyncIterable[Result], path: Path) -> None:
-    """The counts come first in the file and are known last: the tests wait in a file of their own."""
+    """The counts come first in the file and are known last, so the tests are first written to a temporary file."""
     tally, suite = TestCounts(), suite_name(summary.run)
     with SpooledTemporaryFile(HELD_IN_MEMORY, "w+", encoding="utf-8", newline="") as tests:
         async for result in results:
             tally.count(result.verdict)
-            tests.writelines(_test(suite, result))
+            tests.write(_test(suite, result))
         tests.seek(0)
         with atomic_text(path) as file:
             _write(summary, tally, tests, file)
 
 
 def suite_name(run: Run) -> str:
-    """What the tests are grouped by: the dataset, without its ending."""
+    """The dataset without its ending; of several, the name of the run."""
     stems = [pin.name or PurePath(pin.path).stem for pin in run.pins.datasets]
     return stems[0] if len(stems) == 1 else run.name or "howsure"
 
@@ -79,12 +79,12 @@ def _write(summary: Summary, tally: TestCounts, tests: IO[str], file: TextIO) ->
     file.write(f'<testsuites name={_quoted(run.name or "howsure")} {counts} time="{seconds:.3f}">\n')
     named = f'<testsuite name={_quoted(suite_name(run))} {counts} skipped="{tally.skipped}"'
     file.write(f'{named} time="{seconds:.3f}" timestamp="{moment}">\n')
-    file.write(_properties(_about(summary)))
+    file.write(_properties(_run_properties(summary)))
     copyfileobj(tests, file)
     file.write("</testsuite>\n</testsuites>\n")
 
 
-def _about(summary: Summary) -> Iterator[tuple[str, str]]:
+def _run_properties(summary: Summary) -> Iterator[tuple[str, str]]:
     run = summary.run
     yield "howsure.run_id", run.id
     yield "howsure.summary", run_sentence(summary)
@@ -94,16 +94,20 @@ def _about(summary: Summary) -> Iterator[tuple[str, str]]:
         yield f"howsure.gate.{ruling.expression}", ruling.outcome.value
 
 
-def _test(suite: str, result: Result) -> Iterator[str]:
-    case = result.case
+def _test(suite: str, result: Result) -> str:
+    case, answer = result.case, result.transcript.answer if result.transcript else ""
+    question = "\n".join(user_turns(case.input))
     name = case.id + (f" [repeat {result.repeat}]" if result.repeat > 1 else "")
     group = suite + (f".{result.candidate}" if result.candidate else "")
-    at = f'name={_quoted(name)} classname={_quoted(group)} time="{result.duration_ms / 1000:.3f}"'
-    body = "".join([_outcome(result), _output(result)])
     properties = [*_scores(result)]
-    if replaced := _replaced(result):
+    # Whoever compares texts must know how many characters of the test are shown as something else.
+    texts = (case.id, *result.reasons, *user_turns(case.input), answer)
+    if replaced := sum(len(pattern.findall(text)) for text in texts for pattern in (CONTROLS, NOT_XML)):
         properties.append((REPLACED, str(replaced)))
-    yield f"<testcase {at}>\n{_properties(properties)}{body}</testcase>\n"
+    at = f'name={_quoted(name)} classname={_quoted(group)} time="{result.duration_ms / 1000:.3f}"'
+    output = f"asked:\n{_cut(question)}\n\nanswered:\n{_cut(answer)}"
+    body = f"{_outcome(result)}<system-out>{escape(_legal(output))}</system-out>\n"
+    return f"<testcase {at}>\n{_properties(properties)}{body}</testcase>\n"
 
 
 def _scores(result: Result) -> Iterator[tuple[str, str]]:
@@ -129,27 +133,20 @@ def _outcome(result: Result) -> str:
             return f"<skipped message={message}/>\n"
         case Verdict.ERRORED:
             kind = result.failures[0].kind if result.failures else "errored"
-            return f"<error message={message} type={_quoted(kind)}>{_told(_causes(result))}</error>\n"
+            return f"<error message={message} type={_quoted(kind)}>{_content(_causes(result))}</error>\n"
         case Verdict.FAILED:
-            return f'<failure message={message} type="failed">{_told(_causes(result))}</failure>\n'
+            return f'<failure message={message} type="failed">{_content(_causes(result))}</failure>\n'
 
 
 def _causes(result: Result) -> str:
-    """Reasons, what broke, and every criterion and rule that does not hold, one a line."""
+    """Reasons, failures, and every criterion and rule that does not hold, one a line."""
     lines = [*result.reasons, *(f"{failure.kind}: {failure.message}" for failure in result.failures)]
-    lines += [_missed(grade, grade.part) for grade in result.grades if grade.part and grade_passed(grade) is False]
+    lines += [
+        f"{grade.name} ({one_line(grade.part.text, MESSAGE_LENGTH)}): {grade.reason}"
+        for grade in result.grades
+        if grade.part and grade_passed(grade) is False
+    ]
     return "\n".join(dict.fromkeys(lines))
-
-
-def _missed(grade: Grade, part: Part) -> str:
-    return f"{grade.name} ({one_line(part.text, MESSAGE_LENGTH)}): {grade.reason}"
-
-
-def _output(result: Result) -> str:
-    asked = "\n".join(user_turns(result.case.input))
-    answer = result.transcript.answer if result.transcript else ""
-    said = f"asked:\n{_cut(asked)}\n\nanswered:\n{_cut(answer)}"
-    return f"<system-out>{escape(_legal(said))}</system-out>\n"
 
 
 def _cut(text: str) -> str:
@@ -162,24 +159,17 @@ def _properties(named: Sequence[tuple[str, str]] | Iterator[tuple[str, str]]) ->
     return f"<properties>\n{''.join(lines)}</properties>\n" if lines else ""
 
 
-def _told(text: str) -> str:
+def _content(text: str) -> str:
     """As the content of an element, cut."""
     return escape(_legal(_cut(text)))
 
 
 @lru_cache(maxsize=4096)
 def _quoted(text: str) -> str:
-    """As an attribute. Names of graders and their marks come again with every test."""
+    """As an attribute. Remembered, because the names of graders come with every test."""
     return quoteattr(_legal(one_line(text, NAME_LENGTH)))
 
 
 def _legal(text: str) -> str:
-    """What XML can hold, with the rest as symbols or codes that can be read."""
+    """The text with everything that XML cannot hold as visible symbols or codes."""
     return NOT_XML.sub(lambda found: f"\\u{ord(found[0]):04x}", make_inert(text))
-
-
-def _replaced(result: Result) -> int:
-    """How many characters of the test are shown as something else: whoever compares texts must know."""
-    answer = result.transcript.answer if result.transcript else ""
-    texts = (result.case.id, *result.reasons, *user_turns(result.case.input), answer)
-    return sum(len(pattern.findall(text)) for text in texts for pattern in (CONTROLS, NOT_XML))

@@ -17,9 +17,8 @@ from howsure.model.summary import GateRuling, GraderSummary, Summary
 from howsure.model.verdict import Verdict
 from howsure.reports.case_facts import result_row
 from howsure.reports.figures import format_on_scale, pass_rate_of, pluralize
-from howsure.reports.gates import gate_name
 from howsure.reports.grades import case_grades, grade_passed, grade_status, grade_value
-from howsure.reports.run_facts import run_sentence
+from howsure.reports.run_facts import gate_name, run_sentence
 from howsure.reports.safe_text import one_line
 
 SHOWN = 10

@@ -15,15 +15,14 @@ from howsure.reports.atomic_files import atomic_text
 from howsure.reports.comparisons import comparison_sentence, flip_id, flips_by_direction, setup_warnings, tries_text
 from howsure.reports.document import escaped, markdown_table
 from howsure.reports.figures import VERDICT_MARKS, iso_utc, pluralize
-from howsure.reports.gates import gates_conclusion
-from howsure.reports.run_facts import run_facts, run_notes, run_sentence, run_warning, short_id
+from howsure.reports.run_facts import gates_conclusion, run_facts, run_notes, run_sentence, run_warning, short_id
 from howsure.reports.run_markdown import case_blocks, gate_cells, graders_table
 from howsure.reports.safe_text import one_line
 
 COMMENT_LIMIT = 65_536
 """The most characters a comment may have on the code hosts we know of."""
 MAX_BYTES = 64_000
-"""Bytes, which are never fewer than characters; the rest is left to whoever posts the text."""
+"""Bytes, which are never fewer than characters; the rest is left to the program that posts the text."""
 WHY_LENGTH = 200
 KEPT_FAILURES = 1000
 IN_FULL = 40
@@ -32,14 +31,14 @@ NOT_PASSED = (Verdict.FAILED, Verdict.ERRORED)
 
 
 class BoundedPage:
-    """So many bytes, and the blocks that are in them."""
+    """Blocks of Markdown that together have at most `size` bytes."""
 
     def __init__(self, size: int) -> None:
         self.left = size
         self.blocks: list[str] = []
 
     def take(self, block: str) -> bool:
-        """Whether the block still fits; where it does not, nothing is added."""
+        """Add the block if it still fits, and say whether it did."""
         size = len(block.encode("utf-8", "surrogatepass")) + 2
         if size > self.left:
             return False
@@ -48,17 +47,17 @@ class BoundedPage:
         return True
 
     def take_table(self, headings: Sequence[str], lines: Iterable[Sequence[str]], share: float) -> int:
-        """As many lines as fit in this share of what is left; gives how many that were."""
-        kept: list[Sequence[str]] = []
+        """Add as many rows as fit into this share of what is left; the number of rows that were added."""
+        rows: list[Sequence[str]] = []
         left = int(self.left * share) - len(markdown_table(headings, []).encode())
         for line in lines:
             left -= len(f"| {' | '.join(line)} |\n".encode("utf-8", "surrogatepass"))
             if left < 0:
                 break
-            kept.append(line)
-        if kept:
-            self.take(markdown_table(headings, kept))
-        return len(kept)
+            rows.append(line)
+        if rows:
+            self.take(markdown_table(headings, rows))
+        return len(rows)
 
     @property
     def text(self) -> str:
@@ -74,11 +73,11 @@ async def write_pull_request(
 
 
 async def pull_request(
-    summary: Summary, results: AsyncIterable[Result], comparison: Comparison | None = None, room: int = MAX_BYTES
+    summary: Summary, results: AsyncIterable[Result], comparison: Comparison | None = None, limit: int = MAX_BYTES
 ) -> str:
-    """The whole text, of at most `room` bytes."""
+    """The whole text, of at most `limit` bytes."""
     failures, whole, count = await _failures(results)
-    page = BoundedPage(room)
+    page = BoundedPage(limit)
     page.take(f"# {escaped(one_line(summary.run.name or 'Run', WHY_LENGTH))}")
     if comparison:
         _against_baseline(page, comparison)
@@ -90,7 +89,7 @@ async def pull_request(
 
 
 async def _failures(results: AsyncIterable[Result]) -> tuple[list[list[str]], list[Result], int]:
-    """The lines of the first that did not pass, the first few of them whole, and how many there are."""
+    """The table rows of the first results that did not pass, the first few of them whole, and how many there are."""
     lines: list[list[str]] = []
     whole: list[Result] = []
     count = 0
@@ -127,8 +126,8 @@ def _against_baseline(page: BoundedPage, comparison: Comparison) -> None:
     if part.blocks:
         page.take("\n\n".join(part.blocks))
     _left(page, len(comparison.pairs) - shown, "comparisons")
-    for said in comparison.left_out:
-        page.take(f"Not compared: {_short(said)}.")
+    for text in comparison.left_out:
+        page.take(f"Not compared: {_short(text)}.")
 
 
 def _compared(page: BoundedPage, compared: PairComparison, unit: str) -> bool:
@@ -150,8 +149,8 @@ def _flip(flip: CaseFlip) -> list[str]:
 
 def _answer(page: BoundedPage, summary: Summary) -> None:
     page.take(f"**{escaped(one_line(run_sentence(summary), 4 * WHY_LENGTH))}**")
-    if said := run_warning(summary):
-        page.take(f"> {said}")
+    if warning := run_warning(summary):
+        page.take(f"> {warning}")
     if summary.gates:
         page.take(f"## Gates\n\n{_short(gates_conclusion(summary.gates))}")
         shown = page.take_table(("gate", "", "why"), map(gate_cells, summary.gates), FAILURE_SHARE)
@@ -180,8 +179,8 @@ def _about(page: BoundedPage, summary: Summary) -> None:
         _left(page, len(summary.graders), "graders")
     for note in run_notes(summary):
         page.take(escaped(note))
-    said = [("run", run.id), *run_facts(run), ("created", iso_utc(run.created_at) or "")]
-    page.take("\n".join(f"- {name}: {_short(value)}" for name, value in said))
+    facts = [("run", run.id), *run_facts(run), ("created", iso_utc(run.created_at) or "")]
+    page.take("\n".join(f"- {name}: {_short(value)}" for name, value in facts))
     page.take(f"`howsure show {short_id(run)}` shows more of it, `howsure report {short_id(run)} -o report.html` all.")
 
 

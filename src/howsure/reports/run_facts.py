@@ -1,15 +1,18 @@
 """What every report says of a run in words: the answer as one sentence, what was tried against what and judged by whom,
-what bounds the numbers, and what to do next. case_facts.py has the words about one result."""
+what limits the numbers, how the gates were ruled on, and what to do next. case_facts.py has the words about one
+result."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import isfinite
 from pathlib import PurePath
+from typing import Any
 
 from howsure.model.run import Counts, ModelSpending, Pins, Run, RunState
 from howsure.model.run_request import OFFLINE
-from howsure.model.summary import GraderSummary, Summary
-from howsure.reports.figures import Rate, format_percent, pass_rate_of, pluralize
+from howsure.model.summary import GateOutcome, GateRuling, GraderSummary, Summary, worst_outcome
+from howsure.reports.figures import ERRORED, FAILED, PASSED, Rate, VerdictMark, format_percent, pass_rate_of, pluralize
 
 FIDELITY = "simulator_fidelity"
 NO_JUDGE = "no judge"
@@ -100,8 +103,8 @@ def graders_by_name(summary: Summary) -> list[GraderSummary]:
 
 
 def run_notes(summary: Summary) -> Iterator[str]:
-    """What limits the numbers: repeats of one case resemble each other, so that an interval that counts them as separate
-    cases is too narrow; and a simulated user may spoil conversations."""
+    """What limits the numbers: repeats of one case resemble each other, so that an interval that counts them as
+    separate cases is too narrow; and a simulated user may spoil conversations."""
     request = summary.run.pins.request
     if request.repeat > 1:
         yield f"Each case was tried {request.repeat} times; repeats are alike, so the true intervals are wider."
@@ -159,3 +162,49 @@ def _outcome_sentence(counts: Counts) -> str:
         whole = f"All {counts.passed:,}" if counts.passed > 1 else "The one case"
         return f"{whole}{decided} passed; with no more than that, up to about {rest} could still fail."
     return f"{rate.passed:,} of {rate.judged:,} passed ({rate.percent}, likely {rate.bounds} %)."
+
+
+OUTCOME_MARKS = {
+    GateOutcome.HELD: VerdictMark(PASSED.sign, PASSED.plain, "held", PASSED.style),
+    GateOutcome.FAILED: VerdictMark(FAILED.sign, FAILED.plain, "failed", FAILED.style),
+    GateOutcome.INCONCLUSIVE: VerdictMark(ERRORED.sign, ERRORED.plain, "inconclusive", "bold yellow"),
+}
+OUTCOME_CLASSES = {GateOutcome.HELD: "passed", GateOutcome.FAILED: "failed", GateOutcome.INCONCLUSIVE: "errored"}
+"""CSS classes."""
+
+
+def gate_name(ruling: GateRuling) -> str:
+    return f"{ruling.expression} ({ruling.candidate})" if ruling.candidate else ruling.expression
+
+
+def gates_conclusion(rulings: tuple[GateRuling, ...]) -> str:
+    """All gates in one sentence; one that several candidates are held to counts as one gate."""
+    worst = worst_outcome(rulings)
+    count = len({each.expression for each in rulings})
+    alike = len({each.expression for each in rulings if each.outcome is worst})
+    match worst:
+        case GateOutcome.HELD:
+            return "The gate held." if count == 1 else f"All {count} gates held."
+        case GateOutcome.FAILED:
+            return f"{alike} of {pluralize(count, 'gate')} failed."
+        case GateOutcome.INCONCLUSIVE:
+            return f"No gate failed, but {alike} of {pluralize(count, 'gate')} cannot be decided."
+
+
+def gate_shape(ruling: GateRuling) -> dict[str, Any]:
+    """One entry of `gates`. An infinite end of an interval is null."""
+    shape: dict[str, Any] = {
+        "expression": ruling.expression,
+        "outcome": ruling.outcome.value,
+        "value": _known(ruling.value),
+        "interval": None if ruling.interval is None else [_known(end) for end in ruling.interval],
+        "n": ruling.n,
+        "unjudged": ruling.unjudged,
+        "reason": ruling.reason,
+        "needed_cases": ruling.needed_cases,
+    }
+    return shape | ({"candidate": ruling.candidate} if ruling.candidate else {})
+
+
+def _known(value: float | None) -> float | None:
+    return value if value is not None and isfinite(value) else None

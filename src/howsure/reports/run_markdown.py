@@ -1,18 +1,18 @@
-"""A run as a Markdown document: header, counts, graders, checks, then each failed or errored case with its talk, its
-criteria and rules. Foreign text is escaped in tables and fenced elsewhere: it cannot become markup."""
+"""A run as a Markdown document: header, counts, graders, checks, then each failed or errored case with its
+conversation, criteria and rules. Foreign text is escaped in tables and fenced elsewhere: it cannot become markup."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, Iterator
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from msgspec import json
 
 from howsure.model.result import Result
-from howsure.model.score import Grade, Score
+from howsure.model.score import Direction, Grade, Score
 from howsure.model.summary import GateRuling, GraderSummary, Summary
-from howsure.model.transcript import Message, ToolCall
+from howsure.model.transcript import Message
 from howsure.model.verdict import Verdict
 from howsure.reports.atomic_files import atomic_text
 from howsure.reports.case_facts import conversation, simulation_facts
@@ -27,17 +27,25 @@ from howsure.reports.figures import (
     pass_mark_text,
     pass_rate_of,
 )
-from howsure.reports.gates import OUTCOME_MARKS, gate_name, gates_conclusion
 from howsure.reports.grades import (
+    CRITERIA,
     RUBRIC,
     case_grades,
     criteria_scores,
-    grade_passed,
-    grade_status,
+    criterion_score,
     part_grades,
     rubric_scores,
 )
-from howsure.reports.run_facts import graders_by_name, run_facts, run_notes, run_sentence, run_warning
+from howsure.reports.run_facts import (
+    OUTCOME_MARKS,
+    gate_name,
+    gates_conclusion,
+    graders_by_name,
+    run_facts,
+    run_notes,
+    run_sentence,
+    run_warning,
+)
 
 SHOWN_CASES = 200
 
@@ -70,8 +78,8 @@ def _run(summary: Summary) -> Iterator[str]:
     yield f"**{escaped(run_sentence(summary))}**"
     if run_warning(summary):
         yield f"> {run_warning(summary)}"
-    said = [("run", run.id), *run_facts(run), ("created", iso_utc(run.created_at) or "")]
-    yield "\n".join(f"- {name}: {escaped(value)}" for name, value in said)
+    facts = [("run", run.id), *run_facts(run), ("created", iso_utc(run.created_at) or "")]
+    yield "\n".join(f"- {name}: {escaped(value)}" for name, value in facts)
     if summary.gates:
         yield "## Gates"
         yield escaped(gates_conclusion(summary.gates))
@@ -148,57 +156,45 @@ def case_blocks(summary: Summary, result: Result, *, first: bool) -> Iterator[st
     if result.reasons or result.failures:
         broke = [f"{failure.kind}: {failure.message}" for failure in result.failures]
         yield "\n".join(f"- {escaped(reason)}" for reason in dict.fromkeys([*result.reasons, *broke]))
-    yield fenced("\n".join(_said(message) for message in conversation(result)))
-    if told := simulation_facts(result):
-        yield "\n".join(f"- {title}: {escaped(text)}" for title, text in told)
-    yield from _graded(summary, result)
+    yield fenced("\n".join(_message_text(message) for message in conversation(result)))
+    if facts := simulation_facts(result):
+        yield "\n".join(f"- {title}: {escaped(text)}" for title, text in facts)
+    yield from _grade_tables(summary, result)
 
 
-def _said(message: Message) -> str:
-    speaker = message.agent or message.role.value
-    lines = [f"{speaker}: {message.content}"] if message.content else []
-    return "\n".join([*lines, *(f"  {_called(call)}" for call in message.tool_calls)])
+def _message_text(message: Message) -> str:
+    lines = [f"{message.agent or message.role.value}: {message.content}"] if message.content else []
+    for call in message.tool_calls:
+        outcome = "no response"
+        if call.result is not None:
+            outcome = f"{'failed: ' if call.result.failed else ''}{json.encode(call.result.content).decode()}"
+        lines.append(f"  → {call.name}({json.encode(call.arguments).decode()}) ← {outcome}")
+    return "\n".join(lines)
 
 
-def _called(call: ToolCall) -> str:
-    asked = f"→ {call.name}({json.encode(call.arguments).decode()})"
-    if call.result is None:
-        return f"{asked} ← no response"
-    return f"{asked} ← {'failed: ' if call.result.failed else ''}{json.encode(call.result.content).decode()}"
-
-
-def _graded(summary: Summary, result: Result) -> Iterator[str]:
-    if case_grades(result.grades):
-        lines = [_grade(grade) for grade in case_grades(result.grades)]
-        yield markdown_table(("grade", "value:", "mark:", "", "why"), lines)
+def _grade_tables(summary: Summary, result: Result) -> Iterator[str]:
+    if grades := case_grades(result.grades):
+        yield markdown_table(("grade", "value:", "mark:", "", "why"), map(_grade_row, grades))
     criteria = criteria_scores(result.case, result.grades)
     for grader in dict.fromkeys(grade.name for grade in result.grades if grade.part):
-        if grader not in (RUBRIC, "criteria"):
-            criteria += [_part(grade) for grade in part_grades(result.grades, grader)]
+        if grader not in (RUBRIC, CRITERIA):
+            criteria += [criterion_score(grade) for grade in part_grades(result.grades, grader)]
     if criteria:
-        yield markdown_table(("criterion", "", "why"), [_check(entry, entry["criterion"]) for entry in criteria])
-    rules = rubric_scores(summary.run.pins.rubric, result.grades)
-    if rules:
-        lines = [[entry["severity"] or "", *_check(entry, entry["rule_name"])] for entry in rules]
-        yield markdown_table(("severity", "rule", "", "why"), lines)
+        yield markdown_table(("criterion", "", "why"), [_check_row(entry, entry["criterion"]) for entry in criteria])
+    if rules := rubric_scores(summary.run.pins.rubric, result.grades):
+        rows = [[entry["severity"] or "", *_check_row(entry, entry["rule_name"])] for entry in rules]
+        yield markdown_table(("severity", "rule", "", "why"), rows)
 
 
-def _grade(grade: Grade) -> list[str]:
-    value = format_number(grade.value) if isinstance(grade, Score) else NOTHING
-    mark = (
-        pass_mark_text(grade.pass_mark, grade.direction)
-        if isinstance(grade, Score)
-        else pass_mark_text(grade.pass_mark)
-    )
+def _grade_row(grade: Grade) -> list[str]:
+    value, direction = NOTHING, Direction.HIGHER
+    if isinstance(grade, Score):
+        value, direction = format_number(grade.value), grade.direction
+    mark = pass_mark_text(grade.pass_mark, direction)
     return [escaped(grade.name), value, mark, grade_mark(grade).word, escaped(grade.reason)]
 
 
-def _part(grade: Grade) -> dict[str, object]:
-    passed = grade_passed(grade)
-    text = grade.part.text if grade.part else ""
-    return {"criterion": text, "passed": passed, "status": grade_status(grade), "reasoning": grade.reason}
-
-
-def _check(entry: dict[str, object], text: str) -> list[str]:
-    said = {True: "passed", False: "**failed**"}.get(entry["passed"] is True) if entry["passed"] is not None else None
-    return [escaped(text), said or str(entry["status"]).replace("_", " "), escaped(str(entry["reasoning"]))]
+def _check_row(entry: dict[str, Any], text: str) -> list[str]:
+    unknown = str(entry["status"]).replace("_", " ")
+    outcome = unknown if entry["passed"] is None else "passed" if entry["passed"] else "**failed**"
+    return [escaped(text), outcome, escaped(str(entry["reasoning"]))]

@@ -45,9 +45,11 @@ from howsure.reports.figures import (
     pass_rate_of,
     pluralize,
 )
-from howsure.reports.gates import gate_blocks
 from howsure.reports.grades import case_grades, part_grades
 from howsure.reports.run_facts import (
+    OUTCOME_MARKS,
+    gate_name,
+    gates_conclusion,
     graders_by_name,
     next_steps,
     run_facts,
@@ -113,7 +115,7 @@ def _numbers(counts: Counts) -> tuple[int, ...]:
 def _candidates(summary: Summary) -> Iterator[Block]:
     if len(summary.candidates) < 2:
         return
-    rows = [
+    rows: list[tuple[Parts, ...]] = [
         (line(name or "-"), *(f"{count:,}" for count in _numbers(counts)), str(rate := pass_rate_of(counts)), rate)
         for name, counts in summary.candidates.items()
     ]
@@ -188,6 +190,25 @@ def _worst(summary: Summary, worst: Sequence[Result]) -> Iterator[Block]:
         yield Paragraph((Sign(VERDICT_MARKS[result.verdict]), " ", line(name, style="bold"), "  ", rest))
         for reason in result.reasons[:SHOWN_REASONS]:
             yield Paragraph(Span(reason, limit=-8, lines=2), indent=4, fill=True)
+
+
+def gate_report(summary: Summary) -> Document:
+    """The run's name, and a sentence for each gate."""
+    run = summary.run
+    head = Paragraph((line(run.name or "run", style="bold"), "  ", Span(f"run {short_id(run)}", "dim")))
+    return Document([head, *gate_blocks(summary)])
+
+
+def gate_blocks(summary: Summary) -> Iterator[Block]:
+    """Nothing where there is no gate."""
+    if not summary.gates:
+        return
+    yield BLANK
+    yield Paragraph(gates_conclusion(summary.gates), "bold")
+    for ruling in summary.gates:
+        mark = OUTCOME_MARKS[ruling.outcome]
+        yield Paragraph((Sign(mark, mark.word), "  ", line(gate_name(ruling), style="bold")))
+        yield Paragraph(ruling.reason, indent=4, fill=True)
 
 
 def case_report(result: Result) -> Document:

@@ -15,8 +15,7 @@ from howsure.model.rubric import Scope
 from howsure.model.run import Counts, DatasetPin, ModelSpending, Pins, Run, RunState
 from howsure.model.summary import GraderSummary, Summary, Tally
 from howsure.reports.figures import Rate, iso_utc, pass_rate_of
-from howsure.reports.gates import gate_shape
-from howsure.reports.run_facts import run_sentence
+from howsure.reports.run_facts import gate_shape, run_sentence
 
 # The shape knows four states. An interrupted run is not running, and whoever polls for an end must see one: it is
 # `failed` there, and the added `state` says that it can be resumed. One that is paused waits to be worked on.

@@ -1,5 +1,5 @@
-"""Foreign text made harmless to show. What agents, users and judges said may hold escape sequences, bidirectional
-overrides or invisible characters; they are shown as symbols, never obeyed."""
+"""Foreign text made safe to show. What agents, users and judges wrote may hold escape sequences, bidirectional
+overrides or invisible characters; they are shown as symbols, and no terminal or browser acts on them."""
 
 from __future__ import annotations
 

@@ -14,8 +14,7 @@ from howsure.errors import CaseFailure, InputError, PlanRefused
 from howsure.model.run_request import RunRequest
 from howsure.services.run.engine_choice import visit
 from howsure.services.run.judges import open_models
-from howsure.services.run.participants import Participants
-from howsure.services.run.target_specs import parse_target
+from howsure.services.run.participants import Participants, parse_target
 from howsure.services.workspace import Workspace
 from howsure.targets.chat.target import ChatTarget
 from howsure.version import __version__

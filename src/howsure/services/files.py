@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+import msgspec
 from msgspec import Struct
 
 from howsure.dialects.datasets import ENDINGS, digest, is_pipe, readable, spool
@@ -185,3 +186,8 @@ def _copy(system: Any, place: str, address: str, copy: Path) -> str:
             hashed.update(piece)
             file.write(piece)
     return hashed.hexdigest()
+
+
+def fingerprint(value: Any) -> str:
+    """The SHA-256 of a value as deterministic JSON."""
+    return sha256(msgspec.json.encode(value, order="deterministic")).hexdigest()

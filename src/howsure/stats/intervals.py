@@ -213,7 +213,9 @@ def bootstrap_interval(
     groups = _clusters(observed, cluster)
     if len(groups) < 2:
         return None
-    drawn = (statistic(_draw(groups, random)) for _ in range(draws))
+    drawn = (
+        statistic([value for group in random.choices(groups, k=len(groups)) for value in group]) for _ in range(draws)
+    )
     known = sorted(value for value in drawn if value is not None)
     if len(known) < MOSTLY_DEFINED * draws:
         return None
@@ -235,7 +237,3 @@ def _clusters(observed: Sequence[T], cluster: Callable[[T], Hashable] | None) ->
     for value in observed:
         groups.setdefault(cluster(value), []).append(value)
     return list(groups.values())
-
-
-def _draw(groups: Sequence[Sequence[T]], random: Random) -> list[T]:
-    return [value for group in random.choices(groups, k=len(groups)) for value in group]

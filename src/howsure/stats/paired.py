@@ -20,7 +20,7 @@ from scipy.stats import binom
 from howsure.model.score import Direction
 from howsure.stats.clusters import ClusterSums, Floats, cluster_sums
 from howsure.stats.intervals import Interval
-from howsure.stats.permutation import PermutationResult, permutation_test
+from howsure.stats.permutation import permutation_test
 from howsure.stats.power import PairedMeans, PairedRates, cases_needed
 
 EXACT_SUM = 1000
@@ -216,16 +216,22 @@ def _compare_by_permutation(
     seed: int,
 ) -> PairedDifference:
     differences = after - before
-    grouped = _grouped(differences, clusters)
+    # Without clusters each case is a cluster of its own.
+    grouped = ClusterSums(sums=differences, sizes=np.ones(len(differences)))
+    if clusters is not None:
+        grouped = cluster_sums(differences, clusters)
     flips = permutation_test(grouped, confidence=confidence, seed=seed)
     spread = len(grouped.sums) > 1 and bool(np.ptp(grouped.sums / grouped.sizes) > 0)
+    method = PairedMethod.DRAWN_FLIPS if flips.drawn else PairedMethod.STUDENT
+    if flips.exact:
+        method = PairedMethod.ALL_FLIPS
     raised, lowered = _counts(differences)
     return PairedDifference(
         before=float(before.mean()),
         after=float(after.mean()),
         interval=flips.interval if spread else None,
         p_value=flips.p_value,
-        method=_method(flips),
+        method=method,
         n=len(differences),
         clusters=len(grouped.sums),
         raised=raised,
@@ -244,18 +250,6 @@ def _with_width(found: PairedDifference) -> PairedDifference:
         return found
     low, high = max(-1.0, found.difference + reach[0]), min(1.0, found.difference + reach[1])
     return replace(found, interval=(low, high))
-
-
-def _grouped(differences: Floats, clusters: Sequence[Hashable] | None) -> ClusterSums:
-    if clusters is None:
-        return ClusterSums(sums=differences, sizes=np.ones(len(differences)))
-    return cluster_sums(differences, clusters)
-
-
-def _method(flips: PermutationResult) -> PairedMethod:
-    if flips.exact:
-        return PairedMethod.ALL_FLIPS
-    return PairedMethod.DRAWN_FLIPS if flips.drawn else PairedMethod.STUDENT
 
 
 def _counts(differences: Floats) -> tuple[int, int]:
@@ -279,19 +273,15 @@ def _average_repeats(repeats: Mapping[K, Sequence[float | None]]) -> dict[K, flo
 def holm(p_values: Sequence[float]) -> list[float]:
     """Holm's adjusted p-values, in the order of the questions: the chance of a single false alarm stays below the
     level."""
-    order = _ascending_order(p_values)
+    if strange := [value for value in p_values if not 0 <= value <= 1]:
+        raise ValueError(f"a p-value lies between 0 and 1, not at {strange[0]}")
+    order = sorted(range(len(p_values)), key=p_values.__getitem__)
     count, highest = len(order), 0.0
     adjusted = [0.0] * count
     for rank, place in enumerate(order):
         highest = max(highest, min(1.0, (count - rank) * p_values[place]))
         adjusted[place] = highest
     return adjusted
-
-
-def _ascending_order(p_values: Sequence[float]) -> list[int]:
-    if strange := [value for value in p_values if not 0 <= value <= 1]:
-        raise ValueError(f"a p-value lies between 0 and 1, not at {strange[0]}")
-    return sorted(range(len(p_values)), key=p_values.__getitem__)
 
 
 FEWEST_PAIRS = 10

@@ -60,7 +60,10 @@ def trend(runs: Runs, *, level: float = LEVEL, draws: int = DRAWS, seed: int = 0
     whole = _best_cut(counted, draws, random, give_up=level)
     cuts = dict(sorted(_cuts(counted, 0, level, draws, random, whole)))
     ends = [0, *cuts, len(runs)] if runs else []
-    levels = [_level(runs, start, end, confidence) for start, end in pairwise(ends)]
+    levels = [
+        TrendLevel(start=start, end=end, rate=estimate_rate(*_total(runs, start, end), confidence=confidence))
+        for start, end in pairwise(ends)
+    ]
     changes = [_change(runs, before, after, cuts[after.start], confidence) for before, after in pairwise(levels)]
     return Trend(levels=tuple(levels), changes=tuple(changes))
 
@@ -108,11 +111,6 @@ def _gains(passed: np.ndarray[tuple[int, int], np.dtype[np.int64]],
 def _fit(passed: Floats, judged: Floats) -> Floats:
     fit: Floats = xlogy(passed, passed) + xlogy(judged - passed, judged - passed) - xlogy(judged, judged)
     return fit
-
-
-def _level(runs: Runs, start: int, end: int, confidence: float) -> TrendLevel:
-    passed, judged = _total(runs, start, end)
-    return TrendLevel(start=start, end=end, rate=estimate_rate(passed, judged, confidence=confidence))
 
 
 def _change(runs: Runs, before: TrendLevel, after: TrendLevel, p_value: float, confidence: float) -> TrendChange:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -57,14 +58,38 @@ class Store:
     def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
         self._database = database
         self._clock = clock
-        self.documents = DocumentStore(database, clock)
-        self.dataset_cases = DatasetCaseIndex(database)
-        self.queue = RunQueue(database, clock)
-        self.keys = KeyStore(database, clock)
-        self.answers = IdempotencyLog(database, clock)
-        self.audit = AuditLog(database)
-        self.labels = LabelStore(database)
-        self.browse = BrowseQueries(database, clock)
+
+    @cached_property
+    def documents(self) -> DocumentStore:
+        return DocumentStore(self._database, self._clock)
+
+    @cached_property
+    def dataset_cases(self) -> DatasetCaseIndex:
+        return DatasetCaseIndex(self._database)
+
+    @cached_property
+    def queue(self) -> RunQueue:
+        return RunQueue(self._database, self._clock)
+
+    @cached_property
+    def keys(self) -> KeyStore:
+        return KeyStore(self._database, self._clock)
+
+    @cached_property
+    def answers(self) -> IdempotencyLog:
+        return IdempotencyLog(self._database, self._clock)
+
+    @cached_property
+    def audit(self) -> AuditLog:
+        return AuditLog(self._database)
+
+    @cached_property
+    def labels(self) -> LabelStore:
+        return LabelStore(self._database)
+
+    @cached_property
+    def browse(self) -> BrowseQueries:
+        return BrowseQueries(self._database, self._clock)
 
     @classmethod
     async def open(

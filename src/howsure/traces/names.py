@@ -57,7 +57,7 @@ STATUSES = ("otel.status_code", "status_code", "status.code", "langfuse.observat
 COSTS = ("gen_ai.usage.cost", "operation.cost", "llm.cost.total")
 USAGE_DETAILS = "langfuse.observation.usage_details"
 
-#: What ADK writes where a tool gave nothing back.
+#: ADK writes this if a tool returns nothing.
 NOT_SPECIFIED = "<not specified>"
-#: ADK closes parallel tool calls with one more tool span; it is no call.
+#: ADK closes parallel tool calls with one more tool span, which is not a call.
 MERGED = frozenset({"(merged tools)", "(merged)"})

@@ -1,4 +1,6 @@
-"""Spans → Trace: the one door to what a trace tells."""
+"""Reads spans into a Trace: calls of models and of tools, runs of agents, turns. Every call counts once: a span that
+wraps another call of a model or repeats its counts is the same call, and a tool call and its response may be one span
+or two."""
 
 from __future__ import annotations
 
@@ -14,20 +16,20 @@ from howsure.traces.trace import AgentRun, Invocation, LlmCall, ToolOutcome, Too
 from howsure.traces.usage import gemini_counts, read_run_usage, read_usage
 from howsure.traces.values import UNREADABLE, TraceProblems, decode_value, first_present, pick_value
 
-#: A model called inside one of these was called anew: it is no repetition of the call around it.
+#: A call of a model inside one of these is a new call, not a repetition of the call around it.
 LLM_BOUNDARIES = frozenset({SpanKind.TOOL, SpanKind.TOOL_RESPONSE, SpanKind.AGENT, SpanKind.INVOCATION})
 NO_MODEL_NAMES = frozenset({"", "unknown", "none", "null"})
 
 
-def llm_calls(tree: SpanTree, notes: TraceProblems) -> list[LlmCall]:
+def llm_calls(tree: SpanTree, problems: TraceProblems) -> list[LlmCall]:
     """Every call of a model, in order."""
     inner: dict[int, list[int]] = {}
     outermost: list[int] = []
     for place in tree.of_kind(SpanKind.LLM):
         around = _enclosing_call(tree, place)
         (outermost if around is None else inner.setdefault(around, [])).append(place)
-    found = [(place, call) for place in outermost for call in _resolve_call(tree, place, inner, notes)]
-    found += _calls_on_tool_spans(tree, notes)
+    found = [(place, call) for place in outermost for call in _resolve_call(tree, place, inner, problems)]
+    found += _calls_on_tool_spans(tree, problems)
     return [call for _, call in sorted(found, key=lambda pair: pair[0])]
 
 
@@ -40,10 +42,10 @@ def _enclosing_call(tree: SpanTree, place: int) -> int | None:
     return None
 
 
-def _resolve_call(tree: SpanTree, place: int, inner: dict[int, list[int]], notes: TraceProblems) -> list[LlmCall]:
-    """The innermost spans that report tokens; they learn from the span around them what they do not say themselves."""
-    own = _read_call(tree, place, notes)
-    calls = [call for inside in inner.get(place, ()) for call in _resolve_call(tree, inside, inner, notes)]
+def _resolve_call(tree: SpanTree, place: int, inner: dict[int, list[int]], problems: TraceProblems) -> list[LlmCall]:
+    """The innermost spans that report tokens, completed by what the span around them says."""
+    own = _read_call(tree, place, problems)
+    calls = [call for inside in inner.get(place, ()) for call in _resolve_call(tree, inside, inner, problems)]
     if not calls:
         return [own]
     if own.counted and not any(call.counted for call in calls):
@@ -56,8 +58,8 @@ def _complete_call(call: LlmCall, around: LlmCall) -> LlmCall:
     return replace(call, model=call.model or around.model, grounding_chunks=chunks)
 
 
-def _calls_on_tool_spans(tree: SpanTree, notes: TraceProblems) -> list[tuple[int, LlmCall]]:
-    """Converters hang the model's response on the tool call it asked for; one response may hang on several."""
+def _calls_on_tool_spans(tree: SpanTree, problems: TraceProblems) -> list[tuple[int, LlmCall]]:
+    """Converters attach the response of the model to the tool call that it asked for, sometimes to several."""
     found: list[tuple[int, LlmCall]] = []
     seen: list[Any] = []
     for place in tree.of_kind(SpanKind.TOOL):
@@ -68,19 +70,21 @@ def _calls_on_tool_spans(tree: SpanTree, notes: TraceProblems) -> list[tuple[int
         event = attributes.get(names.EVENT_ID) or response
         if event not in seen:
             seen.append(event)
-            # The span's times are the tool's, not the model's.
-            call = replace(_read_call(tree, place, notes), start_ns=None, end_ns=None, busy_ns=None, answered_ns=None)
+            # The times of the span are those of the tool, not of the model.
+            call = replace(
+                _read_call(tree, place, problems), start_ns=None, end_ns=None, busy_ns=None, answered_ns=None
+            )
             found.append((place, call))
     return found
 
 
-def _read_call(tree: SpanTree, place: int, notes: TraceProblems) -> LlmCall:
+def _read_call(tree: SpanTree, place: int, problems: TraceProblems) -> LlmCall:
     span = _decode_outputs(tree.spans[place])
     agent = tree.nearest(place, SpanKind.AGENT)
     tools = [tree.spans[inside] for inside in tree.below(place) if tree.kinds[inside] is SpanKind.TOOL]
     return LlmCall(
         model=_read_model(span),
-        usage=read_usage(span.attributes, tree.title(place), notes),
+        usage=read_usage(span.attributes, tree.title(place), problems),
         span=span.name,
         span_id=span.span_id,
         agent="" if agent is None else agent_name(tree.spans[agent]),
@@ -93,14 +97,14 @@ def _read_call(tree: SpanTree, place: int, notes: TraceProblems) -> LlmCall:
 
 
 def _decode_outputs(span: Span) -> Span:
-    """The span with the answers kept on it decoded, so that each is decoded once; what is broken stays as it was."""
-    kept = {
+    """The span with its outputs decoded, so that each is decoded once. What cannot be decoded stays unchanged."""
+    decoded = {
         name: decode_value(span.attributes[name])
         for name in names.OUTPUTS
         if isinstance(span.attributes.get(name), str)
     }
-    opened = {name: value for name, value in kept.items() if value is not UNREADABLE}
-    return replace(span, attributes={**span.attributes, **opened}) if opened else span
+    readable = {name: value for name, value in decoded.items() if value is not UNREADABLE}
+    return replace(span, attributes={**span.attributes, **readable}) if readable else span
 
 
 def _read_model(span: Span) -> str:
@@ -114,7 +118,7 @@ def _read_model(span: Span) -> str:
 
 
 def _busy_time(span: Span, tools: list[Span]) -> int | None:
-    """The span's length without the stretches in which a tool ran inside it (overlapping ones counted once)."""
+    """The duration of the span without the times in which a tool ran inside it (overlaps counted once)."""
     if span.start_ns is None or span.end_ns is None:
         return None
     busy, reached = span.end_ns - span.start_ns, span.start_ns
@@ -128,7 +132,7 @@ def _busy_time(span: Span, tools: list[Span]) -> int | None:
 
 
 def _count_grounding(attributes: dict[str, Any]) -> int | None:
-    """How many sources the response cites; None where no response can be read."""
+    """How many sources the response cites; None if no response can be read."""
     seen = False
     for name in names.OUTPUTS:
         answer = decode_value(attributes.get(name))
@@ -149,24 +153,26 @@ def _count_chunks(answer: Any) -> int:
     return sum(len(found) for found in chunks if isinstance(found, list))
 
 
-#: The spans between which a wrapper and what it wraps are not looked for: an agent used as a tool calls its own.
+#: A wrapper and what it wraps are on the same side of these: an agent used as a tool makes calls of its own.
 TOOL_BOUNDARIES = (SpanKind.TOOL, SpanKind.TOOL_RESPONSE, SpanKind.AGENT, SpanKind.INVOCATION, SpanKind.LLM)
-#: Keys under which frameworks wrap what the tool itself returned.
+#: Keys under which frameworks wrap the result of a tool.
 WRAPPINGS = ("result", "response", "output")
 
 
-def tool_uses(tree: SpanTree, notes: TraceProblems) -> list[ToolUse]:
+def tool_uses(tree: SpanTree, problems: TraceProblems) -> list[ToolUse]:
     """Every call of a tool, in order."""
     calls: list[ToolUse] = []
     owners: dict[int, int] = {}
     lone: list[ToolUse] = []
     for place in tree.of_kind(SpanKind.TOOL, SpanKind.TOOL_RESPONSE):
-        use = _read_use(tree, place, notes)
+        use = _read_use(tree, place, problems)
         around = tree.nearest(place, *TOOL_BOUNDARIES)
         if around in owners and _same_call(calls[owners[around]], use):
             owners[place] = owners[around]
             calls[owners[around]] = _merge_uses(calls[owners[around]], use)
-        elif tree.kinds[place] is SpanKind.TOOL_RESPONSE or _is_response_only(use):
+        elif tree.kinds[place] is SpanKind.TOOL_RESPONSE or (
+            use.arguments is None and (use.response is not None or use.outcome is ToolOutcome.UNREADABLE)
+        ):
             lone.append(use)
         else:
             owners[place] = len(calls)
@@ -181,7 +187,8 @@ def _sort_uses(uses: list[ToolUse]) -> list[ToolUse]:
 
 
 def _pair_responses(calls: list[ToolUse], responses: list[ToolUse]) -> list[ToolUse]:
-    """Each response with its call: the one with its id, else the first of its name that still waits for one."""
+    """Joins each response with its call: the one with the same id, else the first of the same name without a
+    response."""
     for response in responses:
         waiting = [place for place, call in enumerate(calls) if call.outcome is ToolOutcome.NO_RESPONSE]
         place = next(
@@ -197,12 +204,8 @@ def _pair_responses(calls: list[ToolUse], responses: list[ToolUse]) -> list[Tool
 
 
 def _same_call(call: ToolUse, other: ToolUse) -> bool:
-    """Same tool (a response may leave its name out), and no two ids that differ."""
+    """The same tool (a response may lack the name), and no different ids."""
     return other.name in (call.name, "") and (not call.call_id or not other.call_id or call.call_id == other.call_id)
-
-
-def _is_response_only(use: ToolUse) -> bool:
-    return use.arguments is None and (use.response is not None or use.outcome is ToolOutcome.UNREADABLE)
 
 
 def _merge_uses(call: ToolUse, other: ToolUse) -> ToolUse:
@@ -220,13 +223,13 @@ def _merge_uses(call: ToolUse, other: ToolUse) -> ToolUse:
     )
 
 
-def _read_use(tree: SpanTree, place: int, notes: TraceProblems) -> ToolUse:
+def _read_use(tree: SpanTree, place: int, problems: TraceProblems) -> ToolUse:
     span = tree.spans[place]
     agent = tree.nearest(place, SpanKind.AGENT)
-    arguments = _read_attribute(span.attributes, names.ARGUMENTS, tree.title(place), notes)
-    response = _read_attribute(span.attributes, names.RESPONSES, tree.title(place), notes)
+    arguments = _read_attribute(span.attributes, names.ARGUMENTS, tree.title(place), problems)
+    response = _read_attribute(span.attributes, names.RESPONSES, tree.title(place), problems)
     if arguments is UNREADABLE:
-        # They were there all the same: the span is a call, not a response.
+        # Arguments exist, so the span is a call and not a response.
         arguments = span.attributes[first_present(span.attributes, names.ARGUMENTS) or ""]
     return ToolUse(
         name="" if span.name == tool_name(span) and tree.kinds[place] is SpanKind.TOOL_RESPONSE else tool_name(span),
@@ -241,21 +244,23 @@ def _read_use(tree: SpanTree, place: int, notes: TraceProblems) -> ToolUse:
     )
 
 
-def _read_attribute(attributes: Mapping[str, Any], spellings: tuple[str, ...], span: str, notes: TraceProblems) -> Any:
-    """The value under the first spelling that has one, decoded; UNREADABLE (and noted) where it is broken."""
+def _read_attribute(
+    attributes: Mapping[str, Any], spellings: tuple[str, ...], span: str, problems: TraceProblems
+) -> Any:
+    """The decoded value of the first attribute that has one; UNREADABLE, with a problem, if it cannot be decoded."""
     name = first_present(attributes, spellings)
     value = decode_value(attributes[name]) if name else None
     if value == names.NOT_SPECIFIED or value == {"result": names.NOT_SPECIFIED}:
         return None
-    # ADK writes JSON here and nothing else: text that is none was cut off or garbled.
+    # ADK writes only JSON here: other text was cut off or garbled.
     if value is UNREADABLE or (name == names.TOOL_RESPONSE and isinstance(value, str)):
-        notes.add("unreadable_json", "is not JSON", span, name or "", attributes[name or ""])
+        problems.add("unreadable_json", "is not JSON", span, name or "", attributes[name or ""])
         return UNREADABLE
     return value
 
 
 def _call_id(attributes: Mapping[str, Any]) -> str:
-    """Some libraries write the id of the run and that of the call together: the last is the call's."""
+    """The id of the call. Some libraries write the id of the run before it: the last one counts."""
     value = decode_value(attributes.get(first_present(attributes, names.CALL_IDS) or ""))
     if isinstance(value, list) and value:
         value = value[-1]
@@ -278,7 +283,7 @@ def _read_status(attributes: Mapping[str, Any]) -> str:
 
 
 def says_error(response: Any, depth: int = 2) -> bool:
-    """Whether a tool's response reports an error: status "error", something in `error`, or the mark that MCP sets."""
+    """Whether the response of a tool reports an error: status "error", a value in `error`, or the flag of MCP."""
     if isinstance(response, str) and response.lstrip()[:1] == "{":
         response = decode_value(response)
     if not isinstance(response, Mapping):
@@ -291,27 +296,29 @@ def says_error(response: Any, depth: int = 2) -> bool:
 
 
 def read_trace(spans: Sequence[Span]) -> Trace:
-    """What these spans tell. What cannot be read is in `problems`, and is counted as nothing."""
-    notes = TraceProblems()
-    tree = SpanTree([_fix_times(span, notes) for span in spans], notes)
+    """The trace of these spans. What cannot be read is in `problems` and is not counted."""
+    problems = TraceProblems()
+    tree = SpanTree([_fix_times(span, problems) for span in spans], problems)
     starts = [span.start_ns for span in tree.spans if span.start_ns is not None]
     ends = [span.end_ns for span in tree.spans if span.end_ns is not None]
     return Trace(
-        llm_calls=tuple(llm_calls(tree, notes)),
-        tool_uses=tuple(tool_uses(tree, notes)),
-        agent_runs=tuple(_read_agent_runs(tree, notes)),
+        llm_calls=tuple(llm_calls(tree, problems)),
+        tool_uses=tuple(tool_uses(tree, problems)),
+        agent_runs=tuple(_read_agent_runs(tree, problems)),
         invocations=tuple(_read_invocations(tree)),
         start_ns=min(starts, default=None),
         end_ns=max(ends, default=None),
-        problems=tuple(notes.problems),
+        problems=tuple(problems.items),
     )
 
 
-def _fix_times(span: Span, notes: TraceProblems) -> Span:
-    """A span that ends before it starts has no times."""
+def _fix_times(span: Span, problems: TraceProblems) -> Span:
+    """A span that ends before it starts loses its end."""
     if span.start_ns is None or span.end_ns is None or span.start_ns <= span.end_ns:
         return span
-    notes.add("negative_duration", "ends before it starts; its end is not used", f"span {span.span_id} ({span.name})")
+    problems.add(
+        "negative_duration", "ends before it starts; its end is not used", f"span {span.span_id} ({span.name})"
+    )
     return Span(
         name=span.name,
         span_id=span.span_id,
@@ -322,8 +329,8 @@ def _fix_times(span: Span, notes: TraceProblems) -> Span:
     )
 
 
-def _read_agent_runs(tree: SpanTree, notes: TraceProblems) -> list[AgentRun]:
-    """A run directly inside a run of the same agent is the same run, traced twice."""
+def _read_agent_runs(tree: SpanTree, problems: TraceProblems) -> list[AgentRun]:
+    """A run directly inside a run of the same agent is the same run, recorded twice."""
     runs: list[AgentRun] = []
     for place in tree.of_kind(SpanKind.AGENT):
         span, name = tree.spans[place], agent_name(tree.spans[place])
@@ -331,7 +338,7 @@ def _read_agent_runs(tree: SpanTree, notes: TraceProblems) -> list[AgentRun]:
         within = "" if around is None else agent_name(tree.spans[around])
         if within == name and tree.nearest(place, SpanKind.AGENT, SpanKind.TOOL, SpanKind.INVOCATION) == around:
             continue
-        usage = read_run_usage(span.attributes, tree.title(place), notes)
+        usage = read_run_usage(span.attributes, tree.title(place), problems)
         runs.append(
             AgentRun(
                 name=name,
@@ -346,8 +353,8 @@ def _read_agent_runs(tree: SpanTree, notes: TraceProblems) -> list[AgentRun]:
 
 
 def _read_invocations(tree: SpanTree) -> list[Invocation]:
-    """The outermost turns (an agent used as a tool has turns of its own inside); without any, the outermost agents'
-    runs, where everything happened inside one."""
+    """The outermost turns (an agent used as a tool has inner turns). Without any: the outermost runs of agents, if
+    everything happened inside one of them."""
     kind = SpanKind.INVOCATION if tree.of_kind(SpanKind.INVOCATION) else SpanKind.AGENT
     outermost = [place for place in tree.of_kind(kind) if tree.nearest(place, kind) is None]
     if kind is SpanKind.AGENT and any(

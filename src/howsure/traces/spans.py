@@ -1,4 +1,6 @@
-"""What a span is: a turn, an agent's run, a call of a model, a call of a tool, a tool's response, or none of these."""
+"""The spans of one transcript as a tree: what each span is (a turn, a run of an agent, a call of a model or a tool, a
+response of a tool), which spans are inside it, and their order. Spans that are phases of one call
+(`tool.search.start-12`, `….success-12`) are joined first."""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from howsure.traces.values import TraceProblems, decode_value, first_present, fi
 
 
 class SpanKind(Enum):
-    """The kinds of span the measures know."""
+    """The kinds of span that are told apart."""
 
     INVOCATION = "invocation"
     AGENT = "agent"
@@ -25,7 +27,7 @@ class SpanKind(Enum):
 
 
 SPAN_KINDS = {"LLM": SpanKind.LLM, "TOOL": SpanKind.TOOL, "AGENT": SpanKind.AGENT}
-# A chain may be anything: its name decides.
+# A chain may be anything: the name of the span decides.
 UNDECIDED = frozenset({"CHAIN", "UNKNOWN", ""})
 OPERATIONS = {
     "chat": SpanKind.LLM,
@@ -34,7 +36,7 @@ OPERATIONS = {
     "generate_content": SpanKind.LLM,
     "execute_tool": SpanKind.TOOL,
     "invoke_agent": SpanKind.AGENT,
-    # Making an agent is not running it.
+    # Creating an agent is not running it.
     "create_agent": SpanKind.OTHER,
     "embeddings": SpanKind.OTHER,
     "retrieval": SpanKind.OTHER,
@@ -54,10 +56,10 @@ NAME_PATTERNS = (
 
 
 def kind_of(span: Span) -> SpanKind:
-    """What the span says it is, else what its name says, else what its attributes show."""
+    """The declared kind, else the kind by the name of the span, else the kind by its attributes."""
     attributes = span.attributes
     named = _read_name(span.name)[0]
-    if _is_merged(span):
+    if first_text(span.attributes, names.TOOLS) in names.MERGED or _read_name(span.name)[1] in names.MERGED:
         return SpanKind.OTHER
     if named in (SpanKind.INVOCATION, SpanKind.TOOL_RESPONSE):
         return named
@@ -71,7 +73,7 @@ def kind_of(span: Span) -> SpanKind:
 
 def _declared_kind(attributes: Mapping[str, Any]) -> SpanKind | None:
     kind = str(attributes.get(names.SPAN_KIND) or "").upper()
-    # Event emitters write an "agent" span for every update; only the run itself is one.
+    # Event emitters write an "agent" span for every update, which is not a run.
     if kind == "AGENT" and attributes.get(names.EMITTER_TARGET):
         return SpanKind.OTHER
     if kind not in UNDECIDED:
@@ -98,7 +100,7 @@ def _kind_by_attributes(attributes: Mapping[str, Any]) -> SpanKind:
 
 
 def _tool_message(attributes: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """LangChain marks a tool's span by nothing but the message it gives back."""
+    """LangChain marks the span of a tool only by the message that it returns."""
     for name in names.OUTPUTS[1:]:
         value = attributes.get(name)
         message = decode_value(value) if isinstance(value, str) and '"tool_call_id"' in value else value
@@ -116,19 +118,15 @@ def _read_name(name: str) -> tuple[SpanKind, str]:
     return SpanKind.OTHER, ""
 
 
-def _is_merged(span: Span) -> bool:
-    return first_text(span.attributes, names.TOOLS) in names.MERGED or _read_name(span.name)[1] in names.MERGED
-
-
 def tool_name(span: Span) -> str:
-    """The tool's name: an attribute's, else the one in the span's name, else the span's name."""
+    """The name of the tool: from an attribute, else from the name of the span, else that name itself."""
     return first_text(span.attributes, names.TOOLS) or _read_name(span.name)[1] or span.name
 
 
 def agent_name(span: Span) -> str:
-    """The agent's name: an attribute's, else the one in the span's name, else its id, else the span's name."""
-    said = first_text(span.attributes, names.AGENTS) or _read_name(span.name)[1]
-    return said or first_text(span.attributes, (names.AGENT_ID,)) or span.name
+    """The name of the agent: from an attribute, else from the name of the span, else its id, else that name itself."""
+    name = first_text(span.attributes, names.AGENTS) or _read_name(span.name)[1]
+    return name or first_text(span.attributes, (names.AGENT_ID,)) or span.name
 
 
 PHASE = re.compile(r"(?P<path>.+)\.(?P<phase>start|success|error|finish)-(?P<number>\d+)")
@@ -136,7 +134,7 @@ PhasedCall = tuple[str, str]
 
 
 def join_phases(spans: Iterable[Span]) -> list[Span]:
-    """The spans, those of one call as one; others untouched and in their order."""
+    """The spans in their order, with the phases of one call joined."""
     out: list[Span] = []
     places: dict[PhasedCall, int] = {}
     parts: dict[PhasedCall, list[Span]] = {}
@@ -155,7 +153,7 @@ def join_phases(spans: Iterable[Span]) -> list[Span]:
 
 
 def _phased_call(span: Span) -> PhasedCall | None:
-    """Which call the span is a phase of: the emitter's path without the phase, and the number."""
+    """The call of which the span is a phase: the path of the emitter without the phase, and the number."""
     if span.attributes.get(names.SPAN_KIND) not in ("LLM", "TOOL"):
         return None
     match = PHASE.fullmatch(span.name)
@@ -163,7 +161,7 @@ def _phased_call(span: Span) -> PhasedCall | None:
 
 
 def _merge_phases(call: PhasedCall, parts: list[Span]) -> Span:
-    """The phases' spans all end with the run, so a call ends where its last phase starts; one alone has no end."""
+    """All phases end with the run, so a call ends where its last phase starts. A single phase has no end."""
     ordered = sorted(parts, key=lambda span: (span.start_ns is None, span.start_ns or 0))
     attributes: dict[str, Any] = {}
     for span in ordered:
@@ -183,10 +181,10 @@ def _merge_phases(call: PhasedCall, parts: list[Span]) -> Span:
 
 
 class SpanTree:
-    """Spans by position, in order of time where all have one, else in the order they came."""
+    """Spans by position: in order of time if all have one, else in the given order."""
 
-    def __init__(self, spans: Sequence[Span], notes: TraceProblems) -> None:
-        self.spans = _sort_spans(join_phases(_drop_duplicates(spans, notes)))
+    def __init__(self, spans: Sequence[Span], problems: TraceProblems) -> None:
+        self.spans = _sort_spans(join_phases(_drop_duplicates(spans, problems)))
         self.kinds = [kind_of(span) for span in self.spans]
         self._parents = self._links()
         self._children: dict[int, list[int]] = {}
@@ -195,7 +193,7 @@ class SpanTree:
                 self._children.setdefault(parent, []).append(place)
 
     def _links(self) -> list[int | None]:
-        # By span id alone: converters give every span a trace id of its own.
+        # By span id only: converters give every span its own trace id.
         known: dict[str, int] = {}
         for place, span in enumerate(self.spans):
             if span.span_id:
@@ -228,13 +226,13 @@ class SpanTree:
         return sorted(found)
 
     def title(self, place: int) -> str:
-        """How a problem names the span."""
+        """The name of the span in problems."""
         span = self.spans[place]
         return f"span {span.span_id or place + 1} ({span.name})"
 
 
 def _break_cycles(parents: list[int | None]) -> list[int | None]:
-    """Of spans that are inside one another, the first is outside: none may get lost for want of an outermost one."""
+    """If spans are inside one another in a cycle, the first becomes outermost, so that none is lost."""
     for place in range(len(parents)):
         seen: set[int] = set()
         around = parents[place]
@@ -247,14 +245,14 @@ def _break_cycles(parents: list[int | None]) -> list[int | None]:
     return parents
 
 
-def _drop_duplicates(spans: Sequence[Span], notes: TraceProblems) -> list[Span]:
+def _drop_duplicates(spans: Sequence[Span], problems: TraceProblems) -> list[Span]:
     """A span that was exported twice is one span."""
     seen: set[tuple[str, str, str]] = set()
     out: list[Span] = []
     for span in spans:
         key = (span.trace_id, span.span_id, span.name)
         if span.span_id and key in seen:
-            notes.add("span_twice", "was recorded twice; the first counts", f"span {span.span_id} ({span.name})")
+            problems.add("span_twice", "was recorded twice; the first counts", f"span {span.span_id} ({span.name})")
             continue
         seen.add(key)
         out.append(span)

@@ -1,4 +1,5 @@
-"""What a trace tells, typed: calls of models and tools, runs of agents, turns. Frozen; made by `read_trace`."""
+"""The Trace: what the spans of a transcript show, typed. Calls of models and tools, runs of agents, turns. Frozen; made
+by `read_trace` in read.py."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from howsure.model.transcript import Usage
 
 
 class ToolOutcome(Enum):
-    """How a tool call ended, as far as anybody recorded it."""
+    """How a tool call ended, as far as it was recorded."""
 
     SUCCEEDED = "succeeded"
     FAILED = "failed"
@@ -21,7 +22,7 @@ class ToolOutcome(Enum):
 
 
 class LlmCall(Struct, frozen=True, kw_only=True):
-    """One call of a model. `grounding_chunks` None: the response was not recorded, so nobody knows.
+    """One call of a model. `grounding_chunks` None: unknown, because the response was not recorded.
 
     `busy_ns` is its duration without the tools that ran inside its span; `answered_ns` is when it had answered.
     """
@@ -62,7 +63,8 @@ class ToolUse(Struct, frozen=True, kw_only=True):
 
 
 class AgentRun(Struct, frozen=True, kw_only=True):
-    """One run of an agent; `within` is the agent in whose run it happened. Usage is what the run's own span claims."""
+    """One run of an agent. `within` is the agent in whose run it happened; `usage` is what the span of the run
+    reports."""
 
     name: str
     within: str = ""
@@ -81,7 +83,7 @@ class Invocation(Struct, frozen=True, kw_only=True):
 
 
 class Trace(Struct, frozen=True, kw_only=True):
-    """Everything the spans of one transcript tell, in order of time. `problems`: what could not be read."""
+    """Everything that the spans of one transcript show, in order of time. `problems`: what could not be read."""
 
     llm_calls: tuple[LlmCall, ...] = ()
     tool_uses: tuple[ToolUse, ...] = ()

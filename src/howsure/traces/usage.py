@@ -1,9 +1,9 @@
-"""Token counts in every spelling, brought to one form: the prompt holds its cached tokens, the completion does not hold
-the thinking. So `total = prompt + completion + thinking`, and the parts add up whichever API counted them."""
+"""Token counts of all libraries in one form: prompt tokens include the cached ones, completion tokens exclude thinking.
+So `total = prompt + completion + thinking`, whichever API counted them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -22,7 +22,7 @@ from howsure.traces.values import (
 
 
 class TokenCounts(Struct, frozen=True, kw_only=True):
-    """The counts as one library wrote them; `apart`: its thinking tokens are not part of the completion."""
+    """The counts as a library wrote them. `apart`: thinking tokens are not part of the completion."""
 
     prompt: int | None = None
     completion: int | None = None
@@ -36,36 +36,45 @@ class TokenCounts(Struct, frozen=True, kw_only=True):
         return sum(count is not None for count in (self.prompt, self.completion, self.cached, self.thinking))
 
 
-def read_usage(attributes: Mapping[str, Any], span: str, notes: TraceProblems) -> Usage | None:
-    """The tokens this span reports for one call of a model; None: it reports none."""
-    found = _span_counts(attributes, span, notes) or _payload_counts(attributes, span, notes)
-    # The spelling that says most; of equals, the one trusted most.
+CountsReader = Callable[[Mapping[str, Any], str, TraceProblems], TokenCounts | None]
+
+
+def read_usage(attributes: Mapping[str, Any], span: str, problems: TraceProblems) -> Usage | None:
+    """The tokens that this span reports for one call of a model; None if it reports none."""
+    found = _read_counts((_read_adk, _read_gen_ai, _read_openinference), attributes, span, problems)
+    # If the span itself has no counts: those in its output, or of the tool that collected the spans.
+    found = found or _read_counts((_read_payload, _read_langfuse), attributes, span, problems)
+    # The library that reports most; among equals, the most trusted.
     best = max(found, key=lambda counts: counts.known, default=None)
     cost = read_amount(attributes.get(first_present(attributes, names.COSTS) or ""))
     if best is None:
         return None if cost is None else Usage(cost_usd=cost)
-    return _normalize_counts(best, cost, span, notes)
+    return _normalize_counts(best, cost, span, problems)
 
 
-def read_run_usage(attributes: Mapping[str, Any], span: str, notes: TraceProblems) -> Usage | None:
-    """The tokens an agent's span claims for its run. An answer kept on it counts only the last call."""
-    best = max(_attribute_counts(attributes, span, notes), key=lambda counts: counts.known, default=None)
-    return None if best is None else _normalize_counts(best, None, span, notes)
+def read_run_usage(attributes: Mapping[str, Any], span: str, problems: TraceProblems) -> Usage | None:
+    """The tokens that the span of an agent reports for its run. (An output on that span counts only the last call.)"""
+    best = max(
+        _read_counts((_read_gen_ai, _read_openinference), attributes, span, problems),
+        key=lambda counts: counts.known,
+        default=None,
+    )
+    return None if best is None else _normalize_counts(best, None, span, problems)
 
 
 def total_tokens(usage: Usage) -> int | None:
-    """Prompt, completion and thinking together; None when the prompt or the completion was not counted."""
+    """Prompt, completion and thinking together; None if prompt or completion was not counted."""
     if usage.prompt_tokens is None or usage.completion_tokens is None:
         return None
     return usage.prompt_tokens + usage.completion_tokens + (usage.thinking_tokens or 0)
 
 
 def gemini_counts(metadata: Any) -> TokenCounts | None:
-    """`usage_metadata`, snake_case or camelCase. The API leaves out what is zero, and counts thinking apart."""
+    """`usage_metadata` in snake_case or camelCase. The API leaves out zeros and counts thinking separately."""
     prompt = read_count(pick_value(metadata, "prompt_token_count", "promptTokenCount"))
     if prompt is None and pick_value(metadata, "candidates_token_count", "candidatesTokenCount") is None:
         return None
-    # Results of built-in tools fed back to the model: billed as prompt, counted beside it.
+    # Results of built-in tools that go back to the model: billed as prompt, counted separately.
     fed_back = read_count(pick_value(metadata, "tool_use_prompt_token_count", "toolUsePromptTokenCount")) or 0
     return TokenCounts(
         prompt=None if prompt is None else prompt + fed_back,
@@ -82,32 +91,23 @@ def _zero_if_left_out(metadata: Any, *spellings: str) -> int | None:
     return 0 if found is None else read_count(found)
 
 
-def _attribute_counts(attributes: Mapping[str, Any], span: str, notes: TraceProblems) -> list[TokenCounts]:
-    found = (read(attributes, span, notes) for read in (_read_gen_ai, _read_openinference))
+def _read_counts(
+    readers: Sequence[CountsReader], attributes: Mapping[str, Any], span: str, problems: TraceProblems
+) -> list[TokenCounts]:
+    found = (read(attributes, span, problems) for read in readers)
     return [counts for counts in found if counts is not None]
 
 
-def _span_counts(attributes: Mapping[str, Any], span: str, notes: TraceProblems) -> list[TokenCounts]:
-    response = _read_adk(attributes, span, notes)
-    return ([] if response is None else [response]) + _attribute_counts(attributes, span, notes)
-
-
-def _payload_counts(attributes: Mapping[str, Any], span: str, notes: TraceProblems) -> list[TokenCounts]:
-    """Where the span itself counts nothing: what the answer kept on it says, or the tool that collected it."""
-    found = (read(attributes, span, notes) for read in (_read_payload, _read_langfuse))
-    return [counts for counts in found if counts is not None]
-
-
-def _read_adk(attributes: Mapping[str, Any], span: str, notes: TraceProblems) -> TokenCounts | None:
+def _read_adk(attributes: Mapping[str, Any], span: str, problems: TraceProblems) -> TokenCounts | None:
     response = decode_value(attributes.get(names.LLM_RESPONSE))
     if response is UNREADABLE or isinstance(response, str):
-        notes.add("unreadable_json", "is not JSON", span, names.LLM_RESPONSE, attributes[names.LLM_RESPONSE])
+        problems.add("unreadable_json", "is not JSON", span, names.LLM_RESPONSE, attributes[names.LLM_RESPONSE])
         return None
     return gemini_counts(pick_value(response, "usage_metadata", "usageMetadata"))
 
 
-def _read_gen_ai(attributes: Mapping[str, Any], span: str, notes: TraceProblems) -> TokenCounts | None:
-    read = _count_reader(attributes, "gen_ai.usage.", span, notes)
+def _read_gen_ai(attributes: Mapping[str, Any], span: str, problems: TraceProblems) -> TokenCounts | None:
+    read = _count_reader(attributes, "gen_ai.usage.", span, problems)
     inside = read("reasoning.output_tokens", "reasoning_tokens", "details.reasoning_tokens")
     beside = read("experimental.reasoning_tokens", "thoughts_tokens")
     return _counts_or_none(
@@ -129,8 +129,8 @@ def _read_gen_ai(attributes: Mapping[str, Any], span: str, notes: TraceProblems)
     )
 
 
-def _read_openinference(attributes: Mapping[str, Any], span: str, notes: TraceProblems) -> TokenCounts | None:
-    read = _count_reader(attributes, "llm.token_count.", span, notes)
+def _read_openinference(attributes: Mapping[str, Any], span: str, problems: TraceProblems) -> TokenCounts | None:
+    read = _count_reader(attributes, "llm.token_count.", span, problems)
     return _counts_or_none(
         prompt=read("prompt"),
         completion=read("completion"),
@@ -140,8 +140,8 @@ def _read_openinference(attributes: Mapping[str, Any], span: str, notes: TracePr
     )
 
 
-def _read_payload(attributes: Mapping[str, Any], span: str, notes: TraceProblems) -> TokenCounts | None:
-    """The provider's own answer, kept whole on the span."""
+def _read_payload(attributes: Mapping[str, Any], span: str, problems: TraceProblems) -> TokenCounts | None:
+    """The whole response of the provider, if it is on the span."""
     for name in names.OUTPUTS[1:]:
         answer = decode_value(attributes.get(name))
         metadata = pick_value(answer, "usage_metadata", "usageMetadata")
@@ -152,7 +152,7 @@ def _read_payload(attributes: Mapping[str, Any], span: str, notes: TraceProblems
 
 
 def _read_openai(usage: Any) -> TokenCounts | None:
-    """The two APIs of OpenAI, Anthropic's, and LangChain's form of them all."""
+    """The two APIs of OpenAI, the API of Anthropic, and the form of LangChain."""
     inputs = pick_value(usage, "prompt_tokens_details", "input_tokens_details", "input_token_details")
     outputs = pick_value(usage, "completion_tokens_details", "output_tokens_details", "output_token_details")
     return _counts_or_none(
@@ -168,10 +168,10 @@ def _read_openai(usage: Any) -> TokenCounts | None:
     )
 
 
-def _read_langfuse(attributes: Mapping[str, Any], span: str, notes: TraceProblems) -> TokenCounts | None:
+def _read_langfuse(attributes: Mapping[str, Any], span: str, problems: TraceProblems) -> TokenCounts | None:
     details = decode_value(attributes.get(names.USAGE_DETAILS))
     if details is UNREADABLE:
-        notes.add("unreadable_json", "is not JSON", span, names.USAGE_DETAILS, attributes[names.USAGE_DETAILS])
+        problems.add("unreadable_json", "is not JSON", span, names.USAGE_DETAILS, attributes[names.USAGE_DETAILS])
         return None
     return _counts_or_none(
         prompt=read_count(pick_value(details, "input", "prompt_tokens", "input_tokens")),
@@ -185,7 +185,7 @@ def _read_langfuse(attributes: Mapping[str, Any], span: str, notes: TraceProblem
 
 
 def _count_reader(
-    attributes: Mapping[str, Any], prefix: str, span: str, notes: TraceProblems
+    attributes: Mapping[str, Any], prefix: str, span: str, problems: TraceProblems
 ) -> Callable[..., int | None]:
     def read(*endings: str) -> int | None:
         name = first_present(attributes, [prefix + ending for ending in endings])
@@ -193,7 +193,7 @@ def _count_reader(
             return None
         count = read_count(attributes[name])
         if count is None:
-            notes.add("not_a_count", "is not a number of tokens", span, name, attributes[name])
+            problems.add("not_a_count", "is not a number of tokens", span, name, attributes[name])
         return count
 
     return read
@@ -213,12 +213,12 @@ def _counts_or_none(
     return TokenCounts(prompt=prompt, completion=completion, cached=cached, thinking=thinking, total=total, apart=apart)
 
 
-def _normalize_counts(counts: TokenCounts, cost: float | None, span: str, notes: TraceProblems) -> Usage:
+def _normalize_counts(counts: TokenCounts, cost: float | None, span: str, problems: TraceProblems) -> Usage:
     prompt, completion = counts.prompt, counts.completion
     cached, thinking = counts.cached or 0, counts.thinking or 0
     if prompt is not None and cached and _cached_beside(counts):
         prompt += cached
-        notes.add("cached_apart", "counts cached tokens beside the prompt; they were added to it", span)
+        problems.add("cached_apart", "counts cached tokens beside the prompt; they were added to it", span)
     if completion is not None and thinking and not _thinking_apart(counts):
         completion -= thinking
     return Usage(
@@ -231,7 +231,7 @@ def _normalize_counts(counts: TokenCounts, cost: float | None, span: str, notes:
 
 
 def _thinking_apart(counts: TokenCounts) -> bool:
-    """The reported total tells; without one, the spelling does. What is larger than the whole is no part of it."""
+    """Whether thinking is outside the completion: by the reported total, else by the library."""
     completion, thinking = counts.completion or 0, counts.thinking or 0
     if thinking > completion:
         return True
@@ -244,7 +244,7 @@ def _thinking_apart(counts: TokenCounts) -> bool:
 
 
 def _cached_beside(counts: TokenCounts) -> bool:
-    """Whether the prompt leaves its cached tokens out: more of them than prompt, or a total that needs both."""
+    """Whether cached tokens are outside the prompt: they are more than the prompt, or the total needs both."""
     prompt, cached = counts.prompt or 0, counts.cached or 0
     if cached > prompt:
         return True

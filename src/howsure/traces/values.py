@@ -1,4 +1,4 @@
-"""Reading attribute values: numbers that came as text, JSON that came as text, and what could not be read."""
+"""Reads attribute values: numbers and JSON that were written as text, and the problems of what cannot be read."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import msgspec
 
 from howsure.errors import Level, Problem
 
-#: Longer text is not tried as a Python literal: the parser's memory grows many times faster than the text.
+#: Longer text is not parsed as a Python literal: the parser would need too much memory.
 LONGEST_LITERAL = 200_000
 
 
 class UnreadableValue(Enum):
-    """A value that is there and that nobody can read. It is neither empty nor fine."""
+    """A value that exists and cannot be read. It is not an empty value."""
 
     VALUE = "unreadable"
 
@@ -26,15 +26,15 @@ UNREADABLE: Final = UnreadableValue.VALUE
 
 
 class TraceProblems:
-    """The problems met while reading the spans of one transcript."""
+    """The problems with the spans of one transcript."""
 
     def __init__(self) -> None:
-        self.problems: list[Problem] = []
+        self.items: list[Problem] = []
 
-    def add(self, code: str, message: str, span: str, attribute: str = "", found: Any = "") -> None:
+    def add(self, code: str, message: str, span: str, attribute: str = "", value: Any = "") -> None:
         place = f"{span}.{attribute}" if attribute else span
-        shown = found if isinstance(found, str) else repr(found)
-        self.problems.append(
+        shown = value if isinstance(value, str) else repr(value)
+        self.items.append(
             Problem(code=code, message=message, field=place, found=shown[:80], level=Level.WARNING),
         )
 
@@ -45,7 +45,7 @@ def first_present(attributes: Mapping[str, Any], names: Iterable[str]) -> str | 
 
 
 def first_text(attributes: Mapping[str, Any], names: Iterable[str]) -> str:
-    """The first value that is text; empty where there is none."""
+    """The first value that is text; empty if there is none."""
     for name in names:
         value = attributes.get(name)
         if isinstance(value, str) and value:
@@ -54,7 +54,7 @@ def first_text(attributes: Mapping[str, Any], names: Iterable[str]) -> str:
 
 
 def read_count(value: Any) -> int | None:
-    """A count: an integer, or one written as text or as a float. None: it is none."""
+    """A count: an integer, possibly written as text or as a float. None for anything else."""
     if isinstance(value, bool) or value is None:
         return None
     try:
@@ -65,7 +65,7 @@ def read_count(value: Any) -> int | None:
 
 
 def read_amount(value: Any) -> float | None:
-    """A sum of money or a time: finite and not negative, or None."""
+    """An amount of money or time: finite and not negative. None for anything else."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     try:
@@ -76,7 +76,7 @@ def read_amount(value: Any) -> float | None:
 
 
 def decode_value(value: Any) -> Any:
-    """Text that holds JSON (or a printed Python value) as that value; plain text as it is; broken JSON: UNREADABLE."""
+    """Text with JSON (or a printed Python value) as that value; plain text unchanged; broken JSON as UNREADABLE."""
     if not isinstance(value, str):
         return value
     stripped = value.strip()
@@ -95,7 +95,7 @@ def _parse_json(source: str) -> Any:
 
 
 def _parse_leniently(source: str) -> Any:
-    """NaN is what Python's own encoder writes; single quotes are what printing a dict gives."""
+    """Python's encoder writes NaN, and a printed dict has single quotes."""
     try:
         return json.loads(source)
     except (ValueError, RecursionError):
@@ -109,7 +109,7 @@ def _parse_leniently(source: str) -> Any:
 
 
 def pick_value(mapping: Any, *names: str) -> Any:
-    """The first of these keys that has a value, where it is a mapping at all."""
+    """The value of the first of these keys that has one; None if this is not a mapping."""
     if not isinstance(mapping, Mapping):
         return None
     return next((mapping[name] for name in names if mapping.get(name) is not None), None)

@@ -18,7 +18,7 @@ from howsure.users.stops import is_handoff_tool
 LONGEST = 200
 JUDGED = "simulator_fidelity_judged"
 MISLEADING = 2.0
-"""On its scale from 0 to 5: a slip that may have misled the agent, or worse."""
+"""On the scale from 0 to 5: a mistake that may have misled the agent, or worse."""
 _UNREACHABLE = re.compile(
     r"cannot (?:reach|connect)|unreachable|connection (?:refused|reset|closed|aborted|error)|connect(?:ion)?error|"
     r"name or service not known|name resolution|getaddrinfo|\bdns|dnserror|no route to host|network is|\bssl|sslerror|"
@@ -37,22 +37,27 @@ _BY_JUDGE = re.compile(r"\bjudge\b|\bruling\b", re.IGNORECASE)
 def find_fault(
     verdict: Verdict, transcript: Transcript | None, grades: Sequence[Grade] = (), failures: Sequence[Failure] = ()
 ) -> Fault | None:
-    """Who is answerable; None for a case that passed or was left out."""
+    """Who is responsible; None for a case that passed or was skipped."""
     if verdict is Verdict.ERRORED:
-        return _of_failures(failures) or _of_unscored(grades) or _of_talk(transcript) or _unknown(grades, failures)
+        return (
+            _failures_fault(failures)
+            or _unscored_fault(grades)
+            or _conversation_fault(transcript)
+            or _unknown_fault(grades, failures)
+        )
     if verdict is Verdict.FAILED:
-        return _of_talk(transcript) or _of_judged_user(grades) or _agent(grades)
+        return _conversation_fault(transcript) or _judged_user_fault(grades) or _agent_fault(grades)
     return None
 
 
-def _of_failures(failures: Sequence[Failure]) -> Fault | None:
-    """What broke: the conversation before the grading, since nothing can be graded without it."""
-    found = [one for failure in failures if (one := _of_failure(failure))]
+def _failures_fault(failures: Sequence[Failure]) -> Fault | None:
+    """What broke. The conversation comes before the grading, because nothing can be graded without it."""
+    found = [one for failure in failures if (one := _failure_fault(failure))]
     order = [Party.SIMULATOR, Party.ENVIRONMENT, Party.AGENT, Party.JUDGE, Party.EVALUATION]
     return min(found, key=lambda one: order.index(one.party)) if found else None
 
 
-def _of_failure(failure: Failure) -> Fault | None:
+def _failure_fault(failure: Failure) -> Fault | None:
     match failure.kind:
         case "SimulatorFailed":
             return _fault(Party.SIMULATOR, "the simulated user could not be played", failure.message)
@@ -72,7 +77,7 @@ def _of_failure(failure: Failure) -> Fault | None:
             return None
 
 
-def _of_unscored(grades: Sequence[Grade]) -> Fault | None:
+def _unscored_fault(grades: Sequence[Grade]) -> Fault | None:
     for grade in grades:
         if isinstance(grade, Unscored) and grade.why is UnscoredReason.ERROR and not grade.details.get(FREE):
             judged = bool(grade.judge) or bool(_BY_JUDGE.search(grade.reason))
@@ -81,8 +86,8 @@ def _of_unscored(grades: Sequence[Grade]) -> Fault | None:
     return None
 
 
-def _of_talk(transcript: Transcript | None) -> Fault | None:
-    """A user's side that spoiled the conversation, or tools that did not work whatever the agent did."""
+def _conversation_fault(transcript: Transcript | None) -> Fault | None:
+    """A simulated user that spoiled the conversation, or tools that did not work whatever the agent did."""
     if transcript is None:
         return None
     if (played := transcript.simulation) and played.spoiled:
@@ -95,8 +100,8 @@ def _of_talk(transcript: Transcript | None) -> Fault | None:
     return None
 
 
-def _of_judged_user(grades: Sequence[Grade]) -> Fault | None:
-    """What programs do not see, a judge may: a user's side that may have misled the agent."""
+def _judged_user_fault(grades: Sequence[Grade]) -> Fault | None:
+    """A simulated user that, according to a judge, may have misled the agent."""
     for grade in grades:
         if isinstance(grade, Score) and grade.name == JUDGED and grade.value <= MISLEADING:
             reason = f"the judge gives the simulated user {grade.value:g} of {grade.scale.high:g}"
@@ -105,8 +110,8 @@ def _of_judged_user(grades: Sequence[Grade]) -> Fault | None:
 
 
 def _broken_tool(calls: Sequence[ToolCall]) -> ToolCall | None:
-    """A tool that broke and did not work later. An answer such as `no such order` is no breakdown; neither is a handoff
-    where nobody is there to take over."""
+    """A tool that broke and did not work later. An answer such as `no such order` is not a breakdown, and neither is a
+    handoff that nobody takes."""
     worked = {
         call.name: place for place, call in enumerate(calls) if call.result is not None and not call.result.failed
     }
@@ -118,7 +123,7 @@ def _broken_tool(calls: Sequence[ToolCall]) -> ToolCall | None:
     return None
 
 
-def _agent(grades: Sequence[Grade]) -> Fault:
+def _agent_fault(grades: Sequence[Grade]) -> Fault:
     failed = [grade for grade in grades if isinstance(grade, Score) and grade.passed is False]
     whole = [grade for grade in failed if grade.part is None] or failed
     if not whole:
@@ -128,8 +133,8 @@ def _agent(grades: Sequence[Grade]) -> Fault:
     return _fault(Party.AGENT, f"`{first.name}` is below its mark", evidence)
 
 
-def _unknown(grades: Sequence[Grade], failures: Sequence[Failure]) -> Fault:
-    """Something broke that has no name here: the evaluation did not deal with it."""
+def _unknown_fault(grades: Sequence[Grade], failures: Sequence[Failure]) -> Fault:
+    """Something broke that is not known here: the evaluation did not deal with it."""
     shown = failures[0].message if failures else next((one.reason for one in grades if isinstance(one, Unscored)), "")
     return _fault(Party.EVALUATION, "the evaluation broke", shown)
 

@@ -1,4 +1,4 @@
-"""The contract of a user: who plays the user's side of a conversation, turn by turn."""
+"""The contract of a simulated user: it plays the user's side of a conversation, turn by turn."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class UserMessage(Struct, frozen=True):
 
 
 class UserExit(Struct, frozen=True):
-    """The conversation is over, in this state."""
+    """The user leaves the conversation, which ends in this state."""
 
     ending: Ending
     reason: str = ""
@@ -33,14 +33,14 @@ UserMove = UserMessage | UserExit
 class User(Protocol):
     """The user's side of one conversation."""
 
-    async def next(self, said: Sequence[Message]) -> UserMove:
-        """What the user does now, having seen everything said so far (empty at the start)."""
+    async def next(self, messages: Sequence[Message]) -> UserMove:
+        """What the user does now, having seen all messages so far (none at the start)."""
         ...
 
 
 class UserSimulator(Protocol):
-    """Plays users: one for each conversation. `name` is what a run pins ("offline", "openai:gpt-5" …). A conversation
-    that is played again is another `attempt`: a user with a will of its own may speak otherwise then."""
+    """Opens a user for each conversation. `name` is what a run pins ("offline", "openai:gpt-5" …). A conversation that
+    is played again is another `attempt`, in which a user may speak differently."""
 
     name: str
 

@@ -41,7 +41,7 @@ _BOUND = re.compile(
     r"meno di))(?!\w)"
 )
 _EVEN = ("at least", "at most")
-"""Bounds that the figure itself meets."""
+"""Bounds that include the figure itself."""
 _CLAUSE = re.compile(r".*(?:[,;:]|(?<!\w)(?:and|but|or)(?!\w))")
 _FIGURE = re.compile(r"\d+(?:[.,]\d{3})*(?:[.,]\d{1,2})?")
 _SUBJECTS = word_set(
@@ -55,8 +55,8 @@ _SUBJECTS = word_set(
 )
 
 
-class _Act(Struct, frozen=True):
-    """A thing an agent does: the verbs that name it, and how it is seen in a reply."""
+class _AgentAct(Struct, frozen=True):
+    """Something an agent does: the verbs that name it, and how a reply shows it."""
 
     verbs: re.Pattern[str]
     seen: Callable[[Exchange], bool]
@@ -64,7 +64,7 @@ class _Act(Struct, frozen=True):
 
 
 _ACTS = (
-    _Act(
+    _AgentAct(
         either(
             r"refus\w+", r"declin\w+", r"den(?:y|ies|ied)", r"reject\w*", r"cannot(?: help)?", r"can't(?: help)?",
             r"unable(?: to help)?",
@@ -72,7 +72,7 @@ _ACTS = (
                r"rechaza", r"niega", r"rifiuta", r"weigert"),
         lambda exchange: refuses(exchange.text),
     ),
-    _Act(
+    _AgentAct(
         either(
             r"ask(?:s|ed|ing)?(?: for)?", r"request(?:s|ed)?", r"wants? to know", r"needs? to know", r"inquir\w+",
             r"demands?",
@@ -80,25 +80,25 @@ _ACTS = (
                r"vraagt(?: naar)?"),
         lambda exchange: bool(requests(exchange.text)), asking=True,
     ),
-    _Act(
+    _AgentAct(
         either(
             r"offer(?:s|ed|ing)?", r"propos\w+", r"suggest\w*", r"recommend\w*", r"bietet(?: an)?", r"anbiet\w*",
             r"vorschlag\w*", r"schlagt",
                r"ofrece", r"propone", r"offre", r"oferece", r"biedt"),
         lambda exchange: offers(exchange.text),
     ),
-    _Act(
+    _AgentAct(
         either(r"transfer\w*", r"hands?(?: you)? (?:off|over)", r"escalat\w+", r"connects?"),
         lambda exchange: bool(handoff_evidence(exchange.reply)),
     ),
-    _Act(
+    _AgentAct(
         either(
             r"confirm\w*", r"agree\w*", r"accept\w*", r"approv\w+", r"complet\w+", r"is done", r"finish\w*",
             r"solv\w+", r"resolv\w+",
                r"bestatigt", r"confirme", r"conferma", r"bevestigt"),
         lambda exchange: is_done(exchange.text),
     ),
-    _Act(
+    _AgentAct(
         either(r"apologi[sz]es?", r"is sorry", r"entschuldigt"),
         lambda exchange: bool(re.search(
             r"\b(?:sorry|apologi|entschuldig|desole|lo siento|scusi)", fold_case(exchange.text))),
@@ -129,14 +129,14 @@ def check_condition(when: str, exchange: Exchange) -> ConditionStatus:
     return positive
 
 
-def check_condition_ever(when: str, talk: Iterable[Exchange]) -> ConditionStatus:
+def check_condition_ever(when: str, exchanges: Iterable[Exchange]) -> ConditionStatus:
     """The best answer over several replies."""
-    found = {check_condition(when, exchange) for exchange in talk}
+    found = {check_condition(when, exchange) for exchange in exchanges}
     return next((one for one in (ConditionStatus.YES, ConditionStatus.MAYBE) if one in found), ConditionStatus.NO)
 
 
 def _positive(condition: str, exchange: Exchange) -> ConditionStatus:
-    """The condition, any denial set aside: is the thing done that it names, about what it names?"""
+    """The condition without its negation: does the agent do what it names, about what it names?"""
     act = next((act for act in _ACTS if act.verbs.search(condition)), None)
     about = _objects(condition, act)
     if act is None:
@@ -159,7 +159,7 @@ def _spoken_of(about: tuple[str, ...], text: str) -> ConditionStatus:
 
 
 @lru_cache(maxsize=1024)
-def _objects(condition: str, act: _Act | None) -> tuple[str, ...]:
+def _objects(condition: str, act: _AgentAct | None) -> tuple[str, ...]:
     """What the condition is about: its words without the subject and the verb."""
     rest = _NOT.sub(" ", act.verbs.sub(" ", condition, count=1) if act else condition)
     return tuple(word for word in content_words(rest) if word not in _SUBJECTS)
@@ -175,7 +175,7 @@ def _share(about: tuple[str, ...], text: str) -> float:
 
 
 def _clause(before: str) -> str:
-    """Of what stands before something, the clause that it belongs to: a denial in another one is not its own."""
+    """The clause that leads up to something: a negation in another clause does not count."""
     return _CLAUSE.sub("", before)
 
 

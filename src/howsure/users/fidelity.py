@@ -1,5 +1,5 @@
 """Whether a simulated user was true to its scenario, by program alone: every turn against persona, facts and plan, and
-the ending against what had been reached. What is found is a Slip; nothing found is no proof."""
+the ending against what had been reached. Finding no mistake proves nothing."""
 
 from __future__ import annotations
 
@@ -18,10 +18,16 @@ from howsure.users.checks.plan import plan_mistakes
 def find_mistakes(
     scenario: Scenario, messages: Sequence[Message], ending: Ending | None = None
 ) -> tuple[UserMistake, ...]:
-    """Every mistake found, in the order of the turns. `ending` None: nobody knows how the user left."""
-    talk = SimulatedConversation(scenario, messages, ending)
-    persona = [*persona_mistakes(talk)]
-    found = [*fact_mistakes(talk), *persona, *plan_mistakes(talk), *course_mistakes(talk), *repeat_mistakes(talk)]
+    """Every mistake found, in the order of the turns. `ending` None: it is unknown how the user left."""
+    conversation = SimulatedConversation(scenario, messages, ending)
+    persona = [*persona_mistakes(conversation)]
+    found = [
+        *fact_mistakes(conversation),
+        *persona,
+        *plan_mistakes(conversation),
+        *course_mistakes(conversation),
+        *repeat_mistakes(conversation),
+    ]
     out = {slip.turn for slip in persona}
-    found += [slip for slip in manner_mistakes(talk) if slip.turn not in out]
+    found += [slip for slip in manner_mistakes(conversation) if slip.turn not in out]
     return tuple(sorted(found, key=lambda slip: slip.turn))

@@ -1,4 +1,5 @@
-"""What the offline user says of its own accord, in the language it opened in; the scenario's words are not here."""
+"""A simulated user without a model: the opening, then facts when they are asked for, the plan's steps when they are
+due, and nothing that the scenario does not say. The same case and seed give the same words."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ from howsure.users.words import language_of, roots, share
 
 
 class UserPhrases(Struct, frozen=True, kw_only=True):
-    """Ways to say the same; which one is taken depends on the seed."""
+    """The user's own phrases, in the language of the opening; the seed chooses among phrasings."""
 
     unknown: tuple[str, ...]
     yes: tuple[str, ...]
@@ -86,21 +87,21 @@ def user_phrases(language: str | None) -> UserPhrases:
     return _PHRASES.get(language or "en", _PHRASES["en"])
 
 
-def tell_facts(facts: Mapping[str, str], said: UserPhrases, choice: Random) -> str:
+def tell_facts(facts: Mapping[str, str], phrases: UserPhrases, choice: Random) -> str:
     """Each fact with its name and its value, word for word."""
-    pattern = choice.choice(said.tell)
+    pattern = choice.choice(phrases.tell)
     return " ".join(pattern.format(name=name.replace("_", " "), value=value) for name, value in facts.items())
 
 
 STUCK = 2
-"""Replies in a row that bring nothing before the user gives up."""
+"""After this many replies in a row without progress the user gives up."""
 COVERED = 0.5
-"""The share of the goal's words in a reply that makes it an answer to it."""
+"""A reply with this share of the goal's words answers it."""
 _PEOPLE = frozenset({"human", "person", "colleag", "someon", "repres", "mitarb", "mensch"})
 
 
 class OfflineUsers:
-    """`--user offline`. `seed` chooses among phrasings; `stops` end every scenario's conversation."""
+    """`--simulator offline`. `seed` chooses among phrasings; `stops` end every scenario's conversation."""
 
     name = OFFLINE
 
@@ -115,7 +116,7 @@ class OfflineUsers:
 
 
 class OfflineUser:
-    """One conversation. What it still has to say is all it remembers."""
+    """The user's side of one conversation. It remembers what it still has to say."""
 
     def __init__(self, scenario: Scenario, stops: StopRules, choice: Random) -> None:
         self._scenario = scenario
@@ -126,44 +127,44 @@ class OfflineUser:
         self._stuck = 0
         self._words = user_phrases(language_of(scenario.initial_message))
         self._goal = roots(scenario.goal)
-        self._talk: list[Exchange] = []
-        self._heard: Sequence[Message] = ()
+        self._exchanges: list[Exchange] = []
+        self._messages: Sequence[Message] = ()
 
-    async def next(self, said: Sequence[Message]) -> UserMove:
-        talk = self._so_far(said)
-        if not talk:
+    async def next(self, messages: Sequence[Message]) -> UserMove:
+        exchanges = self._update(messages)
+        if not exchanges:
             return UserMessage(self._scenario.initial_message)
-        stop = self._stops.over(talk, self._scenario.max_turns)
+        stop = self._stops.check(exchanges, self._scenario.max_turns)
         if stop and stop.ending is not Ending.TURN_LIMIT:
             return stop
-        if stop:  # what was wanted may have come with the last reply
-            due = self._step(talk[-1])
-            return stop if due or not self._is_reached(talk[-1]) else self._reached()
-        return self._move(talk[-1])
+        if stop:  # the last reply may have brought what the user wants
+            due = self._next_step(exchanges[-1])
+            return stop if due or not self._is_reached(exchanges[-1]) else self._reached()
+        return self._move(exchanges[-1])
 
-    def _so_far(self, said: Sequence[Message]) -> Sequence[Exchange]:
-        """The conversation as pairs. Of one that has only grown, what is new is added."""
-        known, new = len(self._heard), said[len(self._heard) :]
-        grown = bool(new) and new[0].role is Role.USER and (not known or said[known - 1] is self._heard[-1])
-        self._talk = [*self._talk, *pair_exchanges(new)] if grown else pair_exchanges(said)
-        self._heard = tuple(said)
-        return self._talk
+    def _update(self, messages: Sequence[Message]) -> Sequence[Exchange]:
+        """The conversation as exchanges. When it has only grown, the new ones are added."""
+        known, new = len(self._messages), messages[len(self._messages) :]
+        grown = bool(new) and new[0].role is Role.USER and (not known or messages[known - 1] is self._messages[-1])
+        self._exchanges = [*self._exchanges, *pair_exchanges(new)] if grown else pair_exchanges(messages)
+        self._messages = tuple(messages)
+        return self._exchanges
 
     def _move(self, last: Exchange) -> UserMove:
-        if asked := requested_facts(self._scenario.facts, last.text):
-            facts = {fact.name: fact.value for fact in asked}
+        if requested := requested_facts(self._scenario.facts, last.text):
+            facts = {fact.name: fact.value for fact in requested}
             new = bool(facts.keys() - self._told)
             self._told |= facts.keys()
             return self._say(tell_facts(facts, self._words, self._choice), progress=new)
-        if step := self._step(last):
+        if step := self._next_step(last):
             self._unsaid.remove(step)
             return self._say(step.say)
         if self._is_reached(last):
             return self._reached()
         return self._answer(last)
 
-    def _step(self, last: Exchange) -> PlanStep | None:
-        """The first step whose condition holds now, else the first that has none."""
+    def _next_step(self, last: Exchange) -> PlanStep | None:
+        """The first step whose condition holds now, else the first without a condition."""
         for step in self._unsaid:
             if step.when and check_condition(step.when, last) is ConditionStatus.YES:
                 return step
@@ -179,7 +180,7 @@ class OfflineUser:
         return share(self._goal, roots(last.text)) >= COVERED
 
     def _answer(self, last: Exchange) -> UserMove:
-        """To what the scenario says nothing about."""
+        """An answer where the scenario says nothing."""
         words, beyond = self._words, unanswerable_requests(self._scenario.facts, last.text)
         if beyond and wants_details(last.text):
             return self._say(self._choice.choice(words.what), progress=False)

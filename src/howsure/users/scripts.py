@@ -1,4 +1,5 @@
-"""Fixed turns: the user of a single turn or a script, who says what is written and leaves when it is said."""
+"""Users whose turns are known beforehand: those of a single turn or a script, and those of an earlier conversation that
+is replayed to the agent. They say their turns in order and leave."""
 
 from __future__ import annotations
 
@@ -21,13 +22,13 @@ class FixedTurns:
     def __init__(self, turns: Sequence[str]) -> None:
         self._turns = iter(turns)
 
-    async def next(self, said: Sequence[Message]) -> UserMove:
+    async def next(self, messages: Sequence[Message]) -> UserMove:
         text = next(self._turns, None)
         return SAID_ALL if text is None else UserMessage(text)
 
 
 class ScriptedUsers:
-    """Plays every case by what is known beforehand: all turns of a script, the opening of anything else."""
+    """Plays every case by its known turns: all turns of a script, the opening of anything else."""
 
     name = "script"
 
@@ -36,13 +37,13 @@ class ScriptedUsers:
 
 
 def user_messages(conversation: Transcript) -> tuple[str, ...]:
-    """What the user said, in order; messages without a word are left out."""
-    said = (message for message in conversation.messages if message.role is Role.USER)
-    return tuple(message.content for message in said if message.content.strip())
+    """The user's messages, in order, without empty ones."""
+    messages = (message for message in conversation.messages if message.role is Role.USER)
+    return tuple(message.content for message in messages if message.content.strip())
 
 
 class ReplayedUsers:
-    """`conversations` by case id; a case without one there is played by what it recorded itself."""
+    """`conversations` by case id; a case without one replays the conversation that it recorded itself."""
 
     name = "replay"
 

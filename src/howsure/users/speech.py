@@ -1,5 +1,6 @@
-"""What a message does: ask, refuse, tell that something is done, thank, take leave. By pattern, in a few languages;
-what is not recognised is nothing of the kind."""
+"""What a message does: ask, refuse, report something done, thank, take leave; and which facts an agent asks for. By
+patterns over plain text (no case, no accents) in English, German, French, Spanish, Italian, Portuguese and Dutch; what
+is not recognised counts as nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from howsure.users.words import GENERIC, content_words, fold_case, meanings, mea
 
 
 def either(*patterns: str) -> re.Pattern[str]:
-    """One pattern for whole words of any of these."""
+    """One pattern that matches whole words of any of these."""
     return re.compile(rf"(?<!\w)(?:{'|'.join(patterns)})(?!\w)")
 
 
@@ -47,7 +48,7 @@ ASKS_FOR = either(
     r"por favor,? (?:indique|proporcione|facilite|digame|confirme)", r"mi (?:dica|serve|servono)",
     r"(?:informe|confirme)(?:-me)?", r"ik heb (?:uw|het|de) \w+ nodig",
 )  # fmt: skip
-"""Requests that wait for an answer; `please choose "Expenses" in the menu` waits for none."""
+"""Requests that wait for an answer; `please choose "Expenses" in the menu` does not."""
 MORE = either(
     r"(?:anything|something|what) else", r"any(?:thing)? (?:other|further|more)(?: \w+)? ?(?:questions?|help)?",
     r"let me know if", r"if you (?:have|need) (?:any|more|further|anything)",
@@ -185,13 +186,13 @@ _SMALL_TALK = word_set(
 
 @lru_cache(maxsize=2048)
 def sentences(text: str) -> tuple[str, ...]:
-    """The sentences and lines of a text as they stand."""
+    """The sentences and lines of a text as they are written."""
     return tuple(piece for part in _BREAK.split(text) if (piece := part.strip()))
 
 
 @lru_cache(maxsize=2048)
 def requests(text: str) -> tuple[str, ...]:
-    """The sentences that ask for something, plain; offers of more help ask for nothing."""
+    """The sentences that ask for something, folded; offers of more help ask for nothing."""
     asking = [(one, _asks(fold_case(one))) for one in sentences(text)]
     if not any(asks for _, asks in asking):
         return ()
@@ -203,7 +204,7 @@ def _asks(sentence: str) -> bool:
 
 
 def waits_for(text: str) -> tuple[str, ...]:
-    """The requests that the agent waits to have answered; what it tells the user to do elsewhere is none."""
+    """The requests that the agent waits for, without what it tells the user to do elsewhere."""
     return tuple(one for one in requests(text) if _QUESTION.search(one) or ASKS_FOR.search(one) or _LISTED.match(one))
 
 
@@ -232,12 +233,12 @@ def waits(text: str) -> bool:
 
 @lru_cache(maxsize=2048)
 def is_done(text: str) -> bool:
-    """Some sentence, not a question, tells that something was done."""
-    return any(_tells_done(fold_case(one)) for one in sentences(text))
+    """Whether a sentence that is not a question reports something done."""
+    return any(_reports_done(fold_case(one)) for one in sentences(text))
 
 
-def _tells_done(sentence: str) -> bool:
-    """`It was shipped, so I cannot cancel it` tells the opposite."""
+def _reports_done(sentence: str) -> bool:
+    """`It was shipped, so I cannot cancel it` reports the opposite."""
     opposite = UNDONE.search(sentence) or REFUSAL.search(sentence) or _QUESTION.search(sentence)
     return bool(DONE.search(sentence)) and not opposite
 
@@ -260,18 +261,18 @@ def is_closing(text: str) -> bool:
 
 
 def lacks(text: str) -> bool:
-    """The user says that they do not know, do not have or do not tell."""
+    """The user does not know it, does not have it or does not want to tell."""
     return bool(NOT_HELD.search(fold_case(text)))
 
 
 @lru_cache(maxsize=2048)
 def said_words(text: str) -> tuple[str, ...]:
-    """All words, folded: what is compared when somebody repeats."""
+    """All words in one spelling, to recognise repetitions."""
     return tokens(text)
 
 
 def alike(one: str, other: str, least: float = 0.9) -> bool:
-    """Near enough the same words in the same number."""
+    """Almost the same words in the same number."""
     first, second = said_words(one), said_words(other)
     if first == second:
         return True
@@ -283,7 +284,7 @@ def alike(one: str, other: str, least: float = 0.9) -> bool:
 
 LONG_NAME = 3
 MOST = 0.6
-"""Of the words of a long name, the share that must be asked for."""
+"""The share of the words of a long name that must be asked for."""
 
 DETAILS = either(
     r"(?:personal |contact |more |some |further |your |the )*details", r"(?:more |some |further )?information",
@@ -291,7 +292,7 @@ DETAILS = either(
     r"(?:ihre )?(?:daten|angaben)", r"(?:vos )?(?:coordonnees|informations)", r"(?:sus )?datos", r"(?:i suoi )?dati",
     r"gegevens", r"authenticate",
 )  # fmt: skip
-"""Requests for everything and nothing."""
+"""Requests that do not say what they ask for."""
 _BARE = re.compile(
     r"(?<!\w)(?:the|your|that|this|die|ihre|le|votre|el|su|il|de|uw) "
     r"(number|id|code|reference|nummer|numero|address)(?= ?(?:[?.,;:!]|and|again|please|once|for me|\Z))"
@@ -301,12 +302,12 @@ _YES_NO = re.compile(r"(?<!\w)(?:do|does|did|have|has|are|is|was|were|would|coul
 
 @lru_cache(maxsize=4096)
 def asks_for_fact(fact: Fact, text: str) -> bool:
-    """Whether the agent asks for this fact by its name, or for `the code` and this is one."""
+    """Whether the agent asks for this fact by its name, or for `the code` where the fact is a code."""
     return any(_names(fact, sentence) or _bare_kind(fact, sentence) for sentence in requests(text))
 
 
 def _bare_kind(fact: Fact, sentence: str) -> bool:
-    """`the code`, where the fact is a game code; `the order code` is another one."""
+    """`the code`, where the fact is a game code; `the order code` is another fact."""
     kinds = [word for word in content_words(fact.name) if word in GENERIC]
     return any(found in kinds for found in _BARE.findall(sentence))
 
@@ -318,7 +319,7 @@ def _names(fact: Fact, sentence: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def phrasings(fact: Fact) -> tuple[tuple[str, ...], ...]:
-    """The words of the fact's name, and of each other way to ask for it."""
+    """The words of the fact's name and of each other phrase that asks for it."""
     named = (content_words(phrase) or tuple(fold_case(phrase).split()) for phrase in (fact.name, *fact.asked_by))
     return tuple(words for words in named if words)
 
@@ -334,7 +335,7 @@ def _covered(words: tuple[str, ...], there: frozenset[str]) -> bool:
 
 
 def may_concern_fact(fact: Fact, text: str) -> bool:
-    """Whether anything in the text may be about this fact: far more lenient than `asks_for_fact`."""
+    """Whether anything in the text may be about this fact; much more lenient than `asks_for_fact`."""
     there = meanings(text)
     if _bare_kind(fact, fold_case(text)):
         return True
@@ -360,6 +361,6 @@ def unanswerable_requests(facts: Iterable[Fact], text: str) -> tuple[str, ...]:
 
 
 def is_yes_or_no(text: str) -> bool:
-    """The last thing asked can be answered with yes: `Shall I go ahead?`"""
+    """Whether the last question can be answered with yes: `Shall I go ahead?`"""
     asked = [fold_case(one) for one in sentences(text) if "?" in one]
     return bool(asked) and bool(_YES_NO.match(asked[-1].lstrip("\"'( "))) and " or " not in asked[-1]

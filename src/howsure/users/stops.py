@@ -1,5 +1,8 @@
-"""When a conversation is over whatever the user still wants: rules on what was said, by program alone. Each gives a
-defined ending, and none of them is a failure."""
+"""When a conversation is over: the agent hands over to a person, says nothing, repeats itself, or the turns are used
+up.
+
+A handoff shows in the tool that the agent calls or in what it says. Offering a handoff is not one, and neither is
+passing on to another agent of the same system."""
 
 from __future__ import annotations
 
@@ -92,19 +95,19 @@ def handoff_tools(tools: Iterable[AgentTool]) -> frozenset[str]:
 
 
 def handoff_evidence(reply: Sequence[Message], tools: Collection[str] = ()) -> str:
-    """What shows that the agent hands over to a person in this reply; empty when nothing does."""
+    """What shows that this reply hands over to a person; empty when nothing does."""
     calls = [call.name for message in reply for call in message.tool_calls]
     called = next((name for name in calls if name in tools or is_handoff_tool(name)), "")
     if called:
         return f"the agent called {called}"
     if any(_passes_on(name) for name in calls):
         return ""  # its words are about the agent it passes on to
-    said = next((words for message in reply if (words := handoff_sentence(message.content))), "")
-    return f"the agent said: {said}" if said else ""
+    sentence = next((found for message in reply if (found := handoff_sentence(message.content))), "")
+    return f"the agent said: {sentence}" if sentence else ""
 
 
 def is_handoff_tool(name: str) -> bool:
-    """Whether a tool's name tells of a person: `transfer_to_human`, `live_handoff`; not `transfer_to_agent`."""
+    """Whether a tool's name speaks of a person: `transfer_to_human`, `live_handoff`; not `transfer_to_agent`."""
     folded = _PART.sub("_", _CAMEL.sub("_", name).lower()).strip("_")
     parts = set(folded.split("_"))
     if folded in _ALONE or _ESCALATES.match(folded):
@@ -114,11 +117,11 @@ def is_handoff_tool(name: str) -> bool:
 
 @lru_cache(maxsize=2048)
 def handoff_sentence(text: str) -> str:
-    """The sentence that hands over to a person. A question after it means that the agent is not gone yet."""
-    said = sentences(text)
-    if not said or said[-1].rstrip("\"'”’) ").endswith(("?", "？")):
+    """The sentence that hands over to a person. A final question means that the agent has not left yet."""
+    parts = sentences(text)
+    if not parts or parts[-1].rstrip("\"'”’) ").endswith(("?", "？")):
         return ""
-    return next((one for one in said if _hands_over(fold_case(one))), "")
+    return next((one for one in parts if _hands_over(fold_case(one))), "")
 
 
 def _hands_over(sentence: str) -> bool:
@@ -138,8 +141,8 @@ LONGEST_CYCLE = 3
 
 
 class Exchange(Struct, frozen=True):
-    """One user message and everything the agent said and did until the next. `text` is what the agent said; the
-    thinking beside a tool call counts when there is nothing else."""
+    """One user message and everything the agent said and did until the next. `text` is what the agent said; the text
+    next to a tool call counts when there is nothing else."""
 
     user: str
     reply: tuple[Message, ...]
@@ -148,8 +151,8 @@ class Exchange(Struct, frozen=True):
     @classmethod
     def of(cls, user: str, reply: Sequence[Message]) -> Exchange:
         if len(reply) == 1:
-            said = reply[0].content
-            return cls(user, tuple(reply), said if said.strip() else "")
+            text = reply[0].content
+            return cls(user, tuple(reply), text if text.strip() else "")
         spoken = [one.content for one in reply if one.content.strip() and not one.tool_calls]
         return cls(user, tuple(reply), "\n".join(spoken or [one.content for one in reply if one.content.strip()]))
 
@@ -159,54 +162,54 @@ class Exchange(Struct, frozen=True):
 
 
 class StopRules(Struct, frozen=True, kw_only=True):
-    """The rules. `handoff_tools` are told apart by name besides; `silent_replies` empty replies in a row are silence;
-    `same_replies` near-verbatim equal ones are a loop."""
+    """When a conversation ends. `handoff_tools` add to the tools that are recognised by name; `silent_replies` empty
+    replies in a row are silence; `same_replies` almost equal ones are a loop."""
 
     handoff_tools: frozenset[str] = frozenset()
     silent_replies: int = 1
     same_replies: int = 3
 
-    def stop(self, said: Sequence[Message], max_turns: int | None = None) -> UserExit | None:
+    def stop(self, messages: Sequence[Message], max_turns: int | None = None) -> UserExit | None:
         """Why the conversation is over, or None. `max_turns` counts user messages."""
-        return self.over(pair_exchanges(said), max_turns)
+        return self.check(pair_exchanges(messages), max_turns)
 
-    def over(self, talk: Sequence[Exchange], max_turns: int | None = None) -> UserExit | None:
-        """The same, of a conversation as pairs."""
-        if not talk:
+    def check(self, exchanges: Sequence[Exchange], max_turns: int | None = None) -> UserExit | None:
+        """The same for a conversation as exchanges."""
+        if not exchanges:
             return None
-        if shown := handoff_evidence(talk[-1].reply, self.handoff_tools):
+        if shown := handoff_evidence(exchanges[-1].reply, self.handoff_tools):
             return UserExit(Ending.HANDED_OFF, shown)
-        if self._is_silent(talk):
+        if self._is_silent(exchanges):
             return UserExit(Ending.SILENCE, f"the agent said nothing {_times(self.silent_replies)}")
-        if looped := self._loop(talk):
+        if looped := self._loop(exchanges):
             return UserExit(Ending.LOOP, looped)
-        if max_turns is not None and len(talk) >= max_turns:
+        if max_turns is not None and len(exchanges) >= max_turns:
             return UserExit(Ending.TURN_LIMIT, f"{max_turns} user messages were sent")
         return None
 
-    def _is_silent(self, talk: Sequence[Exchange]) -> bool:
-        last = talk[-self.silent_replies :]
+    def _is_silent(self, exchanges: Sequence[Exchange]) -> bool:
+        last = exchanges[-self.silent_replies :]
         return len(last) == self.silent_replies and all(map(says_nothing, last))
 
-    def _loop(self, talk: Sequence[Exchange]) -> str:
-        if len(talk) < min(2, self.same_replies):
+    def _loop(self, exchanges: Sequence[Exchange]) -> str:
+        if len(exchanges) < min(2, self.same_replies):
             return ""
-        texts = [exchange.text for exchange in talk[-max(self.same_replies, LONGEST_CYCLE + 1) :]]
+        texts = [exchange.text for exchange in exchanges[-max(self.same_replies, LONGEST_CYCLE + 1) :]]
         if not (words := said_words(texts[-1])):
             return ""
         last = texts[-self.same_replies :]
         if len(last) == self.same_replies and all(alike(last[0], one) for one in last[1:]):
             return f"the agent said the same {_times(self.same_replies)}"
         for length in range(1, LONGEST_CYCLE + 1):
-            if length < len(texts) and said_words(texts[-1 - length]) == words and _cycles(talk, length):
+            if length < len(texts) and said_words(texts[-1 - length]) == words and _cycles(exchanges, length):
                 return f"both sides repeat the last {length} exchange{'s' if length > 1 else ''}"
         return ""
 
 
-def pair_exchanges(said: Sequence[Message]) -> list[Exchange]:
-    """The conversation as pairs; what is said before the first user message is left out."""
+def pair_exchanges(messages: Sequence[Message]) -> list[Exchange]:
+    """The conversation as exchanges, without what comes before the first user message."""
     pairs: list[tuple[str, list[Message]]] = []
-    for message in said:
+    for message in messages:
         if message.role is Role.USER:
             pairs.append((message.content, []))
         elif pairs and message.role is Role.ASSISTANT:
@@ -215,15 +218,15 @@ def pair_exchanges(said: Sequence[Message]) -> list[Exchange]:
 
 
 def says_nothing(exchange: Exchange) -> bool:
-    """No tool call, and nothing but spaces and punctuation."""
+    """Whether the agent called no tool and wrote nothing but spaces and punctuation."""
     return not exchange.calls and is_blank("".join(message.content for message in exchange.reply))
 
 
-def _cycles(talk: Sequence[Exchange], length: int) -> bool:
-    """The last exchanges are word for word those before them."""
-    if len(talk) < 2 * length:
+def _cycles(exchanges: Sequence[Exchange], length: int) -> bool:
+    """Whether the last exchanges repeat those before them word for word."""
+    if len(exchanges) < 2 * length:
         return False
-    pairs = zip(talk[-length:], talk[-2 * length : -length], strict=True)
+    pairs = zip(exchanges[-length:], exchanges[-2 * length : -length], strict=True)
     return all(
         said_words(now.user) == said_words(before.user) and said_words(now.text) == said_words(before.text)
         for now, before in pairs

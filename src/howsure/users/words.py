@@ -1,5 +1,5 @@
-"""Words made comparable for the user's side: what carries meaning in a text, which words are of one family, and which
-mean the same when an agent asks for something."""
+"""Comparable words of the user's side: what carries meaning in a text, which words are of one family, which mean the
+same when an agent asks for something, and in which language a text is written."""
 
 from __future__ import annotations
 
@@ -47,18 +47,18 @@ _SAME = (
     "last ending ends end final",
 )
 _CLASSES: dict[str, tuple[str, ...]] = {}
-for _number, _namesakes in enumerate(_SAME):
-    _CLASSES |= {word: (*_CLASSES.get(word, ()), f"={_number}") for word in _namesakes.split()}
+for _number, _synonyms in enumerate(_SAME):
+    _CLASSES |= {word: (*_CLASSES.get(word, ()), f"={_number}") for word in _synonyms.split()}
 GENERIC = word_set(
     "number id no nr code reference ref nummer numero name names date day time address full current exact preferred "
     "first last complete your new old my of the value email"
 )
-"""Words that say what kind of thing is asked for, not which."""
+"""Words that say what kind of thing is asked for, not which one."""
 
 
 @lru_cache(maxsize=4096)
 def fold_case(text: str) -> str:
-    """No case, no accents, one kind of apostrophe; everything else stays where it was."""
+    """The text without case and accents, with one kind of apostrophe."""
     if text.isascii():
         return text.replace("`", "'").lower()
     text = normalize("NFKD", text.translate(_APOSTROPHES))
@@ -67,7 +67,7 @@ def fold_case(text: str) -> str:
 
 @lru_cache(maxsize=2048)
 def content_words(text: str) -> tuple[str, ...]:
-    """The words that carry meaning, folded, in order."""
+    """The words that carry meaning, in order."""
     empty = _empty_words()
     words = tokens(text.replace("_", " "))
     return tuple(word for word in words if word not in empty and (len(word) > 1 or is_number(word)))
@@ -79,15 +79,15 @@ def _empty_words() -> frozenset[str]:
 
 
 def by_line(gather: Callable[[str], frozenset[T]]) -> Callable[[str], frozenset[T]]:
-    """The same over the lines of a text, each remembered: a conversation grows by a few lines in every turn, and only
-    those are read."""
+    """The same function over the lines of a text, each cached: a conversation grows by a few lines in every turn, and
+    only those are read."""
     remembered = lru_cache(maxsize=4096)(gather)
 
-    def gathered(text: str) -> frozenset[T]:
+    def over_lines(text: str) -> frozenset[T]:
         lines = text.split("\n")
         return remembered(text) if len(lines) == 1 else frozenset().union(*map(remembered, lines))
 
-    return gathered
+    return over_lines
 
 
 root_of = lru_cache(maxsize=8192)(root)
@@ -95,13 +95,13 @@ root_of = lru_cache(maxsize=8192)(root)
 
 @by_line
 def roots(text: str) -> frozenset[str]:
-    """What the meaningful words of a text go back to."""
+    """The roots of the words that carry meaning."""
     return frozenset(root_of(word) for word in content_words(text))
 
 
 @by_line
 def all_roots(text: str) -> frozenset[str]:
-    """As `roots`, small words included."""
+    """The roots of all words."""
     return frozenset(root_of(word) for word in tokens(text.replace("_", " ")))
 
 
@@ -120,19 +120,19 @@ def has_kin(word: str, others: frozenset[str]) -> bool:
 
 
 def share(wanted: frozenset[str], there: frozenset[str]) -> float:
-    """How much of what is wanted is there; nothing wanted is there in full."""
+    """The share of the wanted roots that are there; 1 when none is wanted."""
     return sum(has_kin(word, there) for word in wanted) / len(wanted) if wanted else 1.0
 
 
 @by_line
 def meanings(text: str) -> frozenset[str]:
-    """The roots of a text, and for each word that has namesakes the number of what they mean."""
+    """The roots of a text, and a mark for each group of synonyms that it has a word of."""
     words = tokens(text.replace("_", " "))
     return frozenset(root(word) for word in words) | {mark for word in words for mark in _CLASSES.get(word, ())}
 
 
 def means(word: str, there: frozenset[str]) -> bool:
-    """Whether a word, one of its family or of its namesakes is among `meanings`."""
+    """Whether a word, one of its family or one of its synonyms is among `meanings`."""
     return any(mark in there for mark in _CLASSES.get(word, ())) or has_kin(root(word), there)
 
 
@@ -167,7 +167,7 @@ _SCRIPTS = {
 }
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 LEAST = 3
-"""Small words of one language that make a text one of it."""
+"""A text with this many small words of a language is in that language."""
 NAMED = re.compile(
     r"(?<!\w)(?:english|german|french|spanish|italian|portuguese|dutch|russian|chinese|japanese|korean|arabic|"
     r"hindi|polish|"
@@ -178,7 +178,7 @@ NAMED = re.compile(
 
 @lru_cache(maxsize=2048)
 def language_of(text: str) -> str | None:
-    """A code such as `de`, when the text makes it plain."""
+    """A code such as `de`, where the text makes it clear; else None."""
     letters = sum(mark.isalpha() for mark in text)
     for language, script in _SCRIPTS.items():
         if letters and len(script.findall(text)) / letters > 0.3:

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from howsure.cli.progress import NoProgress, ProgressBar, ProgressLines, ProgressTally, progress
+from howsure.cli.progress import ProgressTally, progress
 from howsure.model.result import Result
 from howsure.model.verdict import Verdict
 from howsure.testing import a_case
@@ -47,7 +47,7 @@ def test_the_time_left_is_unknown_before_anything_is_done_and_nothing_at_the_end
 
 
 def test_lines_say_at_the_end_how_far_it_came(capsys: pytest.CaptureFixture[str]) -> None:
-    with ProgressLines(ProgressTally(1_000, 0)) as shown:
+    with progress(1_000, 0) as shown:
         shown(results(Verdict.PASSED, Verdict.FAILED))
     out, err = capsys.readouterr()
     assert out == ""
@@ -55,33 +55,27 @@ def test_lines_say_at_the_end_how_far_it_came(capsys: pytest.CaptureFixture[str]
 
 
 def test_lines_come_only_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
-    with ProgressLines(ProgressTally(100, 0)) as shown:
+    with progress(100, 0) as shown:
         for _ in range(100):
             shown(results(Verdict.PASSED))
     assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_a_line_is_said_even_when_the_run_breaks(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(KeyboardInterrupt), ProgressLines(ProgressTally(5, 0)):
+    with pytest.raises(KeyboardInterrupt), progress(5, 0):
         raise KeyboardInterrupt
     assert capsys.readouterr().err == "0 of 5: 0/s, time left unknown\n"
 
 
 def test_quiet_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     with progress(3, 0, quiet=True) as shown:
-        assert isinstance(shown, NoProgress)
         shown(results(Verdict.PASSED))
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_file_gets_lines_and_a_terminal_a_bar(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert isinstance(progress(3, 0), ProgressLines)
+def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    shown = progress(3, 1)
-    assert isinstance(shown, ProgressBar)
-    with shown:
+    with progress(3, 1) as shown:
         shown(results(Verdict.PASSED, Verdict.ERRORED))
     out, err = capsys.readouterr()
     assert out == ""

@@ -56,9 +56,9 @@ async def test_everything_comes_once_and_whole(monkeypatch: pytest.MonkeyPatch, 
 async def test_whoever_stops_takes_no_more_than_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages, "BATCH", 3)
     source = numbered(100)
-    pages = stream_lines(cast(Connection, source), Point, ASKED)
+    streamed = stream_lines(cast(Connection, source), Point, ASKED)
     assert source.asked == 0
-    walking = pages.walk()
+    walking = streamed.walk()
     assert [each.x for each in await anext(walking)] == [0, 1, 2]
     assert (source.asked, source.taken) == (1, 3)
 

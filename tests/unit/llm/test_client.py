@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from howsure.errors import BudgetReached, CaseFailure, ConfigInvalid, ModelFailed, ModelRefused, ModelTimedOut
-from howsure.llm.base import Cache, Completion, ModelRequest
+from howsure.llm.base import Cache, Completion, ModelReply, ModelRequest
 from howsure.llm.budget import Allowance, BudgetMeter
 from howsure.llm.cache import MemoryCache, NoCache, encode_completion
 from howsure.llm.client import ClientOptions, ModelClient
@@ -20,7 +20,6 @@ from howsure.llm.costs import CallCounters
 from howsure.llm.limits import RateLimits
 from howsure.llm.messages import CallSettings, ChatMessage
 from howsure.llm.retry import RetryPolicy
-from howsure.llm.specs import parse_model
 from howsure.llm.transport import HttpResponse, TransportError, TransportFault
 from howsure.model.transcript import Role, Usage
 from unit.llm.virtual import GOOD, ScriptedTransport, VirtualLoop, around, faulty, good, status, virtually
@@ -493,3 +492,74 @@ def test_the_cache_holds_the_encoded_completion() -> None:
     came = virtually(lambda loop: outcome(opened(loop, ScriptedTransport(good), cache=cache)))
     assert isinstance(came, Completion)
     assert list(vars(cache)["_replies"].values()) == [encode_completion(came)]
+
+
+class ScriptedProvider:
+    """A plug-in's provider that plays a script: replies, errors, or silence (None)."""
+
+    name = "mine"
+
+    def __init__(self, *script: object) -> None:
+        self._script = iter(script)
+        self.asked: list[tuple[str, ModelRequest]] = []
+
+    async def complete(self, model: str, request: ModelRequest) -> ModelReply:
+        self.asked.append((model, request))
+        step = next(self._script)
+        if step is None:
+            await asyncio.sleep(1000)
+        if isinstance(step, Exception):
+            raise step
+        return step  # type: ignore[return-value]
+
+
+def from_plugin(provider: ScriptedProvider, **options: Any) -> Outcome:
+    """What one call to a plug-in's provider gives."""
+
+    async def run(loop: VirtualLoop) -> Outcome:
+        options_ = ClientOptions(providers={"mine": provider}, **options)
+        async with ModelClient({}, options_, timing=around(loop)) as client:
+            try:
+                return await client.model("mine:x", CallSettings(temperature=0.5)).complete(asking())
+            except CaseFailure as failure:
+                return failure
+
+    return virtually(run)
+
+
+def test_a_plugins_provider_is_asked_with_the_model_and_its_settings() -> None:
+    provider = ScriptedProvider(ModelReply(text="hello", usage=Usage(prompt_tokens=3, completion_tokens=1)))
+    came = from_plugin(provider)
+    assert isinstance(came, Completion)
+    assert (came.text, came.model, came.usage.prompt_tokens, came.cost_usd) == ("hello", "x", 3, None)
+    ((model, request),) = provider.asked
+    assert (model, request.messages[0].content, request.settings) == ("x", "Hi", CallSettings(temperature=0.5))
+
+
+@pytest.mark.parametrize("passing", [OSError("away"), ModelFailed("not now"), None], ids=["lost", "failed", "silent"])
+def test_a_plugins_provider_is_asked_again_where_that_may_help(passing: Exception | None) -> None:
+    provider = ScriptedProvider(passing, ModelReply(text="hello"))
+    came = from_plugin(provider, attempt_seconds=2.0)
+    assert isinstance(came, Completion) and came.text == "hello"
+    assert len(provider.asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        (ModelRefused("no such model"), "mine:x: no such model"),
+        (ValueError("oops"), "mine:x: provider 'mine': ValueError: oops"),
+        ("text", "mine:x: provider 'mine': TypeError: expected a ModelReply, found str"),
+    ],
+    ids=["refused", "broken", "no reply"],
+)
+def test_a_plugins_provider_that_breaks_is_named_and_not_asked_again(step: object, message: str) -> None:
+    came = from_plugin(ScriptedProvider(step))
+    assert isinstance(came, ModelRefused)
+    assert str(came) == message
+
+
+def test_a_budget_holds_for_a_plugins_provider_that_counts_nothing() -> None:
+    spending = BudgetMeter(Allowance(tokens=1_000_000), lambda: 0.0)
+    assert isinstance(from_plugin(ScriptedProvider(ModelReply(text="hello")), budget=spending), Completion)
+    assert spending.spent.tokens > 0

@@ -9,8 +9,8 @@ import pytest
 from howsure.model.case import Case, World
 from howsure.model.score import LIKERT, Grade, Score, Unscored, UnscoredReason
 from howsure.model.verdict import Decision, Normalization, Profile, Verdict
-from howsure.policies.explain import explain
 from howsure.policies.profiles import EXPLAIN_EVALS, builtin_profiles
+from howsure.policies.worlds import explain
 from howsure.testing import a_case
 
 PREP, STRICT = builtin_profiles()

@@ -41,14 +41,14 @@ def at_most(limit: float) -> GateBound:
         ("pass_rate > .5", PassRate(bound=GateBound(BoundSign.MORE, 0.5))),
         ("pass_rate < 0.5", PassRate(bound=GateBound(BoundSign.LESS, 0.5))),
         ("pass_rate >= 100%", PassRate(bound=at_least(1.0))),
-        ("pass_rate[criteria] >= 0.9", PassRate(which=GateScope(grader="criteria"), bound=at_least(0.9))),
-        ("pass_rate[grader:criteria] >= 0.9", PassRate(which=GateScope(grader="criteria"), bound=at_least(0.9))),
-        ("pass_rate[rule:SAFETY] >= 0.9", PassRate(which=GateScope(part="SAFETY"), bound=at_least(0.9))),
-        ("pass_rate[tag:billing] >= 0.8", PassRate(which=GateScope(labels={"tag": ("billing",)}), bound=at_least(0.8))),
+        ("pass_rate[criteria] >= 0.9", PassRate(scope=GateScope(grader="criteria"), bound=at_least(0.9))),
+        ("pass_rate[grader:criteria] >= 0.9", PassRate(scope=GateScope(grader="criteria"), bound=at_least(0.9))),
+        ("pass_rate[rule:SAFETY] >= 0.9", PassRate(scope=GateScope(part="SAFETY"), bound=at_least(0.9))),
+        ("pass_rate[tag:billing] >= 0.8", PassRate(scope=GateScope(labels={"tag": ("billing",)}), bound=at_least(0.8))),
         (
             "pass_rate[criteria, tag:a, tag:b, candidate:openai:gpt-5, difficulty:hard] >= 0.8",
             PassRate(
-                which=GateScope(
+                scope=GateScope(
                     grader="criteria", candidate="openai:gpt-5", labels={"tag": ("a", "b"), "difficulty": ("hard",)}
                 ),
                 bound=at_least(0.8),
@@ -56,15 +56,15 @@ def at_most(limit: float) -> GateBound:
         ),
         (
             "mean[response_correctness] >= 4",
-            MeanGrade(which=GateScope(grader="response_correctness"), bound=at_least(4)),
+            MeanGrade(scope=GateScope(grader="response_correctness"), bound=at_least(4)),
         ),
-        ("mean[token_usage] <= 0.02", MeanGrade(which=GateScope(grader="token_usage"), bound=at_most(0.02))),
-        ("mean[delta] >= -1.5", MeanGrade(which=GateScope(grader="delta"), bound=at_least(-1.5))),
+        ("mean[token_usage] <= 0.02", MeanGrade(scope=GateScope(grader="token_usage"), bound=at_most(0.02))),
+        ("mean[delta] >= -1.5", MeanGrade(scope=GateScope(grader="delta"), bound=at_least(-1.5))),
         ("no_regression vs main by 2%", NoRegression(versus="main", by=0.02)),
         ('no_regression vs "last week" by 0.02', NoRegression(versus="last week", by=0.02)),
         (
             "no_regression[criteria] vs latest by 0%",
-            NoRegression(versus="latest", by=0, which=GateScope(grader="criteria")),
+            NoRegression(versus="latest", by=0, scope=GateScope(grader="criteria")),
         ),
         ("rule:SAFETY all", AllChecksPass(part="SAFETY")),
         ("rule: never ask for a password all", AllChecksPass(part="never ask for a password")),
@@ -72,21 +72,21 @@ def at_most(limit: float) -> GateBound:
         ("p95_latency <= 3s", Latency(share=0.95, bound=at_most(3))),
         (
             "p50_latency[tag:long] <= 800ms",
-            Latency(share=0.5, which=GateScope(labels={"tag": ("long",)}), bound=at_most(0.8)),
+            Latency(share=0.5, scope=GateScope(labels={"tag": ("long",)}), bound=at_most(0.8)),
         ),
         ("p99.9_latency < 1.5 m", Latency(share=0.9990000000000001, bound=GateBound(BoundSign.LESS, 90))),
         ("mean_latency <= 2 s", Latency(share=None, bound=at_most(2))),
         ("cost <= 2 USD", SpendingLimit(of=SpendingUnit.COST, bound=at_most(2))),
         ("cost <= $0.5", SpendingLimit(of=SpendingUnit.COST, bound=at_most(0.5))),
-        ("cost[agent] <= 2usd", SpendingLimit(of=SpendingUnit.COST, payer=SpendingSource.AGENT, bound=at_most(2))),
+        ("cost[agent] <= 2usd", SpendingLimit(of=SpendingUnit.COST, source=SpendingSource.AGENT, bound=at_most(2))),
         (
             "cost_per_case <= 0.01 USD",
-            SpendingLimit(of=SpendingUnit.COST, payer=SpendingSource.AGENT, per_case=True, bound=at_most(0.01)),
+            SpendingLimit(of=SpendingUnit.COST, source=SpendingSource.AGENT, per_case=True, bound=at_most(0.01)),
         ),
         ("tokens <= 500k", SpendingLimit(of=SpendingUnit.TOKENS, bound=at_most(500_000))),
         (
             "tokens[run] <= 1.5M",
-            SpendingLimit(of=SpendingUnit.TOKENS, payer=SpendingSource.RUN, bound=at_most(1_500_000)),
+            SpendingLimit(of=SpendingUnit.TOKENS, source=SpendingSource.RUN, bound=at_most(1_500_000)),
         ),
         ("tokens <= 500_000", SpendingLimit(of=SpendingUnit.TOKENS, bound=at_most(500_000))),
         ("errors <= 1%", ErrorLimit(bound=at_most(0.01), counted=False)),

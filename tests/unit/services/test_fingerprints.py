@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from howsure.model.verdict import Profile
-from howsure.services.fingerprints import fingerprint
+from howsure.services.files import fingerprint
 
 
 def test_the_order_of_keys_does_not_count_and_that_of_lists_does() -> None:

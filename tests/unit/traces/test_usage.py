@@ -148,7 +148,7 @@ def as_text(value: Any) -> str:
 def test_every_spelling_gives_the_same_counts(attributes: dict[str, Any], usage: Usage) -> None:
     notes = TraceProblems()
     assert read_usage(attributes, "span", notes) == usage
-    assert notes.problems == []
+    assert notes.items == []
 
 
 @pytest.mark.parametrize(
@@ -244,7 +244,7 @@ def test_the_prompt_always_holds_its_cached_tokens(prompt: int, cached: int, tot
     found = read_usage(attributes, "span", notes)
     assert found is not None
     assert (found.prompt_tokens, found.cached_tokens) == (whole, cached)
-    assert [problem.code for problem in notes.problems] == ([] if whole == prompt else ["cached_apart"])
+    assert [problem.code for problem in notes.items] == ([] if whole == prompt else ["cached_apart"])
 
 
 @pytest.mark.parametrize(
@@ -272,7 +272,7 @@ def test_the_prompt_always_holds_its_cached_tokens(prompt: int, cached: int, tot
 def test_counts_that_cannot_be_read_are_noted_and_unknown(attributes: dict[str, Any], code: str, field: str) -> None:
     notes = TraceProblems()
     assert read_usage(attributes, "s", notes) is None
-    assert [(problem.code, problem.field) for problem in notes.problems] == [(code, field)]
+    assert [(problem.code, problem.field) for problem in notes.items] == [(code, field)]
 
 
 def test_the_spelling_that_says_most_is_taken() -> None:

@@ -145,7 +145,7 @@ def test_picking_passes_over_nulls() -> None:
 def test_a_note_names_span_attribute_and_what_was_found() -> None:
     notes = TraceProblems()
     notes.add("unreadable_json", "is not JSON", "span 1 (call_llm)", "gcp.vertex.agent.llm_response", "{" * 200)
-    (problem,) = notes.problems
+    (problem,) = notes.items
     assert problem.code == "unreadable_json"
     assert problem.field == "span 1 (call_llm).gcp.vertex.agent.llm_response"
     assert problem.message == "is not JSON"

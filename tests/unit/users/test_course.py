@@ -264,9 +264,9 @@ def test_a_fact_asked_for_again_is_told_again() -> None:
 
 def test_long_evidence_is_cut_and_short_is_whole() -> None:
     short, long = a_talk("x" * LONGEST).turns[0], a_talk("x" * (LONGEST + 1)).turns[0]
-    assert short.slip(EARLY, "r").evidence == "x" * LONGEST
-    assert long.slip(EARLY, "r").evidence == "x" * LONGEST + "…"
-    assert long.slip(EARLY, "r", "other", spoils=False) == UserMistake(
+    assert short.mistake(EARLY, "r").evidence == "x" * LONGEST
+    assert long.mistake(EARLY, "r").evidence == "x" * LONGEST + "…"
+    assert long.mistake(EARLY, "r", "other", spoils=False) == UserMistake(
         kind=EARLY, turn=1, reason="r", evidence="other", spoils=False
     )
 
@@ -274,14 +274,14 @@ def test_long_evidence_is_cut_and_short_is_whole() -> None:
 def test_a_turn_knows_what_came_before_it() -> None:
     talk = a_talk("one", "1", "two", "2", "three")
     third = talk.turns[2]
-    assert (third.number, third.text, third.before, third.heard) == (3, "three", "2", "1\n2")
-    assert third.own == ("one", "two")
-    assert [turn.number for turn in talk.later] == [2, 3]
+    assert (third.number, third.text, third.last_reply, third.agent_text) == (3, "three", "2", "1\n2")
+    assert third.earlier == ("one", "two")
+    assert [turn.number for turn in talk.later_turns] == [2, 3]
     assert talk.last_reply == "2"
     assert talk.handed_off is None
 
 
 def test_what_the_plan_says_word_for_word_is_not_in_own_words() -> None:
     talk = a_talk("one", "1", "planned", "2", "free", plan=(PlanStep(say="planned", when="w"),))
-    assert [turn.text for turn in talk.own_words] == ["free"]
+    assert [turn.text for turn in talk.own_turns] == ["free"]
     assert (talk.plan, talk.facts) == ("w\nplanned", "")

@@ -15,7 +15,7 @@ from howsure.model.simulation import Ending
 from howsure.model.transcript import Message, Role, ToolCall, Usage
 from howsure.testing import ScriptedModel
 from howsure.users.base import UserExit, UserMessage, UserMove
-from howsure.users.live_users import SCHEMA, LiveUsers, Next, read_next, seed_of, user_prompt
+from howsure.users.live_users import SCHEMA, LiveUsers, conversation_seed, read_user_move, user_prompt
 from howsure.users.stops import StopRules
 
 SCENARIO = Scenario(
@@ -139,7 +139,7 @@ async def test_a_seed_is_made_for_each_case_and_repeat() -> None:
     await move(model, seed=7, namespace="b")
     await move(model, settings=CallSettings(seed=7), namespace="a")
     seeds = [request.settings.seed for request in model.asked if request.settings]
-    assert seeds == [seed_of(7, "a", "c"), seed_of(7, "b", "c"), seed_of(7, "a", "c")]
+    assert seeds == [conversation_seed(7, "a", "c"), conversation_seed(7, "b", "c"), conversation_seed(7, "a", "c")]
     assert seeds[0] != seeds[1]
     assert all(0 <= seed < 2**31 for seed in seeds if seed is not None)
 
@@ -181,18 +181,18 @@ async def test_a_budget_that_is_spent_is_nobodys_failure() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (reply(), Next("A-17", None, "asked")),
-        (f"```json\n{reply()}\n```", Next("A-17", None, "asked")),
-        (f"<think>hm</think>\nHere it is: {reply()}", Next("A-17", None, "asked")),
-        ('{"message": " Hi ", "ending": "null"}', Next("Hi", None, "")),
-        ('{"message": "x", "ending": "", "reason": null,}', Next("x", None, "")),
-        ('{"message": "", "ending": "Goal Reached"}', Next("", Ending.GOAL_REACHED, "")),
-        ('{"message": "bye", "ending": "gave-up"}', Next("bye", Ending.GAVE_UP, "")),
+        (reply(), UserMessage("A-17")),
+        (f"```json\n{reply()}\n```", UserMessage("A-17")),
+        (f"<think>hm</think>\nHere it is: {reply()}", UserMessage("A-17")),
+        ('{"message": " Hi ", "ending": "null"}', UserMessage("Hi")),
+        ('{"message": "x", "ending": "", "reason": null,}', UserMessage("x")),
+        ('{"message": "", "ending": "Goal Reached"}', UserExit(Ending.GOAL_REACHED)),
+        ('{"message": "bye", "ending": "gave-up"}', UserExit(Ending.GAVE_UP)),
     ],
     ids=["plain", "fenced", "thinking", "the word null", "a comma too many", "spelled otherwise", "with a last word"],
 )
-def test_a_reply_is_read_whatever_stands_around_it(text: str, expected: Next) -> None:
-    assert read_next(text) == expected
+def test_a_reply_is_read_whatever_stands_around_it(text: str, expected: UserMove) -> None:
+    assert read_user_move(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_a_reply_is_read_whatever_stands_around_it(text: str, expected: Next) ->
 )
 def test_what_cannot_be_read_is_not_guessed_at(text: str, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
-        read_next(text)
+        read_user_move(text)
 
 
 def test_the_prompt_has_a_version_that_covers_all_its_words() -> None:

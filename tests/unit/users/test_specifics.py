@@ -141,7 +141,7 @@ def named(text: str, before: str = "Hello!", persona: str = "a customer", openin
     scenario = Scenario(persona=persona, initial_message=opening)
     talk = SimulatedConversation(scenario, [Message(role=role, content=content) for role, content in said], None)
     turn = talk.turns[-1]
-    known = "\n".join((talk.held, turn.heard, *turn.own))
+    known = "\n".join((talk.user_knowledge, turn.agent_text, *turn.earlier))
     return [(one.kind, one.text) for one in find_unknown_names(turn, known, talk)]
 
 

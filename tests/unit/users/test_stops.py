@@ -253,7 +253,7 @@ def test_only_the_last_reply_hands_off() -> None:
 @given(st.lists(st.tuples(st.sampled_from(["a", "b c"]), st.sampled_from(["", "x", "y z", "One moment."])), max_size=7))
 def test_a_conversation_stops_at_the_limit_at_the_latest(pairs: list[tuple[str, str]]) -> None:
     messages = talk(*pairs)
-    assert StopRules().stop(messages) == StopRules().over(pair_exchanges(messages))
+    assert StopRules().stop(messages) == StopRules().check(pair_exchanges(messages))
     stopped = StopRules().stop(messages, max_turns=3)
     assert (stopped is not None) or len(pairs) < 3
     assert len(pair_exchanges(messages)) == len(pairs)

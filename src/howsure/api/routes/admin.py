@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Path, Request
-from starlette.responses import Response
+from fastapi import APIRouter, Path, Query, Request
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
-from howsure.api.access import Admin, Hosted, Overseer
+from howsure.api.access import Admin, Hosted, Operator, Overseer, Reader, Writer
 from howsure.api.bodies import Key, KeyGiven
-from howsure.api.errors import JsonAnswer, RequestRefusal
+from howsure.api.errors import JsonAnswer, RequestRefusal, error_answer
 from howsure.api.pages import PAGE_HEADERS, Cursor, Limit, page, read_cursor
 from howsure.api.requests import StrictRoute, store_instead
 from howsure.api.schemas import answer, errors, list_answer
+from howsure.errors import InputError
+from howsure.model.document import DocumentKind
 from howsure.reports.figures import iso_utc
 from howsure.services.host.keys import KeyRequest, make_key
+from howsure.services.host.transfer import export_documents, import_documents
 from howsure.store.keys import ApiKey, KeyScope
 from howsure.store.logs import AuditEntry
 from howsure.store.pages import next_cursor
+from howsure.version import __version__
 from howsure.wire import admin as wire
+from howsure.wire.admin import ImportedDocument, ServiceHealth
 
 router = APIRouter(tags=["admin"], route_class=StrictRoute)
 
@@ -86,3 +91,60 @@ def _shape(key: ApiKey) -> dict[str, Any]:
 def _audit_entry(entry: AuditEntry) -> dict[str, Any]:
     shown = {name: getattr(entry, name) for name in entry.__struct_fields__}
     return {**shown, "at": iso_utc(entry.at)}
+
+
+bulk_router = APIRouter(tags=["bulk"], route_class=StrictRoute)
+KindName = Literal["rubric", "test_set", "question_set", "dataset", "agent", "graders"]
+TEXT: dict[str, Any] = {"schema": {"type": "string"}}
+LINES: dict[int | str, dict[str, Any]] = {200: {"content": {"application/x-ndjson": TEXT}}, **errors()}
+FILE: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
+BODY: dict[str, Any] = {"requestBody": {"required": True, "content": {"application/x-ndjson": FILE}}}
+
+
+@bulk_router.get("/export", response_class=Response, responses=LINES)
+async def export(asking: Reader, host: Hosted, kind: Annotated[list[KindName] | None, Query()] = None) -> Response:
+    """Every document that you may see at its newest version, one a line: kind, id and the document itself."""
+    kinds = [DocumentKind(each) for each in kind] if kind else list(DocumentKind)
+    return StreamingResponse(export_documents(host, kinds, asking.within), media_type="application/x-ndjson")
+
+
+@bulk_router.post("/import", responses={**list_answer(ImportedDocument), **errors(409)}, openapi_extra=BODY)
+async def import_lines(request: Request, asking: Writer, host: Hosted) -> Response:
+    """Documents from lines such as `GET /export` gives. One that is there already is left as it is; a line that cannot
+    be taken says why, and the others are taken."""
+    content = await request.body()
+    if not content.strip():
+        raise RequestRefusal(422, "invalid", "send documents, one a line, such as `GET /export` gives")
+    return JsonAnswer(await import_documents(host, content, asking.name, asking.within))
+
+
+health_router = APIRouter(tags=["health"])
+metrics_router = APIRouter(tags=["health"], route_class=StrictRoute)
+
+
+@health_router.get("/health", responses={**answer(ServiceHealth), **errors()})
+async def health() -> Response:
+    """The process is there."""
+    return JsonAnswer({"status": "ok", "version": __version__})
+
+
+@health_router.get("/ready", responses={**answer(ServiceHealth), **errors()})
+async def ready(host: Hosted) -> Response:
+    """The database answers."""
+    try:
+        await host.store.queue.lengths()
+    except InputError:
+        return error_answer(503, "the database does not answer")
+    return JsonAnswer({"status": "ready", "version": __version__})
+
+
+COUNTED: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"text/plain": {"schema": {"type": "string"}}}},
+    **errors(),
+}
+
+
+@metrics_router.get("/metrics", response_class=Response, responses=COUNTED)
+async def counters(request: Request, asking: Operator, host: Hosted) -> Response:
+    """Requests, latencies and the queue, for Prometheus."""
+    return PlainTextResponse(request.app.state.counters.text(await host.store.queue.lengths()))

@@ -1,7 +1,6 @@
 """The paths that every versioned document has: list, create, read, change, delete, versions, differences, restoring."""
 
-from __future__ import annotations
-
+# No postponed annotations here: the type of a body is known only when the routes of a kind are made.
 from asyncio import to_thread
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Any, TypeVar

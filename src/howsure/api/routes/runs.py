@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import asyncio
+from collections.abc import AsyncIterator
+from importlib import import_module
+from typing import Annotated, Any, Literal
 
+import msgspec
 from fastapi import APIRouter, Path, Query, Request
-from starlette.responses import Response
+from pydantic import ConfigDict, Field
+from starlette.responses import Response, StreamingResponse
 
 from howsure.api.access import Hosted, Reader, Runner, Writer
-from howsure.api.bodies import Key, RegradeGiven, RunGiven
-from howsure.api.errors import JsonAnswer
-from howsure.api.ordering import run_request
+from howsure.api.bodies import EvaluationGiven, Json, Key, Name, OpenBody, RegradeGiven, RunGiven, TranscriptGiven
+from howsure.api.errors import JsonAnswer, RequestRefusal
 from howsure.api.pages import PAGE_HEADERS, Cursor, Limit, page, read_cursor, read_number
-from howsure.api.requests import StrictRoute, new_id
+from howsure.api.requests import StrictRoute, new_id, run_request
 from howsure.api.schemas import answer, errors, list_answer
+from howsure.errors import NotFound
 from howsure.model.document import DocumentKind
 from howsure.model.job import RequestedState
 from howsure.model.run_request import RunRequest
 from howsure.model.verdict import Verdict
+from howsure.reports.comparisons import comparison_shape
 from howsure.reports.result_wire import evaluation_result
+from howsure.reports.run_wire import dataset_id_of
 from howsure.services.host import run_control
-from howsure.services.host.run_requests import document, submit_run
-from howsure.services.host.run_views import RunViews
+from howsure.services.host.conversations import FinishedConversation, grade_conversation, save_conversations
+from howsure.services.host.keys import Caller
+from howsure.services.host.run_requests import QueuedRun, document, submit_run
+from howsure.services.host.run_views import AgentStatus, CrossRunFilter, RunViews, agent_statuses, results_across_runs
+from howsure.services.host.uploads import Upload, save_run_cases
 from howsure.store.pages import next_cursor
+from howsure.wire import runs as wire
 from howsure.wire.results import Result
-from howsure.wire.runs import Run
+from howsure.wire.runs import Evaluation, Run
 
 router = APIRouter(prefix="/runs", tags=["runs"], route_class=StrictRoute)
 StatusName = Literal["pending", "running", "completed", "failed"]
@@ -153,3 +164,189 @@ async def regrade_run(request: Request, run_id: RunId, asking: Runner, host: Hos
 
 async def _shown(request: Request, run_id: str, asking: Reader, status: int = 200) -> JsonAnswer:
     return JsonAnswer(await gallery_of(request).run(run_id, asking.within), status_code=status)
+
+
+evaluation_router = APIRouter(tags=["evaluations"], route_class=StrictRoute)
+
+
+@evaluation_router.post("/evaluations", status_code=202, responses={**answer(Evaluation, 202), **errors(404, 409)})
+async def evaluate(request: Request, asking: Runner, host: Hosted, body: EvaluationGiven) -> Response:
+    """Run a test set against a bot; with `mode: transcript`, hold finished conversations against all its criteria."""
+    _check_mode(body)
+    run_id = new_id(request)
+    test_set = document(DocumentKind.TEST_SET, body.test_set_id, body.test_set_version)
+    wanted = run_request(body, (test_set,), body.bot_id)
+    if body.conversation_ids:
+        by = Upload(content=b"", agent_id=body.bot_id, author=asking.name)
+        kept = await save_conversations(host, body.conversation_ids, run_id, by, asking.within)
+        conversations = document(DocumentKind.DATASET, kept.id)
+        wanted = run_request(body, (conversations,), body.bot_id, criteria_from=test_set)
+    ordered = await submit_run(host, wanted, asking.within, run_id)
+    if body.keep and not body.conversation_ids:
+        await save_run_cases(host, ordered.run, asking.name, asking.within)
+    return JsonAnswer(_evaluation_shape(ordered, body), status_code=202)
+
+
+def _check_mode(body: EvaluationGiven) -> None:
+    if (body.mode == "transcript") != bool(body.conversation_ids):
+        detail = "`mode: transcript` and `conversation_ids` go together: the one says to grade the others"
+        raise RequestRefusal(400, "bad_request", detail)
+
+
+def _evaluation_shape(ordered: QueuedRun, body: EvaluationGiven) -> dict[str, Any]:
+    run = ordered.run
+    return {
+        "run_id": run.id,
+        "dataset_id": dataset_id_of(run.pins),
+        "config_id": body.config_id,
+        "status": "pending",
+        "total": run.counts.total,
+        "items_count": run.counts.total // (run.pins.request.repeat * (len(run.pins.request.candidates) or 1)),
+        "rules_count": len(run.pins.rubric.rules) if run.pins.rubric else 0,
+        "component_scope_filter": run.pins.request.component_scope or None,
+        "component_ids_filter": list(run.pins.request.component_ids),
+        "warnings": list(ordered.warnings),
+    }
+
+
+@evaluation_router.post("/evaluate-transcript", responses={**answer(Result), **errors(404, 409)})
+async def evaluate_transcript(asking: Runner, host: Hosted, body: TranscriptGiven) -> Response:
+    """Grade one finished conversation now. Nothing is stored."""
+    finished = FinishedConversation(
+        messages=tuple((each.role, each.content) for each in body.messages),
+        tool_calls=tuple(body.tool_calls),
+        criteria=tuple(body.success_criteria),
+        test_set_id=body.test_set_id or "",
+        rubric_id=body.rubric_id or "",
+        agent_id=body.bot_id or "",
+        judge=body.eval_model or "",
+        component_scope=body.component_scope or "",
+        component_ids=tuple(body.component_ids),
+    )
+    return JsonAnswer(await grade_conversation(host, finished, asking.within))
+
+
+stream_router = APIRouter(tags=["runs"], route_class=StrictRoute)
+LOOK_SECONDS = 0.5
+SILENCE_SECONDS = 15.0
+LIVE = ("pending", "running")
+EVENT = {
+    "type": "object",
+    "properties": {
+        "event": {"type": "string", "enum": ["progress", "end"]},
+        "data": {"type": "string", "description": "The EvaluationRun, as JSON"},
+    },
+}
+EVENTS: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {"schema": EVENT}}}}
+RESULT_LINES: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"application/x-ndjson": {"schema": {"type": "string"}}}}
+}
+
+
+class ResultQueryParameters(OpenBody):
+    """Which results."""
+
+    agent_id: Key | None = None
+    failed_only: bool = False
+    rule_id: Key | None = Field(default=None, description="Only results that failed this rule or criterion")
+    since: Name | None = Field(default=None, description="A time; only runs created after it")
+
+    model_config = ConfigDict(extra="ignore")
+
+
+@stream_router.get("/runs/{run_id}/events", response_class=Response, responses={**EVENTS, **errors(404)})
+async def events(request: Request, run_id: RunId, asking: Reader) -> Response:
+    """Progress as it happens: an event `progress` with the run whenever it changes, and `end` when it has ended."""
+    gallery = gallery_of(request)
+    first = await gallery.run(run_id, asking.within)
+    return StreamingResponse(_progress(request, gallery, first, asking), media_type="text/event-stream")
+
+
+async def _progress(request: Request, gallery: RunViews, run: Json, asking: Caller) -> AsyncIterator[bytes]:
+    shown: Json | None = None
+    silent = 0.0
+    while not await request.is_disconnected():
+        if run != shown:
+            shown, silent = run, 0.0
+            yield _event("progress", run)
+        elif silent >= SILENCE_SECONDS:
+            silent = 0.0
+            yield b": still there\n\n"
+        if run["status"] not in LIVE:
+            yield _event("end", run)
+            return
+        await asyncio.sleep(LOOK_SECONDS)
+        silent += LOOK_SECONDS
+        try:
+            run = await gallery.run(run["run_id"], asking.within)
+        except NotFound:
+            yield _event("end", {**run, "status": "failed", "error": "the run was deleted"})
+            return
+
+
+def _event(name: str, content: Json) -> bytes:
+    return b"event: " + name.encode() + b"\ndata: " + msgspec.json.encode(content) + b"\n\n"
+
+
+@stream_router.get("/runs/{run_id}/results.ndjson", response_class=Response, responses={**RESULT_LINES, **errors(404)})
+async def export(run_id: RunId, asking: Reader, host: Hosted) -> Response:
+    """Every result of a run, one a line."""
+    run = await host.store.run(run_id, asking.within)
+
+    async def lines() -> AsyncIterator[bytes]:
+        async for result in host.store.iterate(run.id):
+            yield msgspec.json.encode(evaluation_result(run, result)) + b"\n"
+
+    return StreamingResponse(lines(), media_type="application/x-ndjson")
+
+
+@stream_router.get("/results", responses={**list_answer(Result, headers=PAGE_HEADERS), **errors()}, tags=["results"])
+async def across(
+    request: Request,
+    asking: Reader,
+    host: Hosted,
+    wanted: Annotated[ResultQueryParameters, Query()],
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Response:
+    """Results of every run, newest run first."""
+    chosen = CrossRunFilter(**wanted.model_dump())
+    found, further = await results_across_runs(host.store, chosen, read_cursor(cursor), limit, asking.within)
+    return page(request, [evaluation_result(run, result) for run, result in found], further)
+
+
+@stream_router.get(
+    "/org-evaluations",
+    responses={**list_answer(wire.AgentStatus, headers=PAGE_HEADERS), **errors()},
+    tags=["results"],
+)
+async def org_evaluations(
+    request: Request, asking: Reader, host: Hosted, limit: Limit = 50, cursor: Cursor = None
+) -> Response:
+    """Every agent that was tried, by id, with its newest run that is complete."""
+    found = await agent_statuses(host.store, gallery_of(request), read_cursor(cursor) or "", limit, asking.within)
+    further = found[-1].agent_id if len(found) == limit else None
+    return page(request, [_standing(each) for each in found], further)
+
+
+def _standing(found: AgentStatus) -> Json:
+    return {
+        "agent_id": found.agent_id,
+        "agent_name": found.name or None,
+        "runs": found.runs,
+        "criteria_score": found.criteria_score,
+        "rubric_score": found.rubric_score,
+        "run": found.run,
+    }
+
+
+@stream_router.get(
+    "/compare/{first}/{second}", responses={200: {"model": dict[str, Any]}, **errors(404)}, tags=["compare"]
+)
+async def compare(first: Key, second: Key, asking: Reader, host: Hosted) -> Response:
+    """Two runs, case by case: what can be compared, flips both ways, differences with intervals, and a sentence."""
+    run_ids = tuple([(await host.store.run(run_id, asking.within)).id for run_id in (first, second)])
+    # Loaded here, because it loads numpy and scipy, which no other request needs.
+    module = await asyncio.to_thread(import_module, "howsure.services.compare.compare")
+    comparison = await module.compare_stored(host.store, module.CompareRequest(runs=run_ids))
+    return JsonAnswer(comparison_shape(comparison))

@@ -1,5 +1,6 @@
-"""Importers: read-only dialects, one file for each source. They are asked last, and only when files are converted or
-one of them is named, so the five dialects are recognised as if there were none."""
+"""Importers: read-only dialects for other tools' files and benchmarks. They are asked last, and only when files are
+converted or one of them is named, so they never change how the five dialects are recognised.
+"""
 
 from __future__ import annotations
 

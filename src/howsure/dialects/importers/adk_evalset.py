@@ -1,5 +1,6 @@
-"""`adk-evalset`: eval sets of the Agent Development Kit, in the form with `eval_cases` and in the older lists (named
-conversations, or the bare turns of one). Each eval case becomes a golden question."""
+"""`adk-evalset`: eval sets of the Agent Development Kit, with `eval_cases` or as the older lists (named conversations,
+or the turns of one). Each eval case becomes a golden question.
+"""
 
 from __future__ import annotations
 
@@ -118,9 +119,9 @@ class _EvalSetReader:
             yield at.problem("missing-field", "`starting_prompt` is required", expected="starting_prompt")
             return
         steps = tuple(map(step_of, split_plan(plan))) if isinstance(plan, str) and plan.strip() else ()
-        given = Scenario(persona=SOMEBODY, initial_message=opening, plan=steps)
+        scenario_input = Scenario(persona=SOMEBODY, initial_message=opening, plan=steps)
         id = self._named(str(either_case(element, "eval_id") or ""), [LoggedTurn(query=opening)])
-        yield question(id, [], self._source(element), self._options, given)
+        yield question(id, [], self._source(element), self._options, scenario_input)
 
     def _made(self, name: str, turns: list[LoggedTurn], source: QuestionSource, spot: Spot) -> Iterator[Case | Problem]:
         if self._options.per_turn:
@@ -133,7 +134,7 @@ class _EvalSetReader:
         yield question(self._named(name, turns), turns, source, self._options)
 
     def _named(self, name: str, turns: list[LoggedTurn]) -> str:
-        """The eval case's own name; with --prefix before it."""
+        """The id of a case: its own name, after --prefix; else a hash."""
         if not name.strip():
             return hashed(self._ids, turns)
         return f"{self._options.prefix}_{name}" if self._options.prefix else name
@@ -166,10 +167,10 @@ def _invocations(element: Json, spot: Spot) -> tuple[list[LoggedTurn], list[Prob
     return turns, problems
 
 
-def _turn(invocation: Json, said: str) -> LoggedTurn:
+def _turn(invocation: Json, query: str) -> LoggedTurn:
     between = either_case(either_case(invocation, "intermediate_data"), "intermediate_responses")
     return LoggedTurn(
-        query=said,
+        query=query,
         calls=expected_calls(invocation),
         reference=text_of(either_case(invocation, "final_response")),
         others=between if isinstance(between, list) else [],

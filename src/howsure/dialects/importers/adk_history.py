@@ -1,5 +1,8 @@
-"""`adk-history`: what `adk eval` leaves behind (`<agent>/.adk/eval_history/*.evalset_result.json`), of ADK 1.x and 2.x,
-encoded once or twice. Each result becomes a recorded conversation with its reference and ADK's own scores."""
+"""Recorded ADK conversations. `adk-history`: what `adk eval` leaves behind
+(`<agent>/.adk/eval_history/*.evalset_result.json`), of ADK 1.x and 2.x, encoded once or twice; each result becomes a
+recorded conversation with its reference and ADK's own scores. `adk-session`: one saved session (`*.session.json`); it
+has no question of its own, so the case's id is a hash of what the user said.
+"""
 
 from __future__ import annotations
 
@@ -50,10 +53,10 @@ class AdkHistoryImporter(OptionImporter):
     name = "adk-history"
 
     def files(self, folder: Path) -> list[Path]:
-        """The histories of an agent's folder, oldest first; with the run `latest`, the newest alone."""
+        """The histories in an agent's folder, oldest first; with the run `latest`, only the newest."""
         places = (folder.joinpath(*HISTORY), folder)
-        found = next((files for place in places if (files := sorted(place.glob(f"*{ENDING}"), key=_age))), [])
-        return found[-1:] if self._options.runs == (LATEST,) else found
+        histories = next((files for place in places if (files := sorted(place.glob(f"*{ENDING}"), key=_age))), [])
+        return histories[-1:] if self._options.runs == (LATEST,) else histories
 
     def detect(self, path: Path, head: bytes) -> bool:
         text = head.removeprefix(BOM).lstrip()
@@ -87,7 +90,7 @@ def _agent_folder(path: Path, options: ImportOptions) -> Path | None:
 
 
 def _unwrapped(loaded: LoadedFile) -> LoadedFile:
-    """Older versions wrote a JSON text that holds the JSON. Everything in it is on line 1."""
+    """The inner JSON of a file that was encoded twice, as older versions did. All of it is on line 1."""
     if not isinstance(loaded.value, str):
         return loaded
     value, problems = parse_json(loaded.value.encode("utf-8", "surrogatepass"), file=loaded.spot.file)
@@ -121,7 +124,7 @@ class _History:
                 yield from self._case(result, spot, source.declarations if source else [])
 
     def _unwanted(self) -> str:
-        """Why this run is not to be read; "" where it is."""
+        """Why this run is skipped; "" where it is not."""
         options, name = self._options, Path(self._loaded.spot.file).name
         if (
             options.runs
@@ -260,7 +263,7 @@ class AdkSessionImporter(OptionImporter):
         source = declared_tools_of(self._options.agent_folder) if self._options.agent_folder and not declared else None
         if source is not None:
             yield from source.problems
-        talk = AdkConversation(
+        conversation = AdkConversation(
             events=events,
             session=str(session.get("id") or ""),
             app=str(either_case(session, "app_name") or ""),
@@ -270,11 +273,11 @@ class AdkSessionImporter(OptionImporter):
             declared=declared or (source.declarations if source else []),
             instruction=instruction,
         )
-        yield from AdkRecordingReader(self._options).read(talk, spot)
+        yield from AdkRecordingReader(self._options).read(conversation, spot)
 
 
 def _asked_of_model(session: Json) -> tuple[list[Json], str]:
-    """The tools and instruction that the model was really given, where the session logged its requests."""
+    """The tools and instruction that the model was given, where the session logged its requests."""
     requests = [either_case(log, "model_request") for log in objects_in(either_case(session, "event_logs"))]
     configs = objects_in([either_case(request, "config") for request in requests])
     instruction = either_case(configs[0], "system_instruction") if configs else None

@@ -1,5 +1,7 @@
-"""ADK conversations as rows of a simulation file, and so as Cases: events, state, spans, tool declarations. Everything
-that reads such rows (simulation_rows.py) is used, so a converted file and a case read directly are the same."""
+"""ADK conversations as rows of a simulation file, and so as Cases; the shapes that ADK writes, in either spelling of
+their keys; and made-up spans for conversations that were recorded as events only. simulation_rows.py reads the rows, so
+a converted file and a case read directly are the same.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ from howsure.model.case import Case
 from howsure.model.expectation import ExpectedCall
 
 PRIVATE = "__"
-"""How the names of what frameworks hide in a session begin (`__llm_request_key__`)."""
+"""The first characters of the keys that frameworks hide in a session (`__llm_request_key__`)."""
 
 
 def either_case(holder: Any, name: str) -> Any:
@@ -37,9 +39,11 @@ def parts_of(content: Any) -> list[Json]:
 
 
 def text_of(content: Any) -> str:
-    """What a content says to the other side; thoughts are not said."""
-    said = [part["text"] for part in parts_of(content) if isinstance(part.get("text"), str) and not part.get("thought")]
-    return "\n".join(said)
+    """The text of a content, without thoughts."""
+    texts = [
+        part["text"] for part in parts_of(content) if isinstance(part.get("text"), str) and not part.get("thought")
+    ]
+    return "\n".join(texts)
 
 
 def calls_in(content: Any) -> list[Json]:
@@ -51,7 +55,7 @@ def responses_in(content: Any) -> list[Json]:
 
 
 def expected_calls(invocation: Json) -> tuple[ExpectedCall, ...] | None:
-    """The calls that an expected invocation lists (in either of the two forms); None where it says nothing of calls."""
+    """The calls of an expected invocation, in either of two forms; None where it does not mention calls."""
     data = either_case(invocation, "intermediate_data")
     if not isinstance(data, dict):
         return None
@@ -66,17 +70,17 @@ def expected_calls(invocation: Json) -> tuple[ExpectedCall, ...] | None:
 
 
 def public(value: Any) -> Any:
-    """Without private keys, at any depth."""
+    """The value without private keys, at any depth."""
     if isinstance(value, dict):
         return {key: public(inner) for key, inner in value.items() if not key.startswith(PRIVATE)}
     return [public(inner) for inner in value] if isinstance(value, list) else value
 
 
 def events_of_invocation(invocation: Json) -> Iterator[Json]:
-    """The events of one turn, for histories without a session: what the user said, what was done, the answer."""
-    said = either_case(invocation, "user_content")
-    if said is not None:
-        yield {"author": "user", "content": said}
+    """The events of one turn, for histories without a session: the user's text, what was done, the answer."""
+    text = either_case(invocation, "user_content")
+    if text is not None:
+        yield {"author": "user", "content": text}
     data = either_case(invocation, "intermediate_data") or {}
     yield from _done(data)
     answer = either_case(invocation, "final_response")
@@ -109,7 +113,7 @@ _COUNTS = (
 
 
 class _Trace:
-    """Writes spans down, one made-up second after the other."""
+    """Builds spans, each one made-up second after the other."""
 
     def __init__(self, session: str, start: int) -> None:
         self._session = session
@@ -143,7 +147,7 @@ class _Trace:
         self._waiting.append((call, self._leaf(f"execute_tool {name}", attributes)))
 
     def tool_answered(self, response: Json) -> None:
-        """The answer belongs to the call with its id, else to the first of its name that waits for one."""
+        """Ends the call with this id, else the first open call of that name."""
         given = (response.get("id"), response.get("name"))
         for call, span in self._waiting:
             if (call.get("id") == given[0]) if given[0] and call.get("id") else call.get("name") == given[1]:
@@ -181,7 +185,8 @@ class _Trace:
 
 
 def spans_of(events: Sequence[Json], session: str) -> list[Json]:
-    """The spans that such a conversation would have had, with times that nobody measured."""
+    """The spans that such a conversation would have: the order of agents, model calls and tools, their contents and
+    tokens. Their times are made up, one second each, and marked as such."""
     first = next((either_case(event, "timestamp") for event in events), None)
     start = round(first) * SECOND if isinstance(first, int | float) else 0
     trace = _Trace(session, start)
@@ -227,7 +232,7 @@ def _hash(text: str) -> str:
 
 
 class AdkConversation(Struct, frozen=True, kw_only=True):
-    """One recorded conversation, before it is a case. `question` is the id of what was asked, where there is one."""
+    """One recorded conversation, before it becomes a case. `question` is the id of its question, where it has one."""
 
     events: list[Json]
     question: str = ""
@@ -245,14 +250,14 @@ class AdkConversation(Struct, frozen=True, kw_only=True):
 
 
 class AdkRecordingReader:
-    """Makes cases of conversations; those of the same question are numbered."""
+    """Makes cases of conversations, and numbers those of the same question."""
 
     def __init__(self, options: ImportOptions) -> None:
         self._options = options
         self._numbers = RepeatNumbers()
 
-    def read(self, talk: AdkConversation, spot: Spot) -> Iterator[Case | Problem]:
-        case, problems = read_row(Cells(self._row(talk), []), spot)
+    def read(self, conversation: AdkConversation, spot: Spot) -> Iterator[Case | Problem]:
+        case, problems = read_row(Cells(self._row(conversation), []), spot)
         yield from problems
         if case is None or any(problem.level is Level.ERROR for problem in problems):
             return
@@ -260,48 +265,57 @@ class AdkRecordingReader:
         self._numbers.count(case.id)
         yield numbered
 
-    def _row(self, talk: AdkConversation) -> Json:
-        options, app = self._options, self._options.agent or talk.app
-        question = f"{options.prefix}_{talk.question}" if options.prefix and talk.question else talk.question
+    def _row(self, conversation: AdkConversation) -> Json:
+        options, app = self._options, self._options.agent or conversation.app
+        question = (
+            f"{options.prefix}_{conversation.question}"
+            if options.prefix and conversation.question
+            else conversation.question
+        )
         row: Json = {
             **({"question_id": question} if question else {}),
-            "session_id": talk.session,
+            "session_id": conversation.session,
             "base_url": SIMULATED,
             "app_name": app,
-            "ADK_USER_ID": talk.user,
-            "run_id": talk.run,
-            "interaction_datetime": moment(talk.at),
+            "ADK_USER_ID": conversation.user,
+            "run_id": conversation.run,
+            "interaction_datetime": moment(conversation.at),
             "agents_evaluated": [app] if app else [],
             "question_metadata": dict(options.metadata),
-            "final_session_state": _session(talk, app),
-            "session_trace": spans_of(talk.events, talk.session or talk.question),
-            "extracted_data": _extracted(talk),
-            **talk.columns,
+            "final_session_state": _session(conversation, app),
+            "session_trace": spans_of(conversation.events, conversation.session or conversation.question),
+            "extracted_data": _extracted(conversation),
+            **conversation.columns,
         }
-        if talk.reference is not None:
-            row["reference_data"] = talk.reference
-        if talk.answer is not None:
-            row["final_response"] = talk.answer
+        if conversation.reference is not None:
+            row["reference_data"] = conversation.reference
+        if conversation.answer is not None:
+            row["final_response"] = conversation.answer
         return {name: value for name, value in row.items() if value not in ("", None, {}, [])}
 
 
-def _session(talk: AdkConversation, app: str) -> Json:
-    session: Json = {"id": talk.session, "appName": app, "userId": talk.user, "events": public(talk.events)}
-    return session if talk.state is None else {**session, "state": public(talk.state)}
+def _session(conversation: AdkConversation, app: str) -> Json:
+    session: Json = {
+        "id": conversation.session,
+        "appName": app,
+        "userId": conversation.user,
+        "events": public(conversation.events),
+    }
+    return session if conversation.state is None else {**session, "state": public(conversation.state)}
 
 
-def _extracted(talk: AdkConversation) -> Json:
-    """Declarations that the agent itself made, and not such as were gathered from the tools it used."""
+def _extracted(conversation: AdkConversation) -> Json:
+    """The tool declarations of the agent itself, not those gathered from the tools it used."""
     extracted: Json = {}
-    if talk.declared:
-        extracted |= {"tool_declarations": talk.declared, AGENT_DECLARES: True}
-    if talk.instruction:
-        extracted["system_instruction"] = talk.instruction
+    if conversation.declared:
+        extracted |= {"tool_declarations": conversation.declared, AGENT_DECLARES: True}
+    if conversation.instruction:
+        extracted["system_instruction"] = conversation.instruction
     return extracted
 
 
 def moment(seconds: Any) -> str:
-    """A time of the epoch as ISO text; "" where there is none."""
+    """Epoch seconds as ISO text; "" where there are none."""
     if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not 0 < seconds < 4e9:
         return ""
     return datetime.fromtimestamp(seconds, UTC).isoformat()

@@ -1,5 +1,6 @@
-"""The tools that an ADK agent's folder declares, read from its source without running it: the functions named in the
-`tools=[…]` of its agents, with their signatures and docstrings. A list that cannot be read to its end is not used."""
+"""The tools of an ADK agent, read from its source without running it: the functions in the `tools=[…]` of its agents,
+with their signatures and docstrings. If one element cannot be read, none is used.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +24,14 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class ToolDeclarations(Struct, frozen=True):
-    """Function declarations, and why there are none where there should be."""
+    """Function declarations, or the problem that prevents them."""
 
     declarations: list[Json]
     problems: list[Problem]
 
 
 class _UnreadableTool(Exception):
-    """An element of a list of tools that only running the agent would tell."""
+    """A tool that only running the agent would reveal."""
 
 
 def declared_tools_of(folder: Path) -> ToolDeclarations:
@@ -40,17 +41,17 @@ def declared_tools_of(folder: Path) -> ToolDeclarations:
     for path, tree in _modules(folder):
         functions |= {node.name: node for node in ast.walk(tree) if isinstance(node, Function)}
         agents += [(path, node) for node in ast.walk(tree) if isinstance(node, ast.Call) and _name(node.func) in AGENTS]
-    found: dict[str, Json] = {}
+    declarations: dict[str, Json] = {}
     for path, agent in agents:
         for element in _listed(agent, "tools"):
             try:
                 declaration = _declaration(element, functions)
             except _UnreadableTool:
                 return ToolDeclarations([], [_incomplete(path, element)])
-            found.setdefault(declaration["name"], declaration)
+            declarations.setdefault(declaration["name"], declaration)
         if _listed(agent, "sub_agents"):
-            found.setdefault("transfer_to_agent", _TRANSFER)
-    return ToolDeclarations([{"function_declarations": list(found.values())}] if found else [], [])
+            declarations.setdefault("transfer_to_agent", _TRANSFER)
+    return ToolDeclarations([{"function_declarations": list(declarations.values())}] if declarations else [], [])
 
 
 _TRANSFER: Json = {
@@ -72,7 +73,7 @@ def _modules(folder: Path) -> Iterator[tuple[Path, ast.Module]]:
 
 
 def _listed(agent: ast.Call, name: str) -> list[ast.expr]:
-    """The elements of a list argument; one element that nobody can read where it is no list."""
+    """The elements of a list argument; the argument itself where it is not a list."""
     value = next((keyword.value for keyword in agent.keywords if keyword.arg == name), None)
     if value is None:
         return []
@@ -80,7 +81,7 @@ def _listed(agent: ast.Call, name: str) -> list[ast.expr]:
 
 
 def _declaration(element: ast.expr, functions: dict[str, Function]) -> Json:
-    """Of a function by its name, or of `FunctionTool(f)`."""
+    """The declaration of a function that is named, or wrapped as `FunctionTool(f)`."""
     if isinstance(element, ast.Call):
         wrapped = [*element.args, *(keyword.value for keyword in element.keywords if keyword.arg == "func")]
         if len(wrapped) != 1 or _name(element.func) not in ("FunctionTool", "LongRunningFunctionTool"):
@@ -93,15 +94,15 @@ def _declaration(element: ast.expr, functions: dict[str, Function]) -> Json:
 
 
 def _function(function: Function) -> Json:
-    given = function.args
-    plain = [*given.posonlyargs, *given.args]
-    optional = {one.arg for one in plain[len(plain) - len(given.defaults) :]} if given.defaults else set()
-    optional |= {one.arg for one, default in zip(given.kwonlyargs, given.kw_defaults, strict=True) if default}
-    wanted = [one for one in (*plain, *given.kwonlyargs) if one.arg not in _GIVEN_BY_ADK]
+    arguments = function.args
+    plain = [*arguments.posonlyargs, *arguments.args]
+    optional = {one.arg for one in plain[len(plain) - len(arguments.defaults) :]} if arguments.defaults else set()
+    optional |= {one.arg for one, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if default}
+    visible = [one for one in (*plain, *arguments.kwonlyargs) if one.arg not in _GIVEN_BY_ADK]
     parameters: Json = {
         "type": "object",
-        "properties": {one.arg: _type(one.annotation) for one in wanted},
-        "required": [one.arg for one in wanted if one.arg not in optional],
+        "properties": {one.arg: _type(one.annotation) for one in visible},
+        "required": [one.arg for one in visible if one.arg not in optional],
     }
     return {"name": function.name, "description": ast.get_docstring(function) or "", "parameters": parameters}
 

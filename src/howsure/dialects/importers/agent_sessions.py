@@ -1,5 +1,8 @@
 """`agent-session`: a recorded session of an agent whose messages have typed contents (text, function calls, function
-results). Each becomes explain cases: the answer as it was, and worse ones by declared mutations, one for each band."""
+results). Each session becomes explain cases: the answer as it was, and worse ones, one for each quality band, to test
+whether a judge can tell them apart. Each change to an answer has a name, and the same answer always gives the same
+worse ones.
+"""
 
 from __future__ import annotations
 
@@ -25,19 +28,19 @@ from howsure.model.transcript import Message, Role, Tool, ToolCall, ToolResult, 
 BANDS = ("excellent", "good", "mixed", "poor")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _FIXED = frozenset({"questions", "options"})
-"""Lists whose length is part of what an output must be."""
+"""Lists whose length is part of the output's contract."""
 _WORDS_OF_A_THIN_TEXT = 4
 
 
 class WorseAnswer(Struct, frozen=True):
-    """An answer of one band, and the names of what was done to it."""
+    """An answer of one quality band, and the names of the changes made to it."""
 
     text: str
     mutations: tuple[str, ...]
 
 
 def worsen_answer(answer: str, band: str) -> WorseAnswer | None:
-    """The answer as one of that band would be; None where there is too little of it to take away."""
+    """The answer made as bad as this band; None where it is too short for that."""
     if band == BANDS[0]:
         return WorseAnswer(answer, ())
     try:
@@ -64,9 +67,9 @@ def _worse_json(value: dict[str, Any], band: str) -> WorseAnswer | None:
     names: list[str] = []
     if lists and len(lists[0][1]) >= len(BANDS) - 1:
         path, longest = lists[0]
-        kept = {"good": len(longest) - 1, "mixed": len(longest) // 2, "poor": 1}[band]
-        del longest[kept:]
-        names.append(f"keep-{kept}-of:{path}")
+        shortened = {"good": len(longest) - 1, "mixed": len(longest) // 2, "poor": 1}[band]
+        del longest[shortened:]
+        names.append(f"keep-{shortened}-of:{path}")
     texts = sorted(_texts(value), key=lambda found: (-len(found[2][found[1]]), found[0]))
     thinned = texts[: {"good": 0 if names else 1, "mixed": 1, "poor": len(texts)}[band]]
     for path, key, holder in thinned:
@@ -90,7 +93,7 @@ def _lists(value: Any, path: str = "") -> Iterator[tuple[str, list[Any]]]:
 
 
 def _texts(value: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Every text that can be made thinner: its path, its key and what holds it."""
+    """Every text that can be shortened: its path, its key and the object that holds it."""
     places = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, inner in places:
         at = f"{path}[{key}]" if isinstance(value, list) else f"{path}.{key}" if path else str(key)
@@ -115,7 +118,7 @@ _LEVELS = ("beginner", "intermediate", "advanced")
 
 
 class AgentSession(Struct, frozen=True, kw_only=True):
-    """What a session tells."""
+    """The question, the answer and the calls of a session."""
 
     question: str
     answer: str
@@ -166,8 +169,8 @@ class AgentSessionImporter(OptionImporter):
                 yield self._case(session, made, {**labels, "quality_band": band})
 
     def _labels(self, session: AgentSession, path: Path) -> dict[str, str]:
-        """By what the user says, else by what the session itself shows."""
-        given = self._options.metadata
+        """The labels: from the user's options, else from the session itself."""
+        chosen = self._options.metadata
         agent = self._options.agent or next((part for part in reversed(path.parts[:-1]) if part in AGENTS), "")
         shown = {
             "agent_name": agent,
@@ -175,8 +178,8 @@ class AgentSessionImporter(OptionImporter):
             "topic_family": _mentioned(session.question, TOPIC_FAMILIES),
             "learner_level": _mentioned(session.question, _LEVELS),
         }
-        told = {**shown, **{name: given[name] for name in LABELS if name in given}}
-        return {name: told[name] for name in LABELS if told.get(name)}
+        known = {**shown, **{name: chosen[name] for name in LABELS if name in chosen}}
+        return {name: known[name] for name in LABELS if known.get(name)}
 
     def _case(self, session: AgentSession, made: WorseAnswer, labels: dict[str, str]) -> Case:
         agent, band = labels["agent_name"], labels["quality_band"]
@@ -208,13 +211,13 @@ def _expectations(session: AgentSession, goal: str, contract: str) -> Iterator[E
 
 
 def _messages(value: Any, depth: int = 0) -> list[Json] | None:
-    """The first list of messages with contents, wherever the framework hides it."""
+    """The first list of messages with contents, at any depth."""
     if depth > 8:
         return None
     if isinstance(value, list) and value and all(isinstance(one, dict) and "contents" in one for one in value):
         return value
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return next((found for one in inner if (found := _messages(one, depth + 1)) is not None), None)
+    return next((messages for one in inner if (messages := _messages(one, depth + 1)) is not None), None)
 
 
 def _session(messages: list[Json], whole: Any) -> AgentSession:
@@ -224,11 +227,14 @@ def _session(messages: list[Json], whole: Any) -> AgentSession:
         for part in _parts(message, "functionResult")
     }
     calls = [part for message in messages for part in _parts(message, "functionCall")]
-    said = [(str(message.get("role")), _text(message)) for message in messages]
+    texts = [
+        (str(message.get("role")), "".join(str(part.get("text") or "") for part in _parts(message, "text")).strip())
+        for message in messages
+    ]
     tools = whole.get("tools") if isinstance(whole, dict) else None
     return AgentSession(
-        question=next((text for role, text in said if role == "user" and text), ""),
-        answer=next((text for role, text in reversed(said) if role == "assistant" and text), ""),
+        question=next((text for role, text in texts if role == "user" and text), ""),
+        answer=next((text for role, text in reversed(texts) if role == "assistant" and text), ""),
         calls=tuple(_call(part, results) for part in calls),
         tools=tuple(Tool(name=name) for name in _tool_names(tools)) if isinstance(tools, list) else None,
     )
@@ -245,12 +251,8 @@ def _parts(message: Json, kind: str) -> list[Json]:
     return [part for part in objects_in(message.get("contents")) if first_present(part, "$type", "type") == kind]
 
 
-def _text(message: Json) -> str:
-    return "".join(str(part.get("text") or "") for part in _parts(message, "text")).strip()
-
-
 def _call(part: Json, results: Json) -> ToolCall:
-    """As explain rows tell it: a result is an outcome, and nothing is said where there was none."""
+    """A call in the terms of explain rows: its result becomes an outcome; no result, no outcome."""
     id = str(first_present(part, "callId", "call_id"))
     outcome = None
     if id in results:
@@ -268,6 +270,6 @@ def _lacking(session: AgentSession, spot: Spot) -> Problem | None:
 
 
 def _mentioned(text: str, known: tuple[str, ...]) -> str:
-    """The one of these that the text names; "" where it names none or several."""
-    found = [name for name in known if name.lower() in text.lower()]
-    return found[0] if len(found) == 1 else ""
+    """The one name that the text mentions; "" where it mentions none or several."""
+    mentioned = [name for name in known if name.lower() in text.lower()]
+    return mentioned[0] if len(mentioned) == 1 else ""

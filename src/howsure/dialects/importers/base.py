@@ -1,6 +1,7 @@
-"""What importers share: the options a user may give them, where they look in a folder, and ids for sources without any.
+"""What importers share: options, files, ids for sources without any, and loading: whole JSON with the lines of its
+elements, or JSON lines, told apart by content and not by name.
 
-An importer that has options has `chosen(options)`; one that finds its files in places of its own has `files(folder)`.
+An importer with options has `chosen(options)`; one that finds its files in places of its own has `files(folder)`.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from howsure.errors import Problem
 
 _encode = msgspec.json.Encoder().encode
 SKIPPED = "skipped-case"
-"""The code of the warning that says that, and why, something in the file became no case."""
+"""The code of the warning that something in the file became no case, and why."""
 
 
 class ImportOptions(Struct, frozen=True, kw_only=True):
-    """What a user may say about a source. `since` is in seconds of the epoch; `runs` are names of runs or parts; `to`
-    is the format that it is read for."""
+    """A user's options for a source. `since` is in epoch seconds; `runs` are names of runs or parts of them; `to` is
+    the format that it is converted to."""
 
     agent: str = ""
     prefix: str = ""
@@ -40,13 +41,13 @@ class ImportOptions(Struct, frozen=True, kw_only=True):
 
 @runtime_checkable
 class ConfigurableImporter(Protocol):
-    """An importer that reads differently by options."""
+    """An importer whose reading depends on options."""
 
     def chosen(self, options: ImportOptions) -> Importer: ...
 
 
 class OptionImporter:
-    """The small base of an importer that has options: it is made with them."""
+    """The small base of an importer with options."""
 
     def __init__(self, options: ImportOptions | None = None) -> None:
         self._options = options or ImportOptions()
@@ -57,14 +58,14 @@ class OptionImporter:
 
 @runtime_checkable
 class FolderImporter(Protocol):
-    """An importer that knows where its files lie in a folder; none: they are looked for as usual."""
+    """An importer that finds its own files in a folder. If it finds none, they are searched as usual."""
 
     def files(self, folder: Path) -> list[Path]: ...
 
 
 class HashIds:
-    """Ids from what the user says, for sources that have none: `q_3f…`, and `q_3f…-2` for the second with the same
-    words. Neither lines nor outputs count, so an insertion changes no other id."""
+    """Ids from what the user says, for sources without ids: `q_3f…`, and `q_3f…-2` for the second with the same words.
+    Neither lines nor outputs count, so an insertion changes no other id."""
 
     def __init__(self, prefix: str, mark: str = "_") -> None:
         self._prefix = f"{prefix}{mark}"
@@ -77,12 +78,12 @@ class HashIds:
 
 
 def text_hash(texts: Sequence[str]) -> str:
-    """Twelve hexadecimal digits."""
+    """A hash of texts: twelve hexadecimal digits."""
     return sha256(_encode(texts)).hexdigest()[:12]
 
 
 def skipped_case(spot: Spot, why: str, hint: str = "") -> Problem:
-    """Something that became no case; the file is valid all the same."""
+    """A warning for something that became no case; the file is still valid."""
     return spot.warning(SKIPPED, f"left out: {why}", hint=hint)
 
 
@@ -90,7 +91,7 @@ Placed = tuple[Spot, Any]
 
 
 class LoadedFile(Struct, frozen=True, kw_only=True):
-    """What a file holds; `problems` where it is no JSON, and then no value."""
+    """The JSON value of a file; `problems` and no value where it is not JSON."""
 
     value: Any
     text: str
@@ -108,7 +109,7 @@ def load_file(path: Path, watch: Watch | None = None) -> LoadedFile:
 
 
 def list_elements(loaded: LoadedFile, key: str = "") -> Iterator[Placed]:
-    """The elements of the list that the file is, or that it has under `key`, each with its place."""
+    """The elements of the list in the file, or under `key` of its object, each with its place."""
     elements = loaded.value.get(key) if key and isinstance(loaded.value, dict) else loaded.value
     if not isinstance(elements, list):
         return
@@ -144,6 +145,6 @@ def first_bytes(path: Path) -> bytes:
 
 
 def wrong_kind(spot: Spot, expected: str, found: Any) -> Problem:
-    """The file is JSON, and of another kind."""
+    """The problem of JSON of another kind than expected."""
     message = f"must be {expected}, not {with_article(kind_of(found))}"
     return spot.problem("wrong-kind", message, expected=expected, found=shown(found))

@@ -1,5 +1,6 @@
-"""What was said, out of the shapes in which chat APIs and tracing libraries write messages: OpenAI's two, Azure's
-parts, Gemini's contents, LangChain's dumps, OpenTelemetry's parts. Each becomes the same plain `LoggedMessage`.
+"""Messages in the shapes that chat APIs and tracing libraries write: OpenAI's two, Azure's parts, Gemini's contents,
+LangChain's dumps, OpenTelemetry's parts. Each becomes the same plain `LoggedMessage`, and a list of those the messages
+of a Transcript.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _RESULTS = ("tool_result", "tool_call_response", "function_response", "tool-resu
 
 
 class LoggedToolCall(Struct, frozen=True):
-    """A call of a tool, as the model asked for it."""
+    """A tool call, as the model requested it."""
 
     id: str
     name: str
@@ -35,7 +36,7 @@ class LoggedToolCall(Struct, frozen=True):
 
 
 class LoggedToolResult(Struct, frozen=True):
-    """What a tool gave back. Without a name, the id tells whose it is."""
+    """A tool's result. Without a name, the id tells which call it answers."""
 
     id: str
     name: str
@@ -43,7 +44,7 @@ class LoggedToolResult(Struct, frozen=True):
 
 
 class LoggedMessage(Struct, frozen=True):
-    """One message."""
+    """One message as it was logged."""
 
     role: str
     text: str = ""
@@ -57,16 +58,16 @@ class LoggedMessage(Struct, frozen=True):
 
 
 def read_messages(given: Any, role: str = USER) -> list[LoggedMessage]:
-    """The messages in a value of any of these shapes; `role` is that of one who is not named. None: no messages."""
+    """The messages in a value of any of these shapes; `role` is used where none is named. Empty: no messages."""
     value = decode_value(given)
     if value is UNREADABLE or value is None:
         return []
     if isinstance(value, str):
         return [LoggedMessage(role, value.strip())] if value.strip() else []
     if isinstance(value, list):
-        return [said for one in value for said in read_messages(one, role)] if _are_messages(value) else []
+        return [message for one in value for message in read_messages(one, role)] if _are_messages(value) else []
     if isinstance(value, Mapping):
-        return [said for said in _in_object(dict(value), role) if not said.empty]
+        return [message for message in _in_object(dict(value), role) if not message.empty]
     return []
 
 
@@ -80,7 +81,7 @@ def _in_object(value: Json, role: str) -> Iterator[LoggedMessage]:
     elif _type(value) in ("function_call_output", *_RESULTS):
         yield LoggedMessage(TOOL, answers=(_answer(value, value),))
     elif isinstance(value.get("args"), list):
-        yield from (said for one in value["args"][:1] for said in read_messages(one, role))
+        yield from (message for one in value["args"][:1] for message in read_messages(one, role))
     elif (wrapper := next((name for name in _WRAPPERS if _holds_talk(value.get(name))), "")) and wrapper:
         instruction = _instruction(value)
         yield from [LoggedMessage(SYSTEM, instruction)] if instruction else []
@@ -97,33 +98,35 @@ def _holds_talk(value: Any) -> bool:
 
 def _instruction(value: Json) -> str:
     config = value.get("config")
-    told = first_present(value, "instructions", "system_instruction", "systemInstruction")
-    told = told or (config.get("system_instruction") if isinstance(config, dict) else None)
-    return told.strip() if isinstance(told, str) else ""
+    instruction = first_present(value, "instructions", "system_instruction", "systemInstruction")
+    instruction = instruction or (config.get("system_instruction") if isinstance(config, dict) else None)
+    return instruction.strip() if isinstance(instruction, str) else ""
 
 
 def _message(value: Json, role: str) -> Iterator[LoggedMessage]:
-    who = _ROLES.get(str(value.get("role") or value.get("type") or "").lower(), role)
+    speaker = _ROLES.get(str(value.get("role") or value.get("type") or "").lower(), role)
     if isinstance(value.get("content"), dict) and isinstance(value["content"].get("parts"), list):
         value = {**value, **value["content"]}
-        who = _ROLES.get(str(value.get("role") or "").lower(), who)
+        speaker = _ROLES.get(str(value.get("role") or "").lower(), speaker)
     if _type(value) in _CALLS[:2]:
         yield LoggedMessage(ASSISTANT, calls=(_call(value),))
         return
-    held = first_present(value, "parts", "content", "text", "contents")
-    parts = objects_in(held)
+    content = first_present(value, "parts", "content", "text", "contents")
+    parts = objects_in(content)
     # One library writes the calls themselves in the tool's name.
-    who = ASSISTANT if who == TOOL and parts and all(map(_is_call, parts)) else who
-    if who == TOOL and not any(_type(part) in _RESULTS or _response(part) for part in parts):
-        if _declaration(held) is None:
-            yield LoggedMessage(TOOL, answers=(_answer(value, {"content": held}),))
+    speaker = ASSISTANT if speaker == TOOL and parts and all(map(_is_call, parts)) else speaker
+    if speaker == TOOL and not any(_type(part) in _RESULTS or _response(part) for part in parts):
+        if _declaration(content) is None:
+            yield LoggedMessage(TOOL, answers=(_answer(value, {"content": content}),))
         return
-    beside = value.get("additional_kwargs")
-    listed = objects_in(value.get("tool_calls"))
-    listed = listed or objects_in(beside.get("tool_calls") if isinstance(beside, dict) else None)
-    calls = (*(_call(part) for part in parts if _is_call(part)), *(_call(one) for one in listed))
+    extra_fields = value.get("additional_kwargs")
+    calls_listed = objects_in(value.get("tool_calls"))
+    calls_listed = calls_listed or objects_in(
+        extra_fields.get("tool_calls") if isinstance(extra_fields, dict) else None
+    )
+    calls = (*(_call(part) for part in parts if _is_call(part)), *(_call(one) for one in calls_listed))
     answers = tuple(_answer({**value, **part}, part) for part in parts if _type(part) in _RESULTS or _response(part))
-    yield LoggedMessage(who, _text(held), calls if who == ASSISTANT else (), answers)
+    yield LoggedMessage(speaker, _text(content), calls if speaker == ASSISTANT else (), answers)
 
 
 def _type(part: Json) -> str:
@@ -135,25 +138,25 @@ def _is_call(part: Json) -> bool:
 
 
 def _response(part: Json) -> Json | None:
-    given = first_present(part, "function_response", "functionResponse")
-    return given if isinstance(given, dict) else None
+    response = first_present(part, "function_response", "functionResponse")
+    return response if isinstance(response, dict) else None
 
 
-def _text(held: Any) -> str:
-    """What is said in words; parts that are no text say nothing here."""
-    if isinstance(held, str):
-        return held.strip()
-    texts = [first_present(part, "text", "content") for part in objects_in(held) if _says(part)]
+def _text(content: Any) -> str:
+    """The text of a content; parts that are not text are skipped."""
+    if isinstance(content, str):
+        return content.strip()
+    texts = [
+        first_present(part, "text", "content")
+        for part in objects_in(content)
+        if (_type(part) in ("", "text", "output_text", "input_text") and not part.get("thought"))
+    ]
     return "\n".join(text.strip() for text in texts if isinstance(text, str) and text.strip())
 
 
-def _says(part: Json) -> bool:
-    return _type(part) in ("", "text", "output_text", "input_text") and not part.get("thought")
-
-
-def _call(given: Json) -> LoggedToolCall:
-    inner = first_present(given, "tool_call", "function_call", "functionCall")
-    whole: Json = {**given, **inner} if isinstance(inner, dict) else given
+def _call(raw: Json) -> LoggedToolCall:
+    inner = first_present(raw, "tool_call", "function_call", "functionCall")
+    whole: Json = {**raw, **inner} if isinstance(inner, dict) else raw
     function = whole.get("function")
     named: Json = function if isinstance(function, dict) else whole
     arguments = arguments_of(first_present(named, "arguments", "args", "input"))
@@ -174,56 +177,56 @@ def _answer(value: Json, part: Json) -> LoggedToolResult:
     )
 
 
-def _id(given: Any) -> str:
-    """Some write the run's id and the call's together: the last is the call's."""
-    given = decode_value(given) if isinstance(given, str) and given.startswith("[") else given
-    if isinstance(given, list):
-        given = given[-1] if given else ""
-    return given if isinstance(given, str) else "" if given is None or given is UNREADABLE else str(given)
+def _id(raw: Any) -> str:
+    """The id of a call. Some libraries write the run's id and the call's together; the last is the call's."""
+    raw = decode_value(raw) if isinstance(raw, str) and raw.startswith("[") else raw
+    if isinstance(raw, list):
+        raw = raw[-1] if raw else ""
+    return raw if isinstance(raw, str) else "" if raw is None or raw is UNREADABLE else str(raw)
 
 
-def _declaration(held: Any) -> Json | None:
-    """A tool that is declared, in the place of a message."""
-    function = held.get("function") if isinstance(held, dict) else None
+def _declaration(content: Any) -> Json | None:
+    """A tool declaration in the place of a message."""
+    function = content.get("function") if isinstance(content, dict) else None
     return function if isinstance(function, dict) and "parameters" in function else None
 
 
-def tools_in(given: Any) -> tuple[Tool, ...] | None:
-    """The tools that a list declares, plain or wrapped; None where it declares none."""
-    found: dict[str, Tool] = {}
-    for one in objects_in(decode_value(given)):
+def tools_in(declarations: Any) -> tuple[Tool, ...] | None:
+    """The tools in a list of declarations, plain or wrapped; None where there are none."""
+    tools: dict[str, Tool] = {}
+    for one in objects_in(decode_value(declarations)):
         inner = first_present(one, "function", "tool")
         named: Json = inner if isinstance(inner, dict) else one
         if isinstance(named.get("name"), str) and named["name"].strip():
             parameters = first_present(named, "parameters", "input_schema", "parameters_json_schema")
-            found[named["name"]] = Tool(
+            tools[named["name"]] = Tool(
                 name=named["name"],
                 description=str(named.get("description") or ""),
                 parameters=parameters if isinstance(parameters, dict) else None,
             )
-    return tuple(found.values()) or None
+    return tuple(tools.values()) or None
 
 
-def declared_tools(given: Any) -> list[Any]:
-    """What a request declares among its messages, in its `tools`, or in the configuration of a Gemini request."""
-    value = decode_value(given)
+def declared_tools(request: Any) -> list[Any]:
+    """The tool declarations among a request's messages, in its `tools`, or in the configuration of a Gemini request."""
+    value = decode_value(request)
     if isinstance(value, list):
         return [one.get("content") for one in objects_in(value) if _declaration(one.get("content")) is not None]
     if not isinstance(value, dict):
         return []
     config = value.get("config")
-    listed = objects_in(value.get("tools")) or objects_in(config.get("tools") if isinstance(config, dict) else None)
-    return [one for tool in listed for one in objects_in(tool.get("function_declarations")) or [tool]]
+    tools = objects_in(value.get("tools")) or objects_in(config.get("tools") if isinstance(config, dict) else None)
+    return [one for tool in tools for one in objects_in(tool.get("function_declarations")) or [tool]]
 
 
-def match_results(talk: Sequence[LoggedMessage]) -> list[LoggedMessage]:
-    """Results that name no call belong to the earliest that waits for one; where none waits, they say nothing new."""
+def match_results(messages: Sequence[LoggedMessage]) -> list[LoggedMessage]:
+    """Gives results without an id to the earliest call that waits for one; where none waits, they are dropped."""
     waiting: list[LoggedToolCall] = []
-    out: list[LoggedMessage] = []
-    for said in talk:
-        waiting += said.calls
+    matched: list[LoggedMessage] = []
+    for message in messages:
+        waiting += message.calls
         answers: list[LoggedToolResult] = []
-        for answer in said.answers:
+        for answer in message.answers:
             fitting = (call for call in waiting if _answers(answer, call))
             call = next(fitting, None)
             if call is not None:
@@ -231,8 +234,8 @@ def match_results(talk: Sequence[LoggedMessage]) -> list[LoggedMessage]:
                 answers.append(LoggedToolResult(answer.id or call.id, answer.name or call.name, answer.content))
             elif answer.id or answer.name:
                 answers.append(answer)
-        out.append(structs.replace(said, answers=tuple(answers)))
-    return [said for said in out if not said.empty]
+        matched.append(structs.replace(message, answers=tuple(answers)))
+    return [message for message in matched if not message.empty]
 
 
 def _answers(answer: LoggedToolResult, call: LoggedToolCall) -> bool:
@@ -241,21 +244,25 @@ def _answers(answer: LoggedToolResult, call: LoggedToolCall) -> bool:
     return not answer.name or answer.name == call.name
 
 
-def transcript_messages(talk: Sequence[LoggedMessage]) -> tuple[Message, ...]:
-    """The messages, each result at the call it answers."""
-    return log_from_events([_event(said) for said in match_results(talk)]).messages
+def transcript_messages(messages: Sequence[LoggedMessage]) -> tuple[Message, ...]:
+    """The messages of a Transcript, with each result at its call."""
+    return log_from_events([_event(message) for message in match_results(messages)]).messages
 
 
-def _event(said: LoggedMessage) -> Json:
-    parts: list[Json] = [{"text": said.text}] if said.text else []
-    parts += [{"functionCall": {"id": call.id, "name": call.name, "args": call.arguments}} for call in said.calls]
+def _event(message: LoggedMessage) -> Json:
+    parts: list[Json] = [{"text": message.text}] if message.text else []
+    parts += [{"functionCall": {"id": call.id, "name": call.name, "args": call.arguments}} for call in message.calls]
     parts += [
-        {"functionResponse": {"id": one.id, "name": one.name, "response": _plain(one.content)}} for one in said.answers
+        {"functionResponse": {"id": one.id, "name": one.name, "response": _plain(one.content)}}
+        for one in message.answers
     ]
-    return {"author": said.agent or (ASSISTANT if said.role == TOOL else said.role), "content": {"parts": parts}}
+    return {
+        "author": message.agent or (ASSISTANT if message.role == TOOL else message.role),
+        "content": {"parts": parts},
+    }
 
 
 def _plain(content: Any) -> Any:
-    """A list of texts is one text."""
+    """The content, where a list of texts becomes one text."""
     texts = [one.get("text") for one in objects_in(content)]
     return "\n".join(map(str, texts)) if texts and all(isinstance(text, str) for text in texts) else content

@@ -1,5 +1,7 @@
-"""Multiple choice as MMLU has it: a CSV without a header (question, the choices, the letter of the right one), the same
-with one, or rows with a list of choices and the place of the right one. docs/importers.md.
+"""Multiple-choice benchmarks: MMLU (a CSV with or without a header, or rows with a list of choices), INCLUDE (exam
+questions in many languages), LAR-ECHR (which argument continues the Court's reasoning; the facts and the arguments so
+far are the context) and LEXam (Swiss law exams, open questions too; the same question comes with 4, 8, 16 and 32
+choices under one id, so the id holds a hash of the question and choices). docs/importers.md.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from howsure.model.expectation import Choice
 _NAMED = re.compile(r"(?P<subject>\w+?)_(?P<split>dev|val|validation|test|train|auxiliary_train)", re.IGNORECASE)
 _LISTED = frozenset({"question", "choices", "answer"})
 _FOREIGN = {"course", "option_a", "task_type", "schema_version", "gold"}
-"""Columns of other sources that look alike."""
+"""Columns of other sources that look similar."""
 
 
 class MmluImporter(BenchmarkImporter):
@@ -65,7 +67,7 @@ def _is_headed(columns: Iterable[str]) -> bool:
 
 
 def _is_bare(cells: Iterable[str]) -> bool:
-    """Whether the first line is a question already: it ends with the letter of one of its choices."""
+    """Whether the first line is a question, not a header: it ends with the letter of one of its choices."""
     listed = list(cells)
     choices, letter = len(listed) - 2, listed[-1].strip().upper() if listed else ""
     return choices >= 2 and len(letter) == 1 and letter in LETTERS[:choices]
@@ -77,7 +79,7 @@ def _table(path: Path, watch: Watch | None) -> Iterator[Place]:
 
 
 def _cells(stream: Iterable[bytes], file: str) -> Iterator[Place]:
-    """The records of a CSV with or without a header, each by the same names."""
+    """The records of a CSV with or without a header, under the same names."""
     csv.field_size_limit(LONGEST_CELL)
     start = 1
     header: list[str] = []
@@ -137,10 +139,10 @@ def _texts(fields: RecordFields) -> list[str]:
 
 
 def _correct(fields: RecordFields, count: int) -> int | None:
-    """The place of the right choice: a letter, or a number from 0."""
+    """The position of the right choice: a letter, or a number from 0."""
     name = next((name for name in fields.left if name.lower() == "answer"), "answer")
-    given = fields.left.get(name)
-    letter = given.strip().upper() if isinstance(given, str) else ""
+    raw = fields.left.get(name)
+    letter = raw.strip().upper() if isinstance(raw, str) else ""
     if len(letter) == 1 and letter in LETTERS:
         del fields.left[name]
         if LETTERS.index(letter) < count:
@@ -148,9 +150,9 @@ def _correct(fields: RecordFields, count: int) -> int | None:
         allowed = ", ".join(LETTERS[:count])
         fields.wrong(name, "unknown-correct-id", f"no choice has the letter {shown(letter)}", expected=allowed)
         return None
-    if isinstance(given, str) and whole(given) is None:
+    if isinstance(raw, str) and whole(raw) is None:
         expected = f"a letter from A to {choice_id(count - 1)}, or a number from 0"
-        fields.wrong(name, "wrong-type", "names no choice", expected=expected, found=shown(given))
+        fields.wrong(name, "wrong-type", "names no choice", expected=expected, found=shown(raw))
         return None
     return fields.place(name, count)
 
@@ -248,7 +250,7 @@ class LexamImporter(BenchmarkImporter):
 
 
 def _kind(fields: RecordFields) -> str:
-    """`open` or `mcq`: as the row says, else by what it has."""
+    """`open` or `mcq`: as the row says, else by its fields."""
     named = str(fields.left.get("question_type") or "").strip().lower()
     if named:
         return "open" if named == "open" else "mcq"

@@ -33,12 +33,12 @@ _TOLD = ("messages", "conversation", "query", "response")
 _TOOLS = ("tools", "tool_definitions")
 _KNOWN = {*_TOLD, *_TOOLS, "context", "ground_truth"}
 _FOREIGN = ("inputs.", "outputs.")
-"""How the columns of an evaluation's results begin."""
+"""Prefixes of the columns of evaluation results."""
 _OTHERS = {"task_type", "schema_version", "expected_tool_use", "required_evals", "user_inputs", "golden_questions"}
 """Columns of other kinds of file."""
 _IN_A_MESSAGE = {"role", "content", "tool_calls", "tool_call_id", "name", "type"}
 DETAILS = "message_details"
-"""Where a case's metadata keeps what messages say about themselves: times, runs."""
+"""The metadata key with what messages say about themselves: times, runs."""
 
 
 class ConversationImporter(WatchedDialect):
@@ -73,8 +73,8 @@ def _case(fields: RecordFields, row: Row) -> Case | None:
         message = "is a line of an evaluation's results, not a conversation"
         fields.wrong("", "wrong-kind", message, expected=", ".join(_TOLD), found=", ".join(list(row)[:4]))
         return None
-    talk, answered = _talk(fields)
-    turns = [said.text for said in talk if said.role == USER and said.text]
+    messages_logged, answered = _talk(fields)
+    turns = [said.text for said in messages_logged if said.role == USER and said.text]
     if not turns:
         if fields.sound:
             message = "nothing in this row tells what the user said"
@@ -86,7 +86,7 @@ def _case(fields: RecordFields, row: Row) -> Case | None:
     metadata = fields.metadata()
     if not is_empty(reference):
         metadata["reference_data"] = {"expected_response": reference}
-    messages = transcript_messages(talk)
+    messages = transcript_messages(messages_logged)
     return Case(
         id=f"sim-{text_hash(turns)}",
         input=Script(turns=tuple(turns)),
@@ -99,74 +99,74 @@ def _case(fields: RecordFields, row: Row) -> Case | None:
 
 
 def _talk(fields: RecordFields) -> tuple[list[LoggedMessage], bool]:
-    """All that was said, and whether the agent's side is there."""
+    """All messages, and whether the agent's side is among them."""
     conversation = fields.left.get("conversation")
     for name in ("messages", "conversation"):
         if not is_empty(fields.left.get(name)):
-            given = fields.left.pop(name)
+            raw = fields.left.pop(name)
             if name == "conversation" and isinstance(conversation, dict):
                 _keep_rest(fields, conversation)
-                given = conversation.get("messages")
-            talk = _read(fields, name, given, USER)
-            return talk, any(said.role == ASSISTANT for said in talk)
-    asked = _read(fields, "query", fields.left.pop("query", None), USER)
+                raw = conversation.get("messages")
+            messages = _read(fields, name, raw, USER)
+            return messages, any(message.role == ASSISTANT for message in messages)
+    query = _read(fields, "query", fields.left.pop("query", None), USER)
     response = fields.left.pop("response", None)
     # An empty answer was given; an absent one was not recorded.
     if response is None:
-        return asked, False
-    return [*asked, *_read(fields, "response", response, ASSISTANT)], True
+        return query, False
+    return [*query, *_read(fields, "response", response, ASSISTANT)], True
 
 
 def _keep_rest(fields: RecordFields, conversation: Row) -> None:
-    rest = {key: value for key, value in conversation.items() if key != "messages" and not is_empty(value)}
-    if rest:
-        fields.left["conversation"] = rest
+    others = {key: value for key, value in conversation.items() if key != "messages" and not is_empty(value)}
+    if others:
+        fields.left["conversation"] = others
 
 
-def _read(fields: RecordFields, name: str, given: Any, role: str) -> list[LoggedMessage]:
-    if isinstance(given, str):
-        return [LoggedMessage(role, given)] if given.strip() else []
-    if given is None:
+def _read(fields: RecordFields, name: str, raw: Any, role: str) -> list[LoggedMessage]:
+    if isinstance(raw, str):
+        return [LoggedMessage(role, raw)] if raw.strip() else []
+    if raw is None:
         return []
-    if isinstance(given, list) and all(isinstance(one, dict) for one in given):
-        return _messages(given, role, fields, fields.spot.below(name))
-    message = f"must be a text or a list of messages, not {with_article(kind_of(given))}"
-    fields.wrong(name, "wrong-type", message, expected="a text or a list of messages", found=shown(given))
+    if isinstance(raw, list) and all(isinstance(one, dict) for one in raw):
+        return _messages(raw, role, fields, fields.spot.below(name))
+    message = f"must be a text or a list of messages, not {with_article(kind_of(raw))}"
+    fields.wrong(name, "wrong-type", message, expected="a text or a list of messages", found=shown(raw))
     return []
 
 
-def _messages(given: Sequence[Row], role: str, fields: RecordFields, spot: Spot) -> list[LoggedMessage]:
-    talk: list[LoggedMessage] = []
-    for place, one in enumerate(given):
-        said = read_messages(one, role)
-        if not said and not is_empty(one.get("content")):
+def _messages(raw_messages: Sequence[Row], role: str, fields: RecordFields, spot: Spot) -> list[LoggedMessage]:
+    messages: list[LoggedMessage] = []
+    for place, one in enumerate(raw_messages):
+        read = read_messages(one, role)
+        if not read and not is_empty(one.get("content")):
             message = "is no message that can be read"
             expected = "role and content"
             fields.problems.append(
                 spot.below(place).problem("bad-message", message, expected=expected, found=shown(one))
             )
-        talk += said
+        messages += read
         if about := {key: value for key, value in one.items() if key not in _IN_A_MESSAGE and not is_empty(value)}:
             fields.left.setdefault(DETAILS, []).append({"field": spot.below(place).prefix, **about})
-    return talk
+    return messages
 
 
 def _tools(fields: RecordFields) -> Any:
     for name in _TOOLS:
-        given = fields.left.get(name)
-        if is_empty(given):
+        declared = fields.left.get(name)
+        if is_empty(declared):
             continue
-        found = tools_in(given)
-        if found is None:
+        tools = tools_in(declared)
+        if tools is None:
             message, expected = "declares no tool that can be read", "a list of tools with name and parameters"
-            fields.wrong(name, "wrong-type", message, expected=expected, found=shown(given))
+            fields.wrong(name, "wrong-type", message, expected=expected, found=shown(declared))
         del fields.left[name]
-        return found
+        return tools
     return None
 
 
 def _final(messages: Sequence[Message]) -> str:
-    """The last words of the agent; none where the user had the last ones."""
+    """The agent's last text; "" where the user spoke last."""
     if messages and messages[-1].role is Role.USER:
         return ""
     return last_answer(messages)

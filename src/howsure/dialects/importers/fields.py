@@ -1,5 +1,5 @@
-"""The fields of one record of a benchmark, taken out one by one. What is wrong with them is noted with its place; what
-nobody asked for is kept as metadata, so nothing is lost.
+"""The fields of one benchmark record, taken out one by one. Problems are noted with their place; what is not taken is
+kept as metadata, so nothing is lost.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 class RecordFields:
-    """`left` is what has not been taken yet."""
+    """The fields of a record; `left` has those that were not taken yet."""
 
     def __init__(self, row: Mapping[str, Any], spot: Spot) -> None:
         self.left: dict[str, Any] = dict(row)
@@ -39,48 +39,57 @@ class RecordFields:
     ) -> None:
         self.wrong_at((field,) if field else (), code, message, expected=expected, found=found, hint=hint)
 
-    def wrong_at(self, path: tuple[str | int, ...], code: str, message: str, **told: str) -> None:
-        self.problems.append(self.spot.below(*path).problem(code, message, **told))
+    def wrong_at(self, path: tuple[str | int, ...], code: str, message: str, **details: str) -> None:
+        self.problems.append(self.spot.below(*path).problem(code, message, **details))
 
     def text(self, name: str) -> str:
-        """A text that must be there."""
+        """A required text."""
         if name not in self.left:
             self.wrong(name, "missing-field", f"`{name}` is required", expected=name, found=", ".join(self.left))
             return ""
-        given = self.optional(name)
-        if not given and (not self.problems or self.problems[-1].field != self.spot.below(name).prefix):
-            self.wrong(name, "empty", "must not be empty", expected="a text", found=shown(given))
-        return given
+        text = self.optional(name)
+        if not text and (not self.problems or self.problems[-1].field != self.spot.below(name).prefix):
+            self.wrong(name, "empty", "must not be empty", expected="a text", found=shown(text))
+        return text
 
     def optional(self, name: str) -> str:
-        """A text or a number, or nothing: without the space around it."""
-        given = self.left.pop(name, None)
-        if given is None or isinstance(given, str):
-            return (given or "").strip()
-        if isinstance(given, int | float) and not isinstance(given, bool):
-            return str(int(given) if isinstance(given, float) and given.is_integer() else given)
+        """An optional text or number, stripped."""
+        raw = self.left.pop(name, None)
+        if raw is None or isinstance(raw, str):
+            return (raw or "").strip()
+        if isinstance(raw, int | float) and not isinstance(raw, bool):
+            return str(int(raw) if isinstance(raw, float) and raw.is_integer() else raw)
         self.wrong(
             name,
             "wrong-type",
-            f"must be a text, not {with_article(kind_of(given))}",
+            f"must be a text, not {with_article(kind_of(raw))}",
             expected="string",
-            found=shown(given),
+            found=shown(raw),
         )
         return ""
 
     def structured(self, name: str, kind: type) -> Any:
-        """An object or a list: as it is, as JSON text, or as Python prints it. None, and a problem, where it is not."""
-        wanted = kind_of(kind())
+        """An object or a list: as it is, as JSON text, or as Python prints it. None, and a problem, where it is
+        neither."""
+        expected_kind = kind_of(kind())
         if name not in self.left:
-            self.wrong(name, "missing-field", f"`{name}` is required", expected=wanted, found=", ".join(self.left))
+            self.wrong(
+                name, "missing-field", f"`{name}` is required", expected=expected_kind, found=", ".join(self.left)
+            )
             return None
-        given = self.left.pop(name)
-        value = self._read(name, given) if isinstance(given, str) else given
+        raw = self.left.pop(name)
+        value = self._read(name, raw) if isinstance(raw, str) else raw
         if value is not None and not isinstance(value, kind):
-            message = f"must be {with_article(wanted)}, not {with_article(kind_of(value))}"
-            self.wrong(name, "wrong-type", message, expected=wanted, found=shown(given))
-        elif given is None:
-            self.wrong(name, "wrong-type", f"must be {with_article(wanted)}, not null", expected=wanted, found="null")
+            message = f"must be {with_article(expected_kind)}, not {with_article(kind_of(value))}"
+            self.wrong(name, "wrong-type", message, expected=expected_kind, found=shown(raw))
+        elif raw is None:
+            self.wrong(
+                name,
+                "wrong-type",
+                f"must be {with_article(expected_kind)}, not null",
+                expected=expected_kind,
+                found="null",
+            )
         return value if isinstance(value, kind) else None
 
     def _read(self, name: str, text: str) -> Any:
@@ -99,64 +108,64 @@ class RecordFields:
         return printed
 
     def place(self, name: str, count: int) -> int | None:
-        """A place in a list of `count`, counted from 0."""
+        """A position in a list of `count`, counted from 0."""
         if name not in self.left:
             self.wrong(name, "missing-field", f"`{name}` is required", expected=f"0 to {count - 1}")
             return None
-        given = self.left.pop(name)
-        number = whole(given)
+        raw = self.left.pop(name)
+        number = whole(raw)
         if number is None or not 0 <= number < count:
             message = "points at no choice" if number is not None else "must be a whole number"
             code = "unknown-correct-id" if number is not None else "wrong-type"
-            self.wrong(name, code, message, expected=f"0 to {count - 1}", found=shown(given))
+            self.wrong(name, code, message, expected=f"0 to {count - 1}", found=shown(raw))
             return None
         return number
 
     def weight(self, name: str = "weight") -> float | UnsetType:
-        """A number, also as text. A weight in words stays among the notes: nobody knows how much it is."""
-        given = self.left.get(name)
-        if is_empty(given):
+        """A number, also as text. A weight in words stays among the notes, because its size is unknown."""
+        raw = self.left.get(name)
+        if is_empty(raw):
             return UNSET
-        number = _number(given)
+        number = _number(raw)
         if number is None:
             message = "the weight is no number; the criterion counts as one without a weight"
-            self.problems.append(self.spot.below(name).warning("weight-in-words", message, found=shown(given)))
+            self.problems.append(self.spot.below(name).warning("weight-in-words", message, found=shown(raw)))
             return UNSET
         del self.left[name]
         return number
 
     def attachments(self, names: Iterable[str]) -> tuple[Attachment, ...]:
-        """Documents by their paths, which must lie in the folder of the file."""
-        found: list[Attachment] = []
+        """Documents by their paths, which must be inside the folder of the file."""
+        attachments: list[Attachment] = []
         for name in names:
             for path in _paths(self.left.pop(name, None)):
                 spot = self.spot.below(name)
-                self.problems += attachment_problems(path, _folder(self.spot.file), spot)
-                found.append(Attachment(path=path, kind="pdf" if path.lower().endswith(".pdf") else "file"))
-        return tuple(found)
+                self.problems += attachment_problems(path, Path(self.spot.file).parent, spot)
+                attachments.append(Attachment(path=path, kind="pdf" if path.lower().endswith(".pdf") else "file"))
+        return tuple(attachments)
 
     def metadata(self, policy: str = "", **ours: Any) -> dict[str, Any]:
-        """All that is left, and ours; without what is empty."""
-        kept = {name: value for name, value in self.left.items() if not is_empty(value)}
+        """What is left, and `ours`, without empty values."""
+        remaining = {name: value for name, value in self.left.items() if not is_empty(value)}
         added = {name: value for name, value in ours.items() if not is_empty(value)}
-        return {**kept, **added, **({"policy_id": policy} if policy else {})}
+        return {**remaining, **added, **({"policy_id": policy} if policy else {})}
 
 
 def is_empty(value: Any) -> bool:
     return value is None or value in ("", [], {}) or (isinstance(value, float) and not isfinite(value))
 
 
-def _number(given: Any) -> float | None:
+def _number(raw: Any) -> float | None:
     try:
-        number = float(given) if isinstance(given, str | int | float) and not isinstance(given, bool) else None
+        number = float(raw) if isinstance(raw, str | int | float) and not isinstance(raw, bool) else None
     except (ValueError, OverflowError):
         return None
     return number if number is not None and isfinite(number) else None
 
 
-def whole(given: Any) -> int | None:
-    """A whole number, also as text or as a float; None: it is none."""
-    number = _number(given)
+def whole(raw: Any) -> int | None:
+    """A whole number, also as text or as a float; None where it is not one."""
+    number = _number(raw)
     return int(number) if number is not None and number.is_integer() else None
 
 
@@ -176,11 +185,7 @@ def _printed(text: str) -> Any:
         return None
 
 
-def _paths(given: Any) -> list[str]:
+def _paths(raw: Any) -> list[str]:
     """One path, several on lines of their own, or a list of them."""
-    listed = given if isinstance(given, list) else str(given or "").splitlines()
-    return [path.strip() for path in listed if isinstance(path, str) and path.strip()]
-
-
-def _folder(file: str) -> Path:
-    return Path(file).parent
+    paths = raw if isinstance(raw, list) else str(raw or "").splitlines()
+    return [path.strip() for path in paths if isinstance(path, str) and path.strip()]

@@ -9,7 +9,7 @@ from typing import Any
 from howsure.dialects.base import Watch, WatchedDialect
 from howsure.dialects.importers.base import LoadedFile, list_elements, load_file, wrong_kind
 from howsure.dialects.importers.span_cases import case_of_spans
-from howsure.dialects.problems import SchemaChecker, Spot
+from howsure.dialects.problems import SchemaChecker
 from howsure.dialects.reference_data import TEXT
 from howsure.dialects.simulation_traces import nanoseconds
 from howsure.dialects.strict_json import Json, head_keys
@@ -71,36 +71,32 @@ def _case(loaded: LoadedFile) -> Iterator[Case | Problem]:
     spans: list[Span] = []
     problems: list[Problem] = []
     for spot, observation in list_elements(loaded, "observations"):
-        found = _SHAPE.problems(observation, spot)
-        problems += found
-        if not found:
+        violations = _SHAPE.problems(observation, spot)
+        problems += violations
+        if not violations:
             try:
                 spans.append(_span(observation))
             except ValueError as error:
-                problems.append(_bad_time(spot, error))
+                problems.append(spot.problem("bad-span", str(error), expected="an ISO time"))
     yield from problems
     if problems:
         return
     trace: Json = loaded.value.get("trace") if isinstance(loaded.value.get("trace"), dict) else {}
-    kept = {key: trace[key] for key in _KEPT if trace.get(key) not in (None, "", [], {})}
+    metadata = {key: trace[key] for key in _KEPT if trace.get(key) not in (None, "", [], {})}
     id = str(trace.get("id") or next((span.trace_id for span in spans if span.trace_id), ""))
-    yield from case_of_spans(spans, id, loaded.spot, kept, _told(trace.get("input")), _told(trace.get("output")))
+    yield from case_of_spans(spans, id, loaded.spot, metadata, _told(trace.get("input")), _told(trace.get("output")))
 
 
 def _told(value: Any) -> Any:
-    """What went in or came out, which the export writes as JSON text, now and then twice."""
+    """The input or output of a trace, which the export writes as JSON text, sometimes encoded twice."""
     inner = decode_value(value)
     return decode_value(inner) if isinstance(inner, str) and inner.startswith('"') and inner.endswith('"') else inner
 
 
-def _bad_time(spot: Spot, error: ValueError) -> Problem:
-    return spot.problem("bad-span", str(error), expected="an ISO time")
-
-
 def _span(observation: Json) -> Span:
     metadata = observation.get("metadata")
-    held: Any = metadata.get("attributes") if isinstance(metadata, dict) else None
-    attributes: Json = dict(held) if isinstance(held, dict) else {}
+    attributes_held: Any = metadata.get("attributes") if isinstance(metadata, dict) else None
+    attributes: Json = dict(attributes_held) if isinstance(attributes_held, dict) else {}
     for name, field in _SEEN.items():
         value = observation.get(field)
         if value not in (None, {}, ""):

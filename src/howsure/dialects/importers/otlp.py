@@ -48,15 +48,15 @@ class OtlpImporter(WatchedDialect):
     def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
         traces: dict[str, list[_PlacedSpan]] = {}
         sound = True
-        for found in _spans(path, watch):
-            if isinstance(found, Problem):
-                sound = sound and found.level is not Level.ERROR
-                yield found
+        for item in _spans(path, watch):
+            if isinstance(item, Problem):
+                sound = sound and item.level is not Level.ERROR
+                yield item
             else:
-                traces.setdefault(found.span.trace_id, []).append(found)
+                traces.setdefault(item.span.trace_id, []).append(item)
         for trace, placed in traces.items() if sound else ():
-            kept = {"service": placed[0].service} if placed[0].service else {}
-            yield from case_of_spans([one.span for one in placed], trace, placed[0].spot, kept)
+            metadata = {"service": placed[0].service} if placed[0].service else {}
+            yield from case_of_spans([one.span for one in placed], trace, placed[0].spot, metadata)
 
 
 def _spans(path: Path, watch: Watch | None) -> Iterator[_PlacedSpan | Problem]:
@@ -82,11 +82,11 @@ def _document(value: object, spot: Spot) -> Iterator[_PlacedSpan | Problem]:
     if not isinstance(value[name], list):
         yield spot.below(name).problem("wrong-type", "must be a list", expected="array", found=shown(value[name]))
         return
-    for resource, given in enumerate(objects_in(value[name])):
-        about = given.get("resource")
+    for resource, resource_spans in enumerate(objects_in(value[name])):
+        about = resource_spans.get("resource")
         service = attributes_of(about.get("attributes")).get("service.name") if isinstance(about, dict) else ""
         at = spot.below(name, resource)
-        for number, scope in enumerate(objects_in(first_present(given, *_SCOPES))):
+        for number, scope in enumerate(objects_in(first_present(resource_spans, *_SCOPES))):
             for place, span in enumerate(objects_in(scope.get("spans"))):
                 yield _placed(span, str(service or ""), at.below("scopeSpans", number, "spans", place))
 

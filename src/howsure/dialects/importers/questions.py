@@ -43,8 +43,8 @@ _NOWHERE = Spot("")
 
 
 class LoggedTurn(Struct, frozen=True, kw_only=True):
-    """What a user says, and what is expected then. `calls` None: not said. `more`: fields that we do not know;
-    `beside`: such fields of its calls, by JSON Pointer."""
+    """A user's turn and what is expected of the agent. `calls` None: not stated. `more` are unknown fields; `beside`
+    are unknown fields of its calls, by JSON Pointer."""
 
     query: str
     calls: tuple[ExpectedCall, ...] | None = None
@@ -55,7 +55,7 @@ class LoggedTurn(Struct, frozen=True, kw_only=True):
 
 
 class QuestionSource(Struct, frozen=True, kw_only=True):
-    """What is known about a question beside its turns."""
+    """What is known about a question besides its turns."""
 
     file: str = ""
     agent: str = ""
@@ -65,32 +65,30 @@ class QuestionSource(Struct, frozen=True, kw_only=True):
 
 
 def turn_of(element: Json) -> LoggedTurn:
-    """`element` fits TURN."""
+    """The turn of an element that fits TURN."""
     calls = element.get("expected_tool_use")
     return LoggedTurn(
         query=element["query"],
-        calls=None if calls is None else tuple(_call(call) for call in calls),
+        calls=None
+        if calls is None
+        else tuple(
+            ExpectedCall(name=call["tool_name"], arguments=arguments_of(call.get("tool_input"))) for call in calls
+        ),
         reference=element.get("reference") or "",
         others=element.get("expected_intermediate_agent_responses") or [],
         more={key: value for key, value in element.items() if key not in _FIELDS},
         beside={
             f"/{place}{pointer}": value
             for place, call in enumerate(calls or ())
-            for pointer, value in _beside(call).items()
+            for pointer, value in (
+                {} if call.keys() <= _CALL_FIELDS.keys() else separate_unknown({**call}, _CALL, _NOWHERE).kept
+            ).items()
         },
     )
 
 
-def _beside(call: Json) -> Json:
-    return {} if call.keys() <= _CALL_FIELDS.keys() else separate_unknown({**call}, _CALL, _NOWHERE).kept
-
-
-def _call(call: Json) -> ExpectedCall:
-    return ExpectedCall(name=call["tool_name"], arguments=arguments_of(call.get("tool_input")))
-
-
 def turn_problems(element: Any, spot: Spot) -> Iterator[Problem]:
-    """What keeps an element from being a turn, and fields nobody knows (kept)."""
+    """Why an element is not a turn, and warnings for unknown fields."""
     if not TURN_SHAPE.fits(element):
         yield from TURN_SHAPE.problems(element, spot)
     if isinstance(element, dict) and not element.keys() <= _FIELDS.keys():
@@ -105,7 +103,7 @@ def turn_problems(element: Any, spot: Spot) -> Iterator[Problem]:
 def question(
     id: str, turns: Sequence[LoggedTurn], source: QuestionSource, options: ImportOptions, given: Input | None = None
 ) -> Case:
-    """One golden question. `given` is who talks to the agent where that is not the turns one after the other."""
+    """One golden question. `given` is the input where that is not the turns one after the other."""
     agent = options.agent or source.agent
     metadata: Json = {**source.metadata, **_more(turns), **options.metadata}
     if source.file:
@@ -141,15 +139,15 @@ def _expectations(
 
 
 def _reference(turns: Sequence[LoggedTurn]) -> Json:
-    """What the golden world's own graders do not check; judged evals may map it."""
+    """Reference data that no program grades; judged evals may map it."""
     if len(turns) == 1 and not turns[0].others:
         return {"expected_response": turns[0].reference} if turns[0].reference else {}
-    told = [turn.reference for turn in turns]
+    responses = [turn.reference for turn in turns]
     reference: Json = {}
-    if told and told[-1]:
-        reference["expected_response"] = told[-1]
-    if len(told) > 1 and any(told):
-        reference["expected_responses"] = told
+    if responses and responses[-1]:
+        reference["expected_response"] = responses[-1]
+    if len(responses) > 1 and any(responses):
+        reference["expected_responses"] = responses
     if any(turn.others for turn in turns):
         reference["expected_intermediate_agent_responses"] = [turn.others for turn in turns]
     return reference
@@ -162,15 +160,15 @@ def _more(turns: Sequence[LoggedTurn]) -> Json:
 
 
 def _unknown(turns: Sequence[LoggedTurn]) -> Json:
-    """Fields of calls that we do not know, where the golden format has them."""
-    found: Json = {}
+    """Unknown fields of calls, at their places in the golden format."""
+    unknown: Json = {}
     before = 0
     for turn in turns:
         for pointer, value in turn.beside.items():
             _, place, inner = pointer.split("/", 2)
-            found[f"{INTERACTIONS}/{before + int(place)}/{inner}"] = value
+            unknown[f"{INTERACTIONS}/{before + int(place)}/{inner}"] = value
         before += len(turn.calls or ())
-    return found
+    return unknown
 
 
 def hashed(ids: HashIds, turns: Sequence[LoggedTurn]) -> str:

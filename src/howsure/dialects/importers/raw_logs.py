@@ -1,5 +1,7 @@
-"""`raw-logs`: a list of objects (or JSON lines) with `query` and, if known, `expected_tool_use`, as conversations were
-logged. One golden question for each conversation, or for each turn."""
+"""`raw-logs`: a list of objects (or JSON lines) with `query` and optionally `expected_tool_use`, as conversations were
+logged. One golden question for each conversation, or for each turn. Lines are decoded many at once into typed turns;
+where one of them may be wrong or has unknown fields, they are read one by one.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,7 @@ class CallRow(Struct, frozen=True, gc=False, forbid_unknown_fields=True):
 
 
 class TurnRow(Struct, frozen=True, gc=False, forbid_unknown_fields=True):
-    """What a user said, and what was expected then."""
+    """A user's turn and what is expected of the agent."""
 
     query: str
     expected_tool_use: tuple[CallRow, ...] | UnsetType | None = UNSET
@@ -63,7 +65,7 @@ class TurnRow(Struct, frozen=True, gc=False, forbid_unknown_fields=True):
 
     @property
     def talk(self) -> str:
-        """Which conversation the turn belongs to; those that do not say are one."""
+        """The conversation of the turn; turns without a name belong to one."""
         named = (self.conversation_id, self.session_id)
         return next((str(name) for name in named if name is not UNSET and name not in (None, "")), "")
 
@@ -73,7 +75,7 @@ _encode = msgspec.json.Encoder().encode_lines
 
 
 def sound_turns(lines: Sequence[bytes]) -> list[TurnRow]:
-    """A row for each of these lines; none at all, where something may be wrong with one of them."""
+    """A turn for each line; none at all where something may be wrong with one of them."""
     piece = b"".join(lines)
     try:
         rows: list[TurnRow] = _decode(piece)
@@ -100,15 +102,15 @@ def _is_shallow(value: Any) -> bool:
 
 
 def _nothing_lost(piece: bytes, rows: Sequence[TurnRow]) -> bool:
-    """Whether no key stands twice: one that was lost leaves its colon behind. A colon may also be written as an escape,
-    and make up for the colon of a lost key."""
+    """Whether no key is repeated: a lost key leaves its colon behind. A colon that is written as an escape could make
+    up for that, so such lines are never certain."""
     return piece.find(b"\\u003") < 0 and piece.count(b":") == _encode(rows).count(b":")
 
 
 _OF_OTHERS = {"response", "ground_truth", "tool_definitions", "tool_calls", "context", "conversation", "answer"}
-"""Fields of files that hold a query and its answer: nobody's logs of questions."""
+"""Fields of files that hold a query and its answer, which are no logs of questions."""
 _COLUMNS = ("inputs.", "outputs.")
-"""What the columns of results of another program's run begin with."""
+"""Prefixes of the columns of another program's results."""
 
 
 class RawLogImporter(OptionImporter, WatchedDialect):
@@ -123,25 +125,25 @@ class RawLogImporter(OptionImporter, WatchedDialect):
 
     def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
         reading = _LogReader(path.name, self._options)
-        for found in turns(path, watch):
-            if isinstance(found, Problem):
-                yield found
+        for item in turns(path, watch):
+            if isinstance(item, Problem):
+                yield item
             elif self._options.per_turn:
-                yield reading.question([found[1]])
+                yield reading.question([item[1]])
             else:
-                reading.take(*found)
+                reading.take(*item)
         yield from reading.conversations()
 
     def scan(self, path: Path, watch: Watch | None = None) -> Iterator[Problem | None]:
-        """As `read_watched`, with None for each case: nothing is built only to be thrown away."""
+        """As `read_watched`, with None for each case, which is not built."""
         talks: set[str] = set()
-        for found in turns(path, watch):
-            if isinstance(found, Problem):
-                yield found
+        for item in turns(path, watch):
+            if isinstance(item, Problem):
+                yield item
             elif self._options.per_turn:
                 yield None
             else:
-                talks.add(found[0])
+                talks.add(item[0])
         yield from (None for _ in talks)
 
 
@@ -156,8 +158,8 @@ def turns(path: Path, watch: Watch | None = None) -> Iterator[tuple[str, LoggedT
         if rows := sound_turns(lines):
             yield from map(_typed, rows)
         else:
-            for line, found in read_objects(lines, str(path), first=number):
-                yield from [found] if isinstance(found, Problem) else _one(found, Spot(str(path), line))
+            for line, item in read_objects(lines, str(path), first=number):
+                yield from [item] if isinstance(item, Problem) else _one(item, Spot(str(path), line))
         number += len(lines)
 
 
@@ -169,10 +171,10 @@ def _typed(row: TurnRow) -> tuple[str, LoggedTurn]:
 
 
 def _call(call: CallRow) -> ExpectedCall:
-    given = call.tool_input
-    if type(given) is not dict:
-        given = arguments_of(None if given is UNSET else given)
-    return ExpectedCall(name=call.tool_name, arguments=given)
+    arguments = call.tool_input
+    if type(arguments) is not dict:
+        arguments = arguments_of(None if arguments is UNSET else arguments)
+    return ExpectedCall(name=call.tool_name, arguments=arguments)
 
 
 def _one(element: Json, spot: Spot) -> Iterator[tuple[str, LoggedTurn] | Problem]:
@@ -183,7 +185,7 @@ def _one(element: Json, spot: Spot) -> Iterator[tuple[str, LoggedTurn] | Problem
 
 
 class _LogReader:
-    """Questions of turns as they come; of conversations when all of them have."""
+    """Makes questions of turns at once, or of conversations at the end."""
 
     def __init__(self, file: str, options: ImportOptions) -> None:
         self._options = options
@@ -192,8 +194,8 @@ class _LogReader:
         self._talks: dict[str, list[LoggedTurn]] = {}
         self._plain = question("", [LoggedTurn(query="")], self._source, options)
 
-    def take(self, talk: str, turn: LoggedTurn) -> None:
-        self._talks.setdefault(talk, []).append(turn)
+    def take(self, conversation: str, turn: LoggedTurn) -> None:
+        self._talks.setdefault(conversation, []).append(turn)
 
     def conversations(self) -> Iterator[Case]:
         for turns in self._talks.values():
@@ -206,7 +208,7 @@ class _LogReader:
         return self._made(id, turn)
 
     def _made(self, id: str, turn: LoggedTurn) -> Case:
-        """As `question`, of one turn that says nothing beyond its calls: all such cases are alike but for those."""
+        """As `question`, for one turn that has only calls: such cases differ in nothing else."""
         plain = self._plain
         metadata: Json = {"metadata": dict(plain.metadata["metadata"])}
         if turn.reference:
@@ -223,6 +225,6 @@ class _LogReader:
 
 
 def _talk(element: Json) -> str:
-    """Which conversation a turn belongs to; those that do not say are one."""
+    """The conversation of a turn; turns without a name belong to one."""
     named = (element.get(name) for name in ("conversation_id", "session_id"))
     return next((str(name) for name in named if name not in (None, "")), "")

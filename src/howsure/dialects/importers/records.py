@@ -1,4 +1,4 @@
-"""Records of benchmark files, whatever holds them: lines of JSON, a CSV table, or one JSON list; each with its place.
+"""Records of benchmark files in any container: JSON lines, a CSV table, or one JSON list; each with its place.
 `BenchmarkImporter` is the small base of an importer that makes one legal case of each record.
 """
 
@@ -42,8 +42,8 @@ def records(path: Path, watch: Watch | None = None, required: Iterable[str] = ()
         yield from _listed(path, watch)
         return
     with open_file(path, watch) as stream:
-        found = read_table(stream, file, required) if is_table(path) else read_objects(stream, file)
-        yield from ((Spot(file, line), row) for line, row in found)
+        item = read_table(stream, file, required) if is_table(path) else read_objects(stream, file)
+        yield from ((Spot(file, line), row) for line, row in item)
 
 
 def _listed(path: Path, watch: Watch | None) -> Iterator[Place]:
@@ -67,36 +67,36 @@ def head_columns(path: Path, head: bytes) -> set[str]:
 
 
 class RepeatedRecords:
-    """Which records say again what an earlier one said. One that is equal in everything is left out, with a warning."""
+    """Finds records that repeat an earlier one. A record that is equal in everything is left out, with a warning."""
 
     def __init__(self, *, numbered: bool) -> None:
-        """`numbered`: ids are hashes of the question, and another one of the same words is numbered; else an id that
-        stands twice is a problem."""
+        """With `numbered`, ids are hashes of the question, and a different record with the same question gets a number;
+        else a repeated id is a problem."""
         self._numbered = numbered
         self._seen: dict[str, dict[bytes, int | None]] = {}
 
     def told(self, case: Case, row: Row, spot: Spot, field: str) -> Iterator[Case | Problem]:
         digest = sha256(msgspec.json.encode(row, order="sorted")).digest()
-        met = self._seen.setdefault(case.id, {})
-        if digest in met:
-            yield skipped_case(spot, f"the same as line {met[digest]} ({case.id})")
+        seen = self._seen.setdefault(case.id, {})
+        if digest in seen:
+            yield skipped_case(spot, f"the same as line {seen[digest]} ({case.id})")
             return
-        first = next(iter(met.values()), None)
-        met[digest] = spot.line
-        if len(met) == 1:
+        first = next(iter(seen.values()), None)
+        seen[digest] = spot.line
+        if len(seen) == 1:
             yield case
         elif self._numbered:
             message = f"the same question stands on line {first} already, with another answer or other details; kept"
             yield spot.warning("repeated-question", message, found=shown(case.id))
-            yield structs.replace(case, id=f"{case.id}-{len(met)}")
+            yield structs.replace(case, id=f"{case.id}-{len(seen)}")
         else:
             message = f"the id {shown(case.id)} stands on line {first} already, with other content"
             yield spot.below(field).problem("duplicate-id", message, found=shown(case.id), hint="ids must be unique")
 
 
 class BenchmarkImporter(WatchedDialect):
-    """One legal case for each record. Give it a `name`, the columns by which a file is `telling`, and `row(fields)`;
-    what `row` notes as wrong becomes the problems of the record."""
+    """One legal case for each record. Give it a `name`, the columns by which a file is recognised (`telling`), and
+    `row(fields)`; what `row` notes as wrong becomes the problems of the record."""
 
     name: str
     telling: frozenset[str]
@@ -125,10 +125,10 @@ class BenchmarkImporter(WatchedDialect):
         return records(path, watch, self.telling)
 
     def _shared(self, id: str, prompt: str, metadata: dict[str, Any], **rest: Any) -> dict[str, Any]:
-        """What every kind of row has; what is empty is left unset."""
-        given = {name: value or UNSET for name, value in rest.items()}
+        """The fields of every kind of row; empty ones are unset."""
+        optional = {name: value or UNSET for name, value in rest.items()}
         id = f"{self.name}:{id}"
-        return {"schema_version": VERSION, "id": id, "dataset": self.name, "prompt": prompt, **given} | {
+        return {"schema_version": VERSION, "id": id, "dataset": self.name, "prompt": prompt, **optional} | {
             "metadata": metadata or UNSET
         }
 
@@ -157,5 +157,5 @@ class BenchmarkImporter(WatchedDialect):
 
 
 def question_hash(*texts: str) -> str:
-    """Of what is put to the model, never of what is expected of it."""
+    """A hash of what the model is asked, never of what is expected of it."""
     return text_hash(texts)

@@ -1,7 +1,14 @@
-"""PRBench: professional questions with weighted criteria, as conversations of up to ten turns. docs/importers.md.
+"""Benchmarks with rubrics (docs/importers.md).
 
-The weight of a criterion is the one that its `weight_class` names; the other weight columns are what annotators chose
-before, and count for nothing.
+PRBench: professional questions with weighted criteria, as conversations of up to ten turns. The weight of a criterion
+is the one that its `weight_class` names; the other weight columns are earlier choices of annotators, and do not count.
+
+ACE: everyday tasks, one CSV row for each criterion. The published files give no weights; a column `Weight` is read
+where there is one. A hurdle, which decides whether anything is earned at all, is kept among the notes of its criterion
+and counts like the others, because no weight can express it.
+
+APEX: professional tasks with documents and weighted criteria. A criterion is its `description`; the `justification`
+beside it is never judged.
 """
 
 from __future__ import annotations
@@ -56,16 +63,16 @@ class PrBenchImporter(BenchmarkImporter):
 
 
 def _references(fields: RecordFields) -> dict[int, list[str]]:
-    """Texts that belong to a turn, by the digit at the end of their column."""
-    found: dict[int, list[str]] = {}
+    """Reference texts by turn, from the digit at the end of their column."""
+    references: dict[int, list[str]] = {}
     for column in [name for name in fields.left if _REFERENCES.fullmatch(name)]:
-        given = fields.left[column]
-        if is_empty(given):
+        raw = fields.left[column]
+        if is_empty(raw):
             continue
         listed = fields.structured(column, list)
         texts = [text.strip() for text in listed or () if isinstance(text, str) and text.strip()]
-        found.setdefault(int(column[-1]), []).extend(texts)
-    return found
+        references.setdefault(int(column[-1]), []).extend(texts)
+    return references
 
 
 def _turns(fields: RecordFields) -> list[tuple[int, str, str]]:
@@ -96,7 +103,7 @@ def _numbered(texts: list[str]) -> str:
 
 
 class _Rubric:
-    """The criteria of one row; `notes` are what annotators said of each, by its id."""
+    """The criteria of one row; `notes` are the annotators' remarks on each, by its id."""
 
     def __init__(self, fields: RecordFields) -> None:
         self.criteria: list[CriterionRow] = []
@@ -109,9 +116,9 @@ class _Rubric:
         for place, one in enumerate(listed or ()):
             self._read(one, RecordFields(one if isinstance(one, dict) else {}, fields.spot.below("rubric", place)))
 
-    def _read(self, given: Any, one: RecordFields) -> None:
-        if not isinstance(given, dict):
-            one.wrong("", "wrong-type", "must be an object", expected="object", found=shown(given))
+    def _read(self, raw: Any, one: RecordFields) -> None:
+        if not isinstance(raw, dict):
+            one.wrong("", "wrong-type", "must be an object", expected="object", found=shown(raw))
         annotations = one.left.pop("annotations", None)
         notes = dict(annotations) if isinstance(annotations, dict) else {}
         explained = str(notes.pop("criteria_description", None) or "").strip()
@@ -125,35 +132,38 @@ class _Rubric:
         weight = _weight(notes, one)
         self._fields.problems += one.problems
         if one.sound:
-            beside = explained if explained != text and explained else UNSET
-            self.criteria.append(CriterionRow(id=id, title=text, description=beside, weight=weight))
-            if kept := {**one.metadata(), **{name: value for name, value in notes.items() if not is_empty(value)}}:
-                self.notes[id] = kept
+            others = explained if explained != text and explained else UNSET
+            self.criteria.append(CriterionRow(id=id, title=text, description=others, weight=weight))
+            if notes_kept := {
+                **one.metadata(),
+                **{name: value for name, value in notes.items() if not is_empty(value)},
+            }:
+                self.notes[id] = notes_kept
 
 
 def _weight(notes: dict[str, Any], one: RecordFields) -> float | UnsetType:
-    """By the class that is named; without one, the only weight there is."""
+    """The weight of the named class; without one, the only weight there is."""
     if not is_empty(one.left.get("weight")):
         return one.weight()
-    given = {name: value for name, value in notes.items() if _WEIGHT.fullmatch(name) and _counts(value)}
+    weights = {
+        name: value
+        for name, value in notes.items()
+        if _WEIGHT.fullmatch(name)
+        and (isinstance(value, int | float) and not isinstance(value, bool) and value == value and value != 0)
+    }
     named = str(notes.get("weight_class") or "").strip().lower().replace(" ", "_")
-    wanted = f"{named}_weight" if named else next(iter(given), "")
-    if named and wanted not in given:
+    wanted = f"{named}_weight" if named else next(iter(weights), "")
+    if named and wanted not in weights:
         message = f"the weight class is {shown(notes['weight_class'])}, and `{wanted}` is missing"
-        one.wrong("annotations", "missing-field", message, expected=wanted, found=", ".join(given) or "no weight")
-    elif not named and len(given) > 1:
+        one.wrong("annotations", "missing-field", message, expected=wanted, found=", ".join(weights) or "no weight")
+    elif not named and len(weights) > 1:
         message = "has several weights and no `weight_class` that tells which one counts"
-        one.wrong("annotations", "ambiguous-weight", message, expected="weight_class", found=", ".join(given))
-    return float(given[wanted]) if wanted in given else UNSET
-
-
-def _counts(weight: Any) -> bool:
-    """Zero is what exports write for a weight that was never given."""
-    return isinstance(weight, int | float) and not isinstance(weight, bool) and weight == weight and weight != 0
+        one.wrong("annotations", "ambiguous-weight", message, expected="weight_class", found=", ".join(weights))
+    return float(weights[wanted]) if wanted in weights else UNSET
 
 
 _TASK = ("Task ID", "Prompt", "Specified Prompt", "Workflow")
-"""What the rows of one task repeat."""
+"""The columns that all rows of one task repeat."""
 
 
 class AceImporter(BenchmarkImporter):
@@ -251,15 +261,15 @@ def _criteria(fields: RecordFields, notes: dict[str, Any]) -> tuple[CriterionRow
     listed = fields.structured(RUBRIC, dict)
     if listed == {}:
         fields.wrong(RUBRIC, "empty", "a rubric needs a criterion", expected="criteria by name", found="{}")
-    made = [_criterion(fields, key, given, notes) for key, given in (listed or {}).items()]
-    return tuple(one for one in made if one is not None)
+    criteria = [_criterion(fields, key, given, notes) for key, given in (listed or {}).items()]
+    return tuple(one for one in criteria if one is not None)
 
 
-def _criterion(fields: RecordFields, key: str, given: Any, notes: dict[str, Any]) -> CriterionRow | None:
-    one = RecordFields(given if isinstance(given, dict) else {}, fields.spot.below(RUBRIC, key))
-    if not isinstance(given, dict):
-        one.wrong("", "wrong-type", "must be an object", expected="object", found=shown(given))
-    text = one.text("description") if isinstance(given, dict) else ""
+def _criterion(fields: RecordFields, key: str, raw: Any, notes: dict[str, Any]) -> CriterionRow | None:
+    one = RecordFields(raw if isinstance(raw, dict) else {}, fields.spot.below(RUBRIC, key))
+    if not isinstance(raw, dict):
+        one.wrong("", "wrong-type", "must be an object", expected="object", found=shown(raw))
+    text = one.text("description") if isinstance(raw, dict) else ""
     why = one.optional("justification")
     weight = one.weight()
     id = key.strip()
@@ -268,6 +278,6 @@ def _criterion(fields: RecordFields, key: str, given: Any, notes: dict[str, Any]
     fields.problems += one.problems
     if not one.sound:
         return None
-    if kept := one.metadata():
-        notes[id] = kept
+    if notes_kept := one.metadata():
+        notes[id] = notes_kept
     return CriterionRow(id=id, title=text, description=why or UNSET, weight=weight)

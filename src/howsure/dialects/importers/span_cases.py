@@ -1,4 +1,6 @@
-"""A case out of the spans of one run, as importers of traces make it."""
+"""Cases from the spans of traces: what every model call was given and said, by whichever attributes its library writes,
+joined to one conversation; tool calls with their results; tokens and times. howsure.traces tells what each span is.
+"""
 
 from __future__ import annotations
 
@@ -49,56 +51,60 @@ _SPOKEN = re.compile(r"^(system|developer|user|assistant|tool): ", re.MULTILINE)
 
 
 def given_messages(span: Span) -> list[LoggedMessage]:
-    """The conversation that was put to the model."""
+    """The messages that were given to the model."""
     for name in GIVEN:
         value = span.attributes.get(name)
         if isinstance(value, str) and _SPOKEN.match(value):
             continue
-        if talk := read_messages(value, USER):
-            return talk
+        if messages := read_messages(value, USER):
+            return messages
     numbered = _numbered(span, "llm.input_messages", USER) or _numbered(span, "gen_ai.prompt", USER)
     return numbered or _printed(span.attributes.get("langfuse.observation.input"))
 
 
 def said_messages(span: Span) -> list[LoggedMessage]:
-    """What the model said."""
+    """The messages that the model wrote."""
     for name in SAID:
-        talk = [said for said in read_messages(_spoken(span.attributes.get(name)), ASSISTANT) if said.role == ASSISTANT]
-        if talk:
-            return talk
+        messages = [
+            message
+            for message in read_messages(_spoken(span.attributes.get(name)), ASSISTANT)
+            if message.role == ASSISTANT
+        ]
+        if messages:
+            return messages
     numbered = _numbered(span, "llm.output_messages", ASSISTANT) or _numbered(span, "gen_ai.completion", ASSISTANT)
-    return [said for said in numbered if said.role == ASSISTANT]
+    return [message for message in numbered if message.role == ASSISTANT]
 
 
 def _spoken(value: Any) -> Any:
-    """Some libraries print `None` where the model said nothing in words."""
+    """The value, or nothing where a library printed `None` for an empty answer."""
     return None if value == "None" else value
 
 
 def _printed(value: Any) -> list[LoggedMessage]:
-    """`system: …`, `user: …` in one text, a message from each such line to the next."""
+    """The messages of one text with `system: …` and `user: …` lines."""
     if not isinstance(value, str) or not _SPOKEN.match(value):
         return []
     pieces = _SPOKEN.split(value)[1:]
-    talk = [
+    messages = [
         said
         for role, text in zip(pieces[::2], pieces[1::2], strict=True)
         for said in read_messages({"role": role, "content": text.strip()})
     ]
-    return [said for said in talk if said.text != "None"]
+    return [said for said in messages if said.text != "None"]
 
 
 def _numbered(span: Span, family: str, role: str) -> list[LoggedMessage]:
-    """Messages that are spread over attributes by number. Where the first ones were cut off, none is told."""
-    found: dict[int, dict[str, Any]] = {}
+    """Messages that are spread over numbered attributes; none where the first ones were cut off."""
+    numbered: dict[int, dict[str, Any]] = {}
     for name, value in span.attributes.items():
         match = _NUMBERED.fullmatch(name)
         if match and match["family"] == family:
-            found.setdefault(int(match["place"]), {})[match["rest"].removeprefix("message.")] = value
-    if not found or min(found) > 0:
+            numbered.setdefault(int(match["place"]), {})[match["rest"].removeprefix("message.")] = value
+    if not numbered or min(numbered) > 0:
         return []
-    talk = [said for place in sorted(found) for said in _spread(found[place], role)]
-    return [said for said in talk if not said.empty]
+    messages = [message for place in sorted(numbered) for message in _spread(numbered[place], role)]
+    return [message for message in messages if not message.empty]
 
 
 def _spread(fields: Mapping[str, Any], role: str) -> list[LoggedMessage]:
@@ -113,18 +119,18 @@ def _spread(fields: Mapping[str, Any], role: str) -> list[LoggedMessage]:
 
 
 def _spread_calls(fields: Mapping[str, Any]) -> tuple[LoggedToolCall, ...]:
-    found: dict[int, dict[str, Any]] = {}
+    calls: dict[int, dict[str, Any]] = {}
     for name, value in fields.items():
         if match := _CALL.fullmatch(name):
-            found.setdefault(int(match["call"]), {})[match["field"]] = value
+            calls.setdefault(int(match["call"]), {})[match["field"]] = value
     return tuple(
         LoggedToolCall(str(call.get("id") or ""), str(call.get("name") or ""), arguments_of(call.get("arguments")))
-        for _, call in sorted(found.items())
+        for _, call in sorted(calls.items())
     )
 
 
 def unwrapped(value: Any) -> Any:
-    """`{"stringValue": "x"}` is "x", at any depth; whole numbers are written as text."""
+    """The plain value: `{"stringValue": "x"}` is "x", at any depth; whole numbers are written as text."""
     if not isinstance(value, dict):
         return value
     if "arrayValue" in value:
@@ -138,11 +144,11 @@ def unwrapped(value: Any) -> Any:
     )
 
 
-def attributes_of(listed: Any) -> Json:
-    """A list of `{"key", "value"}`, or an object already."""
-    if isinstance(listed, dict):
-        return listed
-    pairs = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+def attributes_of(attributes: Any) -> Json:
+    """The attributes in a list of `{"key", "value"}`, or in an object."""
+    if isinstance(attributes, dict):
+        return attributes
+    pairs = [one for one in attributes if isinstance(one, dict)] if isinstance(attributes, list) else []
     return {str(one.get("key")): unwrapped(one.get("value")) for one in pairs}
 
 
@@ -152,7 +158,7 @@ _INSIDE = frozenset({SpanKind.TOOL, SpanKind.AGENT, SpanKind.INVOCATION})
 
 
 class SpanConversation(Struct, frozen=True, kw_only=True):
-    """One conversation as its spans tell it. `turns` are what the user said."""
+    """One conversation, put together from spans. `turns` are the user's texts."""
 
     turns: tuple[str, ...]
     transcript: Transcript
@@ -160,14 +166,14 @@ class SpanConversation(Struct, frozen=True, kw_only=True):
     agent: str
 
 
-def conversation_of_spans(spans: Sequence[Span], asked: Any = None, answered: Any = None) -> SpanConversation:
-    """`asked` and `answered` are what went into the whole run and came out of it, where somebody wrote that down."""
+def conversation_of_spans(spans: Sequence[Span], run_input: Any = None, run_output: Any = None) -> SpanConversation:
+    """The conversation of a run. `run_input` and `run_output` are those of the whole run, where they were recorded."""
     trace, tree = read_trace(spans), SpanTree(spans, TraceProblems())
     calls = _model_spans(tree)
-    talk = _joined([(given_messages(span), said_messages(span), agent) for span, agent in calls])
-    turns = _turns(asked, talk)
-    talk = _closed(_with_tools(_by_user(talk, turns), trace.tool_uses), answered)
-    messages = transcript_messages(talk)
+    logged = _joined([(given_messages(span), said_messages(span), agent) for span, agent in calls])
+    turns = _turns(run_input, logged)
+    logged = _closed(_with_tools(_by_user(logged, turns), trace.tool_uses), run_output)
+    messages = transcript_messages(logged)
     transcript = Transcript(
         answer=last_answer(messages),
         messages=messages,
@@ -180,64 +186,66 @@ def conversation_of_spans(spans: Sequence[Span], asked: Any = None, answered: An
 
 
 def _model_spans(tree: SpanTree) -> list[tuple[Span, str]]:
-    """The outermost spans of each call of a model, with the agent that made it."""
-    found: list[tuple[Span, str]] = []
+    """The outermost span of each model call, with the agent that made it."""
+    model_spans: list[tuple[Span, str]] = []
     for place in tree.of_kind(SpanKind.LLM):
         around = next((above for above in tree.above(place) if tree.kinds[above] in _INSIDE | {SpanKind.LLM}), None)
         if around is None or tree.kinds[around] is not SpanKind.LLM:
             agent = tree.nearest(place, SpanKind.AGENT)
-            found.append((tree.spans[place], "" if agent is None else agent_name(tree.spans[agent])))
-    return found
+            model_spans.append((tree.spans[place], "" if agent is None else agent_name(tree.spans[agent])))
+    return model_spans
 
 
 def _joined(calls: Iterable[tuple[list[LoggedMessage], list[LoggedMessage], str]]) -> list[LoggedMessage]:
-    """A call that was given all that was said before goes on with it. One that was given something else is another
-    agent's: what it was told is not the user's word, what it said and what its tools answered is kept."""
-    talk: list[LoggedMessage] = []
-    for given, said, agent in calls:
-        spoken = [structs.replace(one, agent=agent) if one.role == ASSISTANT else one for one in said]
-        before = [_plain(one) for one in talk]
-        plain = [_plain(one) for one in given]
+    """Joins the messages of all calls. A call that was given everything said before continues it. A call with other
+    input belongs to another agent: its input is not the user's, but what it said and what its tools answered is kept.
+    """
+    joined: list[LoggedMessage] = []
+    for inputs, outputs, agent in calls:
+        attributed = [structs.replace(one, agent=agent) if one.role == ASSISTANT else one for one in outputs]
+        before = [_plain(one) for one in joined]
+        plain = [_plain(one) for one in inputs]
         if plain[: len(before)] == before:
-            talk += given[len(before) :]
+            joined += inputs[len(before) :]
         elif before:
-            talk += [one for one in given if one.role in (ASSISTANT, TOOL) and not _known(one, talk)]
-        talk += [one for one in spoken if not _known(one, talk[-1:])]
-    return match_results(talk)
+            joined += [one for one in inputs if one.role in (ASSISTANT, TOOL) and not _known(one, joined)]
+        joined += [one for one in attributed if not _known(one, joined[-1:])]
+    return match_results(joined)
 
 
-def _plain(said: LoggedMessage) -> tuple[str, str, tuple[str, ...]]:
-    """What two accounts of one message agree on; ids and results are written or not."""
-    return (said.role, said.text, tuple(call.name for call in said.calls))
+def _plain(message: LoggedMessage) -> tuple[str, str, tuple[str, ...]]:
+    """What two records of one message agree on; ids and results may be missing."""
+    return (message.role, message.text, tuple(call.name for call in message.calls))
 
 
-def _known(said: LoggedMessage, talk: Sequence[LoggedMessage]) -> bool:
-    if said.role == TOOL:
-        ids = {answer.id for one in talk for answer in one.answers if answer.id}
-        return bool(said.answers) and all(answer.id in ids for answer in said.answers)
-    return any(_plain(said) == _plain(one) for one in talk)
+def _known(message: LoggedMessage, messages: Sequence[LoggedMessage]) -> bool:
+    if message.role == TOOL:
+        ids = {answer.id for one in messages for answer in one.answers if answer.id}
+        return bool(message.answers) and all(answer.id in ids for answer in message.answers)
+    return any(_plain(message) == _plain(one) for one in messages)
 
 
-def _turns(asked: Any, talk: Sequence[LoggedMessage]) -> tuple[str, ...]:
-    outside = tuple(said.text for said in read_messages(asked) if said.role == USER and said.text)
-    return outside or tuple(said.text for said in talk if said.role == USER and said.text)
+def _turns(run_input: Any, messages: Sequence[LoggedMessage]) -> tuple[str, ...]:
+    outside = tuple(message.text for message in read_messages(run_input) if message.role == USER and message.text)
+    return outside or tuple(message.text for message in messages if message.role == USER and message.text)
 
 
-def _by_user(talk: Sequence[LoggedMessage], turns: Sequence[str]) -> list[LoggedMessage]:
-    """What stands in the user's name and is no turn is an instruction. Turns that stand nowhere come first."""
+def _by_user(messages: Sequence[LoggedMessage], turns: Sequence[str]) -> list[LoggedMessage]:
+    """Marks messages in the user's name that are no turn as instructions. Turns that no message has come first."""
     marked = [
-        structs.replace(said, role=SYSTEM) if said.role == USER and said.text not in turns else said for said in talk
+        structs.replace(message, role=SYSTEM) if message.role == USER and message.text not in turns else message
+        for message in messages
     ]
-    if turns and not any(said.role == USER for said in marked):
-        first = next((place for place, said in enumerate(marked) if said.role != SYSTEM), len(marked))
+    if turns and not any(message.role == USER for message in marked):
+        first = next((place for place, message in enumerate(marked) if message.role != SYSTEM), len(marked))
         marked[first:first] = [LoggedMessage(USER, turn) for turn in turns]
     return marked
 
 
-def _with_tools(talk: list[LoggedMessage], uses: Sequence[ToolUse]) -> list[LoggedMessage]:
-    """Every use of a tool at its call. Uses that no message asked for are put before the last words."""
-    open_calls = [call for said in talk for call in said.calls]
-    answered = {answer.id for said in talk for answer in said.answers if answer.id}
+def _with_tools(messages: list[LoggedMessage], uses: Sequence[ToolUse]) -> list[LoggedMessage]:
+    """Attaches every tool use to its call. Uses without a call are put before the last message."""
+    open_calls = [call for message in messages for call in message.calls]
+    answered = {answer.id for message in messages for answer in message.answers if answer.id}
     results: list[tuple[LoggedToolCall, ToolUse]] = []
     lone: list[ToolUse] = []
     for use in uses:
@@ -248,16 +256,17 @@ def _with_tools(talk: list[LoggedMessage], uses: Sequence[ToolUse]) -> list[Logg
         open_calls.remove(call)
         if not (call.id and call.id in answered):
             results.append((call, use))
-    out = _with_results(talk, results)
+    out = _with_results(messages, results)
     if lone:
         last = bool(out) and out[-1].role == ASSISTANT and not out[-1].calls
         place = len(out) - 1 if last else len(out)
-        out[place:place] = [made for use in lone for made in _alone(use)]
+        out[place:place] = [added for use in lone for added in _alone(use)]
     return out
 
 
 def _asked_for(use: ToolUse, calls: Sequence[LoggedToolCall]) -> LoggedToolCall | None:
-    """By id; else by name. Where both have ids and these differ, the arguments must agree: some tracers number anew."""
+    """The call of a tool use: by id, else by name. Where the ids differ, the arguments must agree, because some tracers
+    give new ids."""
     named = [call for call in calls if call.name == use.name]
     same = (call for call in calls if use.call_id and call.id == use.call_id)
     unnumbered = (call for call in named if not (call.id and use.call_id))
@@ -266,54 +275,56 @@ def _asked_for(use: ToolUse, calls: Sequence[LoggedToolCall]) -> LoggedToolCall 
 
 
 def _with_results(
-    talk: Sequence[LoggedMessage], results: Sequence[tuple[LoggedToolCall, ToolUse]]
+    messages: Sequence[LoggedMessage], results: Sequence[tuple[LoggedToolCall, ToolUse]]
 ) -> list[LoggedMessage]:
     out: list[LoggedMessage] = []
-    spoken = {(answer.id, answer.name) for said in talk for answer in said.answers}
-    for said in talk:
-        out.append(said)
+    answered = {(answer.id, answer.name) for message in messages for answer in message.answers}
+    for message in messages:
+        out.append(message)
         for call, use in results:
-            told = any(call is one for one in said.calls)
-            if told and use.outcome is not ToolOutcome.NO_RESPONSE and (call.id, call.name) not in spoken:
+            is_its_call = any(call is one for one in message.calls)
+            if is_its_call and use.outcome is not ToolOutcome.NO_RESPONSE and (call.id, call.name) not in answered:
                 out.append(LoggedMessage(TOOL, answers=(LoggedToolResult(call.id, call.name, use.response),)))
     return out
 
 
 def _alone(use: ToolUse) -> list[LoggedMessage]:
     call = LoggedToolCall(use.call_id, use.name, arguments_of(use.arguments))
-    made = [LoggedMessage(ASSISTANT, calls=(call,), agent=use.agent)]
+    messages = [LoggedMessage(ASSISTANT, calls=(call,), agent=use.agent)]
     if use.outcome is not ToolOutcome.NO_RESPONSE:
-        made.append(LoggedMessage(TOOL, answers=(LoggedToolResult(use.call_id, use.name, use.response),)))
-    return made
+        messages.append(LoggedMessage(TOOL, answers=(LoggedToolResult(use.call_id, use.name, use.response),)))
+    return messages
 
 
-def _closed(talk: list[LoggedMessage], answered: Any) -> list[LoggedMessage]:
-    """The answer of the whole run is the last word, where no message says it."""
-    spoken = [said.text for said in talk if said.role == ASSISTANT and said.text and not said.calls]
-    last = next((said.text for said in reversed(read_messages(answered, ASSISTANT)) if said.role == ASSISTANT), "")
-    if not last or any(last in text for text in spoken):
-        return talk
-    return [*talk, LoggedMessage(ASSISTANT, last)]
+def _closed(messages: list[LoggedMessage], run_output: Any) -> list[LoggedMessage]:
+    """Adds the answer of the whole run, where no message has it."""
+    answers = [message.text for message in messages if message.role == ASSISTANT and message.text and not message.calls]
+    last = next(
+        (message.text for message in reversed(read_messages(run_output, ASSISTANT)) if message.role == ASSISTANT), ""
+    )
+    if not last or any(last in text for text in answers):
+        return messages
+    return [*messages, LoggedMessage(ASSISTANT, last)]
 
 
 def _tools(spans: Iterable[Span]) -> tuple[Tool, ...] | None:
-    """The tools that the models were told of."""
-    listed: list[Any] = []
+    """The tools that the models were given."""
+    declarations: list[Any] = []
     for span in spans:
         for name, value in span.attributes.items():
             if match := _TOOL_LISTS.fullmatch(name):
-                listed += [value] if match["place"] else _list(value)
-        listed += [one for name in _REQUESTS for one in declared_tools(span.attributes.get(name))]
-    return tools_in([one for one in map(decode_value, listed) if isinstance(one, Mapping)])
+                declarations += [value] if match["place"] else _list(value)
+        declarations += [one for name in _REQUESTS for one in declared_tools(span.attributes.get(name))]
+    return tools_in([one for one in map(decode_value, declarations) if isinstance(one, Mapping)])
 
 
 def _list(value: Any) -> list[Any]:
-    found = decode_value(value)
-    return found if isinstance(found, list) else []
+    decoded = decode_value(value)
+    return decoded if isinstance(decoded, list) else []
 
 
 def _usage(calls: Sequence[LlmCall]) -> Usage | None:
-    """The tokens of all calls together; None where nobody counted."""
+    """The tokens of all calls together; None where they were not counted."""
     counted = [call.usage for call in calls if call.usage is not None]
     names = ("prompt_tokens", "completion_tokens", "cached_tokens", "thinking_tokens")
     sums = {name: _sum([getattr(usage, name) for usage in counted]) for name in names}
@@ -332,25 +343,26 @@ def _duration(trace: Trace) -> float | None:
 
 
 def case_of_spans(
-    spans: Sequence[Span], id: str, spot: Spot, kept: Json, asked: Any = None, answered: Any = None
+    spans: Sequence[Span], id: str, spot: Spot, kept: Json, run_input: Any = None, run_output: Any = None
 ) -> Iterator[Case | Problem]:
-    """The case; a problem where nothing tells what the user said. `kept` is what the source says beside the spans."""
-    account = conversation_of_spans(spans, asked, answered)
-    if not account.turns:
+    """The case, or a problem where nothing tells what the user said. `kept` is what the source says besides the
+    spans."""
+    conversation = conversation_of_spans(spans, run_input, run_output)
+    if not conversation.turns:
         message = "nothing in these spans tells what the user said"
         hint = "were inputs and outputs recorded? many tracing libraries leave them out unless they are asked to"
         found = ", ".join(dict.fromkeys(span.name for span in spans)) or "no spans"
         yield spot.problem("no-user-inputs", message, expected="messages put to a model", found=found[:120], hint=hint)
         return
-    if not account.transcript.answer:
+    if not conversation.transcript.answer:
         yield spot.warning("no-answer", f"no answer was recorded in the run {id}; it is empty")
-    metadata = {**kept, **({"agent_name": account.agent} if account.agent else {})}
+    metadata = {**kept, **({"agent_name": conversation.agent} if conversation.agent else {})}
     yield Case(
-        id=id or f"sim-{text_hash(account.turns)}",
-        input=Script(turns=account.turns),
+        id=id or f"sim-{text_hash(conversation.turns)}",
+        input=Script(turns=conversation.turns),
         world=World.GOLDEN,
-        labels=labels({}, agent=account.agent, repeat="1"),
+        labels=labels({}, agent=conversation.agent, repeat="1"),
         metadata=metadata,
-        tools=account.tools,
-        recorded=account.transcript,
+        tools=conversation.tools,
+        recorded=conversation.transcript,
     )

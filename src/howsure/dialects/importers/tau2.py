@@ -1,8 +1,8 @@
-"""tau2-bench tasks: a simulated customer, the calls a good agent makes, and statements about what it says.
-docs/importers.md.
+"""tau2-bench tasks: a simulated customer, the calls that a good agent makes, and statements about what it says
+(docs/importers.md).
 
 `tau2` gives scenarios, for test sets; `tau2-golden` gives the same tasks as golden questions of one fixed message, and
-is what reads them for a golden file. What neither has a field for stays beside the case as the task says it.
+reads them for a golden file. What neither has a field for is kept beside the case, as the task has it.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ TASK: Json = {
 
 
 OPENING = "Hello, I need some help, please."
-"""What the user says first. A task gives no words for it: its reason for calling also holds what must not be said."""
+"""The user's first message. A task has none: its reason for calling may also hold what must not be said."""
 MAX_TURNS = 20
 _SHAPE = SchemaChecker(TASK)
 _ASKED = ("name", "user id", "email", "zip code", "zipcode", "order id", "order number", "reservation id", "address",
@@ -125,7 +125,7 @@ class Tau2Importer(WatchedDialect):
 
 
 class Tau2GoldenImporter(Tau2Importer):
-    """The same tasks as golden questions, for golden files and where it is asked for by name."""
+    """The same tasks as golden questions, for golden files or by name."""
 
     name = "tau2-golden"
 
@@ -167,9 +167,9 @@ class _Tau2Task:
         self.information: list[str] = list(dict.fromkeys(criteria.get("communicate_info") or ()))
 
     def _text(self, name: str) -> str:
-        """Some tasks write a full stop where they have nothing to say."""
-        given = str(self._told.get(name) or "").strip()
-        return given if given.strip(".") else ""
+        """A text of the instructions. Some tasks write a full stop for nothing."""
+        text = str(self._told.get(name) or "").strip()
+        return text if text.strip(".") else ""
 
     def scenario(self) -> Scenario:
         manners = (str(self._user.get("persona") or "").strip(), self._text("task_instructions"))
@@ -187,28 +187,28 @@ class _Tau2Task:
         )
 
     def _plan(self) -> tuple[PlanStep, ...]:
-        """What the user comes for, said at once; then what depends on the agent ("If the agent …, …")."""
-        wishes = [step_of(text) for text in split_plan(self._text("reason_for_call"))]
+        """The plan: what the user wants, said at once; then what depends on the agent ("If the agent …, …")."""
+        requests = [step_of(text) for text in split_plan(self._text("reason_for_call"))]
         manners = [step_of(text) for text in split_plan(self._text("task_instructions") or ".")]
-        said = " ".join(step.say for step in wishes if not step.when)
-        first = (PlanStep(say=said),) if said else ()
-        return (*first, *(step for step in (*wishes, *manners) if step.when))
+        statements = " ".join(step.say for step in requests if not step.when)
+        first = (PlanStep(say=statements),) if statements else ()
+        return (*first, *(step for step in (*requests, *manners) if step.when))
 
     def message(self) -> str:
-        """All that the user would tell, in one message, in the words of the task."""
+        """Everything that the user would say, in one message, in the words of the task."""
         parts = (self._text(name) for name in ("reason_for_call", "known_info", "unknown_info", "task_instructions"))
         return "\n\n".join(part for part in parts if part)
 
     def expectations(self) -> Iterator[Expectation]:
         if self._actions:
             yield ToolCalls(expected=tuple(map(_call, self._actions)))
-        told = (f"The agent tells the user: {text}" for text in self.information)
-        texts = dict.fromkeys((*self.assertions, *told))
+        statements = (f"The agent tells the user: {text}" for text in self.information)
+        texts = dict.fromkeys((*self.assertions, *statements))
         if texts:
             yield Criteria(criteria=tuple(Criterion(id=text_id(text), text=text) for text in texts))
 
     def rest(self) -> Json:
-        """The whole task but for its user, who is in the case."""
+        """The whole task without its user, who is in the case."""
         return {key: value for key, value in self._task.items() if key != "user_scenario" and value is not None} | {
             "instructions": self._user["instructions"]
         }
@@ -218,9 +218,9 @@ _FACTS = ("known_info", "unknown_info")
 
 
 def _asked_by(text: str) -> tuple[str, ...]:
-    said = text.lower()
-    named = ("name",) if said.startswith(("you are ", "your name")) else ()
-    return tuple(dict.fromkeys((*named, *(word for word in _ASKED if word in said))))
+    lowered = text.lower()
+    named = ("name",) if lowered.startswith(("you are ", "your name")) else ()
+    return tuple(dict.fromkeys((*named, *(word for word in _ASKED if word in lowered))))
 
 
 def _is_users(action: Json) -> bool:
@@ -228,7 +228,7 @@ def _is_users(action: Json) -> bool:
 
 
 def _call(action: Json) -> ExpectedCall:
-    """`compare_args` names the arguments that count; without it all of them do."""
+    """The expected call. `compare_args` names the arguments that count; without it all of them do."""
     arguments: Json = action.get("arguments") or {}
     compared = action.get("compare_args")
     if compared is not None:
@@ -237,7 +237,7 @@ def _call(action: Json) -> ExpectedCall:
 
 
 def _faults(task: Json, spot: Spot) -> Iterator[Problem]:
-    """What the schema cannot see, and what a case cannot say."""
+    """What the schema cannot state, and what a case cannot hold."""
     criteria: Json = task.get("evaluation_criteria") or {}
     at = spot.below("evaluation_criteria")
     actions = criteria.get("actions")

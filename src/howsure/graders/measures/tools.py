@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -83,7 +83,7 @@ def tool_success_rate(evidence: MeasureEvidence) -> MeasuredValue | NoMeasuremen
         "tool_success_rate": None,
         "total_tool_calls": len(used.uses),
         "failed_tool_calls": failed,
-        "failed_tools_list": _tool_names(used.uses, ToolOutcome.FAILED),
+        "failed_tools_list": list(dict.fromkeys(use.name for use in used.uses if use.outcome is ToolOutcome.FAILED)),
         "calls_without_response": silent,
         "unreadable_responses": garbled,
     }
@@ -117,10 +117,6 @@ def _responses(number: int) -> str:
     return f"{plural(number, 'response')} that cannot be read"
 
 
-def _tool_names(uses: Sequence[ToolUse], outcome: ToolOutcome) -> list[str]:
-    return list(dict.fromkeys(use.name for use in uses if use.outcome is outcome))
-
-
 def sandbox_usage(evidence: MeasureEvidence) -> MeasuredValue | NoMeasurement:
     """How many calls used a tool that touches files, artifacts or code."""
     used = tool_uses_of(evidence)
@@ -151,7 +147,7 @@ def agent_handoffs(evidence: MeasureEvidence) -> MeasuredValue | NoMeasurement:
         return _from_steps(evidence)
     if not trace.agent_runs and not trace.tool_uses:
         return NoMeasurement(reason="no run of an agent was recorded")
-    transfers = [use for use in trace.tool_uses if _is_transfer(use.name)]
+    transfers = [use for use in trace.tool_uses if (use.name.endswith("Agent") or use.name.startswith(TRANSFER_TO))]
     agents = _agents([*(run.name for run in trace.agent_runs), *(_target(use) for use in transfers)])
     total, delegations = len(trace.agent_runs) + len(transfers), _delegations(trace, transfers)
     details = {
@@ -185,10 +181,6 @@ def _from_steps(evidence: MeasureEvidence) -> MeasuredValue | NoMeasurement:
     }
     reason = f"{plural(len(steps), 'step')} of {plural(len(agents), 'agent')}; {NO_SPANS}; from the agents' steps"
     return MeasuredValue(value=float(len(steps)), reason=reason, details=details)
-
-
-def _is_transfer(name: str) -> bool:
-    return name.endswith("Agent") or name.startswith(TRANSFER_TO)
 
 
 def _target(use: ToolUse) -> str:

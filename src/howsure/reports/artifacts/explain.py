@@ -14,18 +14,15 @@ from howsure.model.case import World
 from howsure.model.result import Result
 from howsure.model.score import LIKERT, Grade
 from howsure.model.summary import Summary
-from howsure.model.verdict import Verdict
 from howsure.policies.verdicts import COMPOSITE
-from howsure.reports.artifacts.files import check_world, start_time, write_json
-from howsure.reports.case_facts import result_error
+from howsure.reports.artifacts.files import check_world, mean, start_time, write_json
+from howsure.reports.case_facts import DECIDED, result_error
 from howsure.reports.figures import iso_utc
 from howsure.reports.grades import case_grades, grade_value
 
-PASSED = {Verdict.PASSED: True, Verdict.FAILED: False}
-
 
 class AgentMeans(Struct):
-    """Sums of one agent."""
+    """The sums of one agent."""
 
     total: int = 0
     passed: int = 0
@@ -64,8 +61,8 @@ def explain_case(result: Result) -> dict[str, Any]:
     """One entry of `cases`."""
     composite = next((grade for grade in case_grades(result.grades) if grade.name == COMPOSITE), None)
     evals = [grade for grade in case_grades(result.grades) if grade.scale == LIKERT and grade.name != COMPOSITE]
-    passed = PASSED.get(result.verdict)
-    told = {} if passed else {"failureReason": result_error(result) or "; ".join(result.reasons)}
+    passed = DECIDED.get(result.verdict)
+    failure = {} if passed else {"failureReason": result_error(result) or "; ".join(result.reasons)}
     return {
         "caseId": result.case.id,
         "agentName": result.case.labels.get("agent_name", ""),
@@ -74,7 +71,7 @@ def explain_case(result: Result) -> dict[str, Any]:
         "compositeScore": grade_value(composite) if composite else None,
         "passed": passed,
         "verdict": result.verdict.value,
-        **told,
+        **failure,
         "metrics": [_eval(grade) for grade in evals],
     }
 
@@ -107,17 +104,13 @@ def _agent(means: AgentMeans) -> dict[str, Any]:
         "totalCases": means.total,
         "passedCases": means.passed,
         "passRate": means.passed / means.decided if means.decided else None,
-        "compositeAverage": _mean(means.composites),
+        "compositeAverage": mean(means.composites),
         "explanation": "",
         "metricAverages": {
             name: {
-                "averageScore": _mean([score for score, _ in pairs]),
-                "averageProbScore": _mean([weighted for _, weighted in pairs]),
+                "averageScore": mean([score for score, _ in pairs]),
+                "averageProbScore": mean([weighted for _, weighted in pairs]),
             }
             for name, pairs in means.scores.items()
         },
     }
-
-
-def _mean(values: list[float]) -> float | None:
-    return sum(values) / len(values) if values else None

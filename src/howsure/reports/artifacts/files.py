@@ -1,4 +1,4 @@
-"""What the artifact sets share: moments in file names, JSON files, and refusing a run that is not of their world."""
+"""What the artifact sets share: JSON files, start times, means, and refusing a run of another world."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def json_line(value: Any) -> bytes:
 
 
 def write_json(path: Path, value: Any) -> Path:
-    """Indented, for people; there when it is whole."""
+    """Indented JSON; the file is there only when it is complete."""
     with atomic_bytes(path) as file:
         file.write(json.format(ENCODER.encode(value), indent=2) + b"\n")
     return path
 
 
 def start_time(run: Run) -> datetime:
-    """When the run started, in UTC. A time without a zone is UTC: that is how stores hand them back."""
+    """When the run started, in UTC. A time without a zone is UTC: that is how stores return them."""
     moment = run.started_at or run.created_at
     return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
 
@@ -39,3 +39,7 @@ def check_world(result: Result, world: str, name: str) -> None:
             f"--artifacts {name}: these files are for runs over {world} data, and the case {result.case.id!r} is of "
             f"{result.case.world} data; `howsure report RUN -o results.jsonl` writes any run"
         )
+
+
+def mean(values: list[float]) -> float | None:
+    return sum(values) / len(values) if values else None

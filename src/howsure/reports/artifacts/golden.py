@@ -19,9 +19,9 @@ from howsure.model.case import Case, World, user_turns
 from howsure.model.result import Result
 from howsure.model.run import Run
 from howsure.model.score import Grade, Score
-from howsure.model.summary import GraderSummary, Summary
-from howsure.model.transcript import AgentStep, BrokenRecording, Step, ToolCall
-from howsure.reports.artifacts.files import check_world, start_time, write_json
+from howsure.model.summary import Summary
+from howsure.model.transcript import AgentStep, BrokenRecording, ToolCall
+from howsure.reports.artifacts.files import check_world, mean, start_time, write_json
 from howsure.reports.atomic_files import atomic_text
 from howsure.reports.case_facts import conversation, result_error
 from howsure.reports.csv_file import escape_formula
@@ -29,75 +29,6 @@ from howsure.reports.document import escaped, fenced, markdown_table
 from howsure.reports.figures import format_number, iso_utc
 from howsure.reports.grades import case_grades, grade_status, grade_value
 from howsure.reports.safe_text import one_line
-
-ADK = "adk_score."
-ANSWER_LENGTH, EXPLANATION_LENGTH, SHOWN_TOOLS = 500, 300, 10
-
-
-def log_entry(result: Result) -> str:
-    """One conversation."""
-    return "\n\n".join(_blocks(result)) + "\n\n"
-
-
-def _blocks(result: Result) -> Iterator[str]:
-    case, said = result.case, result.transcript
-    yield f"## {escaped(case.id)}"
-    properties = {"candidate": result.candidate, "run": str(result.repeat), "verdict": result.verdict.value}
-    scores = {
-        name: format_number(value)
-        for name, value in case.metadata.items()
-        if name.startswith(ADK) and _is_number(value)
-    }
-    shown = {**properties, **case.labels, **scores, "reasons": "; ".join(result.reasons)}
-    yield "\n".join(f"- {escaped(name)}: {escaped(value)}" for name, value in shown.items() if value)
-    yield "### Conversation"
-    spoken = [each for each in conversation(result) if each.content]
-    yield fenced("\n".join(f"{each.agent or each.role.value}: {each.content}" for each in spoken))
-    if said is not None:
-        yield "### Final response"
-        yield fenced(_cut(said.answer, ANSWER_LENGTH))
-        yield "### Trajectory"
-        yield escaped(" → ".join(map(_step, said.trajectory))) or "nobody is named"
-        yield from _tools(said.tool_calls)
-    if case_grades(result.grades):
-        yield "### Metrics"
-        yield markdown_table(
-            ("metric", "score:", "explanation"), [_graded(grade) for grade in case_grades(result.grades)]
-        )
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _step(step: Step) -> str:
-    return f"agent:{step.name}" if isinstance(step, AgentStep) else f"tool:{step.name}"
-
-
-def _tools(calls: tuple[ToolCall, ...]) -> Iterator[str]:
-    if not calls:
-        return
-    yield "### Tools"
-    lines = [[escaped(call.name), escaped(", ".join(call.arguments)), _came(call)] for call in calls[:SHOWN_TOOLS]]
-    yield markdown_table(("tool", "arguments", "result"), lines)
-    if len(calls) > SHOWN_TOOLS:
-        yield f"{len(calls) - SHOWN_TOOLS:,} more calls are not shown."
-
-
-def _came(call: ToolCall) -> str:
-    if call.result is None:
-        return "no result"
-    return "error" if call.result.failed else "success"
-
-
-def _graded(grade: Grade) -> list[str]:
-    shown = format_number(grade.value) if isinstance(grade, Score) else grade_status(grade).replace("_", " ")
-    return [escaped(grade.name), shown, escaped(one_line(grade.reason, EXPLANATION_LENGTH))]
-
-
-def _cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else f"{text[:limit]}…"
-
 
 BY_PROGRAM = frozenset(
     (
@@ -118,12 +49,14 @@ BY_PROGRAM = frozenset(
         "sandbox_usage",
     )
 )
+ADK = "adk_score."
 INPUT_LENGTH = 500
+ANSWER_LENGTH, EXPLANATION_LENGTH, SHOWN_TOOLS = 500, 300, 10
 COLUMNS = ("question_id", "run_id", "candidate", "repeat", "user_inputs", "final_response", "verdict", "eval_results")
 
 
 class QuestionSummary(Struct):
-    """What all conversations about one question gave."""
+    """The figures of all conversations about one question."""
 
     case: Case
     runs: int = 0
@@ -139,24 +72,24 @@ async def write_golden(summary: Summary, results: AsyncIterable[Result], folder:
     questions: dict[str, QuestionSummary] = {}
     conversations: list[Case] = []
     log, table = folder / "question_answer_log.md", raw / f"evaluation_results_{stamp}.csv"
-    with atomic_text(log) as told, atomic_text(table) as cells:
-        writer = csv.writer(cells, lineterminator="\n")
+    with atomic_text(log) as log_file, atomic_text(table) as table_file:
+        writer = csv.writer(table_file, lineterminator="\n")
         writer.writerow(COLUMNS)
-        told.write("# Question and answer log\n\n")
+        log_file.write("# Question and answer log\n\n")
         async for result in results:
             check_world(result, World.GOLDEN, "golden")
             _count(questions, result)
             conversations.append(_conversation(result))
-            told.write(log_entry(result))
+            log_file.write(log_entry(result))
             writer.writerow(_cells(run, result))
-    talks = raw / f"processed_interaction_{stamp}.jsonl"
-    SimulationDialect().write(conversations, talks)
-    about = write_json(folder / "eval_summary.json", eval_summary(summary, questions.values()))
-    return [about, log, table, talks, *_questions(run, [each.case for each in questions.values()], raw)]
+    interactions = raw / f"processed_interaction_{stamp}.jsonl"
+    SimulationDialect().write(conversations, interactions)
+    summary_file = write_json(folder / "eval_summary.json", eval_summary(summary, questions.values()))
+    return [summary_file, log, table, interactions, *_questions(run, [each.case for each in questions.values()], raw)]
 
 
 def _questions(run: Run, cases: list[Case], raw: Path) -> list[Path]:
-    """The questions as a golden file, where that is what they were and such a file can hold them."""
+    """The questions as a golden file, where they come from one and such a file can hold them."""
     if {pin.dialect for pin in run.pins.datasets} != {World.GOLDEN}:
         return []
     path = raw / "temp_consolidated_questions.json"
@@ -168,17 +101,16 @@ def _questions(run: Run, cases: list[Case], raw: Path) -> list[Path]:
 
 
 def _conversation(result: Result) -> Case:
-    """The case with what was said. Further repeats of a question are numbered as the simulation dialect does."""
-    said = result.transcript or BrokenRecording(reason=result_error(result) or "no transcript was kept")
+    """The case with its transcript. Further repeats of a question are numbered as the simulation dialect does."""
+    recorded = result.transcript or BrokenRecording(reason=result_error(result) or "no transcript was kept")
     if result.repeat == 1:
-        return replace(result.case, recorded=said)
+        return replace(result.case, recorded=recorded)
     labels = {**result.case.labels, "repeat": str(result.repeat)}
-    return replace(result.case, id=f"{result.case.id}#{result.repeat}", labels=labels, recorded=said)
+    return replace(result.case, id=f"{result.case.id}#{result.repeat}", labels=labels, recorded=recorded)
 
 
 def _count(questions: dict[str, QuestionSummary], result: Result) -> None:
-    fresh = QuestionSummary(case=result.case, numbers={}, judged={})
-    question = questions.setdefault(result.case.id, fresh)
+    question = questions.setdefault(result.case.id, QuestionSummary(case=result.case, numbers={}, judged={}))
     question.runs += 1
     question.answer = result.transcript.answer if result.transcript else question.answer
     for grade in case_grades(result.grades):
@@ -193,11 +125,7 @@ def _numbers(grade: Grade) -> dict[str, float]:
     if grade.name not in BY_PROGRAM or not isinstance(grade, Score):
         return {}
     known = {"score": grade.value, **grade.details}
-    return {
-        f"{grade.name}.{name}": float(value)
-        for name, value in known.items()
-        if isinstance(value, int | float) and not isinstance(value, bool)
-    }
+    return {f"{grade.name}.{name}": float(value) for name, value in known.items() if _is_number(value)}
 
 
 def eval_summary(summary: Summary, questions: Iterable[QuestionSummary]) -> dict[str, Any]:
@@ -214,23 +142,22 @@ def eval_summary(summary: Summary, questions: Iterable[QuestionSummary]) -> dict
         "test_description": ", ".join(pin.name or Path(pin.path).name for pin in run.pins.datasets),
         "interaction_datetime": iso_utc(start_time(run)),
         "overall_summary": {
-            "deterministic_metrics": {name: _mean(values) for name, values in numbers.items()},
+            "deterministic_metrics": {name: mean(values) for name, values in numbers.items()},
             "llm_based_metrics": {
-                _judged_name(grader, summary): {"average": grader.mean, "score_range": _range(grader)}
+                f"{grader.name} ({grader.candidate})" if len(summary.candidates) > 1 else grader.name: {
+                    "average": grader.mean,
+                    "score_range": {
+                        "min": grader.scale.low,
+                        "max": grader.scale.high,
+                        "description": f"{grader.scale}",
+                    },
+                }
                 for grader in judged
                 if grader.mean is not None
             },
         },
         "per_question_summary": [_question(question) for question in known],
     }
-
-
-def _judged_name(grader: GraderSummary, summary: Summary) -> str:
-    return f"{grader.name} ({grader.candidate})" if len(summary.candidates) > 1 else grader.name
-
-
-def _range(grader: GraderSummary) -> dict[str, Any]:
-    return {"min": grader.scale.low, "max": grader.scale.high, "description": f"{grader.scale}"}
 
 
 def _question(question: QuestionSummary) -> dict[str, Any]:
@@ -240,7 +167,7 @@ def _question(question: QuestionSummary) -> dict[str, Any]:
         **metadata,
         "question_id": question.case.id,
         "runs": question.runs,
-        "deterministic_metrics": {name: _mean(values) for name, values in question.numbers.items()},
+        "deterministic_metrics": {name: mean(values) for name, values in question.numbers.items()},
         "llm_metrics": {name: _judged(question, grades) for name, grades in question.judged.items()},
     }
 
@@ -250,7 +177,7 @@ def _judged(question: QuestionSummary, grades: list[Grade]) -> dict[str, Any]:
     last = scored[-1] if scored else grades[-1]
     given = {"prompt": "\n".join(user_turns(question.case.input)), "response": question.answer}
     return {
-        "score": _mean([grade.value for grade in scored]),
+        "score": mean([grade.value for grade in scored]),
         "explanation": last.reason,
         "rubric_verdicts": last.details.get("rubric_verdicts", []),
         "error": None if scored else last.reason,
@@ -279,5 +206,53 @@ def _cells(run: Run, result: Result) -> list[str | int]:
     ]
 
 
-def _mean(values: list[float]) -> float | None:
-    return sum(values) / len(values) if values else None
+def log_entry(result: Result) -> str:
+    """One conversation in `question_answer_log.md`. Foreign text is escaped or fenced."""
+    return "\n\n".join(_log_blocks(result)) + "\n\n"
+
+
+def _log_blocks(result: Result) -> Iterator[str]:
+    case, transcript = result.case, result.transcript
+    facts = {"candidate": result.candidate, "run": str(result.repeat), "verdict": result.verdict.value, **case.labels}
+    for name, value in case.metadata.items():
+        if name.startswith(ADK) and _is_number(value):
+            facts[name] = format_number(value)
+    facts["reasons"] = "; ".join(result.reasons)
+    messages = [each for each in conversation(result) if each.content]
+    yield f"## {escaped(case.id)}"
+    yield "\n".join(f"- {escaped(name)}: {escaped(value)}" for name, value in facts.items() if value)
+    yield "### Conversation"
+    yield fenced("\n".join(f"{each.agent or each.role.value}: {each.content}" for each in messages))
+    if transcript is not None:
+        answer = transcript.answer
+        steps = (f"{'agent' if isinstance(step, AgentStep) else 'tool'}:{step.name}" for step in transcript.trajectory)
+        yield "### Final response"
+        yield fenced(answer if len(answer) <= ANSWER_LENGTH else f"{answer[:ANSWER_LENGTH]}…")
+        yield "### Trajectory"
+        yield escaped(" → ".join(steps)) or "nobody is named"
+        yield from _log_tools(transcript.tool_calls)
+    if grades := case_grades(result.grades):
+        yield "### Metrics"
+        yield markdown_table(("metric", "score:", "explanation"), map(_log_grade, grades))
+
+
+def _log_tools(calls: tuple[ToolCall, ...]) -> Iterator[str]:
+    if not calls:
+        return
+    rows = []
+    for call in calls[:SHOWN_TOOLS]:
+        outcome = "no result" if call.result is None else "error" if call.result.failed else "success"
+        rows.append((escaped(call.name), escaped(", ".join(call.arguments)), outcome))
+    yield "### Tools"
+    yield markdown_table(("tool", "arguments", "result"), rows)
+    if len(calls) > SHOWN_TOOLS:
+        yield f"{len(calls) - SHOWN_TOOLS:,} more calls are not shown."
+
+
+def _log_grade(grade: Grade) -> list[str]:
+    score = format_number(grade.value) if isinstance(grade, Score) else grade_status(grade).replace("_", " ")
+    return [escaped(grade.name), score, escaped(one_line(grade.reason, EXPLANATION_LENGTH))]
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

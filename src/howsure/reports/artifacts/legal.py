@@ -37,14 +37,14 @@ def split_model_name(spec: str) -> tuple[str, str]:
 
 
 def response_source(run: Run) -> str:
-    """Where answers came from, in their words."""
+    """Where the answers came from, in the words of their runner."""
     if run.pins.responses:
         return "prefilled"
     return "part_of_conversation" if run.pins.request.target == "recorded" else "sampled"
 
 
 class LegalStats(Struct):
-    """What one candidate, or one dataset, comes to."""
+    """The figures of one candidate or one dataset."""
 
     responses: int = 0
     judged: int = 0
@@ -77,7 +77,7 @@ class LegalStats(Struct):
 
 
 class LegalTotals:
-    """Counts while the results come."""
+    """The totals of a run, counted while its results are read."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -123,7 +123,7 @@ class LegalTotals:
 
 
 def run_config(run: Run) -> dict[str, Any]:
-    """What the run was made with, in the shape of their configuration."""
+    """The setup of the run, in the shape of their configuration. Of providers it has only the names, no secret."""
     pins = run.pins
     models = [
         {"name": name, **dict(zip(("provider", "model"), split_model_name(name), strict=True))}
@@ -182,7 +182,7 @@ async def write_legal(summary: Summary, results: AsyncIterable[Result], folder: 
 
 
 def _lines(run: Run, result: Result, files: dict[str, BinaryIO]) -> tuple[bool, dict[str, Any] | None]:
-    """Writes what one result gives; whether there was a response, and the judgment of it."""
+    """Write the lines of one result; whether there was a response, and its judgment."""
     if result.transcript is None:
         return False, None
     response, graded = response_line(run, result), judgment(run, result)
@@ -214,8 +214,8 @@ def judge_mode(case: Case) -> str:
 
 def response_line(run: Run, result: Result) -> dict[str, Any]:
     """One line of `responses.jsonl`; a model's settings and the caches of their runner are not known here."""
-    said = result.transcript
-    assert said is not None  # asked before
+    transcript = result.transcript
+    assert transcript is not None  # the caller checked
     provider, model = split_model_name(result.candidate)
     references = [answer for each in result.case.expectations for answer in _references(each)]
     return {
@@ -228,9 +228,9 @@ def response_line(run: Run, result: Result) -> dict[str, Any]:
         "cache_hit": None,
         "response_source": response_source(run),
         "prompt_messages": prompt_messages(result.case),
-        "response_text": said.answer,
-        "usage": to_builtins(said.usage) if said.usage else {},
-        "latency_s": said.duration_ms / 1000 if said.duration_ms is not None else None,
+        "response_text": transcript.answer,
+        "usage": to_builtins(transcript.usage) if transcript.usage else {},
+        "latency_s": transcript.duration_ms / 1000 if transcript.duration_ms is not None else None,
         "metadata": {key: value for key, value in result.case.metadata.items() if not key.startswith("howsure")},
         "reference_answer": references[0] if references else None,
     }
@@ -275,16 +275,13 @@ def judgment(run: Run, result: Result) -> dict[str, Any] | None:
         "score": value,
         "pass": grade_passed(grade),
         "rationale": grade.reason,
-        "criteria": _criteria(answered) or ({} if value is None else {"overall": value}),
+        "criteria": {each.part.id: each.value for each in answered if each.part and isinstance(each, Score)}
+        or ({} if value is None else {"overall": value}),
         "parse_error": grade_status(grade) == "error",
         **_points(grade),
         "raw_judge": {"calls": [_call(each) for each in answered], "details": grade.details},
         "verdict": result.verdict.value,
     }
-
-
-def _criteria(answered: list[Grade]) -> dict[str, float]:
-    return {each.part.id: each.value for each in answered if each.part and isinstance(each, Score)}
 
 
 def _call(grade: Grade) -> dict[str, Any]:
@@ -313,7 +310,7 @@ def _points(grade: Grade) -> dict[str, float | None]:
 def _events(
     run: Run, result: Result, response: dict[str, Any], graded: dict[str, Any] | None
 ) -> Iterator[dict[str, Any]]:
-    """What was asked of models is not kept with a run: `request` is what the case gives, null for a judge."""
+    """A run does not store the requests to models: `request` is what the case gives, null for a judge."""
     about = {name: response[name] for name in ("run_id", "dataset", "example_id", "candidate_name", "repeat")}
     given = {name: response[name] for name in ("response_text", "usage", "latency_s")}
     request = {"messages": response["prompt_messages"]}
@@ -321,8 +318,8 @@ def _events(
     if graded is None:
         return
     if judge_mode(result.case) == "mcq":
-        told = {name: graded[name] for name in ("score", "pass", "rationale", "parse_error")}
-        yield {"event": "mcq_grade", **about, **told}
+        grade = {name: graded[name] for name in ("score", "pass", "rationale", "parse_error")}
+        yield {"event": "mcq_grade", **about, **grade}
         return
     whole = {"criterion_id": "", "score": graded["score"], "rationale": graded["rationale"]}
     for call in graded["raw_judge"]["calls"] or [whole]:

@@ -1,6 +1,7 @@
 """The data of the page: one short entry for each result, which the list shows, sorts and filters by; and one block for
 each, with what an opened case shows. Both are JSON that cannot end the element it stands in, compressed where a run is
-large. Texts longer than `MAX_TEXT` characters are cut and say so; a block of more than `MAX_BLOCK_BYTES` is cut shorter."""
+large. Texts longer than `MAX_TEXT` characters are cut and say so; a block of more than `MAX_BLOCK_BYTES` is cut
+shorter."""
 
 from __future__ import annotations
 
@@ -48,8 +49,8 @@ MAX_TAGS = 12
 
 
 class FailureCause(Struct, frozen=True):
-    """Why a result did not pass: the grader or the kind of failure, the criterion or message, how severe it is, and whether
-    it failed or errored."""
+    """Why a result did not pass: the grader or the kind of failure, the criterion or message, how severe it is, and
+    whether it failed or errored."""
 
     grader: str
     text: str

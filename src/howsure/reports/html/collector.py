@@ -1,5 +1,5 @@
-"""One pass over the results of a run. Their entries and blocks go to a temporary file; in memory stay their offsets, how
-often each cause occurs, and the matrix."""
+"""One pass over the results of a run. Their entries and blocks go to a temporary file; in memory stay their offsets,
+how often each cause occurs, and the matrix."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Checks × cases: which grader and which rule failed where. Every check is counted over the whole run; the columns are the
-worst cases, as many as fit on a page."""
+"""Checks × cases: which grader and which rule failed where. Every check is counted over the whole run; the columns are
+the worst cases, as many as fit on a page."""
 
 from __future__ import annotations
 
@@ -84,7 +84,8 @@ class Matrix:
         return [column for rank in sorted(self._columns) for column in self._columns[rank]][:COLUMNS]
 
     def lines(self) -> list[MatrixRow]:
-        """Each grader, whether or not it decides anything, before its criteria and rules; what failed most comes first."""
+        """Each grader, whether or not it decides anything, before its criteria and rules; what failed most comes
+        first."""
         columns = self.columns()
         chosen = sorted(self._shared(), key=self._worst_first)[:CHECKS]
         rows = []
@@ -101,8 +102,8 @@ class Matrix:
         return max(len(self._shared()) - CHECKS, 0)
 
     def _shared(self) -> list[MatrixCheck]:
-        """Graders that decide something, and the criteria and rules of more than one case: what only one case has is shown
-        with that case."""
+        """Graders that decide something, and the criteria and rules of more than one case: what only one case has is
+        shown with that case."""
         return [
             check
             for check, tally in self._tallies.items()
@@ -121,8 +122,8 @@ def _short_name(text: str, limit: int) -> str:
 
 
 def check_outcomes(grades: Iterable[Grade]) -> dict[MatrixCheck, str]:
-    """Every check of one result with its outcome as a word. A grader that gave no grade of the case has the outcome of its
-    worst part."""
+    """Every check of one result with its outcome as a word. A grader that gave no grade of the case has the outcome of
+    its worst part."""
     words: dict[MatrixCheck, str] = {}
     wholes: set[str] = set()
     for grade in grades:
@@ -146,8 +147,8 @@ def _part_check(grader: str, part: Part) -> MatrixCheck:
 
 
 def column_labels(entries: Sequence[CaseEntry]) -> list[str]:
-    """Short names that tell the columns apart: the ids of the cases, or their names where the ids are made by a machine;
-    where they are too long, without the beginning that all share."""
+    """Short names that tell the columns apart: the ids of the cases, or their names where the ids are made by a
+    machine; where they are too long, without the beginning that all share."""
     names = [entry.asked if UUID.fullmatch(entry.id) and entry.asked else entry.id for entry in entries]
     long = len(set(names)) > 1 and any(len(name) > LABEL for name in names)
     shared = commonprefix(names) if long else ""  # noqa: RUF071 - ids are no paths: letter by letter is meant

@@ -25,12 +25,14 @@ from howsure.reports.figures import (
     pass_rate_of,
     pluralize,
 )
-from howsure.reports.gates import OUTCOME_CLASSES, gate_name, gates_conclusion
 from howsure.reports.html.case_data import CaseEntry, compress, embed_json, escape_json
 from howsure.reports.html.collector import ResultCollector
 from howsure.reports.html.comparison import baseline_comparisons
 from howsure.reports.html.matrix import column_labels
 from howsure.reports.run_facts import (
+    OUTCOME_CLASSES,
+    gate_name,
+    gates_conclusion,
     graders_by_name,
     run_facts,
     run_notes,

@@ -56,12 +56,12 @@ def judge_values(score: Score) -> list[float]:
     asked once. Empty for what a program measured."""
     panel = score.details.get("panel")
     members = [each for each in panel if isinstance(each, Mapping)] if isinstance(panel, Sequence) else []
-    said = [value for member in members for value in _member_values(member)] if members else _votes(score.details)
+    said = (
+        [value for member in members for value in (_votes(member) or _numbers([member.get("value")]))]
+        if members
+        else _votes(score.details)
+    )
     return said or ([score.value] if score.judge else [])
-
-
-def _member_values(member: Mapping[str, Any]) -> list[float]:
-    return _votes(member) or _numbers([member.get("value")])
 
 
 def _votes(details: Mapping[str, Any]) -> list[float]:

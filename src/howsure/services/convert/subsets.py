@@ -338,11 +338,9 @@ def _shares(sizes: Mapping[str, int], count: int) -> dict[str, int]:
 
 def _by_chance(places: Iterable[int], marks: Sequence[_CaseMark], seed: int) -> list[int]:
     """The places in random order; conversations about one question stay together, in their order."""
-    return sorted(places, key=lambda place: (_chance(marks[place].question, seed), place))
-
-
-def _chance(id: str, seed: int) -> bytes:
-    return sha256(f"{seed}:{id}".encode("utf-8", "replace")).digest()
+    return sorted(
+        places, key=lambda place: (sha256(f"{seed}:{marks[place].question}".encode("utf-8", "replace")).digest(), place)
+    )
 
 
 def _check_repeats(marks: Sequence[_CaseMark], parts: Iterable[Sequence[int]]) -> None:

@@ -145,11 +145,7 @@ def _call(call: ToolCall, losses: CaseLosses) -> ToolCall:
     if call.id:
         losses.lost("recorded.tool_calls.id")
     result = call.result
-    if result is not None and not _is_outcome(result):
+    if result is not None and not (isinstance(result.content, str) and result.failed == (result.content == FAILED)):
         losses.changed("recorded.tool_calls.result", f"results became outcomes: {RELEVANT!r} or {FAILED!r}")
         result = ToolResult(content=FAILED if result.failed else RELEVANT, failed=result.failed)
     return ToolCall(name=call.name, arguments=call.arguments, result=result)
-
-
-def _is_outcome(result: ToolResult) -> bool:
-    return isinstance(result.content, str) and result.failed == (result.content == FAILED)

@@ -45,7 +45,11 @@ class GateUnit(Enum):
             case GateUnit.SHARE:
                 return f"{_percent(value)} %"
             case GateUnit.SECONDS:
-                return f"{value:.0f} ms" if abs(value) < 0.001 else _time(value)
+                return (
+                    f"{value:.0f} ms"
+                    if abs(value) < 0.001
+                    else (f"{1000 * value:.0f} ms" if abs(value) < 1 else f"{format_number(round(value, 2))} s")
+                )
             case GateUnit.DOLLARS:
                 return f"{value:.4f}".rstrip("0").rstrip(".") + " USD" if abs(value) < 1 else f"{value:,.2f} USD"
             case GateUnit.TOKENS:
@@ -70,10 +74,6 @@ def _signed(points: float) -> str:
     if 0 < abs(points) < 0.05:
         return f"{points:+.2g}"
     return f"{points:+.1f}" if points else "0.0"
-
-
-def _time(seconds: float) -> str:
-    return f"{1000 * seconds:.0f} ms" if abs(seconds) < 1 else f"{format_number(round(seconds, 2))} s"
 
 
 def interval_text(unit: GateUnit, interval: Interval) -> str:

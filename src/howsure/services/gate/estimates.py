@@ -31,7 +31,7 @@ WHOLE = (0.0, 1.0)
 
 
 def rule_pass_rate(asked: PassRate, evidence: Evidence, candidate: str) -> GateRuling:
-    observed = observe_passes(asked.which, evidence, candidate)
+    observed = observe_passes(asked.scope, evidence, candidate)
     if _at_the_end(asked.bound):
         return _every_one(asked.bound, observed)
     question = GateQuestion(
@@ -91,7 +91,7 @@ def _every_one(bound: GateBound, observed: Observations) -> GateRuling:
 
 
 def rule_mean_grade(asked: MeanGrade, evidence: Evidence, candidate: str) -> GateRuling:
-    observed, scale = evidence.values(candidate, asked.which)
+    observed, scale = evidence.values(candidate, asked.scope)
     bounds = None if scale.high is None else (scale.low, scale.high)
     question = _mean_question(asked.bound, GateUnit.POINTS, observed, bounds, "a value", lowest=scale.low)
     return decide_estimate(question, observed)
@@ -138,7 +138,7 @@ def rule_spending_per_case(asked: SpendingLimit, evidence: Evidence, candidate: 
 
 def rule_repeats(asked: RepeatedPass, evidence: Evidence, candidate: str) -> GateRuling:
     """pass@k or pass^k over the cases that were judged at least k times; missing tries count against the outcome."""
-    observed = observe_passes(asked.which, evidence, candidate)
+    observed = observe_passes(asked.scope, evidence, candidate)
     if evidence.run.pins.request.repeat < asked.k:
         name, made = f"pass{'^' if asked.every else '@'}{asked.k}", evidence.run.pins.request.repeat
         return nothing_to_decide(
@@ -168,7 +168,7 @@ def value_needed(limit: float, _: Observations, found: Estimate) -> int | None:
 
 
 def rule_latency(asked: Latency, evidence: Evidence, candidate: str) -> GateRuling:
-    observed = evidence.seconds(candidate, asked.which)
+    observed = evidence.seconds(candidate, asked.scope)
     return decide_estimate(_latency_question(asked, observed), observed)
 
 
@@ -180,15 +180,11 @@ def _latency_question(asked: Latency, observed: Observations) -> GateQuestion:
         bound=asked.bound,
         unit=GateUnit.SECONDS,
         what=f"{100 * share:g} % take no longer than {{}}",
-        estimate=lambda given: _percentile(given, share),
+        estimate=lambda given: estimate_percentile(given.values, share, given.clusters),
         extremes=(0.0, inf),
         needed=lambda seen, _: _percentile_needed(seen, share, asked.bound),
         lacking=lacking,
     )
-
-
-def _percentile(observed: Observations, share: float) -> Estimate | None:
-    return estimate_percentile(observed.values, share, observed.clusters)
 
 
 def _percentile_needed(observed: Observations, share: float, bound: GateBound) -> int | None:

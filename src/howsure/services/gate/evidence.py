@@ -60,7 +60,7 @@ async def read_gate_columns(store: Store, run: Run, asked: Sequence[GateConditio
 
 def gate_scope(asked: GateCondition) -> GateScope:
     """The part of the run that a gate is about."""
-    found = getattr(asked, "which", None)
+    found = getattr(asked, "scope", None)
     return found if isinstance(found, GateScope) else GateScope()
 
 

@@ -17,19 +17,19 @@ from howsure.store.store import Store
 def combine_gates(work: Workspace, given: Sequence[str]) -> tuple[str, ...]:
     """The gates of `howsure.yaml`, then the given ones; an expression that cannot be read is refused before anything
     runs."""
-    return tuple(gate.expression for gate in read_gates((*work.settings.gates, *given)))
+    expressions = (*work.settings.gates, *given)
+    return tuple(gate.expression for gate in read_gates(expressions)) if expressions else ()
 
 
 async def rule_on_gates(
     store: Store, summary: Summary, given: Sequence[str] | None = None, *, pinned: bool = True
 ) -> Summary:
     """The summary with a ruling on each gate: those the run is pinned to (`pinned`), and the given ones."""
-    own = summary.run.pins.request.gates if pinned else ()
-    gates = read_gates((*own, *(given or ())))
-    if not gates:
+    expressions = (*(summary.run.pins.request.gates if pinned else ()), *(given or ()))
+    if not expressions:
         return summary
     rulings = import_module("howsure.services.gate.rulings")
-    found: tuple[GateRuling, ...] = await rulings.make_rulings(store, summary, gates)
+    found: tuple[GateRuling, ...] = await rulings.make_rulings(store, summary, read_gates(expressions))
     return replace(summary, gates=found)
 
 

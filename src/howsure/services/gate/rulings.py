@@ -72,17 +72,17 @@ def rule_spending(asked: SpendingLimit, evidence: Evidence) -> GateRuling:
     unit = GateUnit.DOLLARS if money else GateUnit.TOKENS
     total, unknown, told = 0.0, [], []
     pins, spent = evidence.run.pins, evidence.run.spent or ModelSpending()
-    if asked.payer is not SpendingSource.AGENT:
+    if asked.source is not SpendingSource.AGENT:
         own = spent.usd if money else float(spent.tokens)
         total += own
         told.append(f"{unit.say(own)} for {pluralize(spent.calls, 'call')} of models by the run")
         if money and spent.unpriced:
             unknown.append(f"{pluralize(spent.unpriced, 'call')} without a price")
-    if asked.payer is SpendingSource.AGENT or (asked.payer is SpendingSource.ALL and not _through_the_door(pins)):
+    if asked.source is SpendingSource.AGENT or (asked.source is SpendingSource.ALL and not _through_the_door(pins)):
         answers, silent = _answers(evidence, money=money)
         # Recorded answers without a cost were paid for long ago, if at all.
-        free = asked.payer is SpendingSource.ALL and pins.request.target == RECORDED and not answers
-        if asked.payer is SpendingSource.AGENT and not answers:
+        free = asked.source is SpendingSource.ALL and pins.request.target == RECORDED and not answers
+        if asked.source is SpendingSource.AGENT and not answers:
             return nothing_to_decide(f"No answer says what it {'cost' if money else 'took in tokens'}.", silent)
         if not free:
             total += sum(answers)
@@ -127,10 +127,10 @@ def rule_no_regression(
 ) -> GateRuling:
     """Whether the pass rate fell since an earlier run. `changed` cases ask something else now: they are left out."""
     base = f"run {before.run.name!r} ({before.run.id[:8]})"
-    then = observe_passes(replace(asked.which, candidate=None), before, counterpart(before, candidate))
+    then = observe_passes(replace(asked.scope, candidate=None), before, counterpart(before, candidate))
     left = changed_ids(changed)
     known = {case: values for case, values in then.tries().items() if case not in left}
-    observed = _averaged(observe_passes(asked.which, evidence, candidate), set(known))
+    observed = _averaged(observe_passes(asked.scope, evidence, candidate), set(known))
     if not observed.cases:
         return nothing_to_decide(f"No case was judged both here and in {base}.", len(observed.missing))
     question = GateQuestion(
@@ -247,5 +247,5 @@ async def _regressions(store: Store, asked: NoRegression, evidence: Evidence) ->
     several = len(evidence.summary.candidates) > 1
     return [
         replace(rule_no_regression(asked, evidence, before, changed, name), candidate=name if several else "")
-        for name in evidence.candidates(asked.which)
+        for name in evidence.candidates(asked.scope)
     ]

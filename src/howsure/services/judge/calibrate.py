@@ -22,7 +22,7 @@ from howsure.model.run_request import RunRequest
 from howsure.model.score import UNIT, Direction, Scale, Score
 from howsure.services.files import stored_path
 from howsure.services.judge.agreement import FEWEST, SEED, agreement_groups, label_coverage
-from howsure.services.judge.judge_records import run_judge_pin, save_calibration
+from howsure.services.judge.judge_records import CALIBRATIONS, run_judge_pin
 from howsure.services.judge.labels import GradeWithLabels, LabelFile, pair_labels, read_graded_answers, read_labels
 from howsure.services.run.execute import utc_now
 from howsure.services.run.preflight import values_of
@@ -180,7 +180,7 @@ async def calibrate(work: Workspace, wanted: CalibrationRequest, run_name: str) 
         run = await store.find_run(run_name)
         calibration = await _measured(store, run, labels, wanted.by)
     warnings = tuple(map(str, labels.warnings)) if labels else ()
-    return SavedCalibration(calibration, save_calibration(work, calibration), warnings)
+    return SavedCalibration(calibration, CALIBRATIONS.append(work, calibration), warnings)
 
 
 def _check(wanted: CalibrationRequest) -> None:

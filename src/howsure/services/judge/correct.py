@@ -4,13 +4,13 @@ The interval covers both samples: the cases of the run, and the labels of the ca
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from howsure.errors import PlanRefused
-from howsure.model.calibration import AgreementGroup, Calibration
-from howsure.services.judge.judge_records import read_calibrations, run_judge_pin
+from howsure.model.calibration import AgreementGroup
+from howsure.services.judge.judge_records import CALIBRATIONS, run_judge_pin
 from howsure.services.workspace import Workspace
 from howsure.stats.rate_correction import Correction, LabelTable, RateCorrection, corrected_rate
 from howsure.store.store import Store
@@ -45,7 +45,9 @@ async def correct_rates(work: Workspace, name: str, method: Correction) -> Corre
         run = await store.find_run(name)
         pin = run_judge_pin(run.pins)
         known = [
-            each for each in read_calibrations(work) if (each.judge.spec, each.judge.sha256) == (pin.spec, pin.sha256)
+            each
+            for each in CALIBRATIONS.read_all(work)
+            if (each.judge.spec, each.judge.sha256) == (pin.spec, pin.sha256)
         ]
         if not known:
             raise PlanRefused(
@@ -56,7 +58,12 @@ async def correct_rates(work: Workspace, name: str, method: Correction) -> Corre
         # Labels of other cases show how the judge errs, not how good these cases are: only error rates carry over.
         same = newest.run == run.id
         used = method if same else Correction.SENSITIVITY_SPECIFICITY
-        rates = [rate async for rate in _Rates(store, run.id, newest, used, same).all()]
+        rates = [
+            _correct(group, *await _judged_counts(store, run.id, group), used, same=same)
+            for group in newest.groups
+            # All criteria together would count each case several times.
+            if group.level in ("case", "criterion") and not group.where and group.verdicts is not None
+        ]
     return CorrectedRun(
         run=run.id,
         judge=pin.spec,
@@ -67,58 +74,39 @@ async def correct_rates(work: Workspace, name: str, method: Correction) -> Corre
     )
 
 
-class _Rates:
-    """The groups of a calibration, against the judge's grades of all cases of the run."""
-
-    def __init__(self, store: Store, run: str, calibration: Calibration, method: Correction, same: bool) -> None:
-        self._store = store
-        self._run = run
-        self._calibration = calibration
-        self._method = method
-        self._same = same
-
-    async def all(self) -> AsyncIterator[CorrectedRate]:
-        summary = await self._store.summary(self._run)
-        wholes = {grader.name: (grader.passed, grader.passed + grader.failed) for grader in summary.graders}
-        for group in self._groups():
-            said = await self._part(group.criterion) if group.criterion else wholes.get(group.grader, (0, 0))
-            yield self._corrected(group, *said)
-
-    def _groups(self) -> Iterator[AgreementGroup]:
-        """Whole cases and single criteria; all criteria together would count each case several times."""
-        for group in self._calibration.groups:
-            if group.level in ("case", "criterion") and not group.where and group.verdicts is not None:
-                yield group
-
-    async def _part(self, criterion: str) -> tuple[int, int]:
-        ended = Counter(grade.outcome for grade in await self._store.part_grades(self._run, [criterion]))
-        return ended[PASSED], ended[PASSED] + ended[FAILED]
-
-    def _corrected(self, group: AgreementGroup, passed: int, judged: int) -> CorrectedRate:
-        labels = _labels(group)
-        if self._same:
-            passed, judged = passed - labels.judge_passed, judged - labels.n
-        if min(passed, judged, judged - passed) < 0:
-            return _without(group, "the run has changed since it was calibrated")
-        found = corrected_rate(labels, passed, judged, self._method)
-        if found is None:
-            few = f"{labels.n} labels for {judged} other cases are too few, or the judge errs otherwise here"
-            return _without(group, few)
-        return CorrectedRate(grader=group.grader, criterion=group.criterion, text=group.text, rate=found)
+async def _judged_counts(store: Store, run: str, group: AgreementGroup) -> tuple[int, int]:
+    """How many cases of the run the judge passed, and how many it judged."""
+    if group.criterion:
+        outcomes = Counter(grade.outcome for grade in await store.part_grades(run, [group.criterion]))
+        return outcomes[PASSED], outcomes[PASSED] + outcomes[FAILED]
+    graders = {grader.name: grader for grader in (await store.summary(run)).graders}
+    grader = graders.get(group.grader)
+    return (grader.passed, grader.passed + grader.failed) if grader else (0, 0)
 
 
-def _without(group: AgreementGroup, reason: str) -> CorrectedRate:
-    return CorrectedRate(grader=group.grader, criterion=group.criterion, text=group.text, reason=reason)
+def _correct(group: AgreementGroup, passed: int, judged: int, method: Correction, *, same: bool) -> CorrectedRate:
+    """The corrected rate of one grader or criterion. `same`: the labels are of this run."""
+    labels = _label_table(group)
+    if same:
+        passed, judged = passed - labels.judge_passed, judged - labels.n
+    rate = CorrectedRate(grader=group.grader, criterion=group.criterion, text=group.text)
+    if min(passed, judged, judged - passed) < 0:
+        return replace(rate, reason="the run has changed since it was calibrated")
+    found = corrected_rate(labels, passed, judged, method)
+    if found is None:
+        few = f"{labels.n} labels for {judged} other cases are too few, or the judge errs otherwise here"
+        return replace(rate, reason=few)
+    return replace(rate, rate=found)
 
 
-def _labels(group: AgreementGroup) -> LabelTable:
+def _label_table(group: AgreementGroup) -> LabelTable:
     """The counts of a group's confusion table, which has people's verdict first."""
     assert group.verdicts is not None
     table = group.verdicts.confusion
-    cells = {(people, judge): table.get(people, {}).get(judge, 0) for people in table for judge in ("pass", "fail")}
+    passed, failed = table.get("pass", {}), table.get("fail", {})
     return LabelTable(
-        pass_pass=cells.get(("pass", "pass"), 0),
-        pass_fail=cells.get(("pass", "fail"), 0),
-        fail_pass=cells.get(("fail", "pass"), 0),
-        fail_fail=cells.get(("fail", "fail"), 0),
+        pass_pass=passed.get("pass", 0),
+        pass_fail=passed.get("fail", 0),
+        fail_pass=failed.get("pass", 0),
+        fail_fail=failed.get("fail", 0),
     )

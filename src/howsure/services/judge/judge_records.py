@@ -4,11 +4,11 @@ offline judge."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -24,45 +24,20 @@ from howsure.model.run import Pins
 from howsure.model.run_request import OFFLINE, RunRequest
 from howsure.services.files import stored_path
 from howsure.services.run.execute import utc_now
-from howsure.services.run.judges import NONE, RECORDED, OpenModels, open_models
+from howsure.services.run.judges import NONE, open_models
+from howsure.services.run.model_access import RECORDED, OpenModels
 from howsure.services.workspace import Workspace
 from howsure.version import __version__
 
-CALIBRATIONS = "calibrations.jsonl"
 T = TypeVar("T")
+H = TypeVar("H")
 
 
-def calibration_file(work: Workspace) -> Path:
-    return work.data_folder / CALIBRATIONS
+class SavedJudgeTest(Struct, frozen=True):
+    """What a judge test found, and when."""
 
-
-def save_calibration(work: Workspace, calibration: Calibration) -> Path:
-    """Add one line to the file of calibrations."""
-    path = calibration_file(work)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("ab") as file:
-            file.write(msgspec.json.encode(calibration) + b"\n")
-    except OSError as error:
-        raise PlanRefused(f"{path}: cannot be written: {error.strerror}") from error
-    return path
-
-
-def read_calibrations(work: Workspace) -> list[Calibration]:
-    """Every calibration, oldest first; or `DatasetInvalid` with every line that is not one."""
-    path = calibration_file(work)
-    if not path.exists():
-        return []
-    found: list[Calibration] = []
-    problems: list[Problem] = []
-    for number, line in _lines(path):
-        try:
-            found.append(msgspec.json.decode(line, type=Calibration))
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            problems.append(_no_calibration(path, number, error))
-    if problems:
-        raise DatasetInvalid(str(path), problems)
-    return found
+    at: datetime
+    test: JudgeTest
 
 
 class CalibrationHead(Struct, frozen=True):
@@ -73,12 +48,68 @@ class CalibrationHead(Struct, frozen=True):
     place: tuple[int, int] = (0, 0)
 
 
-_head = msgspec.json.Decoder(CalibrationHead).decode
+class RecordFile(Generic[T]):
+    """A file in the data folder with one JSON object a line; it only grows. `what` and `others` name its records."""
+
+    def __init__(self, name: str, kind: type[T], what: str, others: str) -> None:
+        self._name, self._kind, self._what, self._others = name, kind, what, others
+
+    def path(self, work: Workspace) -> Path:
+        return work.data_folder / self._name
+
+    def append(self, work: Workspace, record: T) -> Path:
+        path = self.path(work)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("ab") as file:
+                file.write(msgspec.json.encode(record) + b"\n")
+        except OSError as error:
+            raise PlanRefused(f"{path}: cannot be written: {error.strerror}") from error
+        return path
+
+    def read_all(self, work: Workspace) -> list[T]:
+        """Every record, oldest first; or `DatasetInvalid` with every line that is not one."""
+        path = self.path(work)
+        if not path.exists():
+            return []
+        records: list[T] = []
+        problems: list[Problem] = []
+        with readable(path), path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                if line.isspace():
+                    continue
+                try:
+                    records.append(msgspec.json.decode(line, type=self._kind))
+                except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                    problems.append(self._problem(path, number, error))
+        if problems:
+            raise DatasetInvalid(str(path), problems)
+        return records
+
+    def decode(self, path: Path, number: int | None, line: bytes, kind: type[H]) -> H:
+        """One line as this type, which may be a part of the record."""
+        try:
+            return msgspec.json.decode(line, type=kind)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise DatasetInvalid(str(path), [self._problem(path, number, error)]) from error
+
+    def _problem(self, path: Path, number: int | None, error: Exception) -> Problem:
+        return Problem(
+            code=f"not-a-{self._what.replace(' ', '-')}",
+            message=f"not a {self._what}: {error}",
+            file=str(path),
+            line=number,
+            hint=f"remove the line; other {self._others} do not depend on it",
+        )
+
+
+CALIBRATIONS = RecordFile("calibrations.jsonl", Calibration, "calibration", "calibrations")
+JUDGE_TESTS = RecordFile("judge-tests.jsonl", SavedJudgeTest, "judge test", "tests")
 
 
 def read_heads(work: Workspace) -> list[CalibrationHead]:
     """The head of every calibration, oldest first. A calibration may be long, and a page shows few of them whole."""
-    path = calibration_file(work)
+    path = CALIBRATIONS.path(work)
     if not path.exists():
         return []
     status = path.stat()
@@ -88,49 +119,30 @@ def read_heads(work: Workspace) -> list[CalibrationHead]:
 @lru_cache(maxsize=4)
 def _heads(path: Path, _changed_at: int, _size: int) -> tuple[CalibrationHead, ...]:
     """The heads of a file, read again when it changes."""
-    found, start = [], 0
+    heads, start = [], 0
     with readable(path), path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             if not line.isspace():
-                found.append(replace(_decoded(path, number, line, _head), place=(start, len(line))))
+                head = CALIBRATIONS.decode(path, number, line, CalibrationHead)
+                heads.append(replace(head, place=(start, len(line))))
             start += len(line)
-    return tuple(found)
+    return tuple(heads)
 
 
-def load_calibrations(work: Workspace, wanted: Sequence[CalibrationHead]) -> list[Calibration]:
+def load_calibrations(work: Workspace, heads: Sequence[CalibrationHead]) -> list[Calibration]:
     """These calibrations in full, in this order."""
-    path = calibration_file(work)
-    if not wanted:
+    if not heads:
         return []
-    found = []
+    path, calibrations = CALIBRATIONS.path(work), []
     with readable(path), path.open("rb") as file:
-        for start, size in (each.place for each in wanted):
+        for start, size in (head.place for head in heads):
             file.seek(start)
-            found.append(_decoded(path, None, file.read(size), _calibration))
-    return found
+            calibrations.append(CALIBRATIONS.decode(path, None, file.read(size), Calibration))
+    return calibrations
 
 
-_calibration = msgspec.json.Decoder(Calibration).decode
-
-
-def _decoded(path: Path, number: int | None, line: bytes, decode: Callable[[bytes], T]) -> T:
-    try:
-        return decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise DatasetInvalid(str(path), [_no_calibration(path, number, error)]) from error
-
-
-def _no_calibration(path: Path, number: int | None, error: Exception) -> Problem:
-    message = f"not a calibration: {error}"
-    hint = "remove the line; other calibrations do not depend on it"
-    return Problem(code="not-a-calibration", message=message, file=str(path), line=number, hint=hint)
-
-
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    with readable(path), path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            if not line.isspace():
-                yield number, line
+def save_judge_test(work: Workspace, test: JudgeTest) -> Path:
+    return JUDGE_TESTS.append(work, SavedJudgeTest(utc_now(), test))
 
 
 def open_judge_pin(models: OpenModels) -> JudgePin:
@@ -159,58 +171,6 @@ def full_spec(spec: str) -> str:
     return f"{RECORDED}:{stored_path(Path(rest))}" if kind == RECORDED and rest else spec
 
 
-JUDGE_TESTS = "judge-tests.jsonl"
-
-
-class SavedJudgeTest(Struct, frozen=True):
-    """What a judge test found, and when."""
-
-    at: datetime
-    test: JudgeTest
-
-
-def judge_test_file(work: Workspace) -> Path:
-    return work.data_folder / JUDGE_TESTS
-
-
-def save_judge_test(work: Workspace, test: JudgeTest) -> Path:
-    """Add one line to the file of judge tests."""
-    path = judge_test_file(work)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("ab") as file:
-            file.write(msgspec.json.encode(SavedJudgeTest(utc_now(), test)) + b"\n")
-    except OSError as error:
-        raise PlanRefused(f"{path}: cannot be written: {error.strerror}") from error
-    return path
-
-
-def read_judge_tests(work: Workspace) -> list[SavedJudgeTest]:
-    """Every judge test, oldest first; or `DatasetInvalid` with every line that is not one."""
-    path = judge_test_file(work)
-    if not path.exists():
-        return []
-    found: list[SavedJudgeTest] = []
-    problems: list[Problem] = []
-    with readable(path), path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            if line.isspace():
-                continue
-            try:
-                found.append(msgspec.json.decode(line, type=SavedJudgeTest))
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                problems.append(_problem(path, number, error))
-    if problems:
-        raise DatasetInvalid(str(path), problems)
-    return found
-
-
-def _problem(path: Path, number: int, error: Exception) -> Problem:
-    message = f"not a judge test: {error}"
-    hint = "remove the line; other tests do not depend on it"
-    return Problem(code="not-a-judge-test", message=message, file=str(path), line=number, hint=hint)
-
-
 class KnownCalibration(Struct, frozen=True, kw_only=True):
     """One calibration; `current` None: whether the judge is still the same cannot be determined here."""
 
@@ -231,7 +191,7 @@ async def about_judge(work: Workspace, spec: str, environ: dict[str, str]) -> Ju
     """What is known about the judge with this spec; `UnknownName` if there can be no such judge."""
     offline = spec == OFFLINE
     now = await _fingerprint(work, spec, environ)
-    found = [each for each in read_calibrations(work) if each.judge.spec == full_spec(spec)]
+    found = [each for each in CALIBRATIONS.read_all(work) if each.judge.spec == full_spec(spec)]
     return JudgeFacts(
         judge=full_spec(spec),
         calibrations=tuple(KnownCalibration(calibration=each, current=_current(each, now)) for each in reversed(found)),

@@ -40,7 +40,8 @@ from howsure.services.judge.answer_variants import (
 )
 from howsure.services.judge.judge_records import open_judge_pin
 from howsure.services.run.execute import is_out_of_budget
-from howsure.services.run.judges import JudgeSource, OpenModels, open_models
+from howsure.services.run.judges import open_models
+from howsure.services.run.model_access import JudgeSource, OpenModels
 from howsure.services.run.plan import Plan, RunMaterials, plan_run, read_materials
 from howsure.services.run.recorded_answers import RecordedAnswers, earlier_answers, read_answers
 from howsure.services.workspace import Workspace

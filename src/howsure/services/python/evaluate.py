@@ -19,9 +19,8 @@ from howsure.services.gate.gate import rule_on_gates
 from howsure.services.python.background_loop import run_sync
 from howsure.services.python.finished_run import FinishedRun
 from howsure.services.python.objects import CaseInput, FunctionTargets, TargetInput, save_cases
-from howsure.services.run.defaults import apply_settings
 from howsure.services.run.execute import Progress
-from howsure.services.run.start import start
+from howsure.services.run.start import apply_settings, start
 from howsure.services.workspace import Workspace
 
 Dataset = CaseInput | Iterable[CaseInput]

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Protocol
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from howsure.config import FILE, PanelSettings
@@ -33,17 +32,22 @@ from howsure.llm.specs import parse_model
 from howsure.model.llm_settings import CallSettings
 from howsure.model.run import ModelSpending
 from howsure.model.run_request import OFFLINE, RunRequest
-from howsure.services.files import stored_path
-from howsure.services.fingerprints import fingerprint
-from howsure.services.run.model_access import ModelAccess, SharedAccess, open_model_access
-from howsure.services.run.target_specs import chat_models, parse_target, simulator_model
+from howsure.services.files import fingerprint, stored_path
+from howsure.services.run.model_access import (
+    RECORDED,
+    JudgeSource,
+    ModelAccess,
+    OpenModels,
+    SharedAccess,
+    open_model_access,
+)
+from howsure.services.run.participants import chat_models, parse_target, simulator_model
 from howsure.services.workspace import Workspace
 from howsure.version import __version__
 
 ALTERNATIVES = 5
 """Alternatives for each token: whole numbers from 1 to 5."""
 WITHOUT_LOGPROBS = frozenset({"anthropic", "mistral"})
-RECORDED = "recorded"
 NONE = "none"
 FREE_JUDGES = (OFFLINE, RECORDED)
 """Judges that need no model and cost nothing."""
@@ -72,15 +76,6 @@ def judge_settings_for(provider: str, configured: CallSettings, votes: int = 1) 
         optional.append("temperature")
     rated = replace(settings, logprobs=count) if count else settings
     return JudgeSettings(settings=settings, rated=rated, optional=tuple(optional))
-
-
-class JudgeSource(Protocol):
-    """Gives each candidate and repeat of a run its judge."""
-
-    @property
-    def warnings(self) -> Sequence[Problem]: ...
-
-    def at(self, candidate: str, repeat: int) -> Judge: ...
 
 
 class OfflineJudgeSource:
@@ -153,27 +148,6 @@ class PanelJudgeSource:
             PanelMember(name, seat.source.at(candidate, repeat), seat.free) for name, seat in self._seats.items()
         )
         return PanelJudge(members, self._voting)
-
-
-class OpenModels(Struct, frozen=True, kw_only=True):
-    """The judge, the models under test and the model that plays the user, while a run may ask them.
-
-    `judge`, `judge_sha256` and `judge_prompts` (the hash of the prompts) are pinned; `source` is None where there is no
-    judge. `models` are those under test, and `target_sha256` pins how they are asked. `spent` tells what all cost."""
-
-    judge: str = ""
-    judge_sha256: str = ""
-    judge_prompts: str = ""
-    source: JudgeSource | None = None
-    models: Mapping[str, LanguageModel] = field(default_factory=dict)
-    target_sha256: str = ""
-    simulator: LanguageModel | None = None
-    documents: Documents = NO_DOCUMENTS
-    spent: Callable[[], ModelSpending | None] = lambda: None
-
-    @property
-    def is_recorded(self) -> bool:
-        return self.judge.startswith(f"{RECORDED}:")
 
 
 @asynccontextmanager

@@ -5,16 +5,17 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-from howsure.errors import ConfigInvalid
-from howsure.judges.documents import Documents
-from howsure.llm.base import Budget, Cache, ModelSpec
+from howsure.errors import ConfigInvalid, Problem
+from howsure.judges.base import Judge
+from howsure.judges.documents import NO_DOCUMENTS, Documents
+from howsure.llm.base import Budget, Cache, LanguageModel, ModelSpec
 from howsure.llm.budget import BudgetMeter, BudgetUse, check_priced, parse_budget
 from howsure.llm.cache import NoCache
 from howsure.llm.call_trace import trace_to_file
@@ -25,6 +26,38 @@ from howsure.model.run import ModelSpending
 from howsure.model.run_request import DEFAULT_CONCURRENCY, RunRequest
 from howsure.services.workspace import Workspace
 from howsure.store.reply_cache import ReplyCache
+
+RECORDED = "recorded"
+
+
+class JudgeSource(Protocol):
+    """Gives each candidate and repeat of a run its judge."""
+
+    @property
+    def warnings(self) -> Sequence[Problem]: ...
+
+    def at(self, candidate: str, repeat: int) -> Judge: ...
+
+
+class OpenModels(Struct, frozen=True, kw_only=True):
+    """The judge, the models under test and the model that plays the user, while a run may ask them.
+
+    `judge`, `judge_sha256` and `judge_prompts` (the hash of the prompts) are pinned; `source` is None where there is no
+    judge. `models` are those under test, and `target_sha256` pins how they are asked. `spent` tells what all cost."""
+
+    judge: str = ""
+    judge_sha256: str = ""
+    judge_prompts: str = ""
+    source: JudgeSource | None = None
+    models: Mapping[str, LanguageModel] = field(default_factory=dict)
+    target_sha256: str = ""
+    simulator: LanguageModel | None = None
+    documents: Documents = NO_DOCUMENTS
+    spent: Callable[[], ModelSpending | None] = lambda: None
+
+    @property
+    def is_recorded(self) -> bool:
+        return self.judge.startswith(f"{RECORDED}:")
 
 
 class SharedAccess(Struct, frozen=True, kw_only=True):

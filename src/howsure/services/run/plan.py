@@ -28,14 +28,12 @@ from howsure.model.run_request import DEFAULT_CONCURRENCY, RunRequest
 from howsure.model.verdict import Profile
 from howsure.policies.gate_expressions import read_gates
 from howsure.policies.profiles import DEFAULT_PROFILE
-from howsure.services.files import stored_path
-from howsure.services.fingerprints import fingerprint
-from howsure.services.run.judges import OpenModels
-from howsure.services.run.participants import Participants
+from howsure.services.files import fingerprint, stored_path
+from howsure.services.run.model_access import OpenModels
+from howsure.services.run.participants import RECORDED, Participants, chat_models
 from howsure.services.run.pooled_criteria import PooledCriteria
 from howsure.services.run.preflight import CaseSelection, CheckedDataset, CoverageCheck, preflight
 from howsure.services.run.recorded_answers import RecordedAnswers
-from howsure.services.run.target_specs import RECORDED, chat_models
 from howsure.services.workspace import Workspace
 from howsure.version import __version__
 
@@ -107,7 +105,8 @@ def plan_run(
     """Everything that a run needs, or every reason why it cannot be had. `cases` are given where they were checked
     before and nothing has changed since. `guard` says where the target may be reached."""
     _check_numbers(request)
-    read_gates(request.gates)
+    if request.gates:
+        read_gates(request.gates)
     planner = _RunPlanner(work.with_evals(request.evals), request, materials, models, now, guard)
     return planner.plan(cases)
 

@@ -16,10 +16,10 @@ from howsure.errors import Conflict, PlanRefused
 from howsure.llm.address_guard import AddressGuard
 from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.run import Pins, Run, RunState
-from howsure.model.run_request import RUN_PREFIX, RunRequest
+from howsure.model.run_request import OFFLINE, RUN_PREFIX, RunRequest
 from howsure.model.summary import Summary
 from howsure.services.files import keep_piped, native_path
-from howsure.services.gate.gate import rule_on_gates
+from howsure.services.gate.gate import combine_gates, rule_on_gates
 from howsure.services.host.allowed_hosts import guard_for
 from howsure.services.host.document_files import DocumentFiles, write_documents
 from howsure.services.run.engine_choice import open_engine
@@ -274,3 +274,17 @@ class ReplyLog:
     def __exit__(self, *_: object) -> None:
         if self._file is not None:
             self._file.close()
+
+
+def apply_settings(work: Workspace, options: RunRequest) -> RunRequest:
+    """The options, with the settings for what they leave open. Gates are added to those of the settings."""
+    settings = work.settings
+    return replace(
+        options,
+        judge=options.judge or settings.judge or OFFLINE,
+        simulator=options.simulator or settings.simulator,
+        engine=options.engine or settings.engine.value,
+        concurrency=settings.max_concurrency if options.concurrency is None else options.concurrency,
+        batch_criteria=options.batch_criteria or settings.batch_criteria,
+        gates=combine_gates(work, options.gates),
+    )

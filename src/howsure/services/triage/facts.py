@@ -191,12 +191,8 @@ def read_facts(
         empty_answer=said is not None and is_blank(said.answer) and not said.tool_calls,
         single_turn=isinstance(case.input, SingleTurn) and not case.input.history and not case.input.context,
         placeholder=next((found[0] for text in user_turns(case.input) if (found := _PLACEHOLDER.search(text))), ""),
-        cut_off=_cut_off(said),
+        cut_off=(said is not None and said.simulation is not None and said.simulation.ending is Ending.TURN_LIMIT),
     )
-
-
-def _cut_off(said: Transcript | None) -> bool:
-    return said is not None and said.simulation is not None and said.simulation.ending is Ending.TURN_LIMIT
 
 
 def _failed(scores: Iterable[Score], reasons: Sequence[str]) -> Iterator[FailedGrade]:

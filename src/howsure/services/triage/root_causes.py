@@ -37,7 +37,8 @@ from howsure.model.triage import (
     Triage,
     TriageGroup,
 )
-from howsure.services.run.judges import NONE, OpenModels, open_models
+from howsure.services.run.judges import NONE, open_models
+from howsure.services.run.model_access import OpenModels
 from howsure.services.run.start import ReplyLog
 from howsure.services.triage.triage import triage_run
 from howsure.services.workspace import Workspace

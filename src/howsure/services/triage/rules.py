@@ -6,7 +6,8 @@ certain, what a judge said is likely; where criteria and rules disagree after a 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
 
 from msgspec import Struct, field
 
@@ -19,7 +20,6 @@ from howsure.services.triage.facts import (
     RUBRIC,
     TOOL_CHECKS,
     WEIGHTED,
-    FailedGrade,
     FailedPart,
     ResultFacts,
     searches,
@@ -38,130 +38,73 @@ class Blame(Struct, frozen=True):
     evidence: str = ""
 
 
-BY_PROGRAM = (
-    ("output_contract", Cause.CONTRACT_BROKEN),
-    ("agent_routing", Cause.WRONG_AGENT),
-)
+BY_PROGRAM = (("output_contract", Cause.CONTRACT_BROKEN), ("agent_routing", Cause.WRONG_AGENT))
 LATER = (("state_management_fidelity", Cause.WRONG_STATE), ("trajectory_accuracy", Cause.WRONG_PATH))
-ONE_BY_ONE = frozenset((CRITERIA, RUBRIC, WEIGHTED, "choice", "reference_answer", "expected_outcome"))
+NOT_OVERALL = frozenset((CRITERIA, RUBRIC, WEIGHTED, "choice", "reference_answer", "expected_outcome", *TOOL_CHECKS))
+"""Graders that say more than that the answer as a whole is poor."""
 
 
 def blame_agent(facts: ResultFacts) -> Blame:
     """The first of the agent's own faults that applies; the last always does."""
-    return next(said for rule in AGENT_RULES if (said := rule(facts)) is not None)
-
-
-def _blamed(cause: Cause, confidence: Confidence, why: str, evidence: str = "") -> Blame:
+    cause, confidence, why, evidence = next(chain(_rule_faults(facts), _answer_faults(facts)))
     return Blame(Party.AGENT, cause, confidence, why, evidence)
 
 
-def _shape_and_route(facts: ResultFacts) -> Blame | None:
-    for name, cause in BY_PROGRAM:
+AgentFault = tuple[Cause, Confidence, str, str]
+
+
+def _rule_faults(facts: ResultFacts) -> Iterator[AgentFault]:
+    """What a program found, and broken standing rules."""
+    yield from _grader_faults(facts, BY_PROGRAM)
+    if facts.fails(*TOOL_CHECKS):
+        yield from _tool_faults(facts, CERTAIN)
+    yield from _grader_faults(facts, LATER)
+    # Where every criterion is met, the rule may not apply: the divergence is listed for somebody to look at.
+    for part in facts.of(RUBRIC):
+        if part.severe:
+            yield Cause.RULE_BROKEN, LIKELY, f"the rule {part.id} was broken", part.reason
+
+
+def _grader_faults(facts: ResultFacts, graders: Iterable[tuple[str, Cause]]) -> Iterator[AgentFault]:
+    for name, cause in graders:
         if (failed := facts.fails(name)) is not None:
-            return _blamed(cause, CERTAIN, f"`{name}` is below its mark", failed.reason)
-    return None
+            yield cause, CERTAIN, f"`{name}` is below its mark", failed.reason
 
 
-def _gating_tools(facts: ResultFacts) -> Blame | None:
-    return _tools(facts, CERTAIN) if facts.fails(*TOOL_CHECKS) else None
-
-
-def _tools(facts: ResultFacts, confidence: Confidence) -> Blame | None:
-    told = next((failed.reason for failed in facts.failed if failed.name in TOOL_CHECKS), "")
+def _tool_faults(facts: ResultFacts, confidence: Confidence) -> Iterator[AgentFault]:
+    reason = next((failed.reason for failed in facts.failed if failed.name in TOOL_CHECKS), "")
     for cause, names, what in (
         (Cause.TOOL_NOT_CALLED, facts.tools.missing, "was not called"),
         (Cause.WRONG_ARGUMENTS, facts.tools.wrong, "was called with other arguments than required"),
         (Cause.FORBIDDEN_TOOL, facts.tools.unwanted, "was called and ought not to be"),
     ):
         if names:
-            return _blamed(cause, confidence, f"`{names[0]}` {what}", told)
-    return None
+            yield cause, confidence, f"`{names[0]}` {what}", reason
 
 
-def _state_and_path(facts: ResultFacts) -> Blame | None:
-    for name, cause in LATER:
-        if (failed := facts.fails(name)) is not None:
-            return _blamed(cause, CERTAIN, f"`{name}` is below its mark", failed.reason)
-    return None
-
-
-def _rule(facts: ResultFacts) -> Blame | None:
-    broken = [part for part in facts.of(RUBRIC) if part.severe]
-    if not broken:
-        return None
-    # Where every criterion is met, the rule may not apply: the divergence is listed, and somebody should look.
-    return _blamed(Cause.RULE_BROKEN, LIKELY, f"the rule {broken[0].id} was broken", broken[0].reason)
-
-
-def _poor(facts: ResultFacts) -> Blame | None:
-    """Judged evals about the answer as a whole, the lowest first."""
-    poor = [each for each in facts.failed if each.gates and each.name not in ONE_BY_ONE and _is_judged(each)]
-    if not poor:
-        return None
-    names = ", ".join(each.name for each in poor)
-    return _blamed(Cause.POOR_ANSWER, LIKELY, f"below the mark: {names}", poor[0].reason)
-
-
-def _is_judged(failed: FailedGrade) -> bool:
-    return failed.judged and failed.name not in TOOL_CHECKS
-
-
-def _other_tools(facts: ResultFacts) -> Blame | None:
-    """A tool check that does not gate still explains why a criterion is not met."""
-    return _tools(facts, LIKELY)
-
-
-def _criteria(facts: ResultFacts) -> Blame | None:
-    unmet = facts.of(CRITERIA)
-    if not unmet:
-        return None
-    alone = facts.passed_rules and not facts.of(RUBRIC) and facts.outcome is None
-    return _blamed(Cause.CRITERION_UNMET, POSSIBLE if alone else LIKELY, f"not met: “{unmet[0].text}”", unmet[0].reason)
-
-
-def _choice(facts: ResultFacts) -> Blame | None:
-    if (failed := facts.fails("choice")) is None:
-        return None
-    if failed.partly:
-        return _blamed(Cause.PARTLY_RIGHT, CERTAIN, "some of several right choices, not the exact set", failed.reason)
-    return _blamed(Cause.WRONG_CHOICE, CERTAIN, "another choice than the right one", failed.reason)
-
-
-def _points(facts: ResultFacts) -> Blame | None:
-    unmet = facts.of(WEIGHTED)
-    if not unmet:
-        return None
-    said = [part for part in unmet if part.penalty]
-    cause, first, what = (Cause.PENALISED, said[0], "says") if said else (Cause.POINTS_MISSED, unmet[0], "misses")
-    return _blamed(cause, LIKELY, f"{what}: “{first.text}”", first.reason)
-
-
-def _reference(facts: ResultFacts) -> Blame | None:
-    if (failed := facts.fails("reference_answer")) is None:
-        return None
-    return _blamed(Cause.NOT_THE_REFERENCE, LIKELY, "the answer differs from the reference", failed.reason)
-
-
-def _anything(facts: ResultFacts) -> Blame:
-    failed = next((each for each in facts.failed if each.gates), None) or next(iter(facts.failed), None)
-    if failed is None:
-        return _blamed(Cause.BELOW_MARK, POSSIBLE, next(iter(facts.reasons), "the case failed"))
-    return _blamed(Cause.BELOW_MARK, LIKELY, f"`{failed.name}` is below its mark", failed.reason)
-
-
-AGENT_RULES: tuple[Callable[[ResultFacts], Blame | None], ...] = (
-    _shape_and_route,
-    _gating_tools,
-    _state_and_path,
-    _rule,
-    _poor,
-    _other_tools,
-    _criteria,
-    _choice,
-    _points,
-    _reference,
-    _anything,
-)
+def _answer_faults(facts: ResultFacts) -> Iterator[AgentFault]:
+    """What is wrong with the answer."""
+    poor = [each for each in facts.failed if each.gates and each.judged and each.name not in NOT_OVERALL]
+    if poor:
+        names = ", ".join(each.name for each in poor)
+        yield Cause.POOR_ANSWER, LIKELY, f"below the mark: {names}", poor[0].reason
+    # A tool check that does not gate still explains why a criterion is not met.
+    yield from _tool_faults(facts, LIKELY)
+    for part in facts.of(CRITERIA):
+        alone = facts.passed_rules and not facts.of(RUBRIC) and facts.outcome is None
+        yield Cause.CRITERION_UNMET, POSSIBLE if alone else LIKELY, f"not met: “{part.text}”", part.reason
+    if (failed := facts.fails(CHOICE)) is not None:
+        if failed.partly:
+            yield Cause.PARTLY_RIGHT, CERTAIN, "some of several right choices, not the exact set", failed.reason
+        yield Cause.WRONG_CHOICE, CERTAIN, "another choice than the right one", failed.reason
+    for part in sorted(facts.of(WEIGHTED), key=lambda part: not part.penalty):
+        cause, what = (Cause.PENALISED, "says") if part.penalty else (Cause.POINTS_MISSED, "misses")
+        yield cause, LIKELY, f"{what}: “{part.text}”", part.reason
+    if (failed := facts.fails("reference_answer")) is not None:
+        yield Cause.NOT_THE_REFERENCE, LIKELY, "the answer differs from the reference", failed.reason
+    for each in sorted(facts.failed, key=lambda each: not each.gates):
+        yield Cause.BELOW_MARK, LIKELY, f"`{each.name}` is below its mark", each.reason
+    yield Cause.BELOW_MARK, POSSIBLE, next(iter(facts.reasons), "the case failed"), ""
 
 
 RECORDING_BROKE = "the recorded conversation broke"

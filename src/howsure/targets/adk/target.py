@@ -15,7 +15,7 @@ from msgspec import Struct, field
 
 from howsure.errors import ConfigInvalid, TargetFailed
 from howsure.model.case import Case
-from howsure.targets.adk.events import Event, earlier_events, read_reply, read_spans, read_state
+from howsure.targets.adk.events import earlier_events, read_reply, read_spans, read_state
 from howsure.targets.base import Closing, Reply, TargetRequest
 from howsure.targets.conversations import PriorContext
 from howsure.targets.settings import Headers, SettingProblems, check_seconds, filled_headers, read_block

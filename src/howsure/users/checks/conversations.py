@@ -1,5 +1,5 @@
-"""A conversation as the checks see it: each user turn with what the agent said before it, and what the scenario gives
-the user to know."""
+"""A conversation as the checks see it: each user turn with what the agent said before it, and what the user knows from
+the scenario."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ LONGEST = 160
 
 
 class UserTurn(Struct, frozen=True):
-    """One user message. `before`: the agent's last reply; `heard`: everything the agent said until then; `own`: the
-    user's earlier messages; `replies`: the exchanges so far."""
+    """One user message. `last_reply`: the agent's last reply; `agent_text`: everything the agent said until then;
+    `earlier`: the user's earlier messages; `replies`: the exchanges so far."""
 
     number: int
     text: str
-    before: str
-    heard: str
-    own: tuple[str, ...]
+    last_reply: str
+    agent_text: str
+    earlier: tuple[str, ...]
     replies: tuple[Exchange, ...]
 
-    def slip(self, kind: MistakeKind, reason: str, evidence: str = "", *, spoils: bool = True) -> UserMistake:
+    def mistake(self, kind: MistakeKind, reason: str, evidence: str = "", *, spoils: bool = True) -> UserMistake:
         shown = evidence or self.text
         cut = shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}…"
         return UserMistake(kind=kind, turn=self.number, reason=reason, evidence=cut, spoils=spoils)
 
 
 class SimulatedConversation:
-    """A scenario and what came of it."""
+    """A scenario and the conversation that was played from it."""
 
     def __init__(self, scenario: Scenario, messages: Sequence[Message], ending: Ending | None) -> None:
         self.scenario = scenario
@@ -59,14 +59,14 @@ class SimulatedConversation:
         return tuple(made)
 
     @cached_property
-    def later(self) -> tuple[UserTurn, ...]:
-        """The turns after the opening, which is given."""
+    def later_turns(self) -> tuple[UserTurn, ...]:
+        """The turns after the fixed opening."""
         return self.turns[1:]
 
     @cached_property
-    def own_words(self) -> tuple[UserTurn, ...]:
-        """Of these the ones in the user's own words: what the plan says word for word, the scenario answers for."""
-        return tuple(turn for turn in self.later if turn.text not in self.steps)
+    def own_turns(self) -> tuple[UserTurn, ...]:
+        """The later turns in the user's own words, without those that the plan gives word for word."""
+        return tuple(turn for turn in self.later_turns if turn.text not in self.steps)
 
     @cached_property
     def steps(self) -> dict[str, PlanStep]:
@@ -92,12 +92,12 @@ class SimulatedConversation:
         return "\n".join(f"{fact.name}: {fact.value}" for fact in self.scenario.facts)
 
     @cached_property
-    def written(self) -> str:
-        """Everything the scenario says, facts set aside."""
-        given = self.scenario
-        return "\n".join((given.persona, given.goal, given.initial_message, self.plan))
+    def scenario_text(self) -> str:
+        """Everything the scenario says, except the facts."""
+        scenario = self.scenario
+        return "\n".join((scenario.persona, scenario.goal, scenario.initial_message, self.plan))
 
     @cached_property
-    def held(self) -> str:
+    def user_knowledge(self) -> str:
         """Everything the user may know before the conversation."""
-        return f"{self.written}\n{self.facts}"
+        return f"{self.scenario_text}\n{self.facts}"

@@ -1,4 +1,5 @@
-"""Whether the conversation ends where it should: not before the goal, and not long after it."""
+"""Whether the conversation takes a sensible course: it ends neither before the goal nor long after it, and the user
+does not repeat what was answered."""
 
 from __future__ import annotations
 
@@ -46,40 +47,46 @@ GREETING = 15
 ANSWERED = 0.34
 
 
-def course_mistakes(talk: SimulatedConversation) -> Iterator[UserMistake]:
-    """Stopping early, going on."""
-    yield from _stopped(talk)
-    yield from _went_on(talk)
+def course_mistakes(conversation: SimulatedConversation) -> Iterator[UserMistake]:
+    """Stopping too early, and going on too long."""
+    yield from _stopping_mistakes(conversation)
+    yield from _overlong_mistakes(conversation)
 
 
-def _stopped(talk: SimulatedConversation) -> Iterator[UserMistake]:
-    """At the turn with which the user left."""
-    if not talk.turns:
+def _stopping_mistakes(conversation: SimulatedConversation) -> Iterator[UserMistake]:
+    """The mistake of leaving too early, at the turn with which the user left."""
+    if not conversation.turns:
         return
-    last = talk.turns[-1]
-    for turn in talk.later:
-        if is_closing(turn.text) and (pending := _pending(talk, turn.before)) and not is_done(turn.before):
-            yield turn.slip(MistakeKind.STOPPED_EARLY, f"takes leave while {pending}")
+    last = conversation.turns[-1]
+    for turn in conversation.later_turns:
+        if (
+            is_closing(turn.text)
+            and (pending := _pending(conversation, turn.last_reply))
+            and not is_done(turn.last_reply)
+        ):
+            yield turn.mistake(MistakeKind.STOPPED_EARLY, f"takes leave while {pending}")
             return
-    if reason := _left_early(talk):
-        yield last.slip(MistakeKind.STOPPED_EARLY, reason)
+    if reason := _early_exit_reason(conversation):
+        yield last.mistake(MistakeKind.STOPPED_EARLY, reason)
 
 
-def _left_early(talk: SimulatedConversation) -> str:
-    match talk.ending:
+def _early_exit_reason(conversation: SimulatedConversation) -> str:
+    match conversation.ending:
         case Ending.GOAL_REACHED:
-            return _not_reached(talk) or _left_unsaid(talk)
+            return _goal_not_reached(conversation) or _left_unsaid(conversation)
         case Ending.GAVE_UP:
-            return _without_cause(talk)
-        case Ending.TURN_LIMIT if len(talk.turns) < talk.scenario.max_turns:
-            return f"the turn limit is {talk.scenario.max_turns}, and {len(talk.turns)} messages were sent"
-        case Ending.HANDED_OFF if not _may_be_handed_off(talk):
+            return _gave_up_without_cause(conversation)
+        case Ending.TURN_LIMIT if len(conversation.turns) < conversation.scenario.max_turns:
+            return (
+                f"the turn limit is {conversation.scenario.max_turns}, and {len(conversation.turns)} messages were sent"
+            )
+        case Ending.HANDED_OFF if not _may_be_handed_off(conversation):
             return "says that it was handed to a person, and nothing shows it"
         case _:
             return ""
 
 
-def _pending(talk: SimulatedConversation, reply: str) -> str:
+def _pending(conversation: SimulatedConversation, reply: str) -> str:
     """What the agent still waits for; empty when it waits for nothing."""
     asked = waits_for(reply)
     if not asked or offers_more(reply):
@@ -87,21 +94,22 @@ def _pending(talk: SimulatedConversation, reply: str) -> str:
     return f"the agent still asks: {asked[-1]}"
 
 
-def _not_reached(talk: SimulatedConversation) -> str:
-    """The last reply leaves it open: a question, a no, a promise to look. A goodbye after it changes nothing."""
-    reply = talk.last_reply
+def _goal_not_reached(conversation: SimulatedConversation) -> str:
+    """Why the goal is not reached: the last reply is a question, a no, or a promise to look. A goodbye changes
+    nothing."""
+    reply = conversation.last_reply
     if not reply:
         return "the agent has not said anything yet"
-    if (pending := _pending(talk, reply)) and not is_done(reply):
+    if (pending := _pending(conversation, reply)) and not is_done(reply):
         return f"the goal counts as reached while {pending}"
     if is_done(reply):
         return ""
-    if all(map(_only_greets, (one.text for one in talk.exchanges))):
+    if all(map(_only_greets, (one.text for one in conversation.exchanges))):
         return "the goal counts as reached, and the agent has only greeted"
-    done = any(is_done(one.text) for one in talk.exchanges)
-    if not done and waits(reply) and not _answers_goal(talk, reply):
+    done = any(is_done(one.text) for one in conversation.exchanges)
+    if not done and waits(reply) and not _answers_goal(conversation, reply):
         return "the goal counts as reached while the agent is still looking"
-    if not done and _plainly_refused(talk, reply):
+    if not done and _plainly_refused(conversation, reply):
         return "the goal counts as reached, and the agent refused"
     return ""
 
@@ -111,37 +119,39 @@ def _only_greets(reply: str) -> bool:
     return offers_more(reply) and len(said_words(reply)) <= GREETING and not is_done(reply) and not refuses(reply)
 
 
-def _plainly_refused(talk: SimulatedConversation, reply: str) -> bool:
-    """A no in the last sentence, to a user who wants something done rather than known."""
+def _plainly_refused(conversation: SimulatedConversation, reply: str) -> bool:
+    """A refusal, to a user who wants something done rather than known."""
     wants_to_know = re.search(
         r"\b(?:know|learn|find out|understand|why|whether|information|wissen|savoir|saber|sapere|weten)\b",
-        fold_case(talk.scenario.goal),
+        fold_case(conversation.scenario.goal),
     )
     return (
-        bool(talk.scenario.goal)
+        bool(conversation.scenario.goal)
         and not wants_to_know
         and refuses(reply)
         and not offers_more(reply)
-        and not _answers_goal(talk, reply)
+        and not _answers_goal(conversation, reply)
     )
 
 
-def _answers_goal(talk: SimulatedConversation, reply: str) -> bool:
+def _answers_goal(conversation: SimulatedConversation, reply: str) -> bool:
     return (
-        not refuses(reply) and share(roots(talk.scenario.goal), roots(reply)) >= ANSWERED and bool(talk.scenario.goal)
+        not refuses(reply)
+        and share(roots(conversation.scenario.goal), roots(reply)) >= ANSWERED
+        and bool(conversation.scenario.goal)
     )
 
 
-def _left_unsaid(talk: SimulatedConversation) -> str:
-    """A step that was due and that neither side came to."""
-    everything = "\n".join([*(turn.text for turn in talk.turns), *(one.text for one in talk.exchanges)])
-    said = "\n".join(turn.text for turn in talk.later)
-    spoken = {turn.text for turn in talk.later}
-    for step in talk.scenario.plan:
+def _left_unsaid(conversation: SimulatedConversation) -> str:
+    """A step that was due and that neither side mentioned."""
+    everything = "\n".join([*(turn.text for turn in conversation.turns), *(one.text for one in conversation.exchanges)])
+    said = "\n".join(turn.text for turn in conversation.later_turns)
+    spoken = {turn.text for turn in conversation.later_turns}
+    for step in conversation.scenario.plan:
         if (
             step.say not in spoken
             and step_words(step)
-            and _is_due(talk, step)
+            and _is_due(conversation, step)
             and not is_said(step, everything, ANSWERED)
             and not is_said(step, said, ANSWERED)
         ):
@@ -149,75 +159,77 @@ def _left_unsaid(talk: SimulatedConversation) -> str:
     return ""
 
 
-def _is_due(talk: SimulatedConversation, step: PlanStep) -> bool:
-    return not step.when or check_condition_ever(step.when, talk.exchanges) is ConditionStatus.YES
+def _is_due(conversation: SimulatedConversation, step: PlanStep) -> bool:
+    return not step.when or check_condition_ever(step.when, conversation.exchanges) is ConditionStatus.YES
 
 
-def _without_cause(talk: SimulatedConversation) -> str:
-    """Giving up needs a reason: a no, a failure, circles, questions that the user cannot answer."""
-    replies = [one.text for one in talk.exchanges]
-    if any(map(refuses, replies)) or any(lacks(turn.text) for turn in talk.turns):
+def _gave_up_without_cause(conversation: SimulatedConversation) -> str:
+    """Giving up needs a cause: a refusal, a failure, a loop, or questions that the user cannot answer."""
+    replies = [one.text for one in conversation.exchanges]
+    if any(map(refuses, replies)) or any(lacks(turn.text) for turn in conversation.turns):
         return ""
     if any(alike(one, other) for one, other in pairwise(replies)) or not all(map(said_words, replies)):
         return ""
     if (
-        _pending(talk, replies[-1])
-        and not any(asks_for_fact(fact, replies[-1]) for fact in talk.scenario.facts)
+        _pending(conversation, replies[-1])
+        and not any(asks_for_fact(fact, replies[-1]) for fact in conversation.scenario.facts)
         and len(replies) > 2
     ):
         return ""
-    if unanswerable_requests(talk.scenario.facts, replies[-1]) and len(talk.turns) > 2:
+    if unanswerable_requests(conversation.scenario.facts, replies[-1]) and len(conversation.turns) > 2:
         return ""
     return "gives up although the agent refused nothing"
 
 
-def _may_be_handed_off(talk: SimulatedConversation) -> bool:
-    last = talk.exchanges[-1]
-    return bool(last.calls) or talk.handed_off is not None or bool(_TO_PEOPLE.search(fold_case(last.text)))
+def _may_be_handed_off(conversation: SimulatedConversation) -> bool:
+    last = conversation.exchanges[-1]
+    return bool(last.calls) or conversation.handed_off is not None or bool(_TO_PEOPLE.search(fold_case(last.text)))
 
 
-def _went_on(talk: SimulatedConversation) -> Iterator[UserMistake]:
-    """The first turn that should not have been."""
-    for turn in talk.later:
-        if reason := _too_long(talk, turn):
-            yield turn.slip(MistakeKind.WENT_ON, reason)
+def _overlong_mistakes(conversation: SimulatedConversation) -> Iterator[UserMistake]:
+    """The first turn after the conversation should have ended."""
+    for turn in conversation.later_turns:
+        if reason := _overlong_reason(conversation, turn):
+            yield turn.mistake(MistakeKind.WENT_ON, reason)
             return
 
 
-def _too_long(talk: SimulatedConversation, turn: UserTurn) -> str:
-    if talk.handed_off and talk.handed_off < turn.number:
+def _overlong_reason(conversation: SimulatedConversation, turn: UserTurn) -> str:
+    if conversation.handed_off and conversation.handed_off < turn.number:
         return "goes on after the agent handed over to a person"
-    if turn.number > talk.scenario.max_turns:
-        return f"sends more than {talk.scenario.max_turns} messages"
-    if _still_due(talk, turn):
+    if turn.number > conversation.scenario.max_turns:
+        return f"sends more than {conversation.scenario.max_turns} messages"
+    if _still_due(conversation, turn):
         return ""
-    previous = turn.own[-1] if len(turn.own) > 1 else ""
-    asked = bool(requests(turn.before)) and not offers_more(turn.before)
-    left = any(takes_leave(one) and not lacks(one) for one in turn.own[1:])
-    if left and not asked and not (offers_more(turn.before) and is_closing(turn.text)):
+    previous = turn.earlier[-1] if len(turn.earlier) > 1 else ""
+    asked = bool(requests(turn.last_reply)) and not offers_more(turn.last_reply)
+    left = any(takes_leave(one) and not lacks(one) for one in turn.earlier[1:])
+    if left and not asked and not (offers_more(turn.last_reply) and is_closing(turn.text)):
         return "goes on after its own goodbye"
-    if _SMALL_TALK.search(fold_case(turn.text)) and is_done(turn.before):
+    if _SMALL_TALK.search(fold_case(turn.text)) and is_done(turn.last_reply):
         return "chats on after all was done"
-    over = bool(previous) and is_closing(previous) and not asked and not is_question(turn.before)
-    if over and (is_closing(turn.text) or not _on_topic(talk, turn)):
+    over = bool(previous) and is_closing(previous) and not asked and not is_question(turn.last_reply)
+    if over and (is_closing(turn.text) or not _on_topic(conversation, turn)):
         return "goes on after it had thanked and all was said"
     return ""
 
 
-def _still_due(talk: SimulatedConversation, turn: UserTurn) -> bool:
-    """The turn says a step of the plan."""
-    if (said := talk.steps.get(turn.text)) and not said.when:
+def _still_due(conversation: SimulatedConversation, turn: UserTurn) -> bool:
+    """Whether the turn says a step of the plan."""
+    if (said := conversation.steps.get(turn.text)) and not said.when:
         return True
     return any(
         is_said(step, turn.text, 0.5)
         and (not step.when or check_condition(step.when, turn.replies[-1]) is not ConditionStatus.NO)
-        for step in talk.scenario.plan
+        for step in conversation.scenario.plan
     )
 
 
-def _on_topic(talk: SimulatedConversation, turn: UserTurn) -> bool:
+def _on_topic(conversation: SimulatedConversation, turn: UserTurn) -> bool:
     wanted = roots(turn.text)
-    return share(wanted, roots(f"{talk.scenario.goal}\n{talk.plan}")) >= ANSWERED or not is_done(turn.heard)
+    return share(wanted, roots(f"{conversation.scenario.goal}\n{conversation.plan}")) >= ANSWERED or not is_done(
+        turn.agent_text
+    )
 
 
 _INSISTS = either(
@@ -236,35 +248,36 @@ SHORT = 4
 LONG = 8
 
 
-def repeat_mistakes(talk: SimulatedConversation) -> Iterator[UserMistake]:
-    """Every turn that says again what was answered."""
-    for turn in talk.later:
-        if turn.text in talk.steps and turn.text not in turn.own:
+def repeat_mistakes(conversation: SimulatedConversation) -> Iterator[UserMistake]:
+    """Every turn that repeats what was answered."""
+    for turn in conversation.later_turns:
+        if turn.text in conversation.steps and turn.text not in turn.earlier:
             continue  # the plan says it, word for word
-        if again := _said_before(talk, turn):
-            yield turn.slip(MistakeKind.REPEATED, f"says again what it said in turn {again}, though it was answered")
+        if again := _repeated_turn(conversation, turn):
+            yield turn.mistake(MistakeKind.REPEATED, f"says again what it said in turn {again}, though it was answered")
 
 
-def _said_before(talk: SimulatedConversation, turn: UserTurn) -> int | None:
-    """The earlier turn that says the same. Short words, answers asked for again and planned insisting are no loop."""
+def _repeated_turn(conversation: SimulatedConversation, turn: UserTurn) -> int | None:
+    """The earlier turn that says the same. Short messages, answers that were asked for again and planned insistence do
+    not count."""
     words = said_words(turn.text)
-    if len(words) < SHORT or _INSISTS.search(fold_case(talk.written)) or is_closing(turn.text):
+    if len(words) < SHORT or _INSISTS.search(fold_case(conversation.scenario_text)) or is_closing(turn.text):
         return None
-    for number, own in enumerate(turn.own, start=1):
+    for number, own in enumerate(turn.earlier, start=1):
         whole = len(said_words(own)) >= LONG and fold_case(own).strip(" .!?") in fold_case(turn.text)
         same = alike(turn.text, own, least=0.9 if len(words) < LONG else 0.8)
-        if (same or whole) and not _had_to(talk, turn, number):
+        if (same or whole) and not _must_repeat(conversation, turn, number):
             return number
     return None
 
 
-def _had_to(talk: SimulatedConversation, turn: UserTurn, number: int) -> bool:
-    """The agent asked for it again, said the same again itself, or said nothing."""
-    first, now = turn.replies[number - 1].text, turn.before
+def _must_repeat(conversation: SimulatedConversation, turn: UserTurn, number: int) -> bool:
+    """Whether the user had to repeat it: the agent asked again, repeated itself, or said nothing."""
+    first, now = turn.replies[number - 1].text, turn.last_reply
     if ASKS_AGAIN.search(fold_case(now)) or not said_words(now):
         return True
     if number < turn.number - 1 and alike(turn.replies[number - 1].text, now):
         return True
-    asked = any(asks_for_fact(fact, now) and is_told(fact.value, turn.text) for fact in talk.scenario.facts)
+    asked = any(asks_for_fact(fact, now) and is_told(fact.value, turn.text) for fact in conversation.scenario.facts)
     before = turn.replies[number - 2].text if number > 1 else ""
     return asked or bool(before and alike(before, now)) or (number == turn.number - 1 and waits(first))

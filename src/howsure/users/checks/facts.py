@@ -1,4 +1,5 @@
-"""What the user tells against what the user holds: facts invented, told wrong, or told before anybody asked."""
+"""Facts that the user tells, checked against the facts that the user holds: invented, wrong, or told before anybody
+asked."""
 
 from __future__ import annotations
 
@@ -54,28 +55,31 @@ _NOT_COUNTED = word_set(
     "euro dollar pound franc time percent minute second hour more less other that than with from and"
 )
 COUNTED = 100
-"""What is counted is few: `$500 certificate` is no number of certificates."""
+"""Larger numbers do not count things: `$500 certificate` is not a number of certificates."""
 LONG = 4
-"""Letters and digits of a value that do not stand in a text by chance."""
+"""A value with this many letters and digits does not occur in a text by chance."""
 CLOSE = 2
-"""Signs by which a wrong number may differ from the held one and still be meant for it."""
+"""A wrong number may differ from the held one in this many characters and still be meant for it."""
 
 
-def fact_mistakes(talk: SimulatedConversation) -> Iterator[UserMistake]:
+def fact_mistakes(conversation: SimulatedConversation) -> Iterator[UserMistake]:
     """Every invented, wrong or unasked fact after the opening."""
-    for turn in talk.own_words:
-        known = "\n".join((talk.held, turn.heard, *turn.own))
-        odd = [*find_unknown_specifics(turn.text, turn.before, known), *find_unknown_names(turn, known, talk)]
-        found = [_blamed(talk, turn, one) for one in odd]
-        found += _counted_otherwise(talk, turn)
+    for turn in conversation.own_turns:
+        known = "\n".join((conversation.user_knowledge, turn.agent_text, *turn.earlier))
+        specifics = [
+            *find_unknown_specifics(turn.text, turn.last_reply, known),
+            *find_unknown_names(turn, known, conversation),
+        ]
+        found = [_fact_mistake(conversation, turn, one) for one in specifics]
+        found += _wrong_counts(conversation, turn)
         if not any(slip.kind is MistakeKind.WRONG_FACT for slip in found):
-            found += _answered_otherwise(talk, turn)
-        yield from _each_once(found)
-        yield from _unasked(talk, turn)
+            found += _wrong_answers(conversation, turn)
+        yield from _first_of_each_kind(found)
+        yield from _unasked_facts(conversation, turn)
 
 
-def _each_once(found: list[UserMistake]) -> Iterator[UserMistake]:
-    """One slip for each kind in a turn: the first says enough."""
+def _first_of_each_kind(found: list[UserMistake]) -> Iterator[UserMistake]:
+    """One mistake of each kind in a turn: the first says enough."""
     seen: set[MistakeKind] = set()
     for slip in found:
         if slip.kind not in seen:
@@ -83,26 +87,28 @@ def _each_once(found: list[UserMistake]) -> Iterator[UserMistake]:
             yield slip
 
 
-def _blamed(talk: SimulatedConversation, turn: UserTurn, odd: UnknownSpecific) -> UserMistake:
-    """Wrong, when it stands where a held fact should; else invented."""
-    fact = next((fact for fact in talk.scenario.facts if _stands_for(fact, odd, turn)), None)
+def _fact_mistake(conversation: SimulatedConversation, turn: UserTurn, specific: UnknownSpecific) -> UserMistake:
+    """Wrong, when it stands in the place of a held fact; else invented."""
+    fact = next((fact for fact in conversation.scenario.facts if _replaces_fact(fact, specific, turn)), None)
     if fact:
-        reason = f"tells {odd.text!r} for `{fact.name}`; the user holds {fact.value!r}"
-        return turn.slip(MistakeKind.WRONG_FACT, reason, odd.sentence)
-    reason = f"states the {odd.kind} {odd.text!r}, which neither the scenario nor the agent gave"
-    return turn.slip(MistakeKind.INVENTED_FACT, reason, odd.sentence)
+        reason = f"tells {specific.text!r} for `{fact.name}`; the user holds {fact.value!r}"
+        return turn.mistake(MistakeKind.WRONG_FACT, reason, specific.sentence)
+    reason = f"states the {specific.kind} {specific.text!r}, which neither the scenario nor the agent gave"
+    return turn.mistake(MistakeKind.INVENTED_FACT, reason, specific.sentence)
 
 
-def _stands_for(fact: Fact, odd: UnknownSpecific, turn: UserTurn) -> bool:
-    if not _same_kind(fact, odd) or is_told(fact.value, turn.text):
+def _replaces_fact(fact: Fact, specific: UnknownSpecific, turn: UserTurn) -> bool:
+    if not _same_kind(fact, specific) or is_told(fact.value, turn.text):
         return False
-    asked = asks_for_fact(fact, turn.before) or any(may_concern_fact(fact, one) for one in requests(turn.before))
-    return asked or may_concern_fact(fact, odd.sentence) or _differs_little(fact.value, odd.text)
+    asked = asks_for_fact(fact, turn.last_reply) or any(
+        may_concern_fact(fact, one) for one in requests(turn.last_reply)
+    )
+    return asked or may_concern_fact(fact, specific.sentence) or _is_typo_of(fact.value, specific.text)
 
 
-def _same_kind(fact: Fact, odd: UnknownSpecific) -> bool:
+def _same_kind(fact: Fact, specific: UnknownSpecific) -> bool:
     value = fact.value
-    match odd.kind:
+    match specific.kind:
         case "e-mail address":
             return bool(EMAIL.search(value))
         case "date":
@@ -115,7 +121,7 @@ def _same_kind(fact: Fact, odd: UnknownSpecific) -> bool:
             return False
 
 
-def _differs_little(value: str, said: str) -> bool:
+def _is_typo_of(value: str, said: str) -> bool:
     one, other = letters_and_digits(value), letters_and_digits(said)
     if len(one) != len(other) or len(one) < LONG:
         return False
@@ -123,10 +129,10 @@ def _differs_little(value: str, said: str) -> bool:
 
 
 def is_told(value: str, text: str) -> bool:
-    """Whether a fact's value stands in a text in some form. Of an e-mail address every sign counts."""
+    """Whether a fact's value occurs in a text in some form. Every character of an e-mail address counts."""
     if address := EMAIL.search(value):
         return address[0].casefold() in map(str.casefold, EMAIL.findall(text))
-    if _stands_in(value, text):
+    if _occurs_in(value, text):
         return True
     if held := find_days(value):
         return any(same_day(day, said) for day in held for said in find_days(text))
@@ -138,25 +144,25 @@ def is_told(value: str, text: str) -> bool:
     return bool(words) and share(words, all_roots(text)) == 1.0
 
 
-def _stands_in(value: str, text: str) -> bool:
-    """As it is written; where it is long, with anything between its letters and digits: `no` is not in `I know`."""
+def _occurs_in(value: str, text: str) -> bool:
+    """As it is written; a long value also with anything between its letters and digits: `no` is not in `I know`."""
     key = letters_and_digits(value)
     if len(key) >= LONG:
         return key in letters_and_digits(text)
     return bool(key) and bool(re.search(rf"(?<!\w){re.escape(fold_case(value.strip()))}(?!\w)", fold_case(text)))
 
 
-def _answered_otherwise(talk: SimulatedConversation, turn: UserTurn) -> Iterator[UserMistake]:
-    """A fact that is no number: another of the options, or yes for no."""
-    for fact in talk.scenario.facts:
-        asked = [one for one in requests(turn.before) if asks_for_fact(fact, one) or may_concern_fact(fact, one)]
+def _wrong_answers(conversation: SimulatedConversation, turn: UserTurn) -> Iterator[UserMistake]:
+    """A wrong answer that is not a number: another of the options, or yes for no."""
+    for fact in conversation.scenario.facts:
+        asked = [one for one in requests(turn.last_reply) if asks_for_fact(fact, one) or may_concern_fact(fact, one)]
         if not asked or lacks(turn.text) or is_told(fact.value, turn.text):
             continue
         if (other := _other_option(fact.value, turn.text)) or (
             len(asked) == 1 and (other := _other_polarity(fact.value, turn.text))
         ):
             reason = f"tells {other!r} for `{fact.name}`; the user holds {fact.value!r}"
-            yield turn.slip(MistakeKind.WRONG_FACT, reason)
+            yield turn.mistake(MistakeKind.WRONG_FACT, reason)
 
 
 def _other_option(value: str, text: str) -> str:
@@ -184,11 +190,11 @@ def _other_polarity(value: str, text: str) -> str:
     return ""
 
 
-def _counted_otherwise(talk: SimulatedConversation, turn: UserTurn) -> Iterator[UserMistake]:
-    """`three bags` where the scenario knows of two, and nobody spoke of three. Money and times are not counted so."""
-    held = _counts(talk.held)
-    spoken = _counts("\n".join((turn.heard, talk.held, *turn.own)))
-    around = f"{turn.heard}\n{talk.facts}"
+def _wrong_counts(conversation: SimulatedConversation, turn: UserTurn) -> Iterator[UserMistake]:
+    """`three bags` where the scenario has two and nobody mentioned three. Money and times do not count."""
+    held = _counts(conversation.user_knowledge)
+    spoken = _counts("\n".join((turn.agent_text, conversation.user_knowledge, *turn.earlier)))
+    around = f"{turn.agent_text}\n{conversation.facts}"
     for noun, values in _counts(turn.text).items():
         for value in values - spoken.get(noun, set()):
             known = value in numbers_in(around) or is_derivable(
@@ -196,11 +202,11 @@ def _counted_otherwise(talk: SimulatedConversation, turn: UserTurn) -> Iterator[
             )
             if noun in held and 1 < value <= COUNTED and not known:
                 reason = f"says {value:g} {noun}; the scenario says {min(held[noun]):g}"
-                yield turn.slip(MistakeKind.WRONG_FACT, reason)
+                yield turn.mistake(MistakeKind.WRONG_FACT, reason)
 
 
 def _counts(text: str) -> dict[str, set[float]]:
-    """What is counted, and how often each."""
+    """The numbers of each thing that is counted."""
     counted: dict[str, set[float]] = {}
     for value, after in counted_nouns(text):
         if after.isalpha() and len(after) > 3 and singular(after) not in _NOT_COUNTED:
@@ -208,29 +214,29 @@ def _counts(text: str) -> dict[str, set[float]]:
     return counted
 
 
-def _unasked(talk: SimulatedConversation, turn: UserTurn) -> Iterator[UserMistake]:
-    """A fact given away before anything the agent said could be about it."""
-    free = "\n".join((talk.written, turn.heard, *turn.own))
-    for fact in talk.scenario.facts:
+def _unasked_facts(conversation: SimulatedConversation, turn: UserTurn) -> Iterator[UserMistake]:
+    """A fact told before the agent said anything that could be about it."""
+    free = "\n".join((conversation.scenario_text, turn.agent_text, *turn.earlier))
+    for fact in conversation.scenario.facts:
         if not _is_telling(fact.value) or not is_told(fact.value, turn.text) or is_told(fact.value, free):
             continue
         if (
-            may_concern_fact(fact, turn.heard)
-            or DETAILS.search(fold_case(turn.heard))
-            or _kind_is_asked(fact, turn.heard)
+            may_concern_fact(fact, turn.agent_text)
+            or DETAILS.search(fold_case(turn.agent_text))
+            or _kind_is_asked(fact, turn.agent_text)
         ):
             continue
         reason = f"tells `{fact.name}` though nobody asked for it"
-        yield turn.slip(MistakeKind.UNASKED_FACT, reason, spoils=False)
+        yield turn.mistake(MistakeKind.UNASKED_FACT, reason, spoils=False)
 
 
 def _is_telling(value: str) -> bool:
-    """Whether the value cannot stand in a text by chance."""
+    """Whether the value cannot occur in a text by chance."""
     return bool(find_figures(value)) or "@" in value or len(content_words(value)) > 1
 
 
 def _kind_is_asked(fact: Fact, heard: str) -> bool:
-    """The agent asked for something of this kind, in words we did not tie to the fact."""
+    """Whether the agent asked for something of this kind, in words that are not tied to the fact."""
     asked = " ".join(requests(heard))
     known = [name for name in content_words(fact.name) if name in asked]
     if "@" in fact.value:

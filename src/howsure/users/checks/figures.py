@@ -1,5 +1,5 @@
 """Numbers, codes and dates in what people write: which ones there are, and whether they are known, restated in another
-form, or worked out from known ones."""
+form or derived from known ones."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _ORDINAL = re.compile(
     r"(?i)\b(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|\w+teenth|\w+tieth|\w+ty-\w+th)\b"
 )
 SMALL = 12
-"""Whole numbers up to this are said in passing: `one more thing`, `give me 5 minutes`."""
+"""Whole numbers up to this are often said in passing: `one more thing`, `give me 5 minutes`."""
 LONGEST_SUM = 9999
 MANY = 60
 _FACTORS = (2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 12.0, 30.0, 52.0, 100.0, 0.5)
@@ -68,7 +68,7 @@ CUE = re.compile(
 
 
 class WrittenFigure(Struct, frozen=True):
-    """A run of letters and digits as it stands; `key` without separators; `values` what it may be worth."""
+    """A run of letters and digits as it is written; `key` has no separators; `values` are the numbers it may mean."""
 
     text: str
     key: str
@@ -82,7 +82,7 @@ class WrittenFigure(Struct, frozen=True):
 
 @lru_cache(maxsize=2048)
 def find_figures(text: str) -> tuple[WrittenFigure, ...]:
-    """Every run with a digit, e-mail and web addresses aside."""
+    """Every run with a digit, except in e-mail and web addresses."""
     rest = URL.sub(_blank, EMAIL.sub(_blank, text))
     return tuple(_figures(rest))
 
@@ -97,7 +97,7 @@ def _figures(text: str) -> Iterator[WrittenFigure]:
 
 
 def figure_values(run: str) -> tuple[float, ...]:
-    """What a run of digits may be worth: `1.150` is 1150 or 1.15; nothing when it is a code."""
+    """The numbers that a run of digits may mean: `1.150` is 1150 or 1.15; none for a code."""
     bare = re.sub(r"(?<=\d)(?:st|nd|rd|th|am|pm|h|%|k|kg|km|gb|mb|€|eur)\Z", "", run.casefold().strip("$€£# "))
     if not re.fullmatch(r"[\d.,'’]+", bare) or not any(map(str.isdigit, bare)):
         return ()
@@ -115,7 +115,7 @@ def _blank(found: re.Match[str]) -> str:
 
 @by_line
 def numbers_in(text: str) -> frozenset[float]:
-    """Every number in a text, in figures or in words, with the parts of longer ones (`11:20` holds 11 and 20)."""
+    """Every number in a text, in figures or in words, with the parts of longer ones (`11:20` has 11 and 20)."""
     values = {value for figure in find_figures(text) for value in figure.values}
     values |= {
         float(part) for figure in find_figures(text) for part in re.findall(r"\d+", figure.text) if len(part) < 10
@@ -127,7 +127,7 @@ def numbers_in(text: str) -> frozenset[float]:
 
 @lru_cache(maxsize=4096)
 def letters_and_digits(text: str) -> str:
-    """The letters and digits of a text without anything between: a number in groups is found in it."""
+    """The letters and digits of a text with nothing between them, so that numbers in groups are found."""
     return re.sub(r"[\W_]", "", text).casefold()
 
 
@@ -140,15 +140,15 @@ def codes_in(text: str) -> frozenset[str]:
 
 
 def is_known(figure: WrittenFigure, text: str) -> bool:
-    """Whether a figure stands in the text in some form."""
+    """Whether a figure occurs in the text in some form."""
     if figure.key in codes_in(text) or any(value in numbers_in(text) for value in figure.values):
         return True
     return len(figure.key) >= 4 and figure.key in letters_and_digits(text)
 
 
 def is_derivable(values: tuple[float, ...], text: str, cue: bool) -> bool:
-    """Whether a number can be made of two known ones: sums, differences, products, shares; with a word such as `so` or
-    `in total` before it, also divided or multiplied once more."""
+    """Whether a number can be made of two known ones: a sum, difference, product or share; after a word such as `so` or
+    `in total`, also divided or multiplied once more."""
     known = sorted(value for value in numbers_in(text) if 0 < value <= LONGEST_SUM)[:MANY]
     wanted = [value for value in values if value <= LONGEST_SUM]
     if not wanted:
@@ -212,12 +212,12 @@ def same_day(one: PartialDate, other: PartialDate) -> bool:
 
 
 def counted_nouns(text: str) -> list[tuple[float, str]]:
-    """Every number with the word after it, folded: `(2, night)`."""
-    return [said for line in text.split("\n") for said in _numbers_said(line)]
+    """Every number with the word after it: `(2, night)`."""
+    return [said for line in text.split("\n") for said in _counted_nouns(line)]
 
 
 @lru_cache(maxsize=4096)
-def _numbers_said(text: str) -> list[tuple[float, str]]:
+def _counted_nouns(text: str) -> list[tuple[float, str]]:
     words = list(tokens(text))
     made: list[tuple[float, str]] = []
     for place, word in enumerate(words):

@@ -1,5 +1,6 @@
-"""Whether the user stays the user: no machine, no assistant, no stage, no paper. Manner and language are in
-manner.py."""
+"""Whether the user stays in the role: no machine, no assistant, no stage directions, no placeholders; and keeps the
+manner and language of the persona, where the persona's words are plain and only what plainly contradicts them
+counts."""
 
 from __future__ import annotations
 
@@ -112,20 +113,25 @@ LEAKED = 7
 ECHOED = 6
 
 
-def persona_mistakes(talk: SimulatedConversation) -> Iterator[UserMistake]:
-    """One slip for each turn that no longer sounds like the person: the first thing that shows it."""
-    for turn in talk.own_words:
-        if found := _first(talk, turn):
-            yield turn.slip(MistakeKind.OUT_OF_PERSONA, *found)
+def persona_mistakes(conversation: SimulatedConversation) -> Iterator[UserMistake]:
+    """One mistake for each turn that does not sound like the person: the first thing that shows it."""
+    for turn in conversation.own_turns:
+        if found := _persona_break(conversation, turn):
+            yield turn.mistake(MistakeKind.OUT_OF_PERSONA, *found)
 
 
-def _first(talk: SimulatedConversation, turn: UserTurn) -> tuple[str, str] | None:
-    return _by_form(talk, turn) or _by_words(talk, turn) or _leaked(talk.scenario.persona, turn.text) or _echoed(turn)
+def _persona_break(conversation: SimulatedConversation, turn: UserTurn) -> tuple[str, str] | None:
+    return (
+        _by_form(conversation, turn)
+        or _by_words(conversation, turn)
+        or _reads_out_persona(conversation.scenario.persona, turn.text)
+        or _echoes_agent(turn)
+    )
 
 
-def _by_form(talk: SimulatedConversation, turn: UserTurn) -> tuple[str, str] | None:
-    """What the text looks like, whatever it says."""
-    text, given = turn.text, fold_case(f"{talk.held}\n{turn.heard}")
+def _by_form(conversation: SimulatedConversation, turn: UserTurn) -> tuple[str, str] | None:
+    """What the form of the text shows, whatever it says."""
+    text, given = turn.text, fold_case(f"{conversation.user_knowledge}\n{turn.agent_text}")
     if _JSON.search(text):
         return "writes data, not a message", text
     if found := _LABELLED.search(text):
@@ -137,8 +143,8 @@ def _by_form(talk: SimulatedConversation, turn: UserTurn) -> tuple[str, str] | N
     return None
 
 
-def _by_words(talk: SimulatedConversation, turn: UserTurn) -> tuple[str, str] | None:
-    folded, given = fold_case(turn.text), fold_case(talk.held)
+def _by_words(conversation: SimulatedConversation, turn: UserTurn) -> tuple[str, str] | None:
+    folded, given = fold_case(turn.text), fold_case(conversation.user_knowledge)
     for pattern, reason in (
         (_MACHINE, "speaks as a machine or of its instructions"),
         (_NARRATED, "tells about the user instead of being it"),
@@ -155,8 +161,8 @@ def _by_words(talk: SimulatedConversation, turn: UserTurn) -> tuple[str, str] | 
     return None
 
 
-def _leaked(persona: str, text: str) -> tuple[str, str] | None:
-    """A run of words of the persona in which somebody else speaks: it was read out, not lived."""
+def _reads_out_persona(persona: str, text: str) -> tuple[str, str] | None:
+    """Words of the persona that address the user: the description was read out, not played."""
     said, given = said_words(text), said_words(persona)
     runs = {given[place : place + LEAKED] for place in range(len(given) - LEAKED + 1)}
     for place in range(len(said) - LEAKED + 1):
@@ -166,9 +172,9 @@ def _leaked(persona: str, text: str) -> tuple[str, str] | None:
     return None
 
 
-def _echoed(turn: UserTurn) -> tuple[str, str] | None:
-    """The agent's own words, said back."""
-    if len(said_words(turn.text)) >= ECHOED and turn.before and alike(turn.text, turn.before, least=0.8):
+def _echoes_agent(turn: UserTurn) -> tuple[str, str] | None:
+    """The agent's own words, repeated."""
+    if len(said_words(turn.text)) >= ECHOED and turn.last_reply and alike(turn.text, turn.last_reply, least=0.8):
         return "says the agent's line", turn.text
     return None
 
@@ -269,16 +275,16 @@ MARGIN = 1.5
 SOME = 4
 
 
-def manner_mistakes(talk: SimulatedConversation) -> Iterator[UserMistake]:
-    """Turns that are plainly not in the manner, or not in the language."""
-    persona = fold_case(talk.scenario.persona)
-    opened_in = language_of(talk.scenario.initial_message)
-    for turn in talk.own_words:
-        if (found := _style(persona, turn)) or (found := _other_language(talk, turn, opened_in)):
-            yield turn.slip(MistakeKind.OUT_OF_PERSONA, *found)
+def manner_mistakes(conversation: SimulatedConversation) -> Iterator[UserMistake]:
+    """Turns that are plainly not in the persona's manner or language."""
+    persona = fold_case(conversation.scenario.persona)
+    opened_in = language_of(conversation.scenario.initial_message)
+    for turn in conversation.own_turns:
+        if (found := _manner_break(persona, turn)) or (found := _other_language(conversation, turn, opened_in)):
+            yield turn.mistake(MistakeKind.OUT_OF_PERSONA, *found)
 
 
-def _style(persona: str, turn: UserTurn) -> tuple[str, str] | None:
+def _manner_break(persona: str, turn: UserTurn) -> tuple[str, str] | None:
     words = len(turn.text.split())
     folded = fold_case(turn.text)
     if limit := _word_limit(persona):
@@ -295,9 +301,9 @@ def _style(persona: str, turn: UserTurn) -> tuple[str, str] | None:
         return "insults the agent, and the persona is polite", rude[0]
     if _ANGRY.search(persona) and not _MIXED.search(persona) and _is_delighted(turn, folded):
         return "is delighted, and the persona is angry and nothing was solved", turn.text
-    if _LAY.search(persona) and len(terms := _terms(persona, turn, folded)) > 1:
+    if _LAY.search(persona) and len(terms := _jargon(persona, turn, folded)) > 1:
         return "speaks as an expert, and the persona is none", ", ".join(sorted(terms))
-    return _letters(persona, turn.text)
+    return _letter_case_break(persona, turn.text)
 
 
 def _word_limit(persona: str) -> int | None:
@@ -307,16 +313,18 @@ def _word_limit(persona: str) -> int | None:
 
 
 def _is_delighted(turn: UserTurn, folded: str) -> bool:
-    return len(set(_DELIGHT.findall(folded))) > 1 and not is_done(turn.before)
+    return len(set(_DELIGHT.findall(folded))) > 1 and not is_done(turn.last_reply)
 
 
-def _terms(persona: str, turn: UserTurn, folded: str) -> set[str]:
+def _jargon(persona: str, turn: UserTurn, folded: str) -> set[str]:
     return set(_JARGON.findall(folded)) - set(
-        _JARGON.findall(f"{persona}\n{fold_case(turn.heard)}\n{fold_case(turn.own[0] if turn.own else '')}")
+        _JARGON.findall(
+            f"{persona}\n{fold_case(turn.agent_text)}\n{fold_case(turn.earlier[0] if turn.earlier else '')}"
+        )
     )
 
 
-def _letters(persona: str, text: str) -> tuple[str, str] | None:
+def _letter_case_break(persona: str, text: str) -> tuple[str, str] | None:
     starts = [one for one in sentences(text) if one[:1].isalpha()]
     if _LOWERCASE.search(persona) and len(starts) > 1 and all(one[0].isupper() for one in starts):
         return "writes capitals, and the persona does not", text
@@ -326,11 +334,15 @@ def _letters(persona: str, text: str) -> tuple[str, str] | None:
     return None
 
 
-def _other_language(talk: SimulatedConversation, turn: UserTurn, opened_in: str | None) -> tuple[str, str] | None:
-    """Another language than the opening's, unless the agent speaks it or the scenario speaks of languages."""
+def _other_language(
+    conversation: SimulatedConversation, turn: UserTurn, opened_in: str | None
+) -> tuple[str, str] | None:
+    """A language other than the opening's, unless the agent uses it or the scenario mentions languages."""
     said = language_of(turn.text)
-    if not opened_in or not said or said == opened_in or NAMED.search(fold_case(talk.written)):
+    if not opened_in or not said or said == opened_in or NAMED.search(fold_case(conversation.scenario_text)):
         return None
-    if language_of(turn.before) == said or any(language_of(step.say) == said for step in talk.scenario.plan):
+    if language_of(turn.last_reply) == said or any(
+        language_of(step.say) == said for step in conversation.scenario.plan
+    ):
         return None
     return f"opened in {opened_in} and now speaks {said}", turn.text

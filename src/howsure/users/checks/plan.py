@@ -72,30 +72,34 @@ NOVEL = 0.6
 FEW = 2
 
 
-def plan_mistakes(talk: SimulatedConversation) -> Iterator[UserMistake]:
+def plan_mistakes(conversation: SimulatedConversation) -> Iterator[UserMistake]:
     """Every turn that leaves the plan, with the first reason."""
-    yield from _opening(talk)
-    for turn in talk.later:
-        found = _too_soon(talk, turn)
-        if not found and turn.text not in talk.steps:
-            found = _against(talk, turn) or _turned_back(talk, turn) or _other_wish(talk, turn)
+    yield from _opening(conversation)
+    for turn in conversation.later_turns:
+        found = _too_soon(conversation, turn)
+        if not found and turn.text not in conversation.steps:
+            found = (
+                _contradicts_plan(conversation, turn)
+                or _drops_goal(conversation, turn)
+                or _new_wish(conversation, turn)
+            )
         if found:
-            yield turn.slip(MistakeKind.OFF_PLAN, *found)
+            yield turn.mistake(MistakeKind.OFF_PLAN, *found)
 
 
-def _opening(talk: SimulatedConversation) -> Iterator[UserMistake]:
-    given = talk.scenario.initial_message
+def _opening(conversation: SimulatedConversation) -> Iterator[UserMistake]:
+    given = conversation.scenario.initial_message
     if (
-        not talk.turns
-        or alike(talk.turns[0].text, given, least=0.5)
-        or fold_case(given) in fold_case(talk.turns[0].text)
+        not conversation.turns
+        or alike(conversation.turns[0].text, given, least=0.5)
+        or fold_case(given) in fold_case(conversation.turns[0].text)
     ):
         return
-    yield talk.turns[0].slip(MistakeKind.OFF_PLAN, f"does not open with the fixed message {given!r}")
+    yield conversation.turns[0].mistake(MistakeKind.OFF_PLAN, f"does not open with the fixed message {given!r}")
 
 
 def step_words(step: PlanStep) -> frozenset[str]:
-    """What a step is about: its words without those that say how it is said."""
+    """What a step is about: its words without the verbs of saying."""
     return roots(" ".join(word for word in content_words(step.say) if word not in _TELLING))
 
 
@@ -104,21 +108,21 @@ def is_said(step: PlanStep, text: str, least: float = SAID) -> bool:
     return bool(wanted) and share(wanted, roots(text)) >= least
 
 
-def _too_soon(talk: SimulatedConversation, turn: UserTurn) -> tuple[str, str] | None:
-    """A step whose condition never held. What goal, persona or another step say anyway is no step of its own."""
-    if not any(step.when for step in talk.scenario.plan):
+def _too_soon(conversation: SimulatedConversation, turn: UserTurn) -> tuple[str, str] | None:
+    """A step whose condition never held. Words that goal, opening or an unconditional step contain do not count."""
+    if not any(step.when for step in conversation.scenario.plan):
         return None
     free = roots(
         "\n".join(
             (
-                talk.scenario.goal,
-                talk.scenario.initial_message,
-                turn.heard,
-                *(one.say for one in talk.scenario.plan if not one.when),
+                conversation.scenario.goal,
+                conversation.scenario.initial_message,
+                turn.agent_text,
+                *(one.say for one in conversation.scenario.plan if not one.when),
             )
         )
     )
-    for step in talk.scenario.plan:
+    for step in conversation.scenario.plan:
         own = frozenset(word for word in step_words(step) if not has_kin(word, free))
         if not step.when or len(step_words(step)) < FEW or not own:
             continue
@@ -131,15 +135,15 @@ def _too_soon(talk: SimulatedConversation, turn: UserTurn) -> tuple[str, str] | 
     return None
 
 
-def _against(talk: SimulatedConversation, turn: UserTurn) -> tuple[str, str] | None:
-    """Accepts what the scenario refuses, or refuses what it accepts, right after the agent brought it up."""
+def _contradicts_plan(conversation: SimulatedConversation, turn: UserTurn) -> tuple[str, str] | None:
+    """The turn accepts what the scenario refuses, or the reverse, right after the agent brought it up."""
     folded = fold_case(turn.text)
     accepts = bool(ACCEPTS.match(folded)) and not re.search(
         r"\b(?:but|not|no|don't|instead|rather|nicht|aber|mais|pero)\b", folded
     )
     declines = bool(DECLINES.match(folded))
     if turn.replies and (accepts or declines):
-        for step in talk.scenario.plan:
+        for step in conversation.scenario.plan:
             if (
                 not step.when
                 or check_condition(step.when, turn.replies[-1]) is not ConditionStatus.YES
@@ -149,45 +153,47 @@ def _against(talk: SimulatedConversation, turn: UserTurn) -> tuple[str, str] | N
             say = fold_case(step.say)
             if (accepts and _REFUSES.search(say)) or (declines and _AGREES.search(say) and not _REFUSES.search(say)):
                 return f"does the opposite of the planned {step.say!r}", turn.text
-    return _accepts_refused(talk, turn) if accepts else None
+    return _accepts_refused(conversation, turn) if accepts else None
 
 
-def _accepts_refused(talk: SimulatedConversation, turn: UserTurn) -> tuple[str, str] | None:
+def _accepts_refused(conversation: SimulatedConversation, turn: UserTurn) -> tuple[str, str] | None:
     """`never accepts store credit` in persona or goal, and the agent offered it."""
-    for sentence in sentences(f"{talk.scenario.persona}\n{talk.scenario.goal}"):
+    for sentence in sentences(f"{conversation.scenario.persona}\n{conversation.scenario.goal}"):
         if not (found := _REFUSES.search(fold_case(sentence))) or found[0].startswith("insist"):
             continue
         thing = roots(" ".join(content_words(fold_case(sentence)[found.end() :])[:3]))
-        if thing and share(thing, roots(turn.before)) >= 0.5 and share(thing, roots(turn.text)) >= 0.5:
+        if thing and share(thing, roots(turn.last_reply)) >= 0.5 and share(thing, roots(turn.text)) >= 0.5:
             return f"accepts what the scenario refuses: {sentence}", turn.text
     return None
 
 
-def _turned_back(talk: SimulatedConversation, turn: UserTurn) -> tuple[str, str] | None:
+def _drops_goal(conversation: SimulatedConversation, turn: UserTurn) -> tuple[str, str] | None:
     found = _TURNED_BACK.search(fold_case(turn.text))
     if (
         not found
-        or talk.ending is Ending.GAVE_UP
-        or refuses(turn.before)
-        or _TURNED_BACK.search(fold_case(talk.written))
+        or conversation.ending is Ending.GAVE_UP
+        or refuses(turn.last_reply)
+        or _TURNED_BACK.search(fold_case(conversation.scenario_text))
     ):
         return None
-    if has_kin("mind", roots(talk.written)) or re.search(
-        r"\b(?:undecided|indecisive|changes?|switch\w*)\b", fold_case(talk.written)
+    if has_kin("mind", roots(conversation.scenario_text)) or re.search(
+        r"\b(?:undecided|indecisive|changes?|switch\w*)\b", fold_case(conversation.scenario_text)
     ):
         return None
     return "gives up its goal without cause", found[0]
 
 
-def _other_wish(talk: SimulatedConversation, turn: UserTurn) -> tuple[str, str] | None:
-    """A wish for something that nobody spoke of: with a word that turns to another topic, or plainly of another one."""
-    known = roots(f"{talk.held}\n{turn.heard}\n" + "\n".join(turn.own))
+def _new_wish(conversation: SimulatedConversation, turn: UserTurn) -> tuple[str, str] | None:
+    """A wish for something that nobody mentioned: after a word that changes the topic, or plainly of another topic."""
+    known = roots(f"{conversation.user_knowledge}\n{turn.agent_text}\n" + "\n".join(turn.earlier))
     for sentence in sentences(turn.text):
         folded = fold_case(sentence)
         if not (_WISH.search(folded) or is_question(sentence)):
             continue
         words = roots(sentence)
-        new = frozenset(word for word in words if not has_kin(word, known) and not has_kin(word, roots(_EVERYDAY_WORDS)))
+        new = frozenset(
+            word for word in words if not has_kin(word, known) and not has_kin(word, roots(_EVERYDAY_WORDS))
+        )
         topic = next((one for one in _TOPICS if _is_about(one, sentence, known)), None)
         if topic is not None and len(new) >= FEW:
             return "asks for something of another topic", sentence

@@ -1,5 +1,5 @@
-"""What a turn states that nobody gave the user: e-mail addresses, links, dates, codes, numbers. Names are in
-names.py."""
+"""Specifics that a turn states and nobody gave the user: e-mail addresses, links, dates, codes, numbers, names,
+relatives, professions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _IDIOM = re.compile(
     r"(?:100\s*%|24/7|50/50|1000 times|100 times|a? ?million times|101\b|\b9 to 5\b|\b10/10\b|\b1st\b)", re.IGNORECASE
 )
 _NO_DATE = re.compile(r"(?<!on )(?<!by )(?<!since )\b(?:24/7|10/10)\b(?![/.-]\d)", re.IGNORECASE)
-"""Said of round the clock and of full marks."""
+"""`24/7` and `10/10` are no dates."""
 _TIME = re.compile(r"(\d{1,2})[:.h](\d{2})")
 HOW_MANY = either(
     r"how (?:many|much|long|old|often|far|big|large|high|tall)", r"number of", r"wie ?viele?",
@@ -71,12 +71,12 @@ _KINDS = re.compile(
     r"credit card|debit card|bank transfer|apple pay|google pay|invoice)\b"
 )
 _GROUPED = re.compile(r"\+?[^\W_]*\d[^\W_]*(?:[ -][^\W_]*\d[^\W_]*)+")
-"""A number told in groups: `77 120`."""
+"""A number written in groups: `77 120`."""
 CLOSE_TIMES = 30
 
 
 class UnknownSpecific(Struct, frozen=True):
-    """Something specific that nobody gave the user: its kind, itself, and the sentence it stands in."""
+    """Something specific that nobody gave the user: its kind, its text, and its sentence."""
 
     kind: str
     text: str
@@ -84,7 +84,8 @@ class UnknownSpecific(Struct, frozen=True):
 
 
 def find_unknown_specifics(text: str, before: str, known: str) -> Iterator[UnknownSpecific]:
-    """Every specific of a text that is neither known nor made of what is known. Who haggles makes up prices."""
+    """Every specific of a text that is neither known nor derived from what is known. A user who haggles may name
+    prices."""
     for sentence in sentences(text):
         yield from _addresses(sentence, known)
         dates = list(_dates(sentence, known))
@@ -98,7 +99,7 @@ def find_unknown_specifics(text: str, before: str, known: str) -> Iterator[Unkno
 
 
 def _answers(text: str, before: str, known: str) -> Iterator[UnknownSpecific]:
-    """When it was, what colour it has, how it was paid: asked for, and told without being known."""
+    """Times, colours and payments that were asked for and answered without being known."""
     there, folded = letters_and_digits(fold_case(known)), fold_case(text)
     for asks, says, kind in ((_WHEN, _PAST, "time"), (_WHICH, _KINDS, "detail")):
         asked = [one for one in requests(before) if asks.search(one) and not _PREFERS.search(one)]
@@ -116,7 +117,7 @@ def _addresses(sentence: str, known: str) -> Iterator[UnknownSpecific]:
 
 
 def _dates(sentence: str, known: str) -> Iterator[UnknownSpecific]:
-    """A date in figures has two readings: it is odd when neither is known."""
+    """A date in figures has two readings: it is unknown when neither is known."""
     held = find_days(known)
     said = find_days(_NO_DATE.sub(" ", sentence))
     if said and not any(_is_known_day(day, held, known) for day in said):
@@ -195,7 +196,7 @@ def _minutes(text: str) -> int:
 
 
 def _durations(sentence: str, known: str) -> Iterator[UnknownSpecific]:
-    """`three weeks ago`, `for two years`: a small number, and still something to be known."""
+    """`three weeks ago`, `for two years`: small numbers that must still be known."""
     for found in _SINCE.finditer(fold_case(sentence)):
         said = counted_nouns(found["n"] or found["m"] or "")
         if said and 1 < said[0][0] <= SMALL and said[0][0] not in numbers_in(known):
@@ -203,7 +204,7 @@ def _durations(sentence: str, known: str) -> Iterator[UnknownSpecific]:
 
 
 def _counts(text: str, known: str) -> Iterator[UnknownSpecific]:
-    """Small numbers, where the agent asked how many: answers, not said in passing."""
+    """Small numbers where the agent asked how many: answers, not said in passing."""
     cue = bool(CUE.search(fold_case(text)))
     for value, after in counted_nouns(text):
         counted = 1 < value <= SMALL or (value == 1 and re.search(r"\b1\b", text))
@@ -304,12 +305,12 @@ _STATUS = re.compile(
 SHORT_ANSWER = 4
 
 
-def find_unknown_names(turn: UserTurn, known: str, talk: SimulatedConversation) -> Iterator[UnknownSpecific]:
+def find_unknown_names(turn: UserTurn, known: str, conversation: SimulatedConversation) -> Iterator[UnknownSpecific]:
     """Every name, relative, profession or allergy of a turn that is not known."""
-    text, before = turn.text, turn.before
+    text, before = turn.text, turn.last_reply
     there = all_roots(known)
     yield from _introduced(text, there)
-    if not _writes_nouns_large(f"{talk.scenario.initial_message}\n{text}"):
+    if not _writes_nouns_large(f"{conversation.scenario.initial_message}\n{text}"):
         yield from _capitals(text, there)
     yield from _short_answer(text, before, there)
     folded = fold_case(text)
@@ -317,7 +318,7 @@ def find_unknown_names(turn: UserTurn, known: str, talk: SimulatedConversation) 
         for found in pattern.finditer(folded):
             if not has_kin(root(found["what"]), there) and asked in fold_case(before):
                 yield UnknownSpecific(kind, found[0], text)
-    if not _TALKATIVE.search(fold_case(talk.scenario.persona)):
+    if not _TALKATIVE.search(fold_case(conversation.scenario.persona)):
         yield from _relatives(folded, there)
     for found in _STATUS.finditer(folded):
         if not has_kin(root(found[0].split()[0]), there):
@@ -335,7 +336,7 @@ def _introduced(text: str, there: frozenset[str]) -> Iterator[UnknownSpecific]:
 
 
 def _capitals(text: str, there: frozenset[str]) -> Iterator[UnknownSpecific]:
-    """Capital letters inside a sentence; German writes every noun with one, and titles and shouting do too."""
+    """Capitalised words inside a sentence. German nouns, titles and shouting have capitals too."""
     for sentence in sentences(text):
         words = re.findall(_WORD, sentence)
         capital = [word for word in words if _CAPITAL.fullmatch(word)]

@@ -21,11 +21,11 @@ from howsure.reports.figures import NOTHING, iso_utc, pluralize
 from howsure.reports.judge_reports import figure_percent, figure_text
 from howsure.reports.safe_text import make_inert, one_line
 from howsure.services.judge.judge_records import (
+    JUDGE_TESTS,
     CalibrationHead,
     SavedJudgeTest,
     load_calibrations,
     read_heads,
-    read_judge_tests,
     run_judge_pin,
 )
 from howsure.services.run.judges import RECORDED
@@ -266,7 +266,7 @@ async def show(request: Request) -> Response:
     visible = await visible_heads(host.store, heads, caller.within)
     runs = await host.store.runs(limit=RECENT_RUNS, within=caller.within)
     # Saved tests name cases and no run, so only callers who may see everything get them.
-    tests = await asyncio.to_thread(read_judge_tests, host.work) if caller.within == EVERYWHERE else []
+    tests = await asyncio.to_thread(JUDGE_TESTS.read_all, host.work) if caller.within == EVERYWHERE else []
     records = JudgeRecords(measured=count_calibrations(head.judge for head in visible), tests=tests)
     start = int(start_text) if is_number(start_text) else 0
     newest = {judge_key(head.judge): head for head in visible}

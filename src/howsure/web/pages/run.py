@@ -17,9 +17,17 @@ from howsure.model.score import Grade
 from howsure.model.summary import GateOutcome, GateRuling, GraderSummary, Summary
 from howsure.model.verdict import Verdict
 from howsure.reports.figures import Rate, pass_rate_of
-from howsure.reports.gates import OUTCOME_CLASSES, gate_name, gates_conclusion
 from howsure.reports.html.page import check_rows, grader_row, interval_in_words, verdict_segments
-from howsure.reports.run_facts import judge_name, run_facts, run_notes, run_sentence, run_warning
+from howsure.reports.run_facts import (
+    OUTCOME_CLASSES,
+    gate_name,
+    gates_conclusion,
+    judge_name,
+    run_facts,
+    run_notes,
+    run_sentence,
+    run_warning,
+)
 from howsure.reports.safe_text import one_line
 from howsure.services.gate.gate import rule_on_gates
 from howsure.store.store import Store

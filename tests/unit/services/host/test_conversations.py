@@ -110,7 +110,7 @@ async def test_rubrics_and_test_sets_of_others_are_not_there(tmp_path: Path) -> 
                 await grade_conversation(host, finished(**more), ours)
 
 
-CONVERSATIONS_BOT = "def answer(text): return text"
+OTHER_BOT = "def answer(text): return text"
 BY = Upload(content=b"", agent_id="a1", author="ana")
 
 
@@ -123,7 +123,7 @@ async def filled(host: Host, number: int = 3, **run: Any) -> list[str]:
 
 
 async def test_conversations_become_a_dataset(tmp_path: Path, database: str) -> None:
-    async with hosted(tmp_path, CONVERSATIONS_BOT, database) as host:
+    async with hosted(tmp_path, OTHER_BOT, database) as host:
         ids = await filled(host)
         document = await save_conversations(host, [ids[2], ids[0], ids[2]], "d1", BY, EVERYWHERE)
         assert (document.id, document.agent_id, document.edition.dialect) == ("d1", "a1", "simulation")
@@ -133,7 +133,7 @@ async def test_conversations_become_a_dataset(tmp_path: Path, database: str) -> 
 
 
 async def test_one_that_is_not_there_leaves_nothing_behind(tmp_path: Path) -> None:
-    async with hosted(tmp_path, CONVERSATIONS_BOT) as host:
+    async with hosted(tmp_path, OTHER_BOT) as host:
         ids = await filled(host)
         with pytest.raises(NotFound, match="1 of 2 conversations are not there"):
             await save_conversations(host, [ids[0], "nothing"], "d1", BY, EVERYWHERE)
@@ -154,7 +154,7 @@ async def test_one_that_is_not_there_leaves_nothing_behind(tmp_path: Path) -> No
     ],
 )
 async def test_conversations_of_others_are_not_there(tmp_path: Path, within: AccessScope, seen: bool) -> None:
-    async with hosted(tmp_path, CONVERSATIONS_BOT) as host:
+    async with hosted(tmp_path, OTHER_BOT) as host:
         ids = await filled(host, organization_id="acme")
         if seen:
             assert (await save_conversations(host, ids, "d1", BY, within)).organization_id == within.home
@@ -164,7 +164,7 @@ async def test_conversations_of_others_are_not_there(tmp_path: Path, within: Acc
 
 
 async def test_the_cases_of_a_run_are_kept_once_under_the_id_that_it_shows(tmp_path: Path, database: str) -> None:
-    async with hosted(tmp_path, CONVERSATIONS_BOT, database) as host:
+    async with hosted(tmp_path, OTHER_BOT, database) as host:
         await add_document(
             host, DocumentKind.TEST_SET, DocumentChange(body=GOOD[DocumentKind.TEST_SET]), EVERYWHERE, "t1"
         )
@@ -179,7 +179,7 @@ async def test_the_cases_of_a_run_are_kept_once_under_the_id_that_it_shows(tmp_p
 
 async def test_they_are_those_of_the_version_that_ran(tmp_path: Path) -> None:
     """Though the test set has been changed since, or deleted."""
-    async with hosted(tmp_path, CONVERSATIONS_BOT) as host:
+    async with hosted(tmp_path, OTHER_BOT) as host:
         await add_document(
             host, DocumentKind.TEST_SET, DocumentChange(body=GOOD[DocumentKind.TEST_SET]), EVERYWHERE, "t1"
         )

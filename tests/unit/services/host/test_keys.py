@@ -138,7 +138,7 @@ GOOD, OTHER = "correct horse battery", "another horse battery"
 
 
 @pytest.fixture
-async def store_of_passwords(tmp_path: Path) -> AsyncIterator[Store]:
+async def password_store(tmp_path: Path) -> AsyncIterator[Store]:
     async with await Store.open(str(tmp_path / "howsure.db")) as opened:
         yield opened
 
@@ -157,53 +157,53 @@ def test_any_character_may_be_in_it() -> None:
     assert verify_password("pässwörd \u202e 🔑 $$$", hash_password("pässwörd \u202e 🔑 $$$"))
 
 
-async def test_a_name_and_its_password_are_known(store_of_passwords: Store) -> None:
-    made = await set_password(store_of_passwords, ANA, GOOD)
-    found = await key_for_password(store_of_passwords, "ana", GOOD)
+async def test_a_name_and_its_password_are_known(password_store: Store) -> None:
+    made = await set_password(password_store, ANA, GOOD)
+    found = await key_for_password(password_store, "ana", GOOD)
     assert found is not None
     assert (found.id, found.is_password, found.organization_id) == (made.id, True, "acme")
     assert found.scopes == (KeyScope.READ, KeyScope.WRITE)
     for name, password in (("ana", OTHER), ("bo", GOOD), ("ANA", GOOD), ("ana", ""), ("", GOOD)):
-        assert await key_for_password(store_of_passwords, name, password) is None, (name, password)
+        assert await key_for_password(password_store, name, password) is None, (name, password)
 
 
-async def test_a_new_password_takes_the_place_of_the_old_one(store_of_passwords: Store) -> None:
-    old = await set_password(store_of_passwords, ANA, GOOD)
-    new = await set_password(store_of_passwords, ANA, OTHER)
-    assert await key_for_password(store_of_passwords, "ana", GOOD) is None
-    found = await key_for_password(store_of_passwords, "ana", OTHER)
+async def test_a_new_password_takes_the_place_of_the_old_one(password_store: Store) -> None:
+    old = await set_password(password_store, ANA, GOOD)
+    new = await set_password(password_store, ANA, OTHER)
+    assert await key_for_password(password_store, "ana", GOOD) is None
+    found = await key_for_password(password_store, "ana", OTHER)
     assert found is not None and found.id == new.id
-    assert await caller_by_key_id(store_of_passwords, old.id) is None
+    assert await caller_by_key_id(password_store, old.id) is None
 
 
-async def test_a_revoked_one_opens_nothing(store_of_passwords: Store) -> None:
-    made = await set_password(store_of_passwords, ANA, GOOD)
-    await store_of_passwords.keys.revoke(made.id)
-    assert await key_for_password(store_of_passwords, "ana", GOOD) is None
+async def test_a_revoked_one_opens_nothing(password_store: Store) -> None:
+    made = await set_password(password_store, ANA, GOOD)
+    await password_store.keys.revoke(made.id)
+    assert await key_for_password(password_store, "ana", GOOD) is None
 
 
-async def test_it_is_no_secret_of_the_api(store_of_passwords: Store) -> None:
-    await set_password(store_of_passwords, ANA, GOOD)
-    ((_, kept),) = await store_of_passwords.keys.with_password("ana")
+async def test_it_is_no_secret_of_the_api(password_store: Store) -> None:
+    await set_password(password_store, ANA, GOOD)
+    ((_, kept),) = await password_store.keys.with_password("ana")
     for secret in (GOOD, "ana", kept, f"ana:{GOOD}"):
-        assert await caller_by_secret(store_of_passwords, secret) is None
+        assert await caller_by_secret(password_store, secret) is None
 
 
-async def test_a_key_of_the_same_name_is_no_password(store_of_passwords: Store) -> None:
-    key, secret = await make_key(store_of_passwords, KeyRequest(name="ana", scopes=[KeyScope.READ]))
-    assert await key_for_password(store_of_passwords, "ana", secret) is None
-    await set_password(store_of_passwords, ANA, GOOD)
-    assert await caller_by_secret(store_of_passwords, secret) is not None
+async def test_a_key_of_the_same_name_is_no_password(password_store: Store) -> None:
+    key, secret = await make_key(password_store, KeyRequest(name="ana", scopes=[KeyScope.READ]))
+    assert await key_for_password(password_store, "ana", secret) is None
+    await set_password(password_store, ANA, GOOD)
+    assert await caller_by_secret(password_store, secret) is not None
     assert not key.is_password
 
 
-async def test_nobody_takes_the_name_of_somebody_elsewhere(store_of_passwords: Store) -> None:
-    await set_password(store_of_passwords, ANA, GOOD)
+async def test_nobody_takes_the_name_of_somebody_elsewhere(password_store: Store) -> None:
+    await set_password(password_store, ANA, GOOD)
     with pytest.raises(PlanRefused, match="somebody of another organisation signs in as 'ana'"):
         await set_password(
-            store_of_passwords, KeyRequest(name="ana", scopes=[KeyScope.READ], organization_id="others"), OTHER
+            password_store, KeyRequest(name="ana", scopes=[KeyScope.READ], organization_id="others"), OTHER
         )
-    assert await key_for_password(store_of_passwords, "ana", GOOD) is not None
+    assert await key_for_password(password_store, "ana", GOOD) is not None
 
 
 @pytest.mark.parametrize(
@@ -215,18 +215,16 @@ async def test_nobody_takes_the_name_of_somebody_elsewhere(store_of_passwords: S
         (KeyRequest(name=" ", scopes=[KeyScope.READ]), GOOD, "needs the name"),
     ],
 )
-async def test_what_cannot_be_a_password(
-    store_of_passwords: Store, wanted: KeyRequest, password: str, said: str
-) -> None:
+async def test_what_cannot_be_a_password(password_store: Store, wanted: KeyRequest, password: str, said: str) -> None:
     with pytest.raises(PlanRefused, match=said):
-        await set_password(store_of_passwords, wanted, password)
-    assert await store_of_passwords.keys.several() == []
+        await set_password(password_store, wanted, password)
+    assert await password_store.keys.several() == []
 
 
-async def test_the_list_of_keys_tells_them_apart(store_of_passwords: Store) -> None:
-    await set_password(store_of_passwords, ANA, GOOD)
-    await make_key(store_of_passwords, KeyRequest(name="nightly", scopes=[KeyScope.RUN]))
-    assert {key.name: key.is_password for key in await store_of_passwords.keys.several()} == {
+async def test_the_list_of_keys_tells_them_apart(password_store: Store) -> None:
+    await set_password(password_store, ANA, GOOD)
+    await make_key(password_store, KeyRequest(name="nightly", scopes=[KeyScope.RUN]))
+    assert {key.name: key.is_password for key in await password_store.keys.several()} == {
         "ana": True,
         "nightly": False,
     }

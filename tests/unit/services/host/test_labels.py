@@ -35,7 +35,7 @@ from howsure.services.host.labels import (
     shuffle_questions,
     write_label_lines,
 )
-from howsure.services.judge.judge_records import read_calibrations
+from howsure.services.judge.judge_records import CALIBRATIONS
 from howsure.services.judge.labels import read_labels
 from howsure.services.workspace import Workspace
 from howsure.store.store import Store
@@ -161,7 +161,10 @@ async def test_labels_become_a_calibration(tmp_path: Path) -> None:
     work = Workspace(Settings(database=str(tmp_path / "x.db")), builtin_kit(builtin_profiles()), tmp_path)
     async with await work.store() as store:
         plain = a_run(total=4)
-        run = replace(plain, pins=replace(plain.pins, judge="offline", judge_sha256="ab" * 32))
+        run = replace(
+            plain,
+            pins=replace(plain.pins, request=replace(plain.pins.request, judge="offline"), judge_sha256="ab" * 32),
+        )
         await store.create_run(run)
         results = [judged(position, position < 3) for position in range(4)]
         await store.save(RUN, results)
@@ -174,17 +177,17 @@ async def test_labels_become_a_calibration(tmp_path: Path) -> None:
         assert group.verdicts is not None
         assert (group.verdicts.agreement.value, group.verdicts.agreement.n) == (0.75, 4)
         assert group.verdicts.confusion["pass"] == {"pass": 3, "fail": 1, "none": 0}
-        assert read_calibrations(work) == [done.calibration]
+        assert CALIBRATIONS.read_all(work) == [done.calibration]
 
 
-OPINIONS_WHOLE = Score(name="choice", value=1.0, pass_mark=1.0)
-OPINIONS_KIND = Score(name="rubric", value=1.0, pass_mark=1.0, part=Part(id="KIND", text="Is kind"))
+CASE_GRADE = Score(name="choice", value=1.0, pass_mark=1.0)
+KIND_RULE = Score(name="rubric", value=1.0, pass_mark=1.0, part=Part(id="KIND", text="Is kind"))
 CALM = Score(name="rubric", value=0.0, pass_mark=1.0, part=Part(id="CALM", text="Is calm"))
 SUM = Score(name="rubric", value=0.5, pass_mark=1.0)
 
 
-def judged_of_opinions(*grades: Score, position: int = 0) -> Result:
-    return a_result(position, grades=grades or (OPINIONS_WHOLE, OPINIONS_KIND, CALM))
+def judged_result(*grades: Score, position: int = 0) -> Result:
+    return a_result(position, grades=grades or (CASE_GRADE, KIND_RULE, CALM))
 
 
 def about(grader: str, criterion: str = "") -> GradeReference:
@@ -194,20 +197,20 @@ def about(grader: str, criterion: str = "") -> GradeReference:
 @pytest.mark.parametrize(
     ("grader", "criterion", "found"),
     [
-        ("choice", "", OPINIONS_WHOLE),
-        ("rubric", "KIND", OPINIONS_KIND),
+        ("choice", "", CASE_GRADE),
+        ("rubric", "KIND", KIND_RULE),
         ("rubric", "CALM", CALM),
         ("rubric", "Is calm", CALM),
     ],
 )
 def test_a_grade_is_found_by_what_it_is_called(grader: str, criterion: str, found: Score) -> None:
-    assert find_grade(judged_of_opinions(), about(grader, criterion)) == found
+    assert find_grade(judged_result(), about(grader, criterion)) == found
 
 
 def test_the_whole_and_its_parts_are_told_apart() -> None:
-    result = judged_of_opinions(SUM, OPINIONS_KIND)
+    result = judged_result(SUM, KIND_RULE)
     assert find_grade(result, about("rubric")) == SUM
-    assert find_grade(result, about("rubric", "KIND")) == OPINIONS_KIND
+    assert find_grade(result, about("rubric", "KIND")) == KIND_RULE
 
 
 @pytest.mark.parametrize(
@@ -215,29 +218,29 @@ def test_the_whole_and_its_parts_are_told_apart() -> None:
     [
         ("nobody", "", "grader: 'nobody' gave nothing to case 'case-0'; expected one of choice, rubric"),
         ("choice", "KIND", "criterion_id: 'choice' has no criteria: leave it out"),
-        ("rubric", "", "criterion_id: 'rubric' gives grades one by one: expected one of OPINIONS_KIND, CALM"),
-        ("rubric", "NOPE", "criterion_id: 'rubric' has no 'NOPE'; expected one of OPINIONS_KIND, CALM"),
+        ("rubric", "", "criterion_id: 'rubric' gives grades one by one: expected one of KIND, CALM"),
+        ("rubric", "NOPE", "criterion_id: 'rubric' has no 'NOPE'; expected one of KIND, CALM"),
     ],
 )
 def test_what_is_not_there_is_told_with_what_is(grader: str, criterion: str, told: str) -> None:
     with pytest.raises(PlanRefused) as raised:
-        find_grade(judged_of_opinions(), about(grader, criterion))
+        find_grade(judged_result(), about(grader, criterion))
     assert str(raised.value) == told
 
 
 def test_a_case_without_grades_says_so_and_many_are_cut_short() -> None:
     with pytest.raises(PlanRefused, match="none: the case was not graded"):
-        find_grade(replace(judged_of_opinions(), grades=()), about("rubric"))
-    many = [replace(OPINIONS_KIND, part=Part(id=f"R{number}", text=f"t{number}")) for number in range(14)]
+        find_grade(replace(judged_result(), grades=()), about("rubric"))
+    many = [replace(KIND_RULE, part=Part(id=f"R{number}", text=f"t{number}")) for number in range(14)]
     with pytest.raises(PlanRefused, match="R9 and 4 more"):
-        find_grade(judged_of_opinions(*many), about("rubric", "NOPE"))
+        find_grade(judged_result(*many), about("rubric", "NOPE"))
 
 
 async def test_a_label_is_kept_with_all_that_it_is_about(database: str) -> None:
     async with await Store.open(database if "://" in database else Path(database)) as store:
         run = replace(a_run(agent="a1"), organization_id="acme")
         await store.create_run(run)
-        await store.save(RUN, [judged_of_opinions()])
+        await store.save(RUN, [judged_result()])
         label = await save_label(
             store, run, about("rubric", "Is calm"), "ana", LabelInput(Opinion.PASS, "it is", blind=False)
         )
@@ -255,7 +258,7 @@ async def test_what_labels_come_to(database: str) -> None:
     async with await Store.open(database if "://" in database else Path(database)) as store:
         run = a_run(total=6)
         await store.create_run(run)
-        await store.save(RUN, [judged_of_opinions(position=position) for position in range(6)])
+        await store.save(RUN, [judged_result(position=position) for position in range(6)])
         for position in range(6):
             place = GradeReference(result_id=f"case-{position}", grader="rubric", criterion_id="KIND")
             await save_label(store, run, place, "ana", LabelInput(Opinion.PASS if position else Opinion.FAIL))

@@ -107,7 +107,11 @@ async def test_another_judge_may_be_one_that_is_offered(host: Host) -> None:
 
 async def test_a_judge_that_costs_money_must_be_offered_though_the_run_had_it(host: Host) -> None:
     first = await by_command(host)
-    dear = replace(first, id="11111111-1111-4111-8111-111111111111", pins=replace(first.pins, judge="openai:gpt-5"))
+    dear = replace(
+        first,
+        id="11111111-1111-4111-8111-111111111111",
+        pins=replace(first.pins, request=replace(first.pins.request, judge="openai:gpt-5")),
+    )
     await host.store.create_run(dear)
     with pytest.raises(PlanRefused, match="'openai:gpt-5' is not one this service offers"):
         await regrade(host, dear.id, requested(), EVERYWHERE)

@@ -167,7 +167,7 @@ def graded(position: int, run: int) -> Score:
 
 
 @pytest.fixture
-async def store_of_across(database: str) -> AsyncIterator[Store]:
+async def full_store(database: str) -> AsyncIterator[Store]:
     """Four runs of five results; every other one is of another agent and organisation."""
     async with await Store.open(database if "://" in database else Path(database)) as opened:
         for number in range(RUNS):
@@ -188,13 +188,13 @@ async def store_of_across(database: str) -> AsyncIterator[Store]:
 
 
 async def walked(
-    store_of_across: Store, wanted: CrossRunFilter, limit: int, within: AccessScope = EVERYWHERE
+    full_store: Store, wanted: CrossRunFilter, limit: int, within: AccessScope = EVERYWHERE
 ) -> list[tuple[int, int]]:
     """Everything, page by page: the number of each run, and the position."""
     found: list[tuple[int, int]] = []
     place: str | None = None
     for _ in range(100):
-        page, place = await results_across_runs(store_of_across, wanted, place, limit, within)
+        page, place = await results_across_runs(full_store, wanted, place, limit, within)
         assert len(page) <= limit
         found += [((run.created_at - NOON).seconds // 3600, result.position) for run, result in page]
         if place is None:
@@ -220,10 +220,10 @@ EVERY = [(run, position) for run in (3, 2, 1, 0) for position in range(EACH)]
     ids=["all", "failed", "a rule", "both", "an agent", "since", "nothing"],
 )  # fmt: skip
 async def test_every_page_size_gives_the_same_list(
-    store_of_across: Store, wanted: CrossRunFilter, kept: object, limit: int
+    full_store: Store, wanted: CrossRunFilter, kept: object, limit: int
 ) -> None:
     expected = [place for place in EVERY if kept(*place)]  # type: ignore[operator]
-    assert await walked(store_of_across, wanted, limit) == expected
+    assert await walked(full_store, wanted, limit) == expected
 
 
 @pytest.mark.parametrize(
@@ -236,37 +236,35 @@ async def test_every_page_size_gives_the_same_list(
         (AccessScope(organization_id="nobody"), set()),
     ],
 )
-async def test_what_is_not_ones_own_is_not_there(store_of_across: Store, within: AccessScope, runs: set[int]) -> None:
-    assert {run for run, _ in await walked(store_of_across, CrossRunFilter(), 3, within)} == runs
+async def test_what_is_not_ones_own_is_not_there(full_store: Store, within: AccessScope, runs: set[int]) -> None:
+    assert {run for run, _ in await walked(full_store, CrossRunFilter(), 3, within)} == runs
 
 
-async def test_many_runs_without_anything_are_passed_by(
-    store_of_across: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_many_runs_without_anything_are_passed_by(full_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page looks at so many runs and no more; whoever asks for something rare goes on from there."""
-    monkeypatch.setattr(run_views, "RUNS", 1)
-    page, place = await results_across_runs(store_of_across, CrossRunFilter(rule_id="NOBODY"), None, 10, EVERYWHERE)
+    monkeypatch.setattr(run_views, "RUNS_PER_PAGE", 1)
+    page, place = await results_across_runs(full_store, CrossRunFilter(rule_id="NOBODY"), None, 10, EVERYWHERE)
     assert (page, place is None) == ([], False)
-    assert await walked(store_of_across, CrossRunFilter(rule_id="NOBODY"), 10) == []
-    assert await walked(store_of_across, CrossRunFilter(), 3) == EVERY
+    assert await walked(full_store, CrossRunFilter(rule_id="NOBODY"), 10) == []
+    assert await walked(full_store, CrossRunFilter(), 3) == EVERY
 
 
-async def test_a_run_that_was_deleted_meanwhile_is_passed_by(store_of_across: Store) -> None:
-    first, place = await results_across_runs(store_of_across, CrossRunFilter(), None, 2, EVERYWHERE)
-    await store_of_across.delete_run(first[0][0].id)
-    rest, _ = await results_across_runs(store_of_across, CrossRunFilter(), place, 100, EVERYWHERE)
+async def test_a_run_that_was_deleted_meanwhile_is_passed_by(full_store: Store) -> None:
+    first, place = await results_across_runs(full_store, CrossRunFilter(), None, 2, EVERYWHERE)
+    await full_store.delete_run(first[0][0].id)
+    rest, _ = await results_across_runs(full_store, CrossRunFilter(), place, 100, EVERYWHERE)
     assert [((run.created_at - NOON).seconds // 3600, result.position) for run, result in rest] == EVERY[EACH:]
 
 
 @pytest.mark.parametrize(
     "place", ["", "x", "5", "|", "x|y~z", "-1|2026-03-01T12:00:00Z~x", "1|nothing", "99999999999|a~b"]
 )
-async def test_a_cursor_of_another_list_is_refused(store_of_across: Store, place: str) -> None:
+async def test_a_cursor_of_another_list_is_refused(full_store: Store, place: str) -> None:
     with pytest.raises(InputError):
-        await results_across_runs(store_of_across, CrossRunFilter(), place, 5, EVERYWHERE)
+        await results_across_runs(full_store, CrossRunFilter(), place, 5, EVERYWHERE)
 
 
 @pytest.mark.parametrize("since", ["yesterday", "2026-03-01T12:00:00", "2026-13-01T12:00:00Z", ""])
-async def test_what_is_no_time_is_refused(store_of_across: Store, since: str) -> None:
+async def test_what_is_no_time_is_refused(full_store: Store, since: str) -> None:
     with pytest.raises(InputError, match="since: "):
-        await results_across_runs(store_of_across, CrossRunFilter(since=since), None, 5, EVERYWHERE)
+        await results_across_runs(full_store, CrossRunFilter(since=since), None, 5, EVERYWHERE)

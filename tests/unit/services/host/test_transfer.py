@@ -90,7 +90,7 @@ async def test_a_dataset_carries_its_file(tmp_path: Path) -> None:
 
 
 async def test_exports_go_over_as_many_pages_as_there_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transfer, "PAGE", 2)
+    monkeypatch.setattr(transfer, "PAGE_SIZE", 2)
     async with hosted(tmp_path, BOT) as host:
         body = GOOD[DocumentKind.RUBRIC]
         for number in range(5):

@@ -14,7 +14,8 @@ from howsure.model.run_request import RunRequest
 from howsure.policies.profiles import builtin_profiles
 from howsure.services.demo import DEMOS, demo_request
 from howsure.services.judge.judge_tests import JudgeBench, build_bench
-from howsure.services.run.judges import LiveJudgeSource, OpenModels
+from howsure.services.run.judges import LiveJudgeSource
+from howsure.services.run.model_access import OpenModels
 from howsure.services.run.plan import read_materials
 from howsure.services.run.recorded_answers import read_answers
 from howsure.services.workspace import Workspace

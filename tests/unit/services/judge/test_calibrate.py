@@ -18,17 +18,16 @@ from howsure.model.calibration import Calibration, GradesByBand, JudgePin
 from howsure.model.run import DatasetPin, Pins
 from howsure.model.run_request import RunRequest
 from howsure.model.score import Direction, Score
-from howsure.services.fingerprints import fingerprint
+from howsure.services.files import fingerprint
 from howsure.services.judge.agreement import agreement_groups
 from howsure.services.judge.calibrate import grades_by_band, ordered_share, read_banded_grades
 from howsure.services.judge.judge_records import (
+    CALIBRATIONS,
     about_judge,
     full_spec,
     load_calibrations,
-    read_calibrations,
     read_heads,
     run_judge_pin,
-    save_calibration,
 )
 from howsure.services.workspace import Workspace
 from howsure.version import __version__
@@ -125,30 +124,30 @@ def calibrated(spec: str = "offline", **pin: str) -> Calibration:
 
 def test_what_is_kept_is_read_back_equal(work: Workspace) -> None:
     first, second = calibrated(), calibrated("openai:gpt-x")
-    path = save_calibration(work, first)
-    assert save_calibration(work, second) == path == work.folder / ".howsure" / "calibrations.jsonl"
-    assert read_calibrations(work) == [first, second]
+    path = CALIBRATIONS.append(work, first)
+    assert CALIBRATIONS.append(work, second) == path == work.folder / ".howsure" / "calibrations.jsonl"
+    assert CALIBRATIONS.read_all(work) == [first, second]
 
 
 def test_nothing_was_kept_yet(work: Workspace) -> None:
-    assert read_calibrations(work) == []
+    assert CALIBRATIONS.read_all(work) == []
     assert not work.data_folder.exists()
 
 
 def test_heads_say_of_which_judge_each_is_and_lead_to_the_whole(work: Workspace) -> None:
     assert (read_heads(work), load_calibrations(work, [])) == ([], [])
     made = [calibrated(), calibrated("openai:gpt-x"), calibrated(sha256="newer")]
-    (path,) = {save_calibration(work, each) for each in made}
+    (path,) = {CALIBRATIONS.append(work, each) for each in made}
     path.write_bytes(b"\n" + path.read_bytes())
     found = read_heads(work)
     assert [head.judge for head in found] == [each.judge for each in made]
     assert load_calibrations(work, [found[2], found[0]]) == [made[2], made[0]]
-    save_calibration(work, made[1])
+    CALIBRATIONS.append(work, made[1])
     assert [head.judge.spec for head in read_heads(work)] == ["offline", "openai:gpt-x", "offline", "openai:gpt-x"]
 
 
 def test_a_broken_head_is_named(work: Workspace) -> None:
-    path = save_calibration(work, calibrated())
+    path = CALIBRATIONS.append(work, calibrated())
     with path.open("ab") as file:
         file.write(b'{"judge": 1}\n')
     with pytest.raises(DatasetInvalid) as caught:
@@ -157,11 +156,11 @@ def test_a_broken_head_is_named(work: Workspace) -> None:
 
 
 def test_a_broken_line_is_named(work: Workspace) -> None:
-    path = save_calibration(work, calibrated())
+    path = CALIBRATIONS.append(work, calibrated())
     with path.open("ab") as file:
         file.write(b'{"judge": 1}\n\xff\n')
     with pytest.raises(DatasetInvalid) as caught:
-        read_calibrations(work)
+        CALIBRATIONS.read_all(work)
     assert [(problem.code, problem.line) for problem in caught.value.problems] == [
         ("not-a-calibration", 2),
         ("not-a-calibration", 3),
@@ -176,17 +175,17 @@ async def test_the_offline_judge_comes_with_figures(work: Workspace) -> None:
 
 
 async def test_the_newest_calibration_comes_first_and_other_versions_are_told(work: Workspace) -> None:
-    save_calibration(work, calibrated(sha256="of an older version"))
-    save_calibration(work, calibrated("openai:gpt-x"))
-    save_calibration(work, calibrated(sha256=fingerprint(["offline", __version__])))
+    CALIBRATIONS.append(work, calibrated(sha256="of an older version"))
+    CALIBRATIONS.append(work, calibrated("openai:gpt-x"))
+    CALIBRATIONS.append(work, calibrated(sha256=fingerprint(["offline", __version__])))
     found = await about_judge(work, "offline", {})
     assert [known.current for known in found.calibrations] == [True, False]
 
 
 async def test_a_model_is_the_same_judge_while_its_prompts_are(work: Workspace) -> None:
-    save_calibration(work, calibrated("openai:gpt-x", prompts="of other words"))
-    save_calibration(work, calibrated("openai:gpt-x", prompts=prompts_fingerprint()))
-    save_calibration(work, calibrated("openai:gpt-x"))
+    CALIBRATIONS.append(work, calibrated("openai:gpt-x", prompts="of other words"))
+    CALIBRATIONS.append(work, calibrated("openai:gpt-x", prompts=prompts_fingerprint()))
+    CALIBRATIONS.append(work, calibrated("openai:gpt-x"))
     found = await about_judge(work, "openai:gpt-x", {})
     assert [known.current for known in found.calibrations] == [None, True, False]
     assert found.measured == ()

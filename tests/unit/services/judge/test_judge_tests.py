@@ -23,7 +23,7 @@ from howsure.model.run_request import RunRequest
 from howsure.model.score import LIKERT, UNIT, Part, Scale
 from howsure.policies.profiles import builtin_profiles
 from howsure.services.judge.answer_variants import ATTACKS, OFF_TOPIC, TOOL, Attack, AttackGoal, AttackKind, off_topic
-from howsure.services.judge.judge_records import judge_test_file, read_judge_tests, save_judge_test
+from howsure.services.judge.judge_records import JUDGE_TESTS, save_judge_test
 from howsure.services.judge.judge_tests import (
     LIMIT,
     AttackSummary,
@@ -34,7 +34,8 @@ from howsure.services.judge.judge_tests import (
     try_judge,
     verdict_word,
 )
-from howsure.services.run.judges import LiveJudgeSource, OpenModels
+from howsure.services.run.judges import LiveJudgeSource
+from howsure.services.run.model_access import OpenModels
 from howsure.services.run.plan import RunMaterials
 from howsure.services.workspace import Workspace
 from howsure.testing import ScriptedModel, a_case, a_transcript
@@ -206,23 +207,23 @@ def work(tmp_path: Path) -> Workspace:
 
 
 def test_what_was_found_is_read_again_oldest_first(work: Workspace) -> None:
-    assert read_judge_tests(work) == []
+    assert JUDGE_TESTS.read_all(work) == []
     later = JudgeTest(judge=JudgePin(spec="openai:x"), cases=1, grades=1)
-    assert save_judge_test(work, TEST) == save_judge_test(work, later) == judge_test_file(work)
-    assert [each.test for each in read_judge_tests(work)] == [TEST, later]
+    assert save_judge_test(work, TEST) == save_judge_test(work, later) == JUDGE_TESTS.path(work)
+    assert [each.test for each in JUDGE_TESTS.read_all(work)] == [TEST, later]
 
 
 def test_a_line_that_is_no_test_is_named(work: Workspace) -> None:
     save_judge_test(work, TEST)
-    with judge_test_file(work).open("ab") as file:
+    with JUDGE_TESTS.path(work).open("ab") as file:
         file.write(b'\n{"at": "soon"}\n')
     with pytest.raises(DatasetInvalid) as caught:
-        read_judge_tests(work)
+        JUDGE_TESTS.read_all(work)
     assert [(problem.code, problem.line) for problem in caught.value.problems] == [("not-a-judge-test", 3)]
 
 
 def test_a_place_that_cannot_be_written_is_said(work: Workspace) -> None:
-    judge_test_file(work).mkdir(parents=True)
+    JUDGE_TESTS.path(work).mkdir(parents=True)
     with pytest.raises(PlanRefused, match="cannot be written"):
         save_judge_test(work, TEST)
 

@@ -14,9 +14,8 @@ from howsure.model.agent import Agent, AgentTool
 from howsure.model.run_request import RunRequest
 from howsure.model.transcript import Tool
 from howsure.policies.profiles import builtin_profiles
-from howsure.services.run.judges import OpenModels
-from howsure.services.run.participants import Participants
-from howsure.services.run.target_specs import chat_models, parse_target
+from howsure.services.run.model_access import OpenModels
+from howsure.services.run.participants import Participants, chat_models, parse_target
 from howsure.services.workspace import Workspace
 from howsure.targets.chat.target import ChatTarget
 from howsure.testing import ScriptedModel, a_case

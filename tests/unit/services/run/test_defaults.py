@@ -9,7 +9,7 @@ import pytest
 from howsure.config import Settings
 from howsure.errors import ConfigInvalid
 from howsure.model.run_request import RunRequest
-from howsure.services.run.defaults import apply_settings
+from howsure.services.run.start import apply_settings
 from unit.services.places import workplace
 
 SAID = Settings(judge="openai:x", simulator="openai:y", max_concurrency=3, batch_criteria=True, gates=("errors <= 0",))

@@ -10,8 +10,7 @@ from house import mcq
 from howsure.config import ClusterSettings, Engine, load
 from howsure.errors import ConfigInvalid, PlanRefused
 from howsure.model.run_request import RunRequest
-from howsure.services.run.defaults import apply_settings
-from howsure.services.run.start import resume, start
+from howsure.services.run.start import apply_settings, resume, start
 from howsure.services.workspace import Workspace
 
 WITHOUT_RAY = pytest.mark.skipif(find_spec("ray") is not None, reason="Ray is installed here")

@@ -27,7 +27,7 @@ from howsure.services.run.execute import (
     unreached_attempts,
     utc_now,
 )
-from howsure.services.run.judges import OpenModels
+from howsure.services.run.model_access import OpenModels
 from howsure.services.run.plan import Plan, RunMaterials, plan_run
 from howsure.services.run.preflight import CaseSelection
 from howsure.services.workspace import Workspace

@@ -11,7 +11,8 @@ import pytest
 from howsure.errors import ConfigInvalid, NotFound, PlanRefused, UnknownName
 from howsure.judges.offline.judge import OfflineJudge
 from howsure.model.run_request import RunRequest
-from howsure.services.run.judges import OpenModels, open_models
+from howsure.services.run.judges import open_models
+from howsure.services.run.model_access import OpenModels
 from unit.services.places import workplace
 
 

@@ -20,7 +20,8 @@ from howsure.model.expectation import Criteria, Criterion
 from howsure.model.llm_settings import CallSettings, RateLimits, RetryLimits
 from howsure.model.run_request import RunRequest
 from howsure.model.score import Score
-from howsure.services.run.judges import OpenModels, open_models
+from howsure.services.run.judges import open_models
+from howsure.services.run.model_access import OpenModels
 from howsure.services.workspace import Workspace
 from howsure.testing import a_case, a_transcript
 from judge_questions import EXPLAIN_CASE, EXPLAIN_TRANSCRIPT

@@ -16,7 +16,8 @@ from howsure.model.case import World
 from howsure.model.expectation import Criteria, Criterion
 from howsure.model.run_request import RunRequest
 from howsure.model.score import Score
-from howsure.services.run.judges import OpenModels, open_models, panel_name
+from howsure.services.run.judges import open_models, panel_name
+from howsure.services.run.model_access import OpenModels
 from howsure.testing import a_case, a_transcript
 from judge_questions import a_question
 from unit.services.places import workplace

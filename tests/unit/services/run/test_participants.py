@@ -18,9 +18,15 @@ from howsure.model.llm_settings import CallSettings
 from howsure.model.run_request import RunRequest
 from howsure.model.simulation import Ending
 from howsure.model.transcript import BrokenRecording, Message, Role, ToolCall, Transcript
-from howsure.services.run.judges import OpenModels
-from howsure.services.run.participants import Participants
-from howsure.services.run.target_specs import Blocks, TargetSpec, chat_models, parse_target, simulator_model
+from howsure.services.run.model_access import OpenModels
+from howsure.services.run.participants import (
+    Blocks,
+    Participants,
+    TargetSpec,
+    chat_models,
+    parse_target,
+    simulator_model,
+)
 from howsure.services.workspace import Workspace
 from howsure.targets.base import Reply, Stateless, Target, TargetRequest
 from howsure.targets.chat.target import ChatTarget

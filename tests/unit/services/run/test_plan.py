@@ -21,7 +21,7 @@ from howsure.model.run_request import RunRequest
 from howsure.model.verdict import Normalization
 from howsure.policies.profiles import builtin_profiles
 from howsure.services.run.execute import check_unchanged, new_run, utc_now
-from howsure.services.run.judges import OpenModels
+from howsure.services.run.model_access import OpenModels
 from howsure.services.run.plan import Plan, RunMaterials, plan_run, read_materials
 from howsure.services.run.pooled_criteria import PooledCriteria
 from howsure.services.run.recorded_answers import RecordedAnswers, read_answers

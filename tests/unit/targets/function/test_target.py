@@ -24,7 +24,7 @@ from live_targets import conversed
 SOURCE = """
 import asyncio
 from howsure.model.transcript import *
-from howsure.targets.base import Closing, Finished, Reply, Stateless
+from howsure.targets.base import Closing, FinishedSession, Reply, Stateless
 
 def shout(text):
     return text.upper()

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from howsure.engine.candidates import GraderSelection, may_want
 from howsure.graders.base import BindableGrader, Grader, GraderContext
 from howsure.graders.explain_evals import ExplainEval, LibraryEval
-from howsure.graders.selection import GraderSelection, may_want
 from howsure.kit.builtins import builtin_kit
 from howsure.model.case import Case, SingleTurn, World
 from howsure.model.expectation import (

@@ -1,4 +1,5 @@
-"""Shapes: whatever the service says is read, kept and sent back; a newer service does not break an older client."""
+"""Wire shapes: whatever the service answers is read, kept and sent back, and a newer service does not break an older
+client. The client may ask for everything that the service takes."""
 
 from __future__ import annotations
 
@@ -10,13 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from howsure.api import bodies
+from howsure.api.app import DOCUMENT_ROUTES
 from howsure.api.examples import ANSWERS, BODIES
-from howsure.wire import admin, bulk, documents, labels, runs
+from howsure.client import requests
+from howsure.wire import admin, documents, labels, results, runs
 from howsure.wire.base import WireShape, read_shape, sendable_body
 
 SHAPES: dict[str, type[WireShape]] = {
     "RunShape": runs.Run,
-    "ResultShape": runs.Result,
+    "ResultShape": results.Result,
     "EvaluationShape": runs.Evaluation,
     "StandingShape": runs.AgentStatus,
     "RubricShape": documents.Rubric,
@@ -35,7 +39,7 @@ SHAPES: dict[str, type[WireShape]] = {
     "NewKeyShape": admin.NewApiKey,
     "DeedShape": admin.AuditEntry,
     "HealthShape": admin.ServiceHealth,
-    "ImportedShape": bulk.ImportedDocument,
+    "ImportedShape": admin.ImportedDocument,
 }
 
 
@@ -127,3 +131,61 @@ def test_what_is_not_a_shape_is_sent_as_it_is() -> None:
     body = BODIES["RubricGiven"]
     assert sendable_body(body) is body
     assert sendable_body(None) is None
+
+
+OPTIONS: list[tuple[Any, Any, set[str]]] = [
+    (requests.StartRunOptions, bodies.RunGiven, set()),
+    (requests.EvaluationOptions, bodies.EvaluationGiven, {"bot_id", "test_set_id"}),
+    (requests.RegradeOptions, bodies.RegradeGiven, set()),
+    (requests.TranscriptOptions, bodies.TranscriptGiven, {"messages"}),
+    (requests.LabelOptions, bodies.LabelGiven, {"result_id", "grader", "opinion"}),
+]
+
+
+@pytest.mark.parametrize(("own", "theirs", "apart"), OPTIONS, ids=lambda kind: getattr(kind, "__name__", ""))
+def test_everything_may_be_asked_that_the_service_knows(own: Any, theirs: Any, apart: set[str]) -> None:
+    assert set(own.__annotations__) | _inherited(own) | apart == set(theirs.model_fields)
+
+
+def _inherited(kind: Any) -> set[str]:
+    return {name for base in getattr(kind, "__orig_bases__", ()) for name in getattr(base, "__annotations__", {})}
+
+
+def test_every_shelf_has_its_paths() -> None:
+    assert {shelf.path for shelf in DOCUMENT_ROUTES} == {
+        "/rubrics",
+        "/test-sets",
+        "/question-sets",
+        "/evaluator-configs",
+    }
+
+
+class Point(WireShape, frozen=True, kw_only=True):
+    """A place."""
+
+    x: int
+    at: datetime | None = None
+
+
+def test_what_is_not_known_is_kept_and_goes_back() -> None:
+    point = read_shape(Point, {"x": 1, "y": {"z": [2]}, "at": "2026-11-15T09:30:00Z", "more": 3})
+    assert (point.x, point.more) == (1, {"y": {"z": [2]}, "more": 3})
+    assert point.at == datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
+    assert sendable_body(point) == {"x": 1, "y": {"z": [2]}, "more": 3, "at": "2026-11-15T09:30:00Z"}
+    assert sendable_body({"x": 1}) == {"x": 1}
+
+
+@pytest.mark.parametrize("given", [{}, {"x": "1"}, [], None, "text"])
+def test_what_is_no_shape_is_refused(given: Any) -> None:
+    with pytest.raises(msgspec.ValidationError):
+        read_shape(Point, given)
+
+
+@pytest.mark.parametrize(
+    ("state", "status", "live"),
+    [("pending", "pending", True), ("running", "running", True), ("paused", "pending", False),
+     ("completed", "completed", False), ("cancelled", "failed", False), ("", "running", True)],
+)  # fmt: skip
+def test_a_run_lives_while_somebody_will_work_on_it(state: str, status: str, live: bool) -> None:
+    run = read_shape(runs.Run, {**ANSWERS["RunShape"], "state": state, "status": status})
+    assert run.is_live is live
