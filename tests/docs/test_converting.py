@@ -50,7 +50,7 @@ def test_every_file_of_the_page_is_used() -> None:
 
 def test_every_target_and_road_is_on_the_page() -> None:
     assert [kind for kind in ENDINGS if kind not in PAGE] == []
-    table = PAGE.split("## The roads")[1].split("##")[0]
+    table = PAGE.split("## What becomes what")[1].split("##")[0]
     assert [name for name in builtin_kit([]).importers.names() if f"`{name}`" not in table] == []
 
 

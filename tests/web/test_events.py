@@ -115,7 +115,7 @@ def test_nothing_is_told_but_that_something_is_new(own: Served) -> None:
 
 
 def test_boundaries_hold_and_a_revoked_key_hears_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events, "KNOWN_SECONDS", 0.5)
+    monkeypatch.setattr(events, "KEY_CHECK_SECONDS", 0.5)
     with serving(tmp_path, keys_needed=True, working=False) as served:
         served.do(stock(served.store))
         stranger = KeyRequest(name="stranger", scopes=[KeyScope.READ], organization_id="others")

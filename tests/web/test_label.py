@@ -266,8 +266,8 @@ def test_agreement_of_two_people_and_the_judge(served: Served, visitor: Visitor)
 def test_of_many_labels_the_newest_count_and_the_page_says_so(
     served: Served, visitor: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("howsure.web.pages.agreement.MOST", 8)
-    monkeypatch.setattr("howsure.web.pages.agreement.LISTED", 3)
+    monkeypatch.setattr("howsure.web.pages.agreement.MAX_LABELS", 8)
+    monkeypatch.setattr("howsure.web.pages.agreement.PAGE_SIZE", 3)
     address = stored(served, 45)
     for _ in range(12):
         shown = visitor.data(address)["shown"]

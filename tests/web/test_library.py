@@ -367,7 +367,7 @@ def test_a_large_run_that_goes_on_is_said_not_to_be_counted(
     made = a_run(numbered(77), agent="large", name="huge", total=3, created_at=NOON)
     served.do(served.store.create_run(replace(made, pins=replace(made.pins, rubric=rules))))
     served.do(served.store.save(made.id, [graded(place, f"c{place}", place > 0) for place in range(3)]))
-    monkeypatch.setattr("howsure.web.pages.library_document.LARGEST", 2)
+    monkeypatch.setattr("howsure.web.pages.library_document.MAX_UNCOUNTED_RESULTS", 2)
     page = visitor.data(rubric)
     assert page["across"].endswith("Not counted before they end: huge.")
     assert page["entries"][0]["runs"] == []

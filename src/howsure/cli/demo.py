@@ -15,8 +15,8 @@ from howsure.cli.summary import console
 from howsure.errors import ConfigInvalid
 from howsure.model.result import Result
 from howsure.model.summary import Summary
+from howsure.reports.evaluations import evaluation_run
 from howsure.reports.figures import pass_rate_of
-from howsure.reports.run_wire import evaluation_run
 from howsure.services.demo import Demo, demo_commands, run_demos
 from howsure.services.run.execute import Progress, RunHandle
 from howsure.services.workspace import Workspace

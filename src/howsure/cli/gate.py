@@ -11,8 +11,8 @@ from howsure.cli.options import gate_option
 from howsure.cli.output import howsure_command, print_json
 from howsure.cli.summary import console
 from howsure.errors import ConfigInvalid
+from howsure.reports.evaluations import evaluation_run
 from howsure.reports.run_report import gate_report
-from howsure.reports.run_wire import evaluation_run
 from howsure.services.gate.gate import decide_gates
 from howsure.services.workspace import Workspace
 

@@ -21,7 +21,7 @@ from howsure.model.result import Result
 from howsure.model.run import RunState
 from howsure.model.summary import Summary
 from howsure.model.verdict import Verdict
-from howsure.reports.run_wire import evaluation_run
+from howsure.reports.evaluations import evaluation_run
 from howsure.services.report import write_reports
 from howsure.services.run.execute import Progress, RunHandle
 from howsure.services.run.start import ProgressFactory

@@ -16,8 +16,8 @@ from howsure.cli.summary import console
 from howsure.errors import NotFound
 from howsure.model.run import Run, RunState
 from howsure.model.summary import Summary
+from howsure.reports.evaluations import evaluation_run
 from howsure.reports.figures import pass_rate_of
-from howsure.reports.run_wire import evaluation_run
 from howsure.reports.safe_text import one_line
 from howsure.services.gate.gate import rule_on_gates
 from howsure.services.workspace import Workspace

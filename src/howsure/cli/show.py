@@ -18,9 +18,8 @@ from howsure.cli.summary import console, print_summary
 from howsure.errors import NotFound
 from howsure.model.result import Result
 from howsure.model.summary import Summary
-from howsure.reports.result_wire import evaluation_result
+from howsure.reports.evaluations import evaluation_result, evaluation_run
 from howsure.reports.run_report import case_report
-from howsure.reports.run_wire import evaluation_run
 from howsure.services.gate.gate import rule_on_gates
 from howsure.services.workspace import Workspace
 

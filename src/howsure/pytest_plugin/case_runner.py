@@ -72,7 +72,7 @@ class CaseRunner:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._session = session_id(config)
-        self._beside = BackgroundLoop().__enter__()
+        self._loop = BackgroundLoop().__enter__()
         self._stack = AsyncExitStack()
         self._open: dict[str, OpenRun] = {}
         self._read: dict[str, list[SelectedCase]] = {}
@@ -103,7 +103,7 @@ class CaseRunner:
         try:
             opened = self._opened(node, wanted, target)
             own = None if bot is opened.bot else bot
-            results = self._beside.do(opened.run.attempt(chosen, own))
+            results = self._loop.run(opened.run.attempt(chosen, own))
         except InputError as error:
             pytest.fail(error_text(error), pytrace=False)
         return CaseOutcome(case=chosen.case, results=tuple(results), run_id=opened.run.run_id, lenient=wanted.lenient)
@@ -115,7 +115,7 @@ class CaseRunner:
             total = sum(run_key(each) == key for each in node.session.items)
             title = options.name or key.rpartition("::")[2]
             shared = SharedRun(run_id=str(uuid5(self._session, key)), total=total, title=title)
-            run = self._beside.do(self._stack.enter_async_context(open_shared_run(work, options, shared)))
+            run = self._loop.run(self._stack.enter_async_context(open_shared_run(work, options, shared)))
             self._open[key] = OpenRun(run, None if isinstance(target, str) else target)
             self._note(
                 RunNote(
@@ -145,8 +145,8 @@ class CaseRunner:
     def close(self) -> None:
         """Let go of everything; a worker of xdist tells its controller what it made."""
         spent = {each.run.run_id: each.run.spent for each in self._open.values()}
-        self._beside.do(self._stack.aclose())
-        self._beside.__exit__()
+        self._loop.run(self._stack.aclose())
+        self._loop.__exit__()
         noted = self._config.stash[NOTED]
         noted.notes = [replace(note, spent=spent.get(note.run_id)) for note in noted.notes]
         if hasattr(self._config, "workeroutput"):

@@ -12,9 +12,9 @@ from howsure.dialects.agent_files import agent_document
 from howsure.model.agent import Agent, AgentModel
 from howsure.model.summary import GraderSummary, Summary
 from howsure.reports.document import escaped, fenced, markdown_table
+from howsure.reports.evaluations import evaluation_run
 from howsure.reports.figures import NOTHING, format_number, iso_utc, pass_rate_of, pluralize
 from howsure.reports.run_facts import dataset_names, judge_name, run_sentence, short_id
-from howsure.reports.run_wire import evaluation_run
 from howsure.reports.safe_text import one_line
 
 CELL_LENGTH = 300

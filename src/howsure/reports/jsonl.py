@@ -14,8 +14,7 @@ from howsure.model.run import Run
 from howsure.model.summary import Summary
 from howsure.reports.atomic_files import atomic_bytes
 from howsure.reports.canonical import canonical_line
-from howsure.reports.result_wire import evaluation_result
-from howsure.reports.run_wire import evaluation_run
+from howsure.reports.evaluations import evaluation_result, evaluation_run
 
 ENCODER = json.Encoder()
 

@@ -19,8 +19,8 @@ from howsure.model.summary import Summary
 from howsure.reports.atomic_files import atomic_bytes
 from howsure.reports.case_facts import result_row
 from howsure.reports.csv_file import grader_names
+from howsure.reports.evaluations import evaluation_run
 from howsure.reports.grades import grade_passed, grade_status, grade_value
-from howsure.reports.run_wire import evaluation_run
 
 GROUP = 5000
 """Rows that are collected in memory and written as one row group."""

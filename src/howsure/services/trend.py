@@ -97,41 +97,41 @@ class TrendQuery(Struct, frozen=True, kw_only=True):
     graders: bool = True
 
 
-async def run_history(work: Workspace, asked: TrendQuery) -> History:
+async def run_history(work: Workspace, query: TrendQuery) -> History:
     """The history of the runs that the query selects."""
-    if bool(asked.whose) == bool(asked.dataset):
+    if bool(query.whose) == bool(query.dataset):
         raise PlanRefused("a trend is that of one agent (or run name), or of a dataset: AGENT or --dataset NAME")
     async with await work.store(read_only=True) as store:
-        return await stored_history(store, asked)
+        return await stored_history(store, query)
 
 
-async def stored_history(store: Store, asked: TrendQuery, within: AccessScope = EVERYWHERE) -> History:
+async def stored_history(store: Store, query: TrendQuery, within: AccessScope = EVERYWHERE) -> History:
     """The same as `run_history`, with a store that is open already and only the runs visible `within` this scope."""
-    found = await _runs(store, asked, within)
+    found = await _runs(store, query, within)
     done = [run for run in found if run.state is RunState.COMPLETED]
     if not done:
-        raise NotFound(f"no run of {asked.whose or asked.dataset!r} is completed yet")
-    kept = done[-asked.limit :]
-    summaries = await store.summaries(kept)
-    changes = await _mismatches(store, kept)
-    clustered = [await clustered_rates(store, run, asked.candidate) for run in kept]
-    _check_candidate(summaries, asked)
-    left_out = len(found) - len(kept)
-    shown = summaries if asked.graders else [replace(each, graders=()) for each in summaries]
-    return build_history(asked.whose or asked.dataset, shown, changes, asked.candidate, clustered, left_out=left_out)
+        raise NotFound(f"no run of {query.whose or query.dataset!r} is completed yet")
+    latest = done[-query.limit :]
+    summaries = await store.summaries(latest)
+    changes = await _mismatches(store, latest)
+    clustered = [await clustered_rates(store, run, query.candidate) for run in latest]
+    _check_candidate(summaries, query)
+    left_out = len(found) - len(latest)
+    shown = summaries if query.graders else [replace(each, graders=()) for each in summaries]
+    return build_history(query.whose or query.dataset, shown, changes, query.candidate, clustered, left_out=left_out)
 
 
-async def _runs(store: Store, asked: TrendQuery, within: AccessScope) -> list[Run]:
+async def _runs(store: Store, query: TrendQuery, within: AccessScope) -> list[Run]:
     """The runs, oldest first."""
-    if asked.whose:
-        found = await store.runs(limit=asked.among, agent_id=asked.whose, within=within)
+    if query.whose:
+        found = await store.runs(limit=query.among, agent_id=query.whose, within=within)
         if not found:
-            found = [run for run in await store.runs(limit=asked.among, within=within) if run.name == asked.whose]
+            found = [run for run in await store.runs(limit=query.among, within=within) if run.name == query.whose]
     else:
-        found = [run for run in await store.runs(limit=asked.among, within=within) if _is_over(run, asked.dataset)]
+        found = [run for run in await store.runs(limit=query.among, within=within) if _is_over(run, query.dataset)]
     if not found:
-        kind = "agent or run name" if asked.whose else "dataset"
-        raise NotFound(f"there is no run of the {kind} {asked.whose or asked.dataset!r}; `howsure runs` lists them")
+        kind = "agent or run name" if query.whose else "dataset"
+        raise NotFound(f"there is no run of the {kind} {query.whose or query.dataset!r}; `howsure runs` lists them")
     return found[::-1]
 
 
@@ -140,11 +140,11 @@ def _is_over(run: Run, dataset: str) -> bool:
     return dataset in names - {""}
 
 
-def _check_candidate(summaries: Sequence[Summary], asked: TrendQuery) -> None:
+def _check_candidate(summaries: Sequence[Summary], query: TrendQuery) -> None:
     known = list(dict.fromkeys(name for summary in summaries for name in summary.candidates))
-    if asked.candidate is not None and asked.candidate not in known:
-        raise NotFound(f"no run has the candidate {asked.candidate!r}; there is {', '.join(map(repr, known))}")
-    if asked.candidate is None and len(known) > 1 and any(len(each.candidates) > 1 for each in summaries):
+    if query.candidate is not None and query.candidate not in known:
+        raise NotFound(f"no run has the candidate {query.candidate!r}; there is {', '.join(map(repr, known))}")
+    if query.candidate is None and len(known) > 1 and any(len(each.candidates) > 1 for each in summaries):
         raise PlanRefused(f"these runs have several candidates ({', '.join(map(repr, known))}): say --candidate")
 
 

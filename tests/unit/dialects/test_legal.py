@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from dialect_rows import Row, mcq, reference_qa, rubric_qa, write_rows
 from howsure.dialects.datasets import read_cases, validate
-from howsure.dialects.legal import LegalDialect
+from howsure.dialects.legal import LegalDialect, LegalLine, legal_rows, sure_lines
 from howsure.dialects.legal_rows import SCHEMA, valid_row
 from howsure.dialects.problems import SchemaChecker, Spot
 from howsure.errors import DatasetInvalid, Level, Problem
@@ -21,6 +22,7 @@ from howsure.model.expectation import (
     Choice,
     CorrectChoice,
     Criterion,
+    Expectation,
     Goal,
     ReferenceAnswer,
     WeightedCriteria,
@@ -351,3 +353,83 @@ def test_a_row_that_is_taken_for_valid_fulfils_the_schema(row: Row, data: st.Dat
 def test_what_the_schema_refuses_is_never_taken_for_valid(row: Row, tmp_path: Path) -> None:
     assert valid_row(row) is None
     assert len(validate(write_rows(tmp_path / "d.jsonl", [row]), DIALECT).problems) == 1
+
+
+DIALECT_LEGAL_WRITING = LegalDialect()
+CHOICES = CorrectChoice(choices=(Choice(id="A", text=""), Choice(id="B", text="no")), correct=("B",))
+RUBRIC = WeightedCriteria(
+    criteria=(Criterion(id="c", text="Names it", weight=-2.5), Criterion(id="d", text="Says why", description="w")),
+    references=("yes",),
+)
+
+
+def case_of_legal_writing(expectation: Expectation, id: str = "x", **question: Any) -> Case:
+    return Case(
+        id=id,
+        input=SingleTurn(**{"message": "Q?", **question}),
+        expectations=(expectation,),
+        world=World.LEGAL,
+        labels={"dataset": "d", "task_type": "mcq" if isinstance(expectation, CorrectChoice) else "rubric_qa"},
+        metadata={"year": 2020, "more": {"deep": [1, {"a": None}]}},
+    )
+
+
+def lines(*cases: Case) -> list[Any]:
+    return list(legal_rows(cases, Path("x")))
+
+
+def weighing(weight: Any) -> WeightedCriteria:
+    return WeightedCriteria(criteria=(Criterion(id="c", text="t", weight=weight),))
+
+
+def test_plain_rows_are_sure_and_come_back(tmp_path: Path) -> None:
+    given = [case_of_legal_writing(CHOICES, "1", context="c"), case_of_legal_writing(RUBRIC, "2")]
+    assert sure_lines(lines(*given))
+    DIALECT_LEGAL_WRITING.write(given, tmp_path / "x.jsonl")
+    assert list(read_cases(tmp_path / "x.jsonl", DIALECT_LEGAL_WRITING)) == given
+
+
+def test_unknown_fields_messages_and_documents_are_looked_at_more_closely() -> None:
+    odd = structs.replace(case_of_legal_writing(CHOICES), metadata={"unknown_fields": {"/extra": 1}})
+    said = case_of_legal_writing(CHOICES, history=(Message(role=Role.USER, content="Hi"),))
+    filed = case_of_legal_writing(CHOICES, attachments=(Attachment(path="a.txt"),))
+    assert lines(odd)[0]["extra"] == 1
+    assert isinstance(lines(said)[0], LegalLine)
+    assert [sure_lines(lines(one)) for one in (odd, said, filed)] == [False, False, False]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        case_of_legal_writing(CHOICES, " "),
+        case_of_legal_writing(CHOICES, message=" "),
+        case_of_legal_writing(CHOICES, message=5),
+        case_of_legal_writing(CHOICES, context=5),
+        case_of_legal_writing(CorrectChoice(choices=CHOICES.choices, correct=("C",))),
+        case_of_legal_writing(CorrectChoice(choices=CHOICES.choices, correct=("B", "B"))),
+        case_of_legal_writing(CorrectChoice(choices=CHOICES.choices[:1], correct=("A",))),
+        case_of_legal_writing(CorrectChoice(choices=(*CHOICES.choices, CHOICES.choices[0]), correct=("B",))),
+        case_of_legal_writing(WeightedCriteria(criteria=())),
+        case_of_legal_writing(WeightedCriteria(criteria=(*RUBRIC.criteria, RUBRIC.criteria[0]))),
+        case_of_legal_writing(WeightedCriteria(criteria=(Criterion(id="c", text=" "),))),
+        case_of_legal_writing(weighing("heavy")),
+        case_of_legal_writing(weighing(True)),
+        case_of_legal_writing(weighing(float("nan"))),
+        case_of_legal_writing(weighing(10**400)),
+        case_of_legal_writing(ReferenceAnswer(answers=())),
+        case_of_legal_writing(ReferenceAnswer(answers=("",))),
+    ],
+)
+def test_what_is_wrong_is_never_sure_and_never_written(wrong: Case, tmp_path: Path) -> None:
+    assert not sure_lines(lines(case_of_legal_writing(CHOICES, "first"), wrong))
+    with pytest.raises(DatasetInvalid):
+        DIALECT_LEGAL_WRITING.write([case_of_legal_writing(CHOICES, "first"), wrong], tmp_path / "x.jsonl")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_id_that_stands_twice_is_found_among_sure_lines(tmp_path: Path) -> None:
+    with pytest.raises(DatasetInvalid) as raised:
+        DIALECT_LEGAL_WRITING.write(
+            [case_of_legal_writing(CHOICES, f"{number % 300}") for number in range(301)], tmp_path / "x.jsonl"
+        )
+    assert [(problem.code, problem.line) for problem in raised.value.problems] == [("duplicate-id", 301)]

@@ -9,7 +9,7 @@ from hypothesis import given
 from jsonschema import Draft202012Validator
 
 from howsure.dialects.golden import SCHEMA as GOLDEN
-from howsure.dialects.problems import SchemaChecker, Spot, unknown_fields
+from howsure.dialects.problems import SchemaChecker, Spot, did_you_mean, kind_of, shown, unknown_fields, with_article
 from howsure.errors import Level, Problem
 from json_strategies import values
 
@@ -259,3 +259,51 @@ def test_the_schema_that_is_printed_accepts_what_is_read() -> None:
     assert printed.is_valid({"questions": [question]})
     assert not printed.is_valid({"golden_questions": [question], "questions": []})
     assert not printed.is_valid({"golden_questions": [{**question, "id": ""}]})
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("x", '"x"'),
+        (["é", 1, None], '["é", 1, null]'),
+        ("x" * 100, '"' + "x" * 59 + "…"),
+        ("\ud800", '"\\ud800"'),
+        ({"a": {1, 2}.__class__}, '{"a": "<class \'set\'>"}'),
+        (float("nan"), "NaN"),
+        ("a\nb", '"a\\nb"'),
+    ],
+    ids=["text", "list", "long", "half a character", "no JSON", "not finite", "line break"],
+)
+def test_a_value_is_shown_in_one_short_line(value: Any, text: str) -> None:
+    assert shown(value) == text
+    assert shown(value).encode("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [(None, "null"), (True, "boolean"), (1, "integer"), (1.0, "number"), ("", "string"), ([], "array"), ({}, "object")],
+)
+def test_kinds_have_the_names_of_json(value: Any, kind: str) -> None:
+    assert kind_of(value) == kind
+
+
+def test_articles_follow_the_sound() -> None:
+    assert [with_article("array"), with_article("object or string"), with_article("string")] == [
+        "an array",
+        "an object or string",
+        "a string",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "guess"),
+    [
+        ("promt", "did you mean `prompt`?"),
+        ("ID", "did you mean `id`?"),
+        ("choice_ids", "did you mean `correct_choice_ids`?"),
+        ("zebra", ""),
+        ("", ""),
+    ],
+)
+def test_a_guess_is_made_only_where_something_is_close(name: str, guess: str) -> None:
+    assert did_you_mean(name, ["prompt", "id", "correct_choice_ids"]) == guess

@@ -101,7 +101,7 @@ FULL = a_case(
 AGENT = Agent(id="a", name="A", system_prompt="Be brief.")
 
 
-async def graded_library_evals(name: str, reply: Any, case: Case = FULL, **setting: Any) -> tuple[Grade, ScriptedJudge]:
+async def grade_with_reply(name: str, reply: Any, case: Case = FULL, **setting: Any) -> tuple[Grade, ScriptedJudge]:
     judge = ScriptedJudge({name: reply})
     (grade,) = await GRADERS[name].bind(GraderContext(judge=judge, **setting)).grade(case, a_transcript("It is Oslo."))
     return grade, judge
@@ -120,9 +120,7 @@ def test_there_are_six() -> None:
 
 @pytest.mark.parametrize("name", LIBRARY_EVALS)
 async def test_each_is_a_whole_number_from_1_to_5_without_a_mark(name: str) -> None:
-    grade, _ = await graded_library_evals(
-        name, {"score": 4, "explanation": "fine", "thoughtChain": "so", "probScore": 3.9}
-    )
+    grade, _ = await grade_with_reply(name, {"score": 4, "explanation": "fine", "thoughtChain": "so", "probScore": 3.9})
     assert grade == Score(
         name=name,
         value=4,
@@ -132,7 +130,7 @@ async def test_each_is_a_whole_number_from_1_to_5_without_a_mark(name: str) -> N
         details={"thought_chain": "so", "prob_score": 3.9},
     )
     for wrong in ({"score": 0}, {"score": 6}, {"score": 4.5}, "fine"):
-        unread, _ = await graded_library_evals(name, wrong)
+        unread, _ = await grade_with_reply(name, wrong)
         assert isinstance(unread, Unscored)
 
 
@@ -146,7 +144,7 @@ async def test_each_is_a_whole_number_from_1_to_5_without_a_mark(name: str) -> N
     ],
 )
 async def test_what_a_case_lacks_makes_an_eval_not_applicable(name: str, reason: str) -> None:
-    grade, judge = await graded_library_evals(name, {"score": 1}, a_case())
+    grade, judge = await grade_with_reply(name, {"score": 1}, a_case())
     assert judge.asked == []
     assert isinstance(grade, Unscored)
     assert (grade.why, grade.reason) == (UnscoredReason.NOT_APPLICABLE, reason)
@@ -154,7 +152,7 @@ async def test_what_a_case_lacks_makes_an_eval_not_applicable(name: str, reason:
 
 @pytest.mark.parametrize("name", ["ExcessiveAgencyExplain", "ToxicityExplain"])
 async def test_two_need_nothing_but_an_answer(name: str) -> None:
-    grade, _ = await graded_library_evals(name, {"score": 5}, a_case())
+    grade, _ = await grade_with_reply(name, {"score": 5}, a_case())
     assert isinstance(grade, Score)
 
 
@@ -162,7 +160,7 @@ async def test_two_need_nothing_but_an_answer(name: str) -> None:
     ("case", "setting"), [(a_case(Goal(text="Help")), {}), (a_case(), {"agent": AGENT})], ids=["goal", "instructions"]
 )
 async def test_a_role_is_told_by_instructions_or_a_goal(case: Case, setting: dict[str, Any]) -> None:
-    grade, _ = await graded_library_evals("RoleAdherenceExplain", {"score": 5}, case, **setting)
+    grade, _ = await grade_with_reply("RoleAdherenceExplain", {"score": 5}, case, **setting)
     assert isinstance(grade, Score)
 
 
@@ -184,7 +182,7 @@ def test_they_run_only_when_asked_for(name: str, tmp_path: Path) -> None:
 async def test_each_has_a_prompt_on_its_scale(name: str) -> None:
     assert load_prompts()[name].scale == LIKERT
     assert load_prompts()[name].whole
-    _, judge = await graded_library_evals(name, {"score": 5}, agent=AGENT)
+    _, judge = await grade_with_reply(name, {"score": 5}, agent=AGENT)
     *_, user = judge_messages(judge.asked[0])
     assert "Capital?" in user.content
 
@@ -201,6 +199,6 @@ async def test_each_has_a_prompt_on_its_scale(name: str) -> None:
     ],
 )
 async def test_each_judge_sees_what_its_question_is_about(name: str, shown: str) -> None:
-    _, judge = await graded_library_evals(name, {"score": 5}, agent=AGENT)
+    _, judge = await grade_with_reply(name, {"score": 5}, agent=AGENT)
     *_, user = judge_messages(judge.asked[0])
     assert shown in user.content

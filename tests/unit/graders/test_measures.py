@@ -265,7 +265,7 @@ async def test_where_no_response_was_recorded_nobody_knows_its_sources(spans: li
 S = 1_000_000_000
 
 
-def span_measures_latency(name: str, start: float | None, end: float | None, id: str = "", parent: str = "") -> Span:
+def timed_span(name: str, start: float | None, end: float | None, id: str = "", parent: str = "") -> Span:
     return Span(
         name=name,
         span_id=id,
@@ -275,25 +275,25 @@ def span_measures_latency(name: str, start: float | None, end: float | None, id:
     )
 
 
-async def measured_measures_latency(*spans: Span, **fields: Any) -> Grade:
+async def measure_latency(*spans: Span, **fields: Any) -> Grade:
     (measure,) = [measure for measure in measures() if measure.name == "latency_metrics"]
     (grade,) = await measure.grade(a_case(), a_transcript(spans=spans or None, **fields))
     return grade
 
 
 TURNS = (
-    span_measures_latency("invocation", 0, 4, "i1"),
-    span_measures_latency("invoke_agent root", 0, 4, "a1", "i1"),
-    span_measures_latency("call_llm", 0.5, 2, "l1", "a1"),
-    span_measures_latency("execute_tool a", 2, 2.25, "t1", "a1"),
-    span_measures_latency("call_llm", 2.5, 4, "l2", "a1"),
-    span_measures_latency("invocation", 60, 62, "i2"),
-    span_measures_latency("call_llm", 60, 61.5, "l3", "i2"),
+    timed_span("invocation", 0, 4, "i1"),
+    timed_span("invoke_agent root", 0, 4, "a1", "i1"),
+    timed_span("call_llm", 0.5, 2, "l1", "a1"),
+    timed_span("execute_tool a", 2, 2.25, "t1", "a1"),
+    timed_span("call_llm", 2.5, 4, "l2", "a1"),
+    timed_span("invocation", 60, 62, "i2"),
+    timed_span("call_llm", 60, 61.5, "l3", "i2"),
 )
 
 
 async def test_the_time_is_that_of_the_turns_without_the_users_pauses() -> None:
-    grade = await measured_measures_latency(*TURNS)
+    grade = await measure_latency(*TURNS)
     assert isinstance(grade, Score)
     assert grade.value == 6.0
     assert grade.direction is Direction.LOWER
@@ -310,9 +310,7 @@ async def test_the_time_is_that_of_the_turns_without_the_users_pauses() -> None:
 
 
 async def test_without_turns_it_is_the_wall_clock_and_says_so() -> None:
-    grade = await measured_measures_latency(
-        span_measures_latency("call_llm", 1, 3), span_measures_latency("execute_tool a", 3, 3.5)
-    )
+    grade = await measure_latency(timed_span("call_llm", 1, 3), timed_span("execute_tool a", 3, 3.5))
     assert isinstance(grade, Score)
     assert grade.value == 2.5
     assert (grade.details["basis"], grade.details["turns"]) == ("wall clock", None)
@@ -321,20 +319,20 @@ async def test_without_turns_it_is_the_wall_clock_and_says_so() -> None:
 
 
 async def test_a_turn_inside_a_turn_is_not_counted_twice() -> None:
-    grade = await measured_measures_latency(
-        span_measures_latency("invocation", 0, 10, "1"),
-        span_measures_latency("execute_tool FooAgent", 1, 9, "2", "1"),
-        span_measures_latency("invocation", 2, 8, "3", "2"),
+    grade = await measure_latency(
+        timed_span("invocation", 0, 10, "1"),
+        timed_span("execute_tool FooAgent", 1, 9, "2", "1"),
+        timed_span("invocation", 2, 8, "3", "2"),
     )
     assert isinstance(grade, Score)
     assert grade.value == 10.0
 
 
 async def test_the_time_of_a_tool_inside_a_call_is_the_tools() -> None:
-    grade = await measured_measures_latency(
-        span_measures_latency("invocation", 0, 10, "0"),
-        span_measures_latency("call_llm", 0, 10, "1", "0"),
-        span_measures_latency("execute_tool a", 4, 9, "2", "1"),
+    grade = await measure_latency(
+        timed_span("invocation", 0, 10, "0"),
+        timed_span("call_llm", 0, 10, "1", "0"),
+        timed_span("execute_tool a", 4, 9, "2", "1"),
     )
     assert grade.details["llm_latency_seconds"] == 5.0
     assert grade.details["tool_latency_seconds"] == 5.0
@@ -342,18 +340,16 @@ async def test_the_time_of_a_tool_inside_a_call_is_the_tools() -> None:
 
 
 async def test_a_turn_that_did_not_end_leaves_the_wall_clock() -> None:
-    grade = await measured_measures_latency(
-        span_measures_latency("invocation", 0, None, "1"), span_measures_latency("call_llm", 0, 3, "2", "1")
-    )
+    grade = await measure_latency(timed_span("invocation", 0, None, "1"), timed_span("call_llm", 0, 3, "2", "1"))
     assert isinstance(grade, Score)
     assert (grade.value, grade.details["basis"]) == (3.0, "wall clock")
 
 
 async def test_calls_without_times_are_told() -> None:
-    grade = await measured_measures_latency(
-        span_measures_latency("invocation", 0, 4),
-        span_measures_latency("call_llm", 1, None),
-        span_measures_latency("execute_tool a", 1, None),
+    grade = await measure_latency(
+        timed_span("invocation", 0, 4),
+        timed_span("call_llm", 1, None),
+        timed_span("execute_tool a", 1, None),
     )
     assert isinstance(grade, Score)
     assert grade.reason == "4.000 s over 1 turn; 2 calls without times"
@@ -361,11 +357,11 @@ async def test_calls_without_times_are_told() -> None:
 
 
 INVENTED = (
-    span_measures_latency("invocation", 0, 12.5, "1"),
-    span_measures_latency("call_llm", 0, 1, "2", "1"),
-    span_measures_latency("execute_tool a", 3, 4, "3", "1"),
-    span_measures_latency("execute_tool a", 5, 6, "4", "1"),
-    span_measures_latency("call_llm", 11.5, 12.5, "5", "1"),
+    timed_span("invocation", 0, 12.5, "1"),
+    timed_span("call_llm", 0, 1, "2", "1"),
+    timed_span("execute_tool a", 3, 4, "3", "1"),
+    timed_span("execute_tool a", 5, 6, "4", "1"),
+    timed_span("call_llm", 11.5, 12.5, "5", "1"),
 )
 
 
@@ -377,8 +373,8 @@ INVENTED = (
         ((), {"invented_times": True}, "times were invented by a converter"),
         (INVENTED, {}, "times were invented by a converter: every call of a model lasts exactly one second"),
         ((), {}, "no spans were recorded"),
-        ((span_measures_latency("call_llm", None, None),), {}, "the spans have no times"),
-        ((span_measures_latency("call_llm", 3, None),), {}, "the spans have no times"),
+        ((timed_span("call_llm", None, None),), {}, "the spans have no times"),
+        ((timed_span("call_llm", 3, None),), {}, "the spans have no times"),
     ],
     ids=[
         "said so",
@@ -391,22 +387,20 @@ INVENTED = (
     ],
 )
 async def test_what_was_not_measured_is_not_shown(spans: tuple[Span, ...], fields: dict[str, Any], reason: str) -> None:
-    grade = await measured_measures_latency(*spans, **fields)
+    grade = await measure_latency(*spans, **fields)
     assert isinstance(grade, Unscored)
     assert (grade.why, grade.reason) == (UnscoredReason.NOT_APPLICABLE, reason)
 
 
 async def test_one_call_may_last_a_second() -> None:
     assert isinstance(
-        await measured_measures_latency(
-            span_measures_latency("invocation", 0, 2), span_measures_latency("call_llm", 0, 1)
-        ),
+        await measure_latency(timed_span("invocation", 0, 2), timed_span("call_llm", 0, 1)),
         Score,
     )
 
 
 async def test_the_targets_stopwatch_serves_where_the_spans_do_not() -> None:
-    grade = await measured_measures_latency(duration_ms=1500.0)
+    grade = await measure_latency(duration_ms=1500.0)
     assert isinstance(grade, Score)
     assert (grade.value, grade.details["basis"]) == (1.5, "stopwatch")
     assert grade.reason == "1.500 s by the target's stopwatch; no spans were recorded"

@@ -309,7 +309,7 @@ def tool(name: str, response: Any = None, **more: Any) -> Span:
     return Span(name=f"execute_tool {name}", attributes=attributes)
 
 
-async def measured_measures_tools(name: str, *spans: Span, **fields: Any) -> Grade:
+async def measure_tools(name: str, *spans: Span, **fields: Any) -> Grade:
     (measure,) = [measure for measure in measures() if measure.name == name]
     (grade,) = await measure.grade(a_case(), a_transcript(spans=spans or None, **fields))
     return grade
@@ -324,8 +324,8 @@ SESSION = tuple(
 
 async def test_call_and_response_as_two_spans_are_one_call_in_every_measure() -> None:
     used, worked = (
-        await measured_measures_tools("tool_utilization", *SESSION),
-        await measured_measures_tools("tool_success_rate", *SESSION),
+        await measure_tools("tool_utilization", *SESSION),
+        await measure_tools("tool_success_rate", *SESSION),
     )
     assert isinstance(used, Score) and isinstance(worked, Score)
     assert (used.value, worked.value) == (4.0, 1.0)
@@ -338,7 +338,7 @@ async def test_call_and_response_as_two_spans_are_one_call_in_every_measure() ->
 
 
 async def test_a_trace_without_tools_used_none() -> None:
-    grade = await measured_measures_tools("tool_utilization", Span(name="call_llm"))
+    grade = await measure_tools("tool_utilization", Span(name="call_llm"))
     assert isinstance(grade, Score)
     assert (grade.value, grade.reason) == (0.0, "0 tool calls to 0 tools")
 
@@ -367,7 +367,7 @@ async def test_a_trace_without_tools_used_none() -> None:
     ],
 )
 async def test_the_success_rate(spans: list[Span], rate: float) -> None:
-    grade = await measured_measures_tools("tool_success_rate", *spans)
+    grade = await measure_tools("tool_success_rate", *spans)
     assert isinstance(grade, Score)
     assert grade.value == rate
     assert grade.details["tool_success_rate"] == rate
@@ -375,7 +375,7 @@ async def test_the_success_rate(spans: list[Span], rate: float) -> None:
 
 async def test_the_success_rate_in_detail() -> None:
     spans = [tool("a", "{}"), tool("b", '{"error": 1}'), tool("b", '{"error": 1}'), tool("c"), tool("d", "{'x")]
-    grade = await measured_measures_tools("tool_success_rate", *spans)
+    grade = await measure_tools("tool_success_rate", *spans)
     assert isinstance(grade, Score)
     assert grade.value == 0.25
     assert (
@@ -405,7 +405,7 @@ async def test_the_success_rate_in_detail() -> None:
     ids=["no calls", "no spans", "responses not captured", "nothing readable", "only failures show"],
 )
 async def test_where_no_outcome_is_known_there_is_no_rate(spans: list[Span], why: UnscoredReason, reason: str) -> None:
-    grade = await measured_measures_tools("tool_success_rate", *spans)
+    grade = await measure_tools("tool_success_rate", *spans)
     assert isinstance(grade, Unscored)
     assert (grade.why, grade.reason) == (why, reason)
 
@@ -426,14 +426,14 @@ CALLS = said(
     ("name", "value"), [("tool_utilization", 4.0), ("tool_success_rate", 0.25), ("sandbox_usage", 1.0)]
 )
 async def test_without_spans_the_calls_in_the_messages_serve_and_the_reason_says_so(name: str, value: float) -> None:
-    grade = await measured_measures_tools(name, **CALLS)
+    grade = await measure_tools(name, **CALLS)
     assert isinstance(grade, Score)
     assert grade.value == value
     assert grade.reason.endswith("no spans were recorded; from the calls in the messages")
 
 
 async def test_spans_without_tools_do_not_hide_the_calls_in_the_messages() -> None:
-    grade = await measured_measures_tools("tool_utilization", Span(name="call_llm"), **CALLS)
+    grade = await measure_tools("tool_utilization", Span(name="call_llm"), **CALLS)
     assert isinstance(grade, Score)
     assert grade.value == 4.0
     assert grade.reason.endswith("the spans hold no tool call; from the calls in the messages")
@@ -441,7 +441,7 @@ async def test_spans_without_tools_do_not_hide_the_calls_in_the_messages() -> No
 
 @pytest.mark.parametrize("name", ["tool_utilization", "sandbox_usage"])
 async def test_without_spans_and_calls_nobody_knows(name: str) -> None:
-    grade = await measured_measures_tools(name)
+    grade = await measure_tools(name)
     assert isinstance(grade, Unscored)
     assert (grade.why, grade.reason) == (UnscoredReason.NOT_APPLICABLE, "no spans were recorded")
 
@@ -458,15 +458,13 @@ async def test_without_spans_and_calls_nobody_knows(name: str) -> None:
     ],
 )
 async def test_the_sandbox_is_used_by_tools_of_these_names(names: list[str], value: float) -> None:
-    grade = await measured_measures_tools("sandbox_usage", Span(name="call_llm"), *(tool(name, "{}") for name in names))
+    grade = await measure_tools("sandbox_usage", Span(name="call_llm"), *(tool(name, "{}") for name in names))
     assert isinstance(grade, Score)
     assert grade.value == value
 
 
 async def test_the_sandbox_in_detail() -> None:
-    grade = await measured_measures_tools(
-        "sandbox_usage", tool("read_file", "{}"), tool("read_file", "{}"), tool("refund", "{}")
-    )
+    grade = await measure_tools("sandbox_usage", tool("read_file", "{}"), tool("read_file", "{}"), tool("refund", "{}"))
     assert grade.details == {
         "total_sandbox_ops": 2,
         "unique_ops_used": 1,

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from howsure.errors import ConfigInvalid, Conflict, UnknownName
 from howsure.kit import Kit, Registry
+from howsure.kit.builtins import builtin_kit, register
 from howsure.kit.plugins import plugin_file
+from howsure.model.verdict import Profile
 from howsure.testing import ScriptedTarget
 
 
@@ -73,3 +77,78 @@ def test_a_plugin_that_breaks_while_registering_says_why(tmp_path: Path) -> None
 def test_a_plugin_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigInvalid, match="no such file"):
         plugin_file(tmp_path / "missing.py")
+
+
+def test_the_names_and_their_order_are_fixed() -> None:
+    kit = builtin_kit([Profile(name="b"), Profile(name="a")])
+    assert kit.dialects.names() == ["explain", "golden", "simulation", "test-set", "legal"]
+    assert kit.targets.names() == ["recorded"]
+    assert kit.kinds.names() == [
+        "http",
+        "function",
+        "command",
+        "adk",
+        "adk-agent",
+        "langgraph",
+        "openai-agents",
+        "pydantic-ai",
+    ]
+    assert kit.users.names() == []
+    assert kit.profiles.names() == ["b", "a"]
+    assert list(kit.policies) == ["explain", "golden", "test-set", "legal", "plain"]
+    assert len(kit.contracts) == 5
+    names = kit.graders.names()
+    assert len(names) == len(set(names)) == 58
+    assert names == builtin_kit([]).graders.names()
+    assert names[:3] == ["choice", "tool_calls", "tool_usage_accuracy"]
+    assert names[-1] == "sandbox_usage"
+    assert all(kit.graders[name].name == name for name in names)
+
+
+def test_registering_twice_and_unknown_names_are_refused() -> None:
+    kit = builtin_kit([])
+    with pytest.raises(Conflict, match="two dialects are named 'explain'"):
+        register(kit)
+    with pytest.raises(UnknownName, match="unknown dialect 'csv'; known: explain, golden, legal, simulation, test-set"):
+        kit.dialects["csv"]
+    with pytest.raises(Conflict, match="two profiles are named 'a'"):
+        builtin_kit([Profile(name="a"), Profile(name="a")])
+
+
+AGENTS = ["raw-logs", "adk-evalset", "adk-history", "adk-session", "agent-session"]
+
+
+def test_importers_are_no_dialects_and_found_by_name() -> None:
+    kit = builtin_kit([])
+    assert set(kit.dialects.names()).isdisjoint(kit.importers.names())
+    assert kit.importers.names()[: len(AGENTS)] == AGENTS
+    assert kit.reader("raw-logs").name == "raw-logs"
+    assert kit.reader("golden").name == "golden"
+    with pytest.raises(UnknownName, match="unknown dialect 'nonsense'; known: ace, "):
+        kit.reader("nonsense")
+
+
+def test_a_kit_is_made_without_loading_importers() -> None:
+    code = (
+        "import sys, howsure.kit.builtins as b; b.builtin_kit([]); print('howsure.dialects.importers' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+class Thing:
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+def test_lazily_loaded_items_stand_before_added_ones() -> None:
+    known: Registry[Thing] = Registry("thing")
+    known.load_lazily(lambda: [Thing("a"), Thing("b")])
+    known.add(Thing("c"))
+    assert known.names() == ["a", "b", "c"]
+    assert "b" in known
+    clashing: Registry[Thing] = Registry("thing")
+    clashing.load_lazily(lambda: [Thing("a")])
+    clashing.add(Thing("a"))
+    with pytest.raises(Conflict, match="two things are named 'a'"):
+        clashing.names()

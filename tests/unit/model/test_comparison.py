@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,7 +28,10 @@ from howsure.model.comparison import (
     VarianceEstimate,
 )
 from howsure.model.score import UNIT, Direction
+from howsure.model.simulation import Fault, Party
 from howsure.model.summary import GateOutcome, GateRuling, worst_outcome
+from howsure.model.triage import Cause, Triage, result_label
+from unit.services.triage.triage_results import a_triage, criterion, result, rule, unreadable
 
 FEW = st.integers(0, 1000)
 
@@ -151,3 +155,37 @@ def test_attempts_are_cases_times_repeats_where_any_number_would_do(
     repeats: int, cases: int | None, attempts: int | None
 ) -> None:
     assert SampleSize(repeats=repeats, cases=cases).attempts == attempts
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        (("q1", "", 1), "q1"),
+        (("q1", "m1", 1), "q1 [m1]"),
+        (("q1", "", 2), "q1 #2"),
+        (("q1", "m1", 3), "q1 [m1] #3"),
+    ],
+)
+def test_a_result_is_named_by_its_case_who_answered_and_which_repeat(
+    parts: tuple[str, str, int], expected: str
+) -> None:
+    assert result_label(*parts) == expected
+
+
+def test_a_triage_is_read_back_as_it_was_written() -> None:
+    found = a_triage(
+        result(criterion("Is polite", False, "Calls names."), rule("PRIVACY", True), id="a", candidate="m1", repeat=2),
+        result(unreadable("criteria"), id="b"),
+    )
+    assert msgspec.json.decode(msgspec.json.encode(found), type=Triage) == found
+
+
+def test_the_words_of_causes_are_stable_and_unlike() -> None:
+    assert len({cause.value for cause in Cause}) == len(Cause) == 34
+    assert all(cause.value == cause.name.lower() for cause in Cause)
+
+
+def test_a_fault_that_an_older_howsure_stored_is_still_read() -> None:
+    for word in ("agent", "simulator", "environment", "evaluation", "judge"):
+        fault = msgspec.json.decode(f'{{"party": "{word}", "reason": "x"}}', type=Fault)
+        assert fault.party is Party(word)

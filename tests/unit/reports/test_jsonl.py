@@ -6,9 +6,8 @@ import json
 from io import BytesIO
 
 from howsure.reports.canonical import canonical_line
+from howsure.reports.evaluations import evaluation_result, evaluation_run
 from howsure.reports.jsonl import write_canonical, write_json, write_json_array, write_jsonl
-from howsure.reports.result_wire import evaluation_result
-from howsure.reports.run_wire import evaluation_run
 from unit.reports.northwind import refund_results, stream, summary_of
 
 RESULTS = refund_results()

@@ -17,8 +17,7 @@ from howsure.model.summary import Summary
 from howsure.model.transcript import ToolCall, Transcript
 from howsure.model.verdict import Verdict
 from howsure.reports.case_facts import result_error
-from howsure.reports.result_wire import evaluation_result
-from howsure.reports.run_wire import evaluation_run
+from howsure.reports.evaluations import evaluation_result, evaluation_run
 from howsure.testing import a_case, a_transcript
 from unit.reports.northwind import (
     MOMENT,

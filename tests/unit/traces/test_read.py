@@ -182,7 +182,7 @@ def adk(prompt: int, completion: int, **more: Any) -> dict[str, Any]:
     return {"gcp.vertex.agent.llm_response": {"usage_metadata": metadata, **more}}
 
 
-def span_llm(name: str, id: Any, parent: Any = "", times: Any = None, **attributes: Any) -> Span:
+def model_span(name: str, id: Any, parent: Any = "", times: Any = None, **attributes: Any) -> Span:
     start, end = times or (None, None)
     return Span(name=name, span_id=id, parent_id=parent, start_ns=start, end_ns=end, attributes=attributes)
 
@@ -192,62 +192,76 @@ def spent(*spans: Span) -> list[tuple[int | None, int | None]]:
     return [(call.usage.prompt_tokens, call.usage.completion_tokens) if call.usage else (None, None) for call in calls]
 
 
-AGENT = span_llm("invoke_agent root", "a")
+AGENT = model_span("invoke_agent root", "a")
 
 
 @pytest.mark.parametrize(
     ("spans", "counts"),
     [
-        ([span_llm("call_llm", "1", **usage(10, 2)), span_llm("call_llm", "2", **usage(20, 3))], [(10, 2), (20, 3)]),
         (
-            [span_llm("call_llm", "1", **adk(10, 2)), span_llm("generate_content m", "2", "1", **usage(10, 2))],
+            [model_span("call_llm", "1", **usage(10, 2)), model_span("call_llm", "2", **usage(20, 3))],
+            [(10, 2), (20, 3)],
+        ),
+        (
+            [model_span("call_llm", "1", **adk(10, 2)), model_span("generate_content m", "2", "1", **usage(10, 2))],
             [(10, 2)],
         ),
-        ([span_llm("call_llm", "1"), span_llm("generate_content m", "2", "1", **usage(10, 2))], [(10, 2)]),
-        ([span_llm("call_llm", "1", **adk(10, 2)), span_llm("generate_content m", "2", "1")], [(10, 2)]),
+        ([model_span("call_llm", "1"), model_span("generate_content m", "2", "1", **usage(10, 2))], [(10, 2)]),
+        ([model_span("call_llm", "1", **adk(10, 2)), model_span("generate_content m", "2", "1")], [(10, 2)]),
         (
             [
-                span_llm("call_llm", "1", **usage(30, 5)),
-                span_llm("chat m", "2", "1", **usage(10, 2)),
-                span_llm("chat m", "3", "1", **usage(20, 3)),
+                model_span("call_llm", "1", **usage(30, 5)),
+                model_span("chat m", "2", "1", **usage(10, 2)),
+                model_span("chat m", "3", "1", **usage(20, 3)),
             ],
             [(10, 2), (20, 3)],
         ),
         (
-            [span_llm("call_llm", "1", **usage(30, 5)), span_llm("chat m", "2", "1"), span_llm("chat m", "3", "1")],
+            [
+                model_span("call_llm", "1", **usage(30, 5)),
+                model_span("chat m", "2", "1"),
+                model_span("chat m", "3", "1"),
+            ],
             [(30, 5)],
         ),
         (
             [
-                span_llm("call_llm", "1", **usage(1, 1)),
-                span_llm("x", "2", "1"),
-                span_llm("chat m", "3", "2", **usage(1, 1)),
+                model_span("call_llm", "1", **usage(1, 1)),
+                model_span("x", "2", "1"),
+                model_span("chat m", "3", "2", **usage(1, 1)),
             ],
             [(1, 1)],
         ),
         (
-            [span_llm("chat m", "1", **usage(1, 1)), span_llm("POST", "2", "1", **{"http.method": "POST"})],
+            [model_span("chat m", "1", **usage(1, 1)), model_span("POST", "2", "1", **{"http.method": "POST"})],
             [(1, 1)],
         ),
-        ([span_llm("invoke_agent root", "a", **usage(30, 5)), span_llm("chat m", "1", "a", **usage(30, 5))], [(30, 5)]),
+        (
+            [model_span("invoke_agent root", "a", **usage(30, 5)), model_span("chat m", "1", "a", **usage(30, 5))],
+            [(30, 5)],
+        ),
         (
             [
-                span_llm("call_llm", "1", **adk(10, 2)),
-                span_llm("execute_tool helperAgent", "2", "1"),
-                span_llm("invoke_agent helperAgent", "3", "2"),
-                span_llm("call_llm", "4", "3", **adk(50, 9)),
+                model_span("call_llm", "1", **adk(10, 2)),
+                model_span("execute_tool helperAgent", "2", "1"),
+                model_span("invoke_agent helperAgent", "3", "2"),
+                model_span("call_llm", "4", "3", **adk(50, 9)),
             ],
             [(10, 2), (50, 9)],
         ),
-        ([span_llm("call_llm", "1", **adk(10, 2)), span_llm("call_llm", "1", **adk(10, 2))], [(10, 2)]),
-        ([span_llm("call_llm", "1", "1", **adk(10, 2))], [(10, 2)]),
-        ([span_llm("call_llm", "1", "2", **adk(10, 2)), span_llm("x", "2", "1")], [(10, 2)]),
-        ([span_llm("call_llm", "1", "2", **adk(10, 2)), span_llm("chat m", "2", "1")], [(10, 2)]),
+        ([model_span("call_llm", "1", **adk(10, 2)), model_span("call_llm", "1", **adk(10, 2))], [(10, 2)]),
+        ([model_span("call_llm", "1", "1", **adk(10, 2))], [(10, 2)]),
+        ([model_span("call_llm", "1", "2", **adk(10, 2)), model_span("x", "2", "1")], [(10, 2)]),
+        ([model_span("call_llm", "1", "2", **adk(10, 2)), model_span("chat m", "2", "1")], [(10, 2)]),
         (
-            [span_llm("chat m", "1", "3"), span_llm("chat m", "2", "1"), span_llm("chat m", "3", "2", **usage(1, 1))],
+            [
+                model_span("chat m", "1", "3"),
+                model_span("chat m", "2", "1"),
+                model_span("chat m", "3", "2", **usage(1, 1)),
+            ],
             [(1, 1)],
         ),
-        ([span_llm("call_llm", ""), span_llm("call_llm", "")], [(None, None), (None, None)]),
+        ([model_span("call_llm", ""), model_span("call_llm", "")], [(None, None), (None, None)]),
     ],
     ids=[
         "two calls",
@@ -273,9 +287,9 @@ def test_each_call_is_counted_once(spans: list[Span], counts: list[tuple[int | N
 
 
 def test_the_inner_call_learns_from_the_outer_what_it_does_not_say() -> None:
-    outer = span_llm("call_llm", "1", **adk(10, 2, grounding_metadata={"grounding_chunks": [{}, {}]}))
-    inner = span_llm("generate_content m", "2", "1", **usage(10, 2))
-    named = span_llm("call_llm", "1", **{"gen_ai.request.model": "gemini-2.5-flash", **outer.attributes})
+    outer = model_span("call_llm", "1", **adk(10, 2, grounding_metadata={"grounding_chunks": [{}, {}]}))
+    inner = model_span("generate_content m", "2", "1", **usage(10, 2))
+    named = model_span("call_llm", "1", **{"gen_ai.request.model": "gemini-2.5-flash", **outer.attributes})
     (call,) = read_trace([named, inner]).llm_calls
     assert (call.model, call.grounding_chunks, call.span) == ("gemini-2.5-flash", 2, "generate_content m")
 
@@ -301,28 +315,28 @@ def test_the_model_is_the_most_exact_name_there_is(attributes: dict[str, Any], m
 def test_a_response_hung_on_tool_spans_is_one_call_of_a_model() -> None:
     response = adk(10, 2)
     spans = [
-        span_llm("execute_tool a", "1", **response, **{"gcp.vertex.agent.event_id": "e1"}),
-        span_llm("execute_tool b", "2", **response, **{"gcp.vertex.agent.event_id": "e1"}),
-        span_llm("execute_tool c", "3", **response, **{"gcp.vertex.agent.event_id": "e2"}),
-        span_llm("execute_tool d", "4", **{"gcp.vertex.agent.llm_response": "{}"}),
+        model_span("execute_tool a", "1", **response, **{"gcp.vertex.agent.event_id": "e1"}),
+        model_span("execute_tool b", "2", **response, **{"gcp.vertex.agent.event_id": "e1"}),
+        model_span("execute_tool c", "3", **response, **{"gcp.vertex.agent.event_id": "e2"}),
+        model_span("execute_tool d", "4", **{"gcp.vertex.agent.llm_response": "{}"}),
     ]
     assert spent(*spans) == [(10, 2), (10, 2)]
 
 
 def test_a_response_hung_on_tool_spans_without_event_ids_is_told_apart_by_what_it_says() -> None:
     spans = [
-        span_llm("execute_tool a", "1", **adk(10, 2)),
-        span_llm("execute_tool b", "2", **adk(10, 2)),
-        span_llm("execute_tool c", "3", **adk(10, 3)),
+        model_span("execute_tool a", "1", **adk(10, 2)),
+        model_span("execute_tool b", "2", **adk(10, 2)),
+        model_span("execute_tool c", "3", **adk(10, 3)),
     ]
     assert spent(*spans) == [(10, 2), (10, 3)]
 
 
 def test_calls_come_in_order_of_time_and_know_their_agent() -> None:
     spans = [
-        span_llm("call_llm", "2", "a", (3 * S, 4 * S), **usage(2, 2)),
-        span_llm("call_llm", "1", "a", (1 * S, 2 * S), **usage(1, 1)),
-        span_llm("invoke_agent root", "a", "", (0, 5 * S)),
+        model_span("call_llm", "2", "a", (3 * S, 4 * S), **usage(2, 2)),
+        model_span("call_llm", "1", "a", (1 * S, 2 * S), **usage(1, 1)),
+        model_span("invoke_agent root", "a", "", (0, 5 * S)),
     ]
     calls = read_trace(spans).llm_calls
     assert [(call.span_id, call.agent) for call in calls] == [("1", "root"), ("2", "root")]
@@ -342,8 +356,8 @@ def test_calls_come_in_order_of_time_and_know_their_agent() -> None:
 def test_the_time_of_tools_inside_a_call_is_not_the_models(
     tools: list[tuple[int, int]], busy: int, answered: int
 ) -> None:
-    inside = [span_llm("execute_tool t", f"t{n}", "1", (a * S, b * S)) for n, (a, b) in enumerate(tools)]
-    (call,) = read_trace([span_llm("call_llm", "1", "", (0, 10 * S)), *inside]).llm_calls
+    inside = [model_span("execute_tool t", f"t{n}", "1", (a * S, b * S)) for n, (a, b) in enumerate(tools)]
+    (call,) = read_trace([model_span("call_llm", "1", "", (0, 10 * S)), *inside]).llm_calls
     assert (call.busy_ns, call.answered_ns) == (busy * S, answered * S)
 
 
@@ -383,10 +397,10 @@ def test_sources_are_counted_where_the_response_can_be_read(attributes: dict[str
 def test_phases_of_one_call_are_one_call_that_ends_where_the_last_begins() -> None:
     kind = {"openinference.span.kind": "LLM", "llm.model_name": "gpt-4o-mini"}
     spans = [
-        span_llm("backend.openai.chat.start-14", "1", "", (0, 99 * S), **kind, **usage(1195, 0)),
-        span_llm("backend.openai.chat.start-15", "2", "", (5 * S, 99 * S), **kind, **usage(1988, 7)),
-        span_llm("backend.openai.chat.success-15", "3", "", (7 * S, 99 * S), **kind),
-        span_llm("backend.openai.chat.finish-15", "4", "", (8 * S, 99 * S), **kind),
+        model_span("backend.openai.chat.start-14", "1", "", (0, 99 * S), **kind, **usage(1195, 0)),
+        model_span("backend.openai.chat.start-15", "2", "", (5 * S, 99 * S), **kind, **usage(1988, 7)),
+        model_span("backend.openai.chat.success-15", "3", "", (7 * S, 99 * S), **kind),
+        model_span("backend.openai.chat.finish-15", "4", "", (8 * S, 99 * S), **kind),
     ]
     calls = read_trace(spans).llm_calls
     assert [call.usage for call in calls] == [
@@ -402,7 +416,7 @@ ID = "gen_ai.tool.call.id"
 OK, BAD, SILENT, GARBLED = ToolOutcome.SUCCEEDED, ToolOutcome.FAILED, ToolOutcome.NO_RESPONSE, ToolOutcome.UNREADABLE
 
 
-def span_tools(name: str, id: Any = "", parent: Any = "", at: Any = None, **attributes: Any) -> Span:
+def tool_span(name: str, id: Any = "", parent: Any = "", at: Any = None, **attributes: Any) -> Span:
     end = None if at is None else at + 1
     return Span(name=name, span_id=id, parent_id=parent, start_ns=at, end_ns=end, attributes=attributes)
 
@@ -418,63 +432,63 @@ def outcomes(*spans: Span) -> list[tuple[str, ToolOutcome]]:
 @pytest.mark.parametrize(
     ("spans", "calls"),
     [
-        ([span_tools("execute_tool a", **{ARGS: "{}", RESPONSE: '{"x": 1}'})], [("a", OK)]),
-        ([span_tools("execute_tool a", **{ARGS: "{}"}), span_tools("execute_tool a", **{RESPONSE: "{}"})], [("a", OK)]),
+        ([tool_span("execute_tool a", **{ARGS: "{}", RESPONSE: '{"x": 1}'})], [("a", OK)]),
+        ([tool_span("execute_tool a", **{ARGS: "{}"}), tool_span("execute_tool a", **{RESPONSE: "{}"})], [("a", OK)]),
         (
-            [span_tools("tool_call [a]", **{ARGS: "{}"}), span_tools("tool_response [a]", **{RESPONSE: "{}"})],
+            [tool_span("tool_call [a]", **{ARGS: "{}"}), tool_span("tool_response [a]", **{RESPONSE: "{}"})],
             [("a", OK)],
         ),
-        ([span_tools("tool_call a", **{ARGS: "{}"}), span_tools("tool_response", **{RESPONSE: "{}"})], [("a", OK)]),
+        ([tool_span("tool_call a", **{ARGS: "{}"}), tool_span("tool_response", **{RESPONSE: "{}"})], [("a", OK)]),
         (
             [
-                span_tools("execute_tool a", **{ARGS: "{}"}),
-                span_tools("execute_tool b", **{ARGS: "{}"}),
-                span_tools("execute_tool b", **{RESPONSE: '{"error": "x"}'}),
-                span_tools("execute_tool a", **{RESPONSE: "{}"}),
+                tool_span("execute_tool a", **{ARGS: "{}"}),
+                tool_span("execute_tool b", **{ARGS: "{}"}),
+                tool_span("execute_tool b", **{RESPONSE: '{"error": "x"}'}),
+                tool_span("execute_tool a", **{RESPONSE: "{}"}),
             ],
             [("a", OK), ("b", BAD)],
         ),
         (
             [
-                span_tools("execute_tool a", **{ARGS: "{}", ID: "1"}),
-                span_tools("execute_tool a", **{ARGS: "{}", ID: "2"}),
-                span_tools("execute_tool a", **{RESPONSE: '{"error": "x"}', ID: "2"}),
-                span_tools("execute_tool a", **{RESPONSE: "{}", ID: "1"}),
+                tool_span("execute_tool a", **{ARGS: "{}", ID: "1"}),
+                tool_span("execute_tool a", **{ARGS: "{}", ID: "2"}),
+                tool_span("execute_tool a", **{RESPONSE: '{"error": "x"}', ID: "2"}),
+                tool_span("execute_tool a", **{RESPONSE: "{}", ID: "1"}),
             ],
             [("a", OK), ("a", BAD)],
         ),
         (
             [
-                span_tools("execute_tool a", **{ARGS: "{}"}),
-                span_tools("execute_tool a", **{ARGS: "{}"}),
-                span_tools("execute_tool a", **{RESPONSE: "{}"}),
+                tool_span("execute_tool a", **{ARGS: "{}"}),
+                tool_span("execute_tool a", **{ARGS: "{}"}),
+                tool_span("execute_tool a", **{RESPONSE: "{}"}),
             ],
             [("a", OK), ("a", SILENT)],
         ),
-        ([span_tools("execute_tool a", **{RESPONSE: "{}"})], [("a", OK)]),
-        ([span_tools("tool_response", **{RESPONSE: "{}"})], [("tool_response", OK)]),
-        ([span_tools("execute_tool a"), span_tools("execute_tool a")], [("a", SILENT), ("a", SILENT)]),
+        ([tool_span("execute_tool a", **{RESPONSE: "{}"})], [("a", OK)]),
+        ([tool_span("tool_response", **{RESPONSE: "{}"})], [("tool_response", OK)]),
+        ([tool_span("execute_tool a"), tool_span("execute_tool a")], [("a", SILENT), ("a", SILENT)]),
         (
-            [span_tools("execute_tool a"), span_tools("execute_tool a", **{"error.type": "Timeout"})],
+            [tool_span("execute_tool a"), tool_span("execute_tool a", **{"error.type": "Timeout"})],
             [("a", SILENT), ("a", BAD)],
         ),
         (
             [
-                span_tools("execute_tool a", **{ARGS: "{}", RESPONSE: "{}"}),
-                span_tools("execute_tool a", **{RESPONSE: "{}"}),
+                tool_span("execute_tool a", **{ARGS: "{}", RESPONSE: "{}"}),
+                tool_span("execute_tool a", **{RESPONSE: "{}"}),
             ],
             [("a", OK), ("a", OK)],
         ),
         (
-            [span_tools("execute_tool a", **{ARGS: "{}", RESPONSE: "{}", ID: "c9"}) for _ in range(2)],
+            [tool_span("execute_tool a", **{ARGS: "{}", RESPONSE: "{}", ID: "c9"}) for _ in range(2)],
             [("a", OK), ("a", OK)],
         ),
         (
-            [span_tools("execute_tool a", **{ARGS: "{}"}), span_tools("execute_tool (merged)", **{RESPONSE: "{}"})],
+            [tool_span("execute_tool a", **{ARGS: "{}"}), tool_span("execute_tool (merged)", **{RESPONSE: "{}"})],
             [("a", SILENT)],
         ),
         (
-            [span_tools("running 2 tools", tools=["a", "b"]), span_tools("running tool: a", tool_arguments="{}")],
+            [tool_span("running 2 tools", tools=["a", "b"]), tool_span("running tool: a", tool_arguments="{}")],
             [("a", SILENT)],
         ),
     ],
@@ -502,8 +516,8 @@ def test_a_call_and_its_response_count_once(spans: list[Span], calls: list[tuple
 
 def test_a_joined_call_keeps_the_arguments_the_response_and_the_whole_time() -> None:
     (use,) = uses(
-        span_tools("execute_tool a", "1", at=0, **{ARGS: '{"order": "A1"}'}),
-        span_tools("execute_tool a", "2", at=5, **{RESPONSE: '{"status": "shipped"}'}),
+        tool_span("execute_tool a", "1", at=0, **{ARGS: '{"order": "A1"}'}),
+        tool_span("execute_tool a", "2", at=5, **{RESPONSE: '{"status": "shipped"}'}),
     )
     assert use.arguments == {"order": "A1"}
     assert use.response == {"status": "shipped"}
@@ -513,8 +527,8 @@ def test_a_joined_call_keeps_the_arguments_the_response_and_the_whole_time() -> 
 
 def test_the_response_may_come_first_in_the_file() -> None:
     assert outcomes(
-        span_tools("tool_response [a]", at=9, **{RESPONSE: "{}"}),
-        span_tools("tool_call [a]", at=3, **{ARGS: "{}"}),
+        tool_span("tool_response [a]", at=9, **{RESPONSE: "{}"}),
+        tool_span("tool_call [a]", at=3, **{ARGS: "{}"}),
     ) == [("a", OK)]
 
 
@@ -529,17 +543,15 @@ def test_the_response_may_come_first_in_the_file() -> None:
     ids=["same tool", "another tool", "another call", "same call"],
 )
 def test_a_wrapper_around_a_call_is_the_same_call(inner: dict[str, Any], number: int) -> None:
-    outer = span_tools("execute_tool a", "1", **{ARGS: "{}", RESPONSE: "{}", ID: "1"})
-    assert (
-        len(uses(outer, span_tools("tools/call", "2", "1", **{"openinference.span.kind": "TOOL", **inner}))) == number
-    )
+    outer = tool_span("execute_tool a", "1", **{ARGS: "{}", RESPONSE: "{}", ID: "1"})
+    assert len(uses(outer, tool_span("tools/call", "2", "1", **{"openinference.span.kind": "TOOL", **inner}))) == number
 
 
 def test_a_tool_called_by_an_agent_that_is_a_tool_is_another_call() -> None:
     spans = [
-        span_tools("execute_tool search", "1", **{ARGS: "{}", RESPONSE: "{}"}),
-        span_tools("invoke_agent searcher", "2", "1"),
-        span_tools("execute_tool search", "3", "2", **{ARGS: "{}", RESPONSE: "{}"}),
+        tool_span("execute_tool search", "1", **{ARGS: "{}", RESPONSE: "{}"}),
+        tool_span("invoke_agent searcher", "2", "1"),
+        tool_span("execute_tool search", "3", "2", **{ARGS: "{}", RESPONSE: "{}"}),
     ]
     assert outcomes(*spans) == [("search", OK), ("search", OK)]
 
@@ -569,7 +581,7 @@ def test_arguments_and_responses_are_read_in_every_spelling(
     [("call_1", "call_1"), (["run_9", "call_1"], "call_1"), ('["run_9", "call_1"]', "call_1"), (7, "7"), ([], "[]")],
 )
 def test_the_id_of_a_call_may_come_with_that_of_its_run(value: Any, call_id: str) -> None:
-    (use,) = uses(span_tools("execute_tool a", **{ID: value}))
+    (use,) = uses(tool_span("execute_tool a", **{ID: value}))
     assert use.call_id == call_id
 
 
@@ -601,7 +613,7 @@ def test_how_a_call_ended(attributes: dict[str, Any], outcome: ToolOutcome) -> N
 
 
 def test_what_cannot_be_read_is_noted_with_its_place() -> None:
-    trace = read_trace([span_tools("execute_tool a", "s1", **{ARGS: '{"q": ', RESPONSE: '{"status": "err'})])
+    trace = read_trace([tool_span("execute_tool a", "s1", **{ARGS: '{"q": ', RESPONSE: '{"status": "err'})])
     assert [problem.field for problem in trace.problems] == [
         "span s1 (execute_tool a).gcp.vertex.agent.tool_call_args",
         "span s1 (execute_tool a).gcp.vertex.agent.tool_response",
@@ -645,9 +657,9 @@ def test_an_error_is_what_says_so_and_an_empty_error_is_none(response: Any, erro
 def test_the_phases_of_a_call_are_one_call(last: str, outcome: ToolOutcome) -> None:
     kind = {"openinference.span.kind": "TOOL"}
     spans = [
-        span_tools("tool.search.wikipedia.start-12", "1", at=1, **kind, **{"tool.parameters": {"query": "x"}}),
-        span_tools(f"tool.search.wikipedia.{last}-12", "2", at=4, **kind, **{"output.value": [1]}),
-        span_tools("tool.search.wikipedia.finish-12", "3", at=5, **kind),
+        tool_span("tool.search.wikipedia.start-12", "1", at=1, **kind, **{"tool.parameters": {"query": "x"}}),
+        tool_span(f"tool.search.wikipedia.{last}-12", "2", at=4, **kind, **{"output.value": [1]}),
+        tool_span("tool.search.wikipedia.finish-12", "3", at=5, **kind),
     ]
     (use,) = uses(*spans)
     assert (use.name, use.arguments, use.outcome) == ("search.wikipedia", {"query": "x"}, outcome)

@@ -27,8 +27,8 @@ from howsure.api.routes.documents import (
 from howsure.api.schemas import ETAG, answer, errors, list_answer
 from howsure.model.case import Case
 from howsure.model.document import Document, DocumentKind
+from howsure.reports.evaluations import input_kind, input_shape
 from howsure.reports.figures import iso_utc
-from howsure.reports.result_wire import input_kind, input_shape
 from howsure.services.host.context import Host
 from howsure.services.host.keys import Caller
 from howsure.services.host.uploads import Upload, append_case, check_upload, drop_case, read_case_page, restore_upload

@@ -24,8 +24,7 @@ from howsure.model.job import RequestedState
 from howsure.model.run_request import RunRequest
 from howsure.model.verdict import Verdict
 from howsure.reports.comparisons import comparison_shape
-from howsure.reports.result_wire import evaluation_result
-from howsure.reports.run_wire import dataset_id_of
+from howsure.reports.evaluations import dataset_id_of, evaluation_result
 from howsure.services.host import run_control
 from howsure.services.host.conversations import FinishedConversation, grade_conversation, save_conversations
 from howsure.services.host.keys import Caller

@@ -171,48 +171,48 @@ class RunStopped(InputError):
         self.code = code
 
 
-async def check_change(work: Workspace, asked: CiRequest, forge: Forge | None, say: Say) -> CiResult:
+async def check_change(work: Workspace, request: CiRequest, forge: Forge | None, say: Say) -> CiResult:
     """Run both, compare, write and post. `RunStopped` where the change itself cannot be run."""
-    check_outputs(work.kit, (asked.report,))
-    base = await _base(work, asked, forge, say)
-    gates = asked.gates or work.settings.gates or ((_regression(base, asked),) if base else ())
+    check_outputs(work.kit, (request.report,))
+    base = await _base(work, request, forge, say)
+    gates = request.gates or work.settings.gates or ((_regression(base, request),) if base else ())
     name = (forge.head if forge else "") or await head_name(work.folder)
     say(f"howsure ci: {name} runs")
     code = await _run(
-        work, work.folder, [*asked.words, "--name", name, *[word for value in gates for word in ("--gate", value)]]
+        work, work.folder, [*request.words, "--name", name, *[word for value in gates for word in ("--gate", value)]]
     )
     if code not in ENDED:
         raise RunStopped(f"the run of {name}", code)
     async with await work.store(read_only=True) as store:
         run = await store.find_run(name)
-        done = await _write_comment(store, asked, run, base, say)
-    await write_reports(work, run.id, [asked.report], baseline=base.id if base and done.comparison else "")
-    posted = await _post(asked, forge, done.text, say)
+        done = await _write_comment(store, request, run, base, say)
+    await write_reports(work, run.id, [request.report], baseline=base.id if base and done.comparison else "")
+    posted = await _post(request, forge, done.text, say)
     return CiResult(
         code=code,
         run=run,
         base=base,
         sentence=done.sentence,
         gates=done.summary.gates,
-        comment=asked.comment,
-        report=asked.report,
+        comment=request.comment,
+        report=request.report,
         posted=posted,
     )
 
 
-def _regression(base: Run, asked: CiRequest) -> str:
+def _regression(base: Run, request: CiRequest) -> str:
     """The default gate: the change makes nothing worse."""
-    name = asked.base_run or base.name
+    name = request.base_run or base.name
     quoted = f'"{name}"' if " " in name and '"' not in name else name
     return f"no_regression vs {quoted} by {MARGIN}"
 
 
-async def _base(work: Workspace, asked: CiRequest, forge: Forge | None, say: Say) -> Run | None:
+async def _base(work: Workspace, request: CiRequest, forge: Forge | None, say: Say) -> Run | None:
     """The run to compare with: the stored one that was named, or the base branch run now."""
-    ref = asked.base or (forge.base if forge else "")
-    if asked.base_run:
+    ref = request.base or (forge.base if forge else "")
+    if request.base_run:
         try:
-            return await _stored(work, asked.base_run)
+            return await _stored(work, request.base_run)
         except NotFound as error:
             if not ref:
                 raise
@@ -224,7 +224,7 @@ async def _base(work: Workspace, asked: CiRequest, forge: Forge | None, say: Say
     name = ref.removeprefix("refs/heads/").removeprefix("origin/")
     async with check_out(work.folder, commit) as folder:
         say(f"howsure ci: the base {name} ({commit[:12]}) runs")
-        code = await _run(work, folder, [*asked.words, "--name", name])
+        code = await _run(work, folder, [*request.words, "--name", name])
     if code not in ENDED:
         say(f"howsure ci: the base could not be run (it ended with {code}): there is nothing to compare with")
         return None
@@ -255,7 +255,7 @@ class CiComment(Struct, frozen=True):
     comparison: Comparison | None
 
 
-async def _write_comment(store: Store, asked: CiRequest, run: Run, base: Run | None, say: Say) -> CiComment:
+async def _write_comment(store: Store, request: CiRequest, run: Run, base: Run | None, say: Say) -> CiComment:
     comparison: Comparison | None = None
     if base is not None:
         try:
@@ -263,26 +263,26 @@ async def _write_comment(store: Store, asked: CiRequest, run: Run, base: Run | N
         except InputError as error:
             say(f"howsure ci: not compared: {error}")
     summary = await rule_on_gates(store, await store.summary(run.id))
-    told = [compared_sentence(pair, comparison.unit) for pair in comparison.pairs] if comparison else []
+    sentences = [compared_sentence(pair, comparison.unit) for pair in comparison.pairs] if comparison else []
     text = await pull_request(summary, store.iterate(run.id), comparison)
     try:
-        with atomic_text(Path(asked.comment)) as file:
+        with atomic_text(Path(request.comment)) as file:
             file.write(text)
     except OSError as error:
-        raise ConfigInvalid(f"--comment {asked.comment}: cannot be written: {error.strerror}") from error
-    return CiComment(text, " ".join(told) or run_sentence(summary), summary, comparison)
+        raise ConfigInvalid(f"--comment {request.comment}: cannot be written: {error.strerror}") from error
+    return CiComment(text, " ".join(sentences) or run_sentence(summary), summary, comparison)
 
 
-async def _post(asked: CiRequest, forge: Forge | None, text: str, say: Say) -> str:
+async def _post(request: CiRequest, forge: Forge | None, text: str, say: Say) -> str:
     """Post the comment. A comment that cannot be posted is reported and changes nothing: the exit code has the
     verdict."""
-    if not asked.post:
+    if not request.post:
         return ""
     if forge is None or not forge.comments:
         say("howsure ci: no comment was posted: this is no proposed change, or there is no token to post with")
         return ""
     try:
-        return await post_comment(forge, f"<!-- howsure: {asked.key} -->", text)
+        return await post_comment(forge, f"<!-- howsure: {request.key} -->", text)
     except ConfigInvalid as error:
         say(f"howsure ci: no comment was posted: {error}")
         return ""
@@ -291,10 +291,10 @@ async def _post(asked: CiRequest, forge: Forge | None, text: str, say: Say) -> s
 def write_outputs(checked: CiResult, environ: Mapping[str, str]) -> None:
     """Write the outputs that later steps of a GitHub workflow read, and its summary page."""
     if path := environ.get("GITHUB_OUTPUT"):
-        told: dict[str, Any] = {"exit-code": checked.code, "run": checked.run.id, "comment": checked.comment}
-        told |= {"report": checked.report, "sentence": " ".join(checked.sentence.split())}
+        outputs: dict[str, Any] = {"exit-code": checked.code, "run": checked.run.id, "comment": checked.comment}
+        outputs |= {"report": checked.report, "sentence": " ".join(checked.sentence.split())}
         with open(path, "a", encoding="utf-8") as file:
-            file.writelines(f"{name}={value}\n" for name, value in told.items())
+            file.writelines(f"{name}={value}\n" for name, value in outputs.items())
     if path := environ.get("GITHUB_STEP_SUMMARY"):
         with open(path, "a", encoding="utf-8") as file:
             file.write(Path(checked.comment).read_text(encoding="utf-8"))

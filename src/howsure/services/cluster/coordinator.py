@@ -140,12 +140,12 @@ class RateCoordinator:
         for key, value in pairs:
             await self._cache.put(key, value)
 
-    async def report(self, given: WorkerReport) -> None:
-        self._verdicts.update(given.verdicts)
-        if given.spent is not None:
-            self._spent[given.worker] = given.spent
-        self._traced += filter(None, [given.traced])
-        self._recorded += filter(None, [given.recorded])
+    async def report(self, latest: WorkerReport) -> None:
+        self._verdicts.update(latest.verdicts)
+        if latest.spent is not None:
+            self._spent[latest.worker] = latest.spent
+        self._traced += filter(None, [latest.traced])
+        self._recorded += filter(None, [latest.recorded])
 
     async def progress(self) -> ClusterProgress:
         """What is new since the last request."""

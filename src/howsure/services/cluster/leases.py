@@ -186,12 +186,12 @@ class LeasedBudget:
         usd, tokens, self._usd, self._tokens = self._usd, self._tokens, 0.0, 0.0
         # The old lease must not look unused while the new one is requested.
         self._lease = None
-        given = await self._desk.lease(self._worker, usd, tokens)
-        if given.wait:
-            await asyncio.sleep(given.wait)
+        lease = await self._desk.lease(self._worker, usd, tokens)
+        if lease.wait:
+            await asyncio.sleep(lease.wait)
             return
-        self._until = float("inf") if given.seconds is None else self._clock() + given.seconds
-        self._lease = given
+        self._until = float("inf") if lease.seconds is None else self._clock() + lease.seconds
+        self._lease = lease
 
 
 class LeasedLimiter(CallLimiter):

@@ -123,13 +123,13 @@ def usable_nodes(needs: Mapping[str, float]) -> list[ClusterNode]:
 
 def shard_needs(settings: ClusterSettings, lanes: Sequence[CandidateRepeat]) -> dict[str, float]:
     """The resources that a shard needs: the most that the settings, its target or one of its graders ask for."""
-    said: list[Mapping[str, float]] = [{"num_cpus": 1.0}] if "num_cpus" not in settings.resources else []
-    said.append(settings.resources)
+    requests: list[Mapping[str, float]] = [{"num_cpus": 1.0}] if "num_cpus" not in settings.resources else []
+    requests.append(settings.resources)
     parts: list[Any] = [each for lane in lanes for each in (lane.target, *lane.graders)]
     for part in parts:
-        said += [settings.needs.get(part.name, {}), getattr(part, "resources", None) or {}]
+        requests += [settings.needs.get(part.name, {}), getattr(part, "resources", None) or {}]
     needs: dict[str, float] = {}
-    for each in said:
+    for each in requests:
         for name, amount in each.items():
             needs[name] = max(needs.get(name, 0.0), amount)
     return needs

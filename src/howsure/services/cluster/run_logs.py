@@ -46,8 +46,8 @@ class WorkerLogs:
         if self.record is None:
             return b""
         for line in BytesIO(_drained(self.record)):
-            said = _read_head(line)
-            self._waiting.setdefault((said.case_id, said.candidate, said.repeat), []).append(line)
+            head = _read_head(line)
+            self._waiting.setdefault((head.case_id, head.candidate, head.repeat), []).append(line)
         attempts = [(result.case.id, result.candidate, result.repeat) for result in stored]
         return b"".join(line for each in attempts for line in self._waiting.pop(each, ()))
 

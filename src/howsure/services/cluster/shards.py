@@ -74,9 +74,9 @@ def read_records(path: Path) -> tuple[bytes, Iterator[Record]]:
     """The bytes that every part of the file must begin with (a table's header), and the records after that."""
     if not is_table(path):
         return b"", ((line, has_content(line)) for line in _lines(path))
-    told = _table(path)
-    header, _ = next(told, (b"", []))
-    return header, ((record, any(cells)) for record, cells in told)
+    records = _table(path)
+    header, _ = next(records, (b"", []))
+    return header, ((record, any(cells)) for record, cells in records)
 
 
 def has_content(line: bytes) -> bool:
@@ -118,10 +118,10 @@ def _questions(path: Path) -> Iterator[str]:
     """The question id of each record; "" where it has none."""
     if not is_table(path):
         return map(_question, filter(has_content, _lines(path)))
-    told = _table(path)
-    _, columns = next(told, (b"", []))
+    records = _table(path)
+    _, columns = next(records, (b"", []))
     place = columns.index(QUESTION) if QUESTION in columns else len(columns)
-    return (cells[place] if place < len(cells) else "" for _, cells in told if any(cells))
+    return (cells[place] if place < len(cells) else "" for _, cells in records if any(cells))
 
 
 class _QuestionId(Struct):
@@ -219,13 +219,13 @@ def _cut(survey: CaseSelection, number: int, dataset: CheckedDataset, size: int,
 def _carried(survey: CaseSelection, size: int) -> Iterator[CarriedCases]:
     # The worker's plan shapes the cases: they must be sent as they were read.
     bodies: list[msgspec.Raw] = []
-    held = 0
+    size_so_far = 0
     for case in survey.read():
         bodies.append(msgspec.Raw(encode(case)))
-        held += len(bodies[-1])
-        if len(bodies) == size or held >= MOST_BYTES:
+        size_so_far += len(bodies[-1])
+        if len(bodies) == size or size_so_far >= MOST_BYTES:
             yield CarriedCases(first=0, bodies=tuple(bodies))
-            bodies, held = [], 0
+            bodies, size_so_far = [], 0
     if bodies:
         yield CarriedCases(first=0, bodies=tuple(bodies))
 

@@ -176,11 +176,11 @@ class WorkerContext(Struct, frozen=True, kw_only=True):
         todo = _open_attempts(shard_cases(plan.cases, shard), plan, near[0], done)
         left, made, unreached = near[1] - near[0] + 1 - len(done), 0, False
         async with aclosing(run_attempts(todo, plan.rules, concurrency=plan.concurrency, clock=utc_now)) as stream:
-            async for handful in stream:
-                await self._saved(handful, owner)
-                made += len(handful)
-                unreached = unreached or any(map(is_out_of_budget, handful))
-                if made < left and len(handful) < FULL_BATCH:
+            async for batch in stream:
+                await self._saved(batch, owner)
+                made += len(batch)
+                unreached = unreached or any(map(is_out_of_budget, batch))
+                if made < left and len(batch) < FULL_BATCH:
                     await asyncio.sleep(BATCH_SECONDS)
         await self._handed_in()
         return ShardOutcome(made=made, left_out=unreached)
@@ -193,14 +193,14 @@ class WorkerContext(Struct, frozen=True, kw_only=True):
         if traced := self.notes.traced():
             await self.desk.report(WorkerReport(worker=self.worker, verdicts={}, traced=traced))
 
-    async def _saved(self, handful: Sequence[Result], owner: str) -> None:
-        await self.store.save(self.site.run.id, handful, owner)
+    async def _saved(self, batch: Sequence[Result], owner: str) -> None:
+        await self.store.save(self.site.run.id, batch, owner)
         done = WorkerReport(
             worker=self.worker,
-            verdicts=Counter(result.verdict.value for result in handful),
+            verdicts=Counter(result.verdict.value for result in batch),
             spent=self.spent(),
             traced=self.notes.traced(),
-            recorded=self.notes.recorded(handful),
+            recorded=self.notes.recorded(batch),
         )
         await self.desk.report(done)
 

@@ -41,12 +41,12 @@ def drop_changed(aligned: PairedUnits, ids: Collection[str]) -> PairedUnits:
     if not ids:
         return aligned
     keys = aligned.first.keys
-    kept = np.fromiter((keys[place] not in ids for place in aligned.in_first.tolist()), np.bool_, len(aligned.in_first))
+    same = np.fromiter((keys[place] not in ids for place in aligned.in_first.tolist()), np.bool_, len(aligned.in_first))
     return replace(
         aligned,
-        in_first=aligned.in_first[kept],
-        in_second=aligned.in_second[kept],
-        changed=int(np.count_nonzero(~kept)),
+        in_first=aligned.in_first[same],
+        in_second=aligned.in_second[same],
+        changed=int(np.count_nonzero(~same)),
     )
 
 
@@ -86,8 +86,8 @@ def _test_set(first: Pins, second: Pins, changed: Sequence[tuple[Case, Case]]) -
     changes = tuple(change for pair in changed for change in case_changes(*pair))
     count = len(changed)
     verb = "asks or expects" if count == 1 else "ask or expect"
-    said = f"{pluralize(count, 'case')} of the same id {verb} something else"
-    return Mismatch(what=PinKind.TEST_SET, bearing=MismatchEffect.FORBIDS, said=said, changes=changes)
+    text = f"{pluralize(count, 'case')} of the same id {verb} something else"
+    return Mismatch(what=PinKind.TEST_SET, bearing=MismatchEffect.FORBIDS, said=text, changes=changes)
 
 
 def case_changes(before: Case, after: Case) -> Iterator[PartChange]:
@@ -111,17 +111,19 @@ def case_changes(before: Case, after: Case) -> Iterator[PartChange]:
 
 def _criteria(expectations: Sequence[Expectation]) -> dict[str, Criterion]:
     kinds = (Criteria, WeightedCriteria)
-    return {each.id: each for given in expectations if isinstance(given, kinds) for each in given.criteria}
+    return {
+        each.id: each for expectation in expectations if isinstance(expectation, kinds) for each in expectation.criteria
+    }
 
 
 def _kinds(expectations: Sequence[Expectation]) -> dict[str, list[Expectation]]:
     """Expectations other than criteria, by their kind."""
     found: dict[str, list[Expectation]] = {}
-    for given in expectations:
-        if isinstance(given, Criteria):
+    for expectation in expectations:
+        if isinstance(expectation, Criteria):
             continue
-        own = replace(given, criteria=()) if isinstance(given, WeightedCriteria) else given
-        found.setdefault(str(given.__struct_config__.tag), []).append(own)
+        own = replace(expectation, criteria=()) if isinstance(expectation, WeightedCriteria) else expectation
+        found.setdefault(str(expectation.__struct_config__.tag), []).append(own)
     return found
 
 
@@ -145,10 +147,10 @@ def _rubric(first: Pins, second: Pins) -> Mismatch | None:
             changes.append(PartChange(turn=turn, kind="rule", id=id, text=known.name))
     if not ones or not others:
         has, lacks = ("second", "first") if others else ("first", "second")
-        said = f"the {has} run has a rubric and the {lacks} has none"
+        text = f"the {has} run has a rubric and the {lacks} has none"
     else:
-        said = f"{len(changes):,} of its rules are not the same: these are not compared"
-    return Mismatch(what=PinKind.RUBRIC, bearing=MismatchEffect.FORBIDS, said=said, changes=tuple(changes))
+        text = f"{len(changes):,} of its rules are not the same: these are not compared"
+    return Mismatch(what=PinKind.RUBRIC, bearing=MismatchEffect.FORBIDS, said=text, changes=tuple(changes))
 
 
 def _rules(rubric: Rubric | None) -> dict[str, Rule]:
@@ -163,20 +165,20 @@ def _judge(first: Pins, second: Pins) -> Mismatch | None:
     ):
         return None
     if first.request.judge != second.request.judge:
-        said = f"{judge_name(first)} and {judge_name(second)}: a difference of judged grades may be the judge's"
+        text = f"{judge_name(first)} and {judge_name(second)}: a difference of judged grades may be the judge's"
     elif first.judge_prompts != second.judge_prompts:
-        said = f"{judge_name(first)}, asked in other words: a difference of judged grades may come from that"
+        text = f"{judge_name(first)}, asked in other words: a difference of judged grades may come from that"
     else:
-        said = f"{judge_name(first)}, with other settings or another recording: a difference may come from that"
-    return Mismatch(what=PinKind.JUDGE, bearing=MismatchEffect.FLAGS, said=said)
+        text = f"{judge_name(first)}, with other settings or another recording: a difference may come from that"
+    return Mismatch(what=PinKind.JUDGE, bearing=MismatchEffect.FLAGS, said=text)
 
 
 def _simulator(first: Pins, second: Pins) -> Mismatch | None:
     if first.simulator_sha256 == second.simulator_sha256:
         return None
     names = f"{first.request.simulator or 'none'} and {second.request.simulator or 'none'}"
-    said = f"the user was played otherwise ({names}): the agents did not have the same conversation partner"
-    return Mismatch(what=PinKind.SIMULATOR, bearing=MismatchEffect.FLAGS, said=said)
+    text = f"the user was played otherwise ({names}): the agents did not have the same conversation partner"
+    return Mismatch(what=PinKind.SIMULATOR, bearing=MismatchEffect.FLAGS, said=text)
 
 
 def _policy(first: Pins, second: Pins) -> Mismatch | None:
@@ -187,16 +189,16 @@ def _policy(first: Pins, second: Pins) -> Mismatch | None:
         if first.request.profile != second.request.profile
         else ""
     )
-    said = f"pass marks or weights differ{names}: a flipped verdict may come from that"
-    return Mismatch(what=PinKind.POLICY, bearing=MismatchEffect.FLAGS, said=said)
+    text = f"pass marks or weights differ{names}: a flipped verdict may come from that"
+    return Mismatch(what=PinKind.POLICY, bearing=MismatchEffect.FLAGS, said=text)
 
 
 def _graders(first: Pins, second: Pins) -> Mismatch | None:
     ours, theirs = ({pin.sha256 for pin in pins.evals} for pins in (first, second))
     if first.request.graders == second.request.graders and ours == theirs and first.plugins == second.plugins:
         return None
-    said = "other graders, evals or plug-ins took part: the verdicts may rest on other grades"
-    return Mismatch(what=PinKind.GRADERS, bearing=MismatchEffect.FLAGS, said=said)
+    text = "other graders, evals or plug-ins took part: the verdicts may rest on other grades"
+    return Mismatch(what=PinKind.GRADERS, bearing=MismatchEffect.FLAGS, said=text)
 
 
 def _target(first: Pins, second: Pins) -> Mismatch | None:

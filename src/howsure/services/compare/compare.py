@@ -75,40 +75,40 @@ class SidePairs(Struct, frozen=True, kw_only=True):
     left_out: tuple[str, ...] = ()
 
 
-def check_request(wanted: CompareRequest) -> None:
+def check_request(request: CompareRequest) -> None:
     """Refuse a request that makes no sense before anything is read."""
-    if not 0 <= wanted.margin < 1:
-        raise PlanRefused(f"--margin is a share of the scale, such as 0.05, not {wanted.margin:g}")
-    if not 0.5 < wanted.confidence < 1:
-        raise PlanRefused(f"--confidence lies between 0.5 and 1, such as 0.95, not {wanted.confidence:g}")
-    if wanted.grouped and (len(wanted.runs) != 1 or len(wanted.by) != 1):
+    if not 0 <= request.margin < 1:
+        raise PlanRefused(f"--margin is a share of the scale, such as 0.05, not {request.margin:g}")
+    if not 0.5 < request.confidence < 1:
+        raise PlanRefused(f"--confidence lies between 0.5 and 1, such as 0.95, not {request.confidence:g}")
+    if request.grouped and (len(request.runs) != 1 or len(request.by) != 1):
         raise PlanRefused("--pair compares groups inside one run: name one RUN and one --by LABEL")
-    if len(wanted.runs) == 1 and not wanted.grouped and not wanted.candidates:
+    if len(request.runs) == 1 and not request.grouped and not request.candidates:
         raise PlanRefused(
             "one run alone has nothing to be compared with: name a second RUN, two of its candidates "
             "(--candidate A=B), or two groups of its cases (--by LABEL --pair LABEL)"
         )
-    if wanted.base and not wanted.grouped:
+    if request.base and not request.grouped:
         raise PlanRefused("--base names the group to start from: it goes with --by and --pair")
 
 
-def choose_sides(runs: Sequence[RunColumns], wanted: CompareRequest) -> SidePairs:
+def choose_sides(runs: Sequence[RunColumns], request: CompareRequest) -> SidePairs:
     """The pairs of sides that the request asks for."""
-    if wanted.grouped:
-        return _groups(runs[0], wanted)
+    if request.grouped:
+        return _groups(runs[0], request)
     if len(runs) == 1:
-        found = [_candidates(0, runs[0], 0, runs[0], wanted)]
+        found = [_candidates(0, runs[0], 0, runs[0], request)]
     else:
-        found = [_candidates(0, runs[0], place, run, wanted) for place, run in enumerate(runs) if place]
+        found = [_candidates(0, runs[0], place, run, request) for place, run in enumerate(runs) if place]
     return SidePairs(
         versus=_named([each for one in found for each in one.versus]),
         left_out=tuple(dict.fromkeys(each for one in found for each in one.left_out)),
     )
 
 
-def _candidates(one: int, first: RunColumns, other: int, second: RunColumns, wanted: CompareRequest) -> SidePairs:
+def _candidates(one: int, first: RunColumns, other: int, second: RunColumns, request: CompareRequest) -> SidePairs:
     ours, theirs = first.attempts.candidate_names, second.attempts.candidate_names
-    named = wanted.candidates or _shared(ours, theirs)
+    named = request.candidates or _shared(ours, theirs)
     if not named:
         raise PlanRefused(
             f"{_called(first)} has the candidates {_listed(ours)}, {_called(second)} has {_listed(theirs)}: "
@@ -117,8 +117,8 @@ def _candidates(one: int, first: RunColumns, other: int, second: RunColumns, wan
     for name, known, run in [(pair[0], ours, first) for pair in named] + [(pair[1], theirs, second) for pair in named]:
         if name not in known:
             raise NotFound(f"{_called(run)} has no candidate {name!r}; it has {_listed(known)}")
-    left = [] if wanted.candidates else _lonely(first, {pair[0] for pair in named})
-    left += [] if wanted.candidates else _lonely(second, {pair[1] for pair in named})
+    left = [] if request.candidates else _lonely(first, {pair[0] for pair in named})
+    left += [] if request.candidates else _lonely(second, {pair[1] for pair in named})
     made = [SidePair(first=(one, _side(first, a)), second=(other, _side(second, b))) for a, b in named]
     return SidePairs(versus=tuple(made), left_out=tuple(left))
 
@@ -135,32 +135,32 @@ def _lonely(columns: RunColumns, used: set[str]) -> list[str]:
     return [f"candidate {name!r} of {_called(columns)} has no counterpart" for name in alone]
 
 
-def _groups(columns: RunColumns, wanted: CompareRequest) -> SidePairs:
-    (label,) = wanted.by
+def _groups(columns: RunColumns, request: CompareRequest) -> SidePairs:
+    (label,) = request.by
     faces = [columns.faces[case] for case in columns.attempts.case_ids if case in columns.faces]
     known = list(dict.fromkeys(face.labels[label] for face in faces if label in face.labels))
     labels = sorted({name for face in faces for name in face.labels})
-    for name in (label, wanted.pair):
+    for name in (label, request.pair):
         if name not in labels:
             raise NotFound(f"no case of {_called(columns)} has the label {name!r}; they have {_listed(labels)}")
     if len(known) < 2:
         raise PlanRefused(f"all cases of {_called(columns)} have {label}={known[0]}: there is nothing to compare")
-    base = wanted.base or known[0]
+    base = request.base or known[0]
     if base not in known:
         raise NotFound(f"no case of {_called(columns)} has {label}={base}; there is {_listed(known)}")
-    candidate = _one_candidate(columns, wanted)
+    candidate = _one_candidate(columns, request)
     first = _side(columns, candidate, base)
     made = [
         SidePair(first=(0, first), second=(0, _side(columns, candidate, value))) for value in known if value != base
     ]
-    lacking = sum(label not in face.labels or wanted.pair not in face.labels for face in faces)
-    left = (f"{pluralize(lacking, 'case')} without {label} or {wanted.pair}",) if lacking else ()
+    lacking = sum(label not in face.labels or request.pair not in face.labels for face in faces)
+    left = (f"{pluralize(lacking, 'case')} without {label} or {request.pair}",) if lacking else ()
     return SidePairs(versus=tuple(made), left_out=left)
 
 
-def _one_candidate(columns: RunColumns, wanted: CompareRequest) -> str:
+def _one_candidate(columns: RunColumns, request: CompareRequest) -> str:
     names = columns.attempts.candidate_names
-    chosen = {name for pair in wanted.candidates for name in pair} or set(names)
+    chosen = {name for pair in request.candidates for name in pair} or set(names)
     if len(chosen) != 1 or not chosen <= set(names):
         raise PlanRefused(f"groups are compared for one candidate: --candidate NAME=NAME with one of {_listed(names)}")
     return chosen.pop()
@@ -205,35 +205,35 @@ MANY_TIMES = 4
 """A run with more than LARGE attempts, and MANY_TIMES as many as the other, is read only as far as the other goes."""
 
 
-async def compare_runs(work: Workspace, wanted: CompareRequest) -> Comparison:
+async def compare_runs(work: Workspace, request: CompareRequest) -> Comparison:
     """Compare stored runs. Raises `NotFound` or `PlanRefused` where there is nothing to compare."""
-    check_request(wanted)
+    check_request(request)
     async with await work.store(read_only=True) as store:
-        return await compare_stored(store, wanted)
+        return await compare_stored(store, request)
 
 
-async def compare_stored(store: Store, wanted: CompareRequest) -> Comparison:
+async def compare_stored(store: Store, request: CompareRequest) -> Comparison:
     """The same as `compare_runs`, with a store that is open already."""
-    check_request(wanted)
-    found = [await store.find_run(name) for name in wanted.runs]
-    _refuse_twice(found, wanted)
+    check_request(request)
+    runs_found = [await store.find_run(name) for name in request.runs]
+    _refuse_twice(runs_found, request)
     # Slices are by the first run's cases: only its tags and labels are read.
-    runs = await asyncio.gather(*(_columns(store, found, place, wanted) for place in range(len(found))))
-    chosen = choose_sides(runs, wanted)
-    label = _cluster(found, wanted)
+    runs = await asyncio.gather(*(_columns(store, runs_found, place, request) for place in range(len(runs_found))))
+    chosen = choose_sides(runs, request)
+    label = _cluster(runs_found, request)
     return Comparison(
-        pairs=tuple([await _compared(store, runs, versus, wanted, label) for versus in chosen.versus]),
-        unit=wanted.pair or "case",
+        pairs=tuple([await _compared(store, runs, versus, request, label) for versus in chosen.versus]),
+        unit=request.pair or "case",
         cluster=label,
-        margin=wanted.margin,
-        confidence=wanted.confidence,
+        margin=request.margin,
+        confidence=request.confidence,
         left_out=chosen.left_out,
     )
 
 
-def _refuse_twice(found: Sequence[Run], wanted: CompareRequest) -> None:
+def _refuse_twice(found: Sequence[Run], request: CompareRequest) -> None:
     ids = [run.id for run in found]
-    if len(set(ids)) < len(ids) and not wanted.candidates:
+    if len(set(ids)) < len(ids) and not request.candidates:
         twice = next(run for run in found if ids.count(run.id) > 1)
         raise PlanRefused(f"run {twice.name!r} ({twice.id[:8]}) is named twice: a run does not differ from itself")
     for run in found:
@@ -241,9 +241,9 @@ def _refuse_twice(found: Sequence[Run], wanted: CompareRequest) -> None:
             raise PlanRefused(f"run {run.name!r} ({run.id[:8]}) has no results yet: `howsure resume {run.id[:8]}`")
 
 
-async def _columns(store: Store, found: Sequence[Run], place: int, wanted: CompareRequest) -> RunColumns:
+async def _columns(store: Store, found: Sequence[Run], place: int, request: CompareRequest) -> RunColumns:
     run, faced = found[place], not place
-    smaller = _much_smaller(found, place, wanted)
+    smaller = _much_smaller(found, place, request)
     if smaller is not None:
         own = await store.shared(run.id, smaller.id)
         known = {face.id: face for face in own.faces} if faced else {}
@@ -253,48 +253,48 @@ async def _columns(store: Store, found: Sequence[Run], place: int, wanted: Compa
     return RunColumns(run=run, attempts=attempts, measured=measured, faces=known)
 
 
-def _much_smaller(found: Sequence[Run], place: int, wanted: CompareRequest) -> Run | None:
+def _much_smaller(found: Sequence[Run], place: int, request: CompareRequest) -> Run | None:
     """The other of two runs, if it is so much smaller that only its cases need to be read. Runs with repeats are read
     whole: flaky cases are listed for all of them."""
-    if len(found) != 2 or wanted.grouped or any(run.pins.request.repeat > 1 for run in found):
+    if len(found) != 2 or request.grouped or any(run.pins.request.repeat > 1 for run in found):
         return None
     other = found[1 - place]
     return other if found[place].counts.total > max(LARGE, MANY_TIMES * other.counts.total) else None
 
 
-def _cluster(found: Sequence[Run], wanted: CompareRequest) -> str:
-    if wanted.cluster is not None:
-        return wanted.cluster
+def _cluster(found: Sequence[Run], request: CompareRequest) -> str:
+    if request.cluster is not None:
+        return request.cluster
     explain = all(pin.dialect == World.EXPLAIN for run in found for pin in run.pins.datasets)
-    return SCENARIO if explain and not wanted.grouped else ""
+    return SCENARIO if explain and not request.grouped else ""
 
 
 async def _compared(
-    store: Store, runs: Sequence[RunColumns], versus: SidePair, wanted: CompareRequest, label: str
+    store: Store, runs: Sequence[RunColumns], versus: SidePair, request: CompareRequest, label: str
 ) -> PairComparison:
     (one, first), (other, second) = versus.first, versus.second
-    group_by = wanted.by[0] if wanted.grouped else ""
+    group_by = request.by[0] if request.grouped else ""
     aligned = pair_units(
-        side_columns(runs[one], first, group_by=group_by, pair_by=wanted.pair),
-        side_columns(runs[other], second, group_by=group_by, pair_by=wanted.pair),
+        side_columns(runs[one], first, group_by=group_by, pair_by=request.pair),
+        side_columns(runs[other], second, group_by=group_by, pair_by=request.pair),
     )
-    _refuse_strangers(aligned, wanted)
+    _refuse_strangers(aligned, request)
     changed = await changed_between(store, runs[one].run, runs[other].run)
     same = drop_changed(aligned, changed_ids(changed))
     seen = pair_faces(same)
-    asked = DifferenceOptions(
-        margin=wanted.margin, confidence=wanted.confidence, clusters=pair_clusters(same, seen, label)
+    options = DifferenceOptions(
+        margin=request.margin, confidence=request.confidence, clusters=pair_clusters(same, seen, label)
     )
     pins = runs[one].run.pins, runs[other].run.pins
     rules = same_rules(pins[0].rubric, pins[1].rubric)
-    slices = () if wanted.grouped else wanted.by
+    slices = () if request.grouped else request.by
     own = {False: aligned.first, True: aligned.second}
     repeated = (False, True) if any(pin.request.repeat > 1 for pin in pins) else ()
     return PairComparison(
         first=first,
         second=second,
-        verdict=verdict_difference(same, asked),
-        differences=test_family(same, compared_quantities(same, seen, slices, rules), asked),
+        verdict=verdict_difference(same, options),
+        differences=test_family(same, compared_quantities(same, seen, slices, rules), options),
         flips=await find_flips(store, aligned, changed_ids(changed)),
         unlike=(
             ()
@@ -314,13 +314,13 @@ async def _noise(store: Store, own: SideColumns, *, second: bool) -> list[Varian
     return await read_noise(store, own.side.run_id, own.side.candidate, second=second)
 
 
-def _refuse_strangers(aligned: PairedUnits, wanted: CompareRequest) -> None:
+def _refuse_strangers(aligned: PairedUnits, request: CompareRequest) -> None:
     if len(aligned.in_first):
         return
     ours, theirs = aligned.first, aligned.second
-    if wanted.grouped:
+    if request.grouped:
         raise PlanRefused(
-            f"no {wanted.pair} is in both groups {ours.side.group!r} and {theirs.side.group!r}: nothing can be paired"
+            f"no {request.pair} is in both groups {ours.side.group!r} and {theirs.side.group!r}: nothing can be paired"
         )
     raise PlanRefused(
         f"runs {ours.side.run_name!r} ({ours.side.run_id[:8]}) and {theirs.side.run_name!r} "

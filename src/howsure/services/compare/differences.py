@@ -60,18 +60,18 @@ class TestedDifference(Struct, frozen=True):
     found: Found | None
 
 
-def verdict_difference(aligned: PairedUnits, asked: DifferenceOptions) -> Difference:
+def verdict_difference(aligned: PairedUnits, options: DifferenceOptions) -> Difference:
     answered = _answer(
-        aligned, ComparedQuantity(name=VERDICT, kind=DifferenceKind.VERDICT, measuring=verdict_means), asked
+        aligned, ComparedQuantity(name=VERDICT, kind=DifferenceKind.VERDICT, measuring=verdict_means), options
     )
     return _concluded(answered, answered.difference.p_value)
 
 
 def test_family(
-    aligned: PairedUnits, questions: Sequence[ComparedQuantity], asked: DifferenceOptions
+    aligned: PairedUnits, questions: Sequence[ComparedQuantity], options: DifferenceOptions
 ) -> tuple[Difference, ...]:
     """Compare every quantity, with p-values adjusted over all of them."""
-    answers = [_answer(aligned, question, asked) for question in questions]
+    answers = [_answer(aligned, question, options) for question in questions]
     told = [answer for answer in answers if answer.found is not None]
     adjusted = dict(zip(map(id, told), holm([each.found.p_value for each in told if each.found]), strict=True))
     return tuple(
@@ -163,9 +163,9 @@ def _slice(name: str, kind: DifferenceKind, places: Sequence[int], total: int) -
     return ComparedQuantity(name=name, kind=kind, measuring=verdict_means, among=among)
 
 
-def _answer(aligned: PairedUnits, question: ComparedQuantity, asked: DifferenceOptions) -> TestedDifference:
+def _answer(aligned: PairedUnits, question: ComparedQuantity, options: DifferenceOptions) -> TestedDifference:
     both = paired_values(aligned, question.measuring, question.among)
-    found = _found(both, question, asked)
+    found = _found(both, question, options)
     plain = Difference(
         name=question.name,
         kind=question.kind,
@@ -187,7 +187,7 @@ def _answer(aligned: PairedUnits, question: ComparedQuantity, asked: DifferenceO
             p_value=found.p_value,
             method=found.method.value,
             clusters=found.clusters,
-            margin=asked.margin
+            margin=options.margin
             * (abs(found.before) if question.scale.high is None else question.scale.high - question.scale.low),
             raised=found.raised,
             lowered=found.lowered,
@@ -197,11 +197,11 @@ def _answer(aligned: PairedUnits, question: ComparedQuantity, asked: DifferenceO
     )
 
 
-def _found(both: PairedValues, question: ComparedQuantity, asked: DifferenceOptions) -> Found | None:
-    clusters = None if asked.clusters is None else [asked.clusters[pair] for pair in both.pairs.tolist()]
+def _found(both: PairedValues, question: ComparedQuantity, options: DifferenceOptions) -> Found | None:
+    clusters = None if options.clusters is None else [options.clusters[pair] for pair in both.pairs.tolist()]
     compare = paired_rates if question.is_rate else paired_means
     return compare(
-        both.before, both.after, clusters, direction=question.direction, confidence=asked.confidence, seed=SEED
+        both.before, both.after, clusters, direction=question.direction, confidence=options.confidence, seed=SEED
     )
 
 

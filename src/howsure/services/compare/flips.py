@@ -27,7 +27,7 @@ Outcomes = Mapping[str, frozenset[str]]
 """How each grader, rule and criterion of a unit ended, over its tries."""
 
 
-class _Turned(Struct, frozen=True):
+class _FlippedPair(Struct, frozen=True):
     """A pair whose pass rate differs: its index among the pairs, and its tries on both sides."""
 
     pair: int
@@ -60,7 +60,7 @@ async def find_flips(store: Store, aligned: PairedUnits, changed: Collection[str
     return tuple(made)
 
 
-def _turned(aligned: PairedUnits) -> list[_Turned]:
+def _turned(aligned: PairedUnits) -> list[_FlippedPair]:
     before, after = verdict_means(aligned.first), verdict_means(aligned.second)
     both = before.known[aligned.in_first] & after.known[aligned.in_second]
     # Cross-multiplied, so that a third is a third on both sides.
@@ -68,7 +68,7 @@ def _turned(aligned: PairedUnits) -> list[_Turned]:
     others = after.sums[aligned.in_second] * before.counts[aligned.in_first]
     pairs = np.flatnonzero(both & (ones != others))
     tries = zip(_tries(before, aligned.in_first[pairs]), _tries(after, aligned.in_second[pairs]), strict=True)
-    return [_Turned(pair, *both_tries) for pair, both_tries in zip(pairs.tolist(), tries, strict=True)]
+    return [_FlippedPair(pair, *both_tries) for pair, both_tries in zip(pairs.tolist(), tries, strict=True)]
 
 
 def _tries(means: UnitMeans, units: Whole) -> Iterator[TryCounts]:

@@ -56,12 +56,12 @@ def judge_values(score: Score) -> list[float]:
     asked once. Empty for what a program measured."""
     panel = score.details.get("panel")
     members = [each for each in panel if isinstance(each, Mapping)] if isinstance(panel, Sequence) else []
-    said = (
+    values = (
         [value for member in members for value in (_votes(member) or _numbers([member.get("value")]))]
         if members
         else _votes(score.details)
     )
-    return said or ([score.value] if score.judge else [])
+    return values or ([score.value] if score.judge else [])
 
 
 def _votes(details: Mapping[str, Any]) -> list[float]:

@@ -77,11 +77,11 @@ def to_plain(case: Case) -> FittedCase:
     user's own."""
     if case.world == World.PLAIN:
         return FittedCase(case)
-    losses, given = CaseLosses(), make_neutral(case)
-    lose_metadata(given.rest, losses)
-    for key in given.reference:
+    losses, neutral = CaseLosses(), make_neutral(case)
+    lose_metadata(neutral.rest, losses)
+    for key in neutral.reference:
         losses.lost(f"reference_data.{key}")
-    return losses.fitted(structs.replace(given.case, world=World.PLAIN, metadata=given.flat))
+    return losses.fitted(structs.replace(neutral.case, world=World.PLAIN, metadata=neutral.flat))
 
 
 def to_row(case: Case, dialect: RowDialect) -> FittedCase:

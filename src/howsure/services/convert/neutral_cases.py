@@ -129,34 +129,34 @@ def _tags(case: Case) -> tuple[tuple[str, ...], dict[str, str]]:
     return plain, {found["key"]: found["value"] for found in pairs}
 
 
-def _input(given: Input, whole: Input | None) -> Input:
+def _input(user_input: Input, whole: Input | None) -> Input:
     """Fixed turns that a test set holds as a scripted plan become fixed turns again. The stored input counts as long as
     the opening was not edited since."""
-    if isinstance(given, Scenario) and given.persona == SCRIPTED:
-        return Script(turns=(given.initial_message, *(step.say for step in given.plan)))
-    return whole if whole is not None and opening_of(given).startswith(opening_of(whole)) else given
+    if isinstance(user_input, Scenario) and user_input.persona == SCRIPTED:
+        return Script(turns=(user_input.initial_message, *(step.say for step in user_input.plan)))
+    return whole if whole is not None and opening_of(user_input).startswith(opening_of(whole)) else user_input
 
 
-def opening_of(given: Input) -> str:
+def opening_of(user_input: Input) -> str:
     """What the user says first, with the context that golden questions put before it."""
-    context = given.context if isinstance(given, SingleTurn) else ""
-    return f"{context}\n\n{opening(given)}" if context else opening(given)
+    context = user_input.context if isinstance(user_input, SingleTurn) else ""
+    return f"{context}\n\n{opening(user_input)}" if context else opening(user_input)
 
 
-def _reference_answer(given: Json) -> Expectation | None:
-    single, several = given.get("expected_response"), given.get("acceptable_responses")
+def _reference_answer(reference: Json) -> Expectation | None:
+    single, several = reference.get("expected_response"), reference.get("acceptable_responses")
     if _is_texts(several):
         return ReferenceAnswer(answers=tuple(several))
     return ReferenceAnswer(answers=(single,)) if isinstance(single, str) and single.strip() else None
 
 
-def _goal(given: Json) -> Expectation | None:
-    text = given["expected_behavior"]
+def _goal(reference: Json) -> Expectation | None:
+    text = reference["expected_behavior"]
     return Goal(text=text) if isinstance(text, str) and text.strip() else None
 
 
-def _criteria(given: Json) -> Expectation | None:
-    listed = given["success_criteria"]
+def _criteria(reference: Json) -> Expectation | None:
+    listed = reference["success_criteria"]
     if not isinstance(listed, list) or not listed:
         return None
     texts = [
@@ -166,27 +166,27 @@ def _criteria(given: Json) -> Expectation | None:
     return Criteria(criteria=tuple(texts))
 
 
-def _rubric(given: Json) -> Expectation | None:
-    return msgspec.convert(given["rubric"], WeightedCriteria)
+def _rubric(reference: Json) -> Expectation | None:
+    return msgspec.convert(reference["rubric"], WeightedCriteria)
 
 
-def _choice(given: Json) -> Expectation | None:
-    choices = msgspec.convert(given["choices"], tuple[Choice, ...])
-    return CorrectChoice(choices=choices, correct=msgspec.convert(given["correct_choice_ids"], tuple[str, ...]))
+def _choice(reference: Json) -> Expectation | None:
+    choices = msgspec.convert(reference["choices"], tuple[Choice, ...])
+    return CorrectChoice(choices=choices, correct=msgspec.convert(reference["correct_choice_ids"], tuple[str, ...]))
 
 
-def _forbidden(given: Json) -> Expectation | None:
-    names = given["should_not_use_tools"]
+def _forbidden(reference: Json) -> Expectation | None:
+    names = reference["should_not_use_tools"]
     return ForbiddenTools(names=tuple(names)) if _is_texts(names) else None
 
 
-def _contract(given: Json) -> Expectation | None:
-    name = given["expected_contract"]
+def _contract(reference: Json) -> Expectation | None:
+    name = reference["expected_contract"]
     return Contract(name=name) if isinstance(name, str) and name.strip() else None
 
 
-def _qualities(given: Json) -> Expectation | None:
-    names, context = given["required_evals"], given.get("relevant_context", "")
+def _qualities(reference: Json) -> Expectation | None:
+    names, context = reference["required_evals"], reference.get("relevant_context", "")
     return Qualities(names=tuple(names), relevant_context=context) if _is_texts(names) else None
 
 
@@ -251,37 +251,37 @@ def as_reference_data(expectation: Expectation) -> Json:
             return {}
 
 
-def as_turns(given: Input, losses: CaseLosses) -> Script:
+def as_turns(user_input: Input, losses: CaseLosses) -> Script:
     """The input as fixed turns: of a simulated user, the opening and the unconditional steps."""
-    match given:
+    match user_input:
         case Script():
-            return given
+            return user_input
         case SingleTurn():
-            return Script(turns=(_message(given, losses),))
+            return Script(turns=(_message(user_input, losses),))
         case Scenario(plan=plan):
             losses.changed("input", "of a simulated user, the opening and the unconditional steps became fixed turns")
-            _lose_scenario(given, losses)
-            return Script(turns=(given.initial_message, *(step.say for step in plan if not step.when)))
+            _lose_scenario(user_input, losses)
+            return Script(turns=(user_input.initial_message, *(step.say for step in plan if not step.when)))
 
 
-def with_options(given: Script, expectations: Iterable[Expectation]) -> Script:
+def with_options(script: Script, expectations: Iterable[Expectation]) -> Script:
     """The turns with the options of a multiple-choice question after the last: an agent can only choose what it
     sees."""
     shown = [options_of(one) for one in expectations if isinstance(one, CorrectChoice)]
-    return Script(turns=(*given.turns[:-1], "\n\n".join([given.turns[-1], *shown]))) if shown else given
+    return Script(turns=(*script.turns[:-1], "\n\n".join([script.turns[-1], *shown]))) if shown else script
 
 
 def options_of(choice: CorrectChoice) -> str:
     return "\n".join(f"{one.id}. {one.text}" for one in choice.choices)
 
 
-def as_message_or_scenario(given: Input, losses: CaseLosses) -> SingleTurn | Scenario:
+def as_message_or_scenario(user_input: Input, losses: CaseLosses) -> SingleTurn | Scenario:
     """The input as one message or a simulated user; fixed turns become a plan that is followed to the letter."""
-    match given:
+    match user_input:
         case Scenario():
-            return given
+            return user_input
         case SingleTurn():
-            return SingleTurn(message=_message(given, losses))
+            return SingleTurn(message=_message(user_input, losses))
         case Script(turns=(only,)):
             return SingleTurn(message=only)
         case Script(turns=turns):
@@ -292,11 +292,11 @@ def as_message_or_scenario(given: Input, losses: CaseLosses) -> SingleTurn | Sce
             return Scenario(persona=SCRIPTED, initial_message=turns[0], max_turns=len(turns), plan=steps)
 
 
-def as_question(given: Input, losses: CaseLosses) -> SingleTurn:
+def as_question(user_input: Input, losses: CaseLosses) -> SingleTurn:
     """The input as one question with the conversation before it."""
-    match given:
+    match user_input:
         case SingleTurn():
-            return given
+            return user_input
         case Script(turns=turns):
             if len(turns) > 1:
                 losses.changed("input.turns", "the earlier turns became the conversation so far, without answers")
@@ -304,27 +304,27 @@ def as_question(given: Input, losses: CaseLosses) -> SingleTurn:
             return SingleTurn(message=turns[-1], history=before)
         case Scenario():
             losses.changed("input", "of a simulated user, the opening became the question")
-            _lose_scenario(given, losses)
-            if given.plan:
+            _lose_scenario(user_input, losses)
+            if user_input.plan:
                 losses.lost("input.plan", "a single question has no plan")
-            return SingleTurn(message=given.initial_message)
+            return SingleTurn(message=user_input.initial_message)
 
 
-def _message(given: SingleTurn, losses: CaseLosses) -> str:
-    if given.history:
+def _message(turn: SingleTurn, losses: CaseLosses) -> str:
+    if turn.history:
         losses.lost("input.history", "the format has no earlier conversation")
-    if given.attachments:
+    if turn.attachments:
         losses.lost("input.attachments", "the format has no attachments")
-    if not given.context:
-        return given.message
+    if not turn.context:
+        return turn.message
     losses.changed("input.context", "the context was put before the message")
-    return f"{given.context}\n\n{given.message}"
+    return f"{turn.context}\n\n{turn.message}"
 
 
-def _lose_scenario(given: Scenario, losses: CaseLosses) -> None:
+def _lose_scenario(scenario: Scenario, losses: CaseLosses) -> None:
     losses.lost("input.persona", "the format has no simulated user")
     for name in ("goal", "facts"):
-        if getattr(given, name):
+        if getattr(scenario, name):
             losses.lost(f"input.{name}", "the format has no simulated user")
-    if any(step.when for step in given.plan):
+    if any(step.when for step in scenario.plan):
         losses.lost("input.plan", "steps with a condition need a simulated user")

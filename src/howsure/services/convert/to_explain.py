@@ -22,19 +22,19 @@ RELEVANT = "relevant"
 
 def to_explain(case: Case, given_labels: Mapping[str, str]) -> FittedCase:
     """`given_labels` are the labels that --metadata and --agent set for all cases."""
-    losses, given = CaseLosses(), make_neutral(case)
-    plain = given.case
+    losses, neutral = CaseLosses(), make_neutral(case)
+    plain = neutral.case
     labels, missing = _labels(plain, given_labels, losses)
     if missing:
         given_by = " ".join(f"--metadata {name}:…" for name in missing)
         return FittedCase(None, (), f"an explain row needs {', '.join(missing)} (give them with {given_by})")
-    for key in given.flat:
+    for key in neutral.flat:
         if key not in LABELS:
             losses.lost(f"metadata.{key}")
-    for key in given.reference:
+    for key in neutral.reference:
         losses.lost(f"reference_data.{key}")
     kept = (UNKNOWN, PAYLOAD_NAMES, MUTATIONS) if case.world == World.EXPLAIN else ()
-    lose_metadata(given.rest, losses, kept)
+    lose_metadata(neutral.rest, losses, kept)
     for name in ("name", "tags", "state"):
         if getattr(plain, name):
             losses.lost(name)
@@ -52,19 +52,19 @@ def to_explain(case: Case, given_labels: Mapping[str, str]) -> FittedCase:
             tools=tools,
             recorded=_recorded(plain.recorded, losses),
             labels=labels,
-            metadata={key: given.rest[key] for key in kept if key in given.rest},
+            metadata={key: neutral.rest[key] for key in kept if key in neutral.rest},
         )
     )
 
 
 def _labels(case: Case, given: Mapping[str, str], losses: CaseLosses) -> tuple[dict[str, str], list[str]]:
-    told = {**case.labels, **given}
-    if "agent" in told:
-        told.setdefault("agent_name", told.pop("agent"))
+    labels = {**case.labels, **given}
+    if "agent" in labels:
+        labels.setdefault("agent_name", labels.pop("agent"))
     for name in case.labels.keys() - set(LABELS) - {"agent"}:
         losses.lost(f"labels.{name}")
-    missing = [name for name in LABELS if name != "phase" and not told.get(name, "").strip()]
-    return {name: told[name] for name in LABELS if told.get(name)}, missing
+    missing = [name for name in LABELS if name != "phase" and not labels.get(name, "").strip()]
+    return {name: labels[name] for name in LABELS if labels.get(name)}, missing
 
 
 def _id(case: Case, agent: str, losses: CaseLosses) -> str:
@@ -76,20 +76,22 @@ def _id(case: Case, agent: str, losses: CaseLosses) -> str:
 
 
 def _question(case: Case, losses: CaseLosses) -> SingleTurn:
-    asked = as_question(case.input, losses)
-    if asked.attachments:
+    question = as_question(case.input, losses)
+    if question.attachments:
         losses.lost("input.attachments", "explain rows have no attachments")
-    context = asked.context
-    if asked.history:
+    context = question.context
+    if question.history:
         losses.changed("input.history", "the earlier conversation was put before the context")
-        said = "\n".join(f"{one.role.value}: {one.content}" for one in asked.history)
-        context = f"{said}\n\n{context}".strip()
-    return SingleTurn(message=asked.message, context=context)
+        history = "\n".join(f"{one.role.value}: {one.content}" for one in question.history)
+        context = f"{history}\n\n{context}".strip()
+    return SingleTurn(message=question.message, context=context)
 
 
-def _expectations(given: tuple[Expectation, ...], has_tools: bool, losses: CaseLosses) -> tuple[Expectation, ...]:
+def _expectations(
+    expectations: tuple[Expectation, ...], has_tools: bool, losses: CaseLosses
+) -> tuple[Expectation, ...]:
     kept: dict[type, Expectation] = {}
-    for expectation in given:
+    for expectation in expectations:
         fitting = _expectation(expectation, losses)
         if fitting is None or type(fitting) in kept:
             losses.lost(f"expectations.{kind_name(expectation)}")
@@ -102,8 +104,8 @@ def _expectations(given: tuple[Expectation, ...], has_tools: bool, losses: CaseL
     return tuple(kept[kind] for kind in (Qualities, Goal, ReferenceAnswer, ToolCalls, Contract) if kind in kept)
 
 
-def _expectation(given: Expectation, losses: CaseLosses) -> Expectation | None:
-    match given:
+def _expectation(expectation: Expectation, losses: CaseLosses) -> Expectation | None:
+    match expectation:
         case ReferenceAnswer(answers=answers) if len(answers) > 1:
             losses.lost("expectations.reference_answer", "explain rows hold one reference answer")
             return ReferenceAnswer(answers=answers[:1])
@@ -113,7 +115,7 @@ def _expectation(given: Expectation, losses: CaseLosses) -> Expectation | None:
         case Qualities(names=names) if not set(names) <= PAYLOADS.keys():
             return None
         case Qualities() | Goal() | ReferenceAnswer() | ToolCalls() | Contract():
-            return given
+            return expectation
         case _:
             return None
 

@@ -30,22 +30,22 @@ NATIVE = (ToolCalls, Trajectory, FinalState, AgentsInvolved)
 
 
 def to_golden(case: Case) -> FittedCase:
-    losses, given = CaseLosses(), make_neutral(case)
-    plain = given.case
-    told = case.metadata.get("reference_data", {})
-    expectations, reference = _expectations(plain.expectations, dict(given.reference), told.keys(), losses)
-    metadata = _metadata(given, losses)
-    stays = ("updated_datetime", UNKNOWN) if _is_of_calls(given.rest.get(UNKNOWN)) else ("updated_datetime",)
-    rest = {key: given.rest[key] for key in stays if key in given.rest}
-    lose_metadata(given.rest, losses, stays)
+    losses, neutral = CaseLosses(), make_neutral(case)
+    plain = neutral.case
+    own = case.metadata.get("reference_data", {})
+    expectations, reference = _expectations(plain.expectations, dict(neutral.reference), own.keys(), losses)
+    metadata = _metadata(neutral, losses)
+    stays = ("updated_datetime", UNKNOWN) if _is_of_calls(neutral.rest.get(UNKNOWN)) else ("updated_datetime",)
+    rest = {key: neutral.rest[key] for key in stays if key in neutral.rest}
+    lose_metadata(neutral.rest, losses, stays)
     if plain.recorded is not None:
         losses.lost("recorded", "golden files hold questions, not what was answered; a simulation file holds both")
-    kept: Json = {**({"metadata": metadata} if metadata else {}), **rest}
+    stored: Json = {**({"metadata": metadata} if metadata else {}), **rest}
     if reference:
-        kept["reference_data"] = reference
-    if given.beside:
+        stored["reference_data"] = reference
+    if neutral.beside:
         # Under a key of their own: the header of a test set would make the file look like a test set.
-        kept[FILE_FIELDS] = {STORED_KEY: given.beside} if case.world == World.TEST_SET else given.beside
+        stored[FILE_FIELDS] = {STORED_KEY: neutral.beside} if case.world == World.TEST_SET else neutral.beside
     return losses.fitted(
         structs.replace(
             plain,
@@ -58,7 +58,7 @@ def to_golden(case: Case) -> FittedCase:
             tools=None,
             recorded=None,
             labels=labels(metadata, agent=plain.labels.get("agent", "")),
-            metadata=kept,
+            metadata=stored,
         )
     )
 
@@ -69,32 +69,32 @@ def _is_of_calls(unknown: Any) -> bool:
 
 
 def _expectations(
-    given: tuple[Expectation, ...], reference: Json, before: Collection[str], losses: CaseLosses
+    expectations: tuple[Expectation, ...], reference: Json, before: Collection[str], losses: CaseLosses
 ) -> tuple[tuple[Expectation, ...], Json]:
     """The expectations that golden has fields for, and `reference` with the others. `before`: the keys of
     `reference_data` that the case had already."""
     native: dict[type, Expectation] = {}
-    for expectation in given:
+    for expectation in expectations:
         kind, name = type(expectation), f"expectations.{kind_name(expectation)}"
         if kind in NATIVE:
             if kind in native:
                 losses.lost(name, "golden questions have room for one of a kind")
             native.setdefault(kind, expectation)
             continue
-        told = as_reference_data(expectation)
-        if told.keys() & reference.keys():
+        keys = as_reference_data(expectation)
+        if keys.keys() & reference.keys():
             losses.lost(name, "its place in reference_data is taken")
         else:
-            reference |= told
-            if not all(key in before for key in told):
+            reference |= keys
+            if not all(key in before for key in keys):
                 losses.changed(name, "kept in reference_data; no grader of the golden world checks it by itself")
     return tuple(native[kind] for kind in NATIVE if kind in native), reference
 
 
-def _metadata(given: NeutralCase, losses: CaseLosses) -> Json:
+def _metadata(neutral: NeutralCase, losses: CaseLosses) -> Json:
     """The free metadata, the labels that it lacks, and the stored parts for which golden has no field."""
-    case = given.case
-    metadata = dict(given.flat)
+    case = neutral.case
+    metadata = dict(neutral.flat)
     for key, value in case.labels.items():
         if key != "agent":
             metadata.setdefault(key, value)

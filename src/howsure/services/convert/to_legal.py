@@ -29,18 +29,18 @@ _ORDER = (CorrectChoice, WeightedCriteria, ReferenceAnswer, Criteria, Goal)
 
 def to_legal(case: Case, dataset: str) -> FittedCase:
     """`dataset` is the dataset name for rows whose case names none."""
-    losses, given = CaseLosses(), make_neutral(case)
-    plain = given.case
+    losses, neutral = CaseLosses(), make_neutral(case)
+    plain = neutral.case
     graded, others = _decisive(plain.expectations)
     if graded is None:
         kinds = ", ".join(kind_name(one) for one in plain.expectations) or "none"
         return FittedCase(None, (), f"a legal row needs criteria, a reference answer or choices; this case has {kinds}")
     expectation = _decided(graded, losses)
-    asked = _history(as_question(plain.input, losses), losses)
-    metadata = _metadata(given, others, losses, made="dataset" not in plain.labels)
+    question = _history(as_question(plain.input, losses), losses)
+    metadata = _metadata(neutral, others, losses, made="dataset" not in plain.labels)
     if plain.recorded is not None:
         losses.lost("recorded", "legal files hold questions; answers go into a responses file")
-    lose_metadata(given.rest, losses)
+    lose_metadata(neutral.rest, losses)
     if "dataset" not in plain.labels:
         losses.changed("labels.dataset", f"rows name their dataset; this one is {dataset!r}")
     labels = {"dataset": plain.labels.get("dataset") or dataset, "task_type": TASKS[type(expectation)]}
@@ -49,7 +49,7 @@ def to_legal(case: Case, dataset: str) -> FittedCase:
     return losses.fitted(
         structs.replace(
             plain,
-            input=asked,
+            input=question,
             expectations=(expectation,),
             world=World.LEGAL,
             name="",
@@ -64,11 +64,11 @@ def to_legal(case: Case, dataset: str) -> FittedCase:
     )
 
 
-def _decisive(given: tuple[Expectation, ...]) -> tuple[Expectation | None, list[Expectation]]:
+def _decisive(expectations: tuple[Expectation, ...]) -> tuple[Expectation | None, list[Expectation]]:
     for kind in _ORDER:
-        for expectation in given:
+        for expectation in expectations:
             if isinstance(expectation, kind):
-                return expectation, [other for other in given if other is not expectation]
+                return expectation, [other for other in expectations if other is not expectation]
     return None, []
 
 
@@ -86,33 +86,33 @@ def _decided(expectation: Expectation, losses: CaseLosses) -> CorrectChoice | We
             raise TypeError(f"nothing that decides a legal row: {other!r}")
 
 
-def _history(asked: SingleTurn, losses: CaseLosses) -> SingleTurn:
-    said = tuple(Message(role=one.role, content=one.content) for one in asked.history if one.content.strip())
-    if said != asked.history:
+def _history(question: SingleTurn, losses: CaseLosses) -> SingleTurn:
+    history = tuple(Message(role=one.role, content=one.content) for one in question.history if one.content.strip())
+    if history != question.history:
         losses.lost("input.history.tool_calls", "messages of legal rows have a role and a text")
-    return structs.replace(asked, history=said)
+    return structs.replace(question, history=history)
 
 
-def _metadata(given: NeutralCase, others: list[Expectation], losses: CaseLosses, *, made: bool) -> Json:
-    case = given.case
-    metadata = {key: value for key, value in given.flat.items() if key != "dataset"}
+def _metadata(neutral: NeutralCase, others: list[Expectation], losses: CaseLosses, *, made: bool) -> Json:
+    case = neutral.case
+    metadata = {key: value for key, value in neutral.flat.items() if key != "dataset"}
     for key, value in case.labels.items():
         if key != "dataset":
             metadata.setdefault(key, value)
-    kept = StoredParts(
+    stored = StoredParts(
         name=case.name,
         profile=case.profile,
         tags=case.tags,
         tools=case.tools,
         state=case.state,
-        reference_data=given.reference,
+        reference_data=neutral.reference,
     )
-    for name in msgspec.to_builtins(kept):
+    for name in msgspec.to_builtins(stored):
         losses.changed(name, f"kept in metadata.{STORED_KEY}, where no grader looks")
     for other in others:
         losses.changed(f"expectations.{kind_name(other)}", f"kept in metadata.{STORED_KEY}, where no grader looks")
-    whole = structs.replace(kept, expectations=tuple(others), made=("dataset",) if made else ())
+    whole = structs.replace(stored, expectations=tuple(others), made=("dataset",) if made else ())
     box = msgspec.to_builtins(whole)
-    if given.beside:
+    if neutral.beside:
         losses.lost("beside", "legal files have no header")
     return {**metadata, **({STORED_KEY: box} if box else {})}

@@ -30,49 +30,49 @@ NEGATED = "The answer must not do this: "
 
 
 def to_test_set(case: Case) -> FittedCase:
-    losses, given = CaseLosses(), make_neutral(case)
-    plain = given.case
-    asked = as_message_or_scenario(plain.input, losses)
-    wishes = _TestSetExpectations(losses)
+    losses, neutral = CaseLosses(), make_neutral(case)
+    plain = neutral.case
+    user_input = as_message_or_scenario(plain.input, losses)
+    expected = _TestSetExpectations(losses)
     for expectation in plain.expectations:
-        wishes.add(expectation)
-    if isinstance(asked, SingleTurn) and wishes.options:
-        asked = SingleTurn(message=f"{asked.message}\n\n{wishes.options}")
+        expected.add(expectation)
+    if isinstance(user_input, SingleTurn) and expected.options:
+        user_input = SingleTurn(message=f"{user_input.message}\n\n{expected.options}")
     for name in ("profile", "tools", "recorded"):
         if getattr(plain, name) not in (None, ""):
             losses.lost(name)
-    lose_metadata(given.rest, losses, ("inputs",))
-    for key in given.reference:
+    lose_metadata(neutral.rest, losses, ("inputs",))
+    for key in neutral.reference:
         losses.lost(f"reference_data.{key}")
-    kind = SCENARIO if isinstance(asked, Scenario) else SINGLE_TURN
-    kept: Json = {HEADER: given.beside} if given.beside else {}
-    if "inputs" in given.rest:
-        kept["inputs"] = given.rest["inputs"]
+    kind = SCENARIO if isinstance(user_input, Scenario) else SINGLE_TURN
+    metadata: Json = {HEADER: neutral.beside} if neutral.beside else {}
+    if "inputs" in neutral.rest:
+        metadata["inputs"] = neutral.rest["inputs"]
     return losses.fitted(
         structs.replace(
             plain,
-            input=asked,
-            expectations=wishes.made(),
+            input=user_input,
+            expectations=expected.made(),
             world=World.TEST_SET,
             profile="",
             tools=None,
             recorded=None,
-            tags=_tags(given, losses),
+            tags=_tags(neutral, losses),
             labels=labels_of(kind, plain.labels.get("priority")),
-            metadata=kept,
+            metadata=metadata,
         )
     )
 
 
-def _tags(given: NeutralCase, losses: CaseLosses) -> tuple[str, ...]:
-    labels = {key: value for key, value in given.case.labels.items() if key != "priority"}
-    for key, value in given.flat.items():
+def _tags(neutral: NeutralCase, losses: CaseLosses) -> tuple[str, ...]:
+    labels = {key: value for key, value in neutral.case.labels.items() if key != "priority"}
+    for key, value in neutral.flat.items():
         if not isinstance(value, str | int | float):
             losses.lost(f"metadata.{key}", "a tag holds a plain value only")
     made = [f"{key}:{value}" for key, value in labels.items() if value.strip()]
     if made:
         losses.changed("labels", "labels became tags `key:value`")
-    return tuple(dict.fromkeys([*given.case.tags, *made]))
+    return tuple(dict.fromkeys([*neutral.case.tags, *made]))
 
 
 class _TestSetExpectations:

@@ -142,23 +142,23 @@ def decide_estimate(question: GateQuestion, observed: Observations) -> GateRulin
     if found is None:
         return nothing_to_decide(f"No {observed.noun} has {question.lacking}.", len(observed.missing))
     outcome = interval_outcome(question.bound, found.interval)
-    told = _told(question, observed, found, outcome)
+    text = _told(question, observed, found, outcome)
     flipped = outcome if not observed.missing else _at_worst(question, observed, outcome)
     more_cases: int | None = None
     if flipped is not outcome:
-        told += (
+        text += (
             f" {NOT_SURE} with the {pluralize(len(observed.missing), observed.noun)} without {question.lacking} counted"
         )
-        told += f" as {'bad' if outcome is GateOutcome.HELD else 'good'}, it would be {flipped.value}."
+        text += f" as {'bad' if outcome is GateOutcome.HELD else 'good'}, it would be {flipped.value}."
         outcome = GateOutcome.INCONCLUSIVE
     elif outcome is GateOutcome.INCONCLUSIVE:
         needed = question.needed(observed, found)
         more_cases = None if needed is None else max(1, needed - found.clusters)
-        told += f" {more_cases_text(more_cases)}"
+        text += f" {more_cases_text(more_cases)}"
     return GateRuling(
         expression="",
         outcome=outcome,
-        reason=told,
+        reason=text,
         value=found.value,
         interval=found.interval,
         n=found.n,
@@ -170,8 +170,8 @@ def decide_estimate(question: GateQuestion, observed: Observations) -> GateRulin
 def _told(question: GateQuestion, observed: Observations, found: Estimate, outcome: GateOutcome) -> str:
     """The sentence about value, interval and limit."""
     n = _basis(observed, found)
-    said = question.what.format(question.unit.say(found.value))
-    value = f"{said[:1].upper()}{said[1:]}, over {n}"
+    text = question.what.format(question.unit.say(found.value))
+    value = f"{text[:1].upper()}{text[1:]}, over {n}"
     left = missing_text(len(observed.missing), observed.noun, question.lacking)
     if found.interval is None:
         return f"{value}: too few to say how sure that is.{left}"
@@ -209,16 +209,16 @@ def nothing_to_decide(reason: str, unjudged: int = 0) -> GateRuling:
 
 
 def decide_total(
-    bound: GateBound, unit: GateUnit, value: float, told: str, *, n: int, reachable: Interval
+    bound: GateBound, unit: GateUnit, value: float, text: str, *, n: int, reachable: Interval
 ) -> GateRuling:
     """The ruling on a total that was counted, not estimated. `reachable` is the range that it may reach once everything
-    unknown is known; `told` describes the value."""
+    unknown is known; `text` describes the value."""
     outcome = interval_outcome(bound, reachable)
     limit = unit.say(bound.limit)
     if outcome is GateOutcome.INCONCLUSIVE:
         top = unit.say(reachable[1]) if isfinite(reachable[1]) else "any amount"
-        reason = f"{told}; with what is not known it may come to {top}, and the limit is {limit}."
+        reason = f"{text}; with what is not known it may come to {top}, and the limit is {limit}."
     else:
         word = GOOD[bound.sign] if outcome is GateOutcome.HELD else BAD[bound.sign]
-        reason = f"{told}: {word} {limit}."
+        reason = f"{text}: {word} {limit}."
     return GateRuling(expression="", outcome=outcome, reason=reason, value=value, n=n)

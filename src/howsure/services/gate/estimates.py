@@ -30,17 +30,17 @@ from howsure.stats.repeats import reliability
 WHOLE = (0.0, 1.0)
 
 
-def rule_pass_rate(asked: PassRate, evidence: Evidence, candidate: str) -> GateRuling:
-    observed = observe_passes(asked.scope, evidence, candidate)
-    if _at_the_end(asked.bound):
-        return _every_one(asked.bound, observed)
+def rule_pass_rate(condition: PassRate, evidence: Evidence, candidate: str) -> GateRuling:
+    observed = observe_passes(condition.scope, evidence, candidate)
+    if _at_the_end(condition.bound):
+        return _every_one(condition.bound, observed)
     question = GateQuestion(
-        bound=asked.bound,
+        bound=condition.bound,
         unit=GateUnit.SHARE,
         what="{} passed",
         estimate=_rate,
         extremes=WHOLE,
-        needed=lambda seen, found: _rate_needed(seen, found, asked.bound.limit),
+        needed=lambda seen, found: _rate_needed(seen, found, condition.bound.limit),
     )
     return decide_estimate(question, observed)
 
@@ -79,21 +79,21 @@ def _every_one(bound: GateBound, observed: Observations) -> GateRuling:
     if not n:
         return nothing_to_decide(f"No {observed.noun} has a verdict.", missing)
     value = sum(observed.values) / n
-    told = f"{n - wrong:,} of {pluralize(n, observed.noun)} {'passed' if bound.sign.upward else 'failed'}"
+    text = f"{n - wrong:,} of {pluralize(n, observed.noun)} {'passed' if bound.sign.upward else 'failed'}"
     if wrong:
         outcome = GateOutcome.FAILED
     elif missing:
-        outcome, told = GateOutcome.INCONCLUSIVE, f"{told}, but {missing:,} more have no verdict"
+        outcome, text = GateOutcome.INCONCLUSIVE, f"{text}, but {missing:,} more have no verdict"
     else:
         outcome = GateOutcome.HELD
-    reason = f"{told} (counted: an interval never reaches the end of the scale)."
+    reason = f"{text} (counted: an interval never reaches the end of the scale)."
     return GateRuling(expression="", outcome=outcome, reason=reason, value=value, n=n, unjudged=missing)
 
 
-def rule_mean_grade(asked: MeanGrade, evidence: Evidence, candidate: str) -> GateRuling:
-    observed, scale = evidence.values(candidate, asked.scope)
+def rule_mean_grade(condition: MeanGrade, evidence: Evidence, candidate: str) -> GateRuling:
+    observed, scale = evidence.values(candidate, condition.scope)
     bounds = None if scale.high is None else (scale.low, scale.high)
-    question = _mean_question(asked.bound, GateUnit.POINTS, observed, bounds, "a value", lowest=scale.low)
+    question = _mean_question(condition.bound, GateUnit.POINTS, observed, bounds, "a value", lowest=scale.low)
     return decide_estimate(question, observed)
 
 
@@ -113,7 +113,7 @@ def _mean_question(
         bound=bound,
         unit=unit,
         what="{} on average",
-        estimate=lambda given: _mean(given, bounds, lowest),
+        estimate=lambda observations: _mean(observations, bounds, lowest),
         extremes=bounds or seen,
         needed=partial(value_needed, bound.limit),
         lacking=lacking,
@@ -129,60 +129,60 @@ def _mean(observed: Observations, bounds: Interval | None, lowest: float) -> Est
     return replace(found, interval=(max(low, lowest), high))
 
 
-def rule_spending_per_case(asked: SpendingLimit, evidence: Evidence, candidate: str) -> GateRuling:
-    money = asked.of is SpendingUnit.COST
+def rule_spending_per_case(condition: SpendingLimit, evidence: Evidence, candidate: str) -> GateRuling:
+    money = condition.of is SpendingUnit.COST
     observed = evidence.spent(candidate, GateScope(), money=money)
     unit, lacking = (GateUnit.DOLLARS, "a known cost") if money else (GateUnit.TOKENS, "a count of tokens")
-    return decide_estimate(_mean_question(asked.bound, unit, observed, None, lacking), observed)
+    return decide_estimate(_mean_question(condition.bound, unit, observed, None, lacking), observed)
 
 
-def rule_repeats(asked: RepeatedPass, evidence: Evidence, candidate: str) -> GateRuling:
+def rule_repeats(condition: RepeatedPass, evidence: Evidence, candidate: str) -> GateRuling:
     """pass@k or pass^k over the cases that were judged at least k times; missing tries count against the outcome."""
-    observed = observe_passes(asked.scope, evidence, candidate)
-    if evidence.run.pins.request.repeat < asked.k:
-        name, made = f"pass{'^' if asked.every else '@'}{asked.k}", evidence.run.pins.request.repeat
+    observed = observe_passes(condition.scope, evidence, candidate)
+    if evidence.run.pins.request.repeat < condition.k:
+        name, made = f"pass{'^' if condition.every else '@'}{condition.k}", evidence.run.pins.request.repeat
         return nothing_to_decide(
-            f"{name} needs {asked.k} tries of each case and this run made {made}: --repeat {asked.k}."
+            f"{name} needs {condition.k} tries of each case and this run made {made}: --repeat {condition.k}."
         )
     question = GateQuestion(
-        bound=asked.bound,
+        bound=condition.bound,
         unit=GateUnit.SHARE,
-        what=f"{{}} of cases would pass in {'every one' if asked.every else 'at least one'} of {asked.k} tries",
-        estimate=lambda given: _reliability(given, asked),
+        what=f"{{}} of cases would pass in {'every one' if condition.every else 'at least one'} of {condition.k} tries",
+        estimate=lambda seen: _reliability(seen, condition),
         extremes=WHOLE,
-        needed=partial(value_needed, asked.bound.limit),
+        needed=partial(value_needed, condition.bound.limit),
     )
     return decide_estimate(question, observed)
 
 
-def _reliability(observed: Observations, asked: RepeatedPass) -> Estimate | None:
+def _reliability(observed: Observations, condition: RepeatedPass) -> Estimate | None:
     tries = observed.tries()
     groups = [observed.groups.get(case, case) for case in tries]
     counted_tries = [(round(sum(values)), len(values)) for values in tries.values()]
-    found = reliability(counted_tries, asked.k, groups if len(set(groups)) < len(groups) else None)
-    return found.hat if asked.every else found.at
+    found = reliability(counted_tries, condition.k, groups if len(set(groups)) < len(groups) else None)
+    return found.hat if condition.every else found.at
 
 
 def value_needed(limit: float, _: Observations, found: Estimate) -> int | None:
     return None if found.interval is None else cases_for_value(found.value, found.interval, found.clusters, limit)
 
 
-def rule_latency(asked: Latency, evidence: Evidence, candidate: str) -> GateRuling:
-    observed = evidence.seconds(candidate, asked.scope)
-    return decide_estimate(_latency_question(asked, observed), observed)
+def rule_latency(condition: Latency, evidence: Evidence, candidate: str) -> GateRuling:
+    observed = evidence.seconds(candidate, condition.scope)
+    return decide_estimate(_latency_question(condition, observed), observed)
 
 
-def _latency_question(asked: Latency, observed: Observations) -> GateQuestion:
-    share, lacking = asked.share, "a known duration"
+def _latency_question(condition: Latency, observed: Observations) -> GateQuestion:
+    share, lacking = condition.share, "a known duration"
     if share is None:
-        return _mean_question(asked.bound, GateUnit.SECONDS, observed, None, lacking)
+        return _mean_question(condition.bound, GateUnit.SECONDS, observed, None, lacking)
     return GateQuestion(
-        bound=asked.bound,
+        bound=condition.bound,
         unit=GateUnit.SECONDS,
         what=f"{100 * share:g} % take no longer than {{}}",
-        estimate=lambda given: estimate_percentile(given.values, share, given.clusters),
+        estimate=lambda seen: estimate_percentile(seen.values, share, seen.clusters),
         extremes=(0.0, inf),
-        needed=lambda seen, _: _percentile_needed(seen, share, asked.bound),
+        needed=lambda seen, _: _percentile_needed(seen, share, condition.bound),
         lacking=lacking,
     )
 

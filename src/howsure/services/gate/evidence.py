@@ -40,32 +40,32 @@ class GateColumns(Struct, frozen=True, kw_only=True):
     scenarios: Mapping[str, str] = {}
 
 
-async def read_gate_columns(store: Store, run: Run, asked: Sequence[GateCondition]) -> GateColumns:
+async def read_gate_columns(store: Store, run: Run, conditions: Sequence[GateCondition]) -> GateColumns:
     """Read the columns that these gates need."""
     attempts, measured = await store.columns(run.id)
-    tolled = any(isinstance(each, Latency | SpendingLimit) for each in asked)
-    parts = [part for each in asked if (part := part_of(each))]
+    with_costs = any(isinstance(each, Latency | SpendingLimit) for each in conditions)
+    parts = [part for each in conditions if (part := part_of(each))]
     known = await store.part_ids(run.id) if parts else []
-    wanted = sorted({found for part in parts for found in parts_named(part, run, known)})
+    part_ids = sorted({found for part in parts for found in parts_named(part, run, known)})
     return GateColumns(
         attempts=attempts,
         measured=measured,
-        tolls=await store.tolls(run.id) if tolled else (),
+        tolls=await store.tolls(run.id) if with_costs else (),
         part_ids=known,
-        part_grades=await store.part_grades(run.id, wanted) if wanted else (),
-        chosen=await _chosen(store, run, [gate_scope(each).labels for each in asked]),
+        part_grades=await store.part_grades(run.id, part_ids) if part_ids else (),
+        chosen=await _chosen(store, run, [gate_scope(each).labels for each in conditions]),
         scenarios=await scenario_clusters(store, run),
     )
 
 
-def gate_scope(asked: GateCondition) -> GateScope:
+def gate_scope(condition: GateCondition) -> GateScope:
     """The part of the run that a gate is about."""
-    found = getattr(asked, "scope", None)
+    found = getattr(condition, "scope", None)
     return found if isinstance(found, GateScope) else GateScope()
 
 
-def part_of(asked: GateCondition) -> str:
-    return asked.part if isinstance(asked, AllChecksPass) else gate_scope(asked).part
+def part_of(condition: GateCondition) -> str:
+    return condition.part if isinstance(condition, AllChecksPass) else gate_scope(condition).part
 
 
 def parts_named(name: str, run: Run, known: Sequence[str]) -> set[str]:
@@ -231,9 +231,9 @@ class Evidence:
         if not meant:
             raise UnknownInRun("rule or criterion", which.part, self._part_names())
         made = self._observed("check")
-        kept = dict(self._attempts(candidate, which))
+        attempts = dict(self._attempts(candidate, which))
         for grade in self.columns.part_grades:
-            if grade.candidate != candidate or grade.part_id not in meant or grade.position not in kept:
+            if grade.candidate != candidate or grade.part_id not in meant or grade.position not in attempts:
                 continue
             if grade.outcome in (PASSED, FAILED):
                 made.add(self.case_of[grade.position], float(grade.outcome == PASSED))
@@ -251,8 +251,8 @@ class Evidence:
         if not money:
             counted = {toll.position: float(toll.tokens) for toll in self.columns.tolls if toll.tokens is not None}
             return self._amounts(candidate, which, counted)
-        said = {toll.position: toll.usd for toll in self.columns.tolls if toll.usd is not None}
-        return self._amounts(candidate, which, {**self._values_of(COST), **said})
+        priced = {toll.position: toll.usd for toll in self.columns.tolls if toll.usd is not None}
+        return self._amounts(candidate, which, {**self._values_of(COST), **priced})
 
     def pending(self, candidate: str) -> int:
         known = self.summary.candidates.get(candidate)
@@ -286,10 +286,10 @@ class Evidence:
     def _grades(
         self, measured: Sequence[GradeColumn], candidate: str, which: GateScope
     ) -> Iterator[tuple[int, str, float]]:
-        kept = dict(self._attempts(candidate, which))
+        attempts = dict(self._attempts(candidate, which))
         for each in measured:
             for position, code, value in zip(each.positions, each.outcomes, each.values, strict=True):
-                if position in kept:
+                if position in attempts:
                     yield position, OUTCOMES[code], value
 
     def _values_of(self, grader: str) -> dict[int, float]:

@@ -53,45 +53,47 @@ RECORDED = "recorded"
 CHAT = "chat"
 
 
-def rule_errors(asked: ErrorLimit, evidence: Evidence) -> GateRuling:
+def rule_errors(condition: ErrorLimit, evidence: Evidence) -> GateRuling:
     """Errored attempts of all that were planned; pending attempts may still err."""
     counts = evidence.run.counts
     if not counts.total:
         return nothing_to_decide("The run has no attempt.")
-    told = f"{counts.errored:,} of {pluralize(counts.total, 'attempt')} errored"
+    text = f"{counts.errored:,} of {pluralize(counts.total, 'attempt')} errored"
     if counts.pending:
-        told += f" and {counts.pending:,} are still to do"
-    unit, scale = (GateUnit.CASES, 1) if asked.counted else (GateUnit.SHARE, counts.total)
+        text += f" and {counts.pending:,} are still to do"
+    unit, scale = (GateUnit.CASES, 1) if condition.counted else (GateUnit.SHARE, counts.total)
     least, most = counts.errored / scale, (counts.errored + counts.pending) / scale
-    return decide_total(asked.bound, unit, least, told, n=counts.total, reachable=(least, most))
+    return decide_total(condition.bound, unit, least, text, n=counts.total, reachable=(least, most))
 
 
-def rule_spending(asked: SpendingLimit, evidence: Evidence) -> GateRuling:
+def rule_spending(condition: SpendingLimit, evidence: Evidence) -> GateRuling:
     """What is known about the money or the tokens; the unknown part can only add to it."""
-    money = asked.of is SpendingUnit.COST
+    money = condition.of is SpendingUnit.COST
     unit = GateUnit.DOLLARS if money else GateUnit.TOKENS
-    total, unknown, told = 0.0, [], []
+    total, unknown, parts = 0.0, [], []
     pins, spent = evidence.run.pins, evidence.run.spent or ModelSpending()
-    if asked.source is not SpendingSource.AGENT:
+    if condition.source is not SpendingSource.AGENT:
         own = spent.usd if money else float(spent.tokens)
         total += own
-        told.append(f"{unit.say(own)} for {pluralize(spent.calls, 'call')} of models by the run")
+        parts.append(f"{unit.say(own)} for {pluralize(spent.calls, 'call')} of models by the run")
         if money and spent.unpriced:
             unknown.append(f"{pluralize(spent.unpriced, 'call')} without a price")
-    if asked.source is SpendingSource.AGENT or (asked.source is SpendingSource.ALL and not _through_the_door(pins)):
+    if condition.source is SpendingSource.AGENT or (
+        condition.source is SpendingSource.ALL and not _through_the_door(pins)
+    ):
         answers, silent = _answers(evidence, money=money)
         # Recorded answers without a cost were paid for long ago, if at all.
-        free = asked.source is SpendingSource.ALL and pins.request.target == RECORDED and not answers
-        if asked.source is SpendingSource.AGENT and not answers:
+        free = condition.source is SpendingSource.ALL and pins.request.target == RECORDED and not answers
+        if condition.source is SpendingSource.AGENT and not answers:
             return nothing_to_decide(f"No answer says what it {'cost' if money else 'took in tokens'}.", silent)
         if not free:
             total += sum(answers)
-            told.append(f"{unit.say(sum(answers))} for {pluralize(len(answers), 'answer')} of the agent")
+            parts.append(f"{unit.say(sum(answers))} for {pluralize(len(answers), 'answer')} of the agent")
             if silent:
                 unknown.append(f"{pluralize(silent, 'answer')} that do not say")
-    said = " + ".join(told) + (f"; not known: {', '.join(unknown)}" if unknown else "")
+    text = " + ".join(parts) + (f"; not known: {', '.join(unknown)}" if unknown else "")
     reachable = (total, inf if unknown or evidence.run.counts.pending else total)
-    return decide_total(asked.bound, unit, total, said, n=evidence.run.counts.completed, reachable=reachable)
+    return decide_total(condition.bound, unit, total, text, n=evidence.run.counts.completed, reachable=reachable)
 
 
 def _answers(evidence: Evidence, *, money: bool) -> tuple[list[float], int]:
@@ -106,40 +108,40 @@ def _through_the_door(pins: Pins) -> bool:
     return pins.request.target.partition(":")[0] == CHAT or any(":" in name for name in pins.request.candidates)
 
 
-def rule_all_hold(asked: AllChecksPass, evidence: Evidence, candidate: str) -> GateRuling:
-    observed = evidence.checks(candidate, GateScope(part=asked.part))
+def rule_all_hold(condition: AllChecksPass, evidence: Evidence, candidate: str) -> GateRuling:
+    observed = evidence.checks(candidate, GateScope(part=condition.part))
     n, missing = len(observed.values), len(observed.missing)
     passed = sum(value == 1 for value in observed.values)
-    told = f"{passed:,} of {pluralize(n, 'check')} passed"
+    text = f"{passed:,} of {pluralize(n, 'check')} passed"
     if passed < n:
         outcome = GateOutcome.FAILED
     elif missing or not n:
         outcome = GateOutcome.INCONCLUSIVE
-        told += f", but {pluralize(missing, 'check')} could not be judged" if missing else ": it was never checked"
+        text += f", but {pluralize(missing, 'check')} could not be judged" if missing else ": it was never checked"
     else:
         outcome = GateOutcome.HELD
     value = passed / n if n else None
-    return GateRuling(expression="", outcome=outcome, reason=f"{told}.", value=value, n=n, unjudged=missing)
+    return GateRuling(expression="", outcome=outcome, reason=f"{text}.", value=value, n=n, unjudged=missing)
 
 
 def rule_no_regression(
-    asked: NoRegression, evidence: Evidence, before: Evidence, changed: ChangedCases, candidate: str
+    condition: NoRegression, evidence: Evidence, before: Evidence, changed: ChangedCases, candidate: str
 ) -> GateRuling:
     """Whether the pass rate fell since an earlier run. `changed` cases ask something else now: they are left out."""
     base = f"run {before.run.name!r} ({before.run.id[:8]})"
-    then = observe_passes(replace(asked.scope, candidate=None), before, counterpart(before, candidate))
+    then = observe_passes(replace(condition.scope, candidate=None), before, counterpart(before, candidate))
     left = changed_ids(changed)
     known = {case: values for case, values in then.tries().items() if case not in left}
-    observed = _averaged(observe_passes(asked.scope, evidence, candidate), set(known))
+    observed = _averaged(observe_passes(condition.scope, evidence, candidate), set(known))
     if not observed.cases:
         return nothing_to_decide(f"No case was judged both here and in {base}.", len(observed.missing))
     question = GateQuestion(
-        bound=GateBound(BoundSign.AT_LEAST, -asked.by),
+        bound=GateBound(BoundSign.AT_LEAST, -condition.by),
         unit=GateUnit.CHANGE,
         what="the pass rate changed by {} since " + base.replace("{", "{{").replace("}", "}}"),
         estimate=partial(_difference, known),
         extremes=WHOLE,
-        needed=partial(value_needed, -asked.by),
+        needed=partial(value_needed, -condition.by),
     )
     ruling = decide_estimate(question, observed)
     return replace(ruling, reason=ruling.reason + _unlike(evidence, before, changed))
@@ -208,44 +210,44 @@ def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith((".", "?")) else ".")
 
 
-async def _rulings(store: Store, asked: GateCondition, evidence: Evidence) -> list[GateRuling]:
-    match asked:
+async def _rulings(store: Store, condition: GateCondition, evidence: Evidence) -> list[GateRuling]:
+    match condition:
         case ErrorLimit():
-            return [rule_errors(asked, evidence)]
+            return [rule_errors(condition, evidence)]
         case SpendingLimit(per_case=False):
-            return [rule_spending(asked, evidence)]
+            return [rule_spending(condition, evidence)]
         case NoRegression():
-            return await _regressions(store, asked, evidence)
+            return await _regressions(store, condition, evidence)
         case _:
-            names = evidence.candidates(gate_scope(asked))
+            names = evidence.candidates(gate_scope(condition))
             several = len(evidence.summary.candidates) > 1
-            return [replace(_of(asked, evidence, name), candidate=name if several else "") for name in names]
+            return [replace(_of(condition, evidence, name), candidate=name if several else "") for name in names]
 
 
-def _of(asked: GateCondition, evidence: Evidence, candidate: str) -> GateRuling:
-    match asked:
+def _of(condition: GateCondition, evidence: Evidence, candidate: str) -> GateRuling:
+    match condition:
         case PassRate():
-            return rule_pass_rate(asked, evidence, candidate)
+            return rule_pass_rate(condition, evidence, candidate)
         case MeanGrade():
-            return rule_mean_grade(asked, evidence, candidate)
+            return rule_mean_grade(condition, evidence, candidate)
         case RepeatedPass():
-            return rule_repeats(asked, evidence, candidate)
+            return rule_repeats(condition, evidence, candidate)
         case Latency():
-            return rule_latency(asked, evidence, candidate)
+            return rule_latency(condition, evidence, candidate)
         case AllChecksPass():
-            return rule_all_hold(asked, evidence, candidate)
+            return rule_all_hold(condition, evidence, candidate)
         case SpendingLimit():
-            return rule_spending_per_case(asked, evidence, candidate)
+            return rule_spending_per_case(condition, evidence, candidate)
         case ErrorLimit() | NoRegression():
-            raise TypeError(f"{type(asked).__name__} is not about one candidate")
+            raise TypeError(f"{type(condition).__name__} is not about one candidate")
 
 
-async def _regressions(store: Store, asked: NoRegression, evidence: Evidence) -> list[GateRuling]:
-    base = await store.earlier_run(asked.versus, evidence.run)
-    before = Evidence(await store.summary(base.id), await read_gate_columns(store, base, [asked]))
+async def _regressions(store: Store, condition: NoRegression, evidence: Evidence) -> list[GateRuling]:
+    base = await store.earlier_run(condition.versus, evidence.run)
+    before = Evidence(await store.summary(base.id), await read_gate_columns(store, base, [condition]))
     changed = await changed_between(store, base, evidence.run)
     several = len(evidence.summary.candidates) > 1
     return [
-        replace(rule_no_regression(asked, evidence, before, changed, name), candidate=name if several else "")
-        for name in evidence.candidates(asked.scope)
+        replace(rule_no_regression(condition, evidence, before, changed, name), candidate=name if several else "")
+        for name in evidence.candidates(condition.scope)
     ]

@@ -22,7 +22,7 @@ from howsure.model.document import Document, DocumentKind
 from howsure.model.result import Result
 from howsure.model.run_request import RunRequest
 from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Transcript
-from howsure.reports.result_wire import evaluation_result
+from howsure.reports.evaluations import evaluation_result
 from howsure.services.host.context import Host
 from howsure.services.host.document_files import reference_to
 from howsure.services.host.documents import document_body

@@ -23,7 +23,7 @@ from howsure.model.result import Result
 from howsure.model.run import Run, RunState
 from howsure.model.summary import Summary
 from howsure.model.verdict import Verdict
-from howsure.reports.run_wire import evaluation_run
+from howsure.reports.evaluations import evaluation_run
 from howsure.services.gate.gate import rule_on_gates
 from howsure.services.host.document_files import DocumentReference, is_reference, read_reference
 from howsure.store.pages import is_number, next_cursor

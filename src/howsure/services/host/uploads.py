@@ -22,7 +22,7 @@ from howsure.model.access_scope import AccessScope
 from howsure.model.case import Case
 from howsure.model.document import Document, DocumentKind
 from howsure.model.run import Run
-from howsure.reports.run_wire import dataset_id_of
+from howsure.reports.evaluations import dataset_id_of
 from howsure.services.host.context import Host
 from howsure.services.host.document_files import document_path, read_reference
 from howsure.services.host.documents import file_content

@@ -170,18 +170,18 @@ def _kappa(things: Sequence[LabelledValues]) -> float | None:
     return cohen_kappa([thing.people_passed for thing in things], [thing.passed for thing in things])
 
 
-def _class(known: Sequence[GradeWithLabels], wanted: bool) -> ClassFigures:
-    said = sum(thing.passed is wanted for thing in known)
-    true = sum(thing.people_passed is wanted for thing in known)
-    right = sum(thing.passed is wanted and thing.people_passed is wanted for thing in known)
+def _class(known: Sequence[GradeWithLabels], verdict: bool) -> ClassFigures:
+    judged = sum(thing.passed is verdict for thing in known)
+    true = sum(thing.people_passed is verdict for thing in known)
+    right = sum(thing.passed is verdict and thing.people_passed is verdict for thing in known)
 
     def f1(things: Sequence[LabelledValues]) -> float | None:
-        hits = sum(thing.passed is wanted and thing.people_passed is wanted for thing in things)
-        total = sum((thing.passed is wanted) + (thing.people_passed is wanted) for thing in things)
+        hits = sum(thing.passed is verdict and thing.people_passed is verdict for thing in things)
+        total = sum((thing.passed is verdict) + (thing.people_passed is verdict) for thing in things)
         return 2 * hits / total if total else None
 
     return ClassFigures(
-        precision=rate_figure(right, said), recall=rate_figure(right, true), f1=bootstrap_figure(known, f1)
+        precision=rate_figure(right, judged), recall=rate_figure(right, true), f1=bootstrap_figure(known, f1)
     )
 
 

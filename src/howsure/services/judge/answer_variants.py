@@ -94,8 +94,8 @@ def with_answer(transcript: Transcript, answer: str) -> Transcript:
     messages = list(transcript.messages)
     for place in range(len(messages) - 1, -1, -1):
         message = messages[place]
-        said = message.role is Role.ASSISTANT and not message.tool_calls
-        if said and message.content.strip() == transcript.answer.strip():
+        spoken = message.role is Role.ASSISTANT and not message.tool_calls
+        if spoken and message.content.strip() == transcript.answer.strip():
             messages[place] = replace(message, content=answer)
             break
     else:

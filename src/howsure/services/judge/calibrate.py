@@ -164,29 +164,29 @@ class SavedCalibration(Struct, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
-async def choose_run(work: Workspace, wanted: CalibrationRequest, watch: ProgressFactory) -> str:
+async def choose_run(work: Workspace, request: CalibrationRequest, watch: ProgressFactory) -> str:
     """The id of the run to calibrate with: the stored one that was named, or one made now."""
-    _check(wanted)
-    if wanted.options is None:
-        return wanted.run
-    labels = read_labels(wanted.labels, work.kit) if wanted.labels else None
-    return (await start(work, _asking(wanted.options, labels), watch)).run.id
+    _check(request)
+    if request.options is None:
+        return request.run
+    labels = read_labels(request.labels, work.kit) if request.labels else None
+    return (await start(work, _asking(request.options, labels), watch)).run.id
 
 
-async def calibrate(work: Workspace, wanted: CalibrationRequest, run_name: str) -> SavedCalibration:
+async def calibrate(work: Workspace, request: CalibrationRequest, run_name: str) -> SavedCalibration:
     """Measure how well the judge agrees, and save that as a calibration of this judge version."""
-    labels = read_labels(wanted.labels, work.kit) if wanted.labels else None
+    labels = read_labels(request.labels, work.kit) if request.labels else None
     async with await work.store(read_only=True) as store:
         run = await store.find_run(run_name)
-        calibration = await _measured(store, run, labels, wanted.by)
+        calibration = await _measured(store, run, labels, request.by)
     warnings = tuple(map(str, labels.warnings)) if labels else ()
     return SavedCalibration(calibration, CALIBRATIONS.append(work, calibration), warnings)
 
 
-def _check(wanted: CalibrationRequest) -> None:
-    if wanted.labels is None and not wanted.by:
+def _check(request: CalibrationRequest) -> None:
+    if request.labels is None and not request.by:
         raise PlanRefused("calibrating needs a file of labels, or --by a key that says how good the answers are")
-    if bool(wanted.run) == (wanted.options is not None):
+    if bool(request.run) == (request.options is not None):
         raise PlanRefused("name either a stored run with --run, or the datasets to judge now")
 
 

@@ -140,8 +140,8 @@ def _bench_answers(made: Plan, rubric: Rubric | None) -> Iterator[BenchAnswer]:
             target = lane.target
             if not isinstance(target, RecordedTarget):
                 raise PlanRefused("a judge is tested on recorded answers: give them with --responses")
-            if isinstance(said := target.find(case), Transcript):
-                subject = JudgeSubject(case=case, transcript=said, rubric=rubric)
+            if isinstance(transcript := target.find(case), Transcript):
+                subject = JudgeSubject(case=case, transcript=transcript, rubric=rubric)
                 yield BenchAnswer(subject=subject, candidate=lane.candidate, repeat=lane.repeat)
 
 
@@ -322,8 +322,8 @@ def _fails(score: Score) -> bool:
 
 
 async def _judged(on: JudgeBench, answer: BenchAnswer, attack: tuple[Attack, _AttackTarget] | None) -> Result:
-    said = attack[0].transcript(attack[1].aim) if attack else off_topic()
-    return await on.judged(replace(answer.subject, transcript=said), answer.candidate, answer.repeat)
+    transcript = attack[0].transcript(attack[1].aim) if attack else off_topic()
+    return await on.judged(replace(answer.subject, transcript=transcript), answer.candidate, answer.repeat)
 
 
 async def _outcome(on: JudgeBench, targets: Sequence[_AttackTarget], attack: Attack) -> AttackOutcome:

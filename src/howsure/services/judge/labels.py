@@ -86,8 +86,8 @@ def read_labels(path: Path, kit: Kit) -> LabelFile:
     labels: list[Label] = []
     found: list[Problem] = []
     with readable(path):
-        for number, given in read_objects(split_lines(path), path.name):
-            made = [given] if isinstance(given, Problem) else list(_read(given, Spot(path.name, number)))
+        for number, row in read_objects(split_lines(path), path.name):
+            made = [row] if isinstance(row, Problem) else list(_read(row, Spot(path.name, number)))
             found += [each for each in made if isinstance(each, Problem)]
             labels += [each for each in made if isinstance(each, Label)]
     if not labels and not found:
@@ -107,31 +107,31 @@ def looks_like_labels(path: Path) -> bool:
     return isinstance(first, dict) and "label" in first and "grader" in first
 
 
-def _read(given: dict[str, Any], spot: Spot) -> Iterator[Label | Problem]:
-    problems = [*_CHECKER.problems(given, spot), *_unknown(given, spot)]
-    word = given.get("label")
+def _read(row: dict[str, Any], spot: Spot) -> Iterator[Label | Problem]:
+    problems = [*_CHECKER.problems(row, spot), *_unknown(row, spot)]
+    word = row.get("label")
     if isinstance(word, str) and word not in WORDS:
         message = f"{shown(word)} is no label"
         problems.append(spot.below("label").problem("wrong-value", message, expected=HINT, found=shown(word)))
     yield from problems
     if any(problem.level is Level.ERROR for problem in problems):
         return
-    criterion = given.get("criterion_id", "")
+    criterion = row.get("criterion_id", "")
     yield Label(
-        case_id=given["case_id"],
-        grader=given["grader"],
-        value=WORDS[word] if isinstance(word, str) else word if isinstance(word, bool) else float(given["label"]),
-        candidate=given.get("candidate"),
-        repeat=given.get("repeat"),
+        case_id=row["case_id"],
+        grader=row["grader"],
+        value=WORDS[word] if isinstance(word, str) else word if isinstance(word, bool) else float(row["label"]),
+        candidate=row.get("candidate"),
+        repeat=row.get("repeat"),
         criterion=str(criterion),
-        annotator=given.get("annotator", ""),
+        annotator=row.get("annotator", ""),
         line=spot.line or 0,
     )
 
 
-def _unknown(given: dict[str, Any], spot: Spot) -> Iterator[Problem]:
+def _unknown(row: dict[str, Any], spot: Spot) -> Iterator[Problem]:
     """A remark of the annotator is fine; a typo in the name of a field would change what the label is about."""
-    for name in given:
+    for name in row:
         if name in KNOWN:
             continue
         if hint := did_you_mean(name, KNOWN):
@@ -397,8 +397,8 @@ def _ambiguous(label: Label, fitting: Sequence[GradedAnswer], path: str) -> Prob
 
 def _nothing_met(labels: LabelFile, answers: Mapping[str, Sequence[GradedAnswer]]) -> str:
     first = labels.labels[0]
-    said = f"none of the {len(labels.labels)} labels in {labels.path} is about a grade of this run"
+    text = f"none of the {len(labels.labels)} labels in {labels.path} is about a grade of this run"
     if not any(label.case_id in answers for label in labels.labels):
-        return f"{said}: there is no case {first.case_id!r}, for one"
+        return f"{text}: there is no case {first.case_id!r}, for one"
     about = f"criterion {first.criterion!r} of {first.grader}" if first.criterion else first.grader
-    return f"{said}: the case {first.case_id!r} has no grade for {about}, for one"
+    return f"{text}: the case {first.case_id!r} has no grade for {about}, for one"

@@ -147,11 +147,11 @@ def replacement_sentence(may: bool | None, gain: Figure, agreements: tuple[Figur
         return f"It cannot be told whether the new judge may replace the old one: {FEWEST} labelled cases are needed."
     old, new = (f"{100 * (each.value or 0.0):.1f} %" for each in agreements)
     low, high = (f"{100 * bound:+.1f}" for bound in gain.interval)
-    said = f"it agrees with people in {new}, the old one in {old} ({100 * gain.value:+.1f} points, {low} to {high})"
+    text = f"it agrees with people in {new}, the old one in {old} ({100 * gain.value:+.1f} points, {low} to {high})"
     if not may:
-        return f"The new judge may not replace the old one: {said}."
+        return f"The new judge may not replace the old one: {text}."
     worse = f" It may still be up to {-100 * gain.interval[0]:.1f} points worse." if gain.interval[0] < 0 else ""
-    return f"The new judge may replace the old one: {said}.{worse}"
+    return f"The new judge may replace the old one: {text}.{worse}"
 
 
 def judge_shifts(pairs: Sequence[GradePair]) -> list[JudgeShift]:
@@ -207,8 +207,8 @@ def _flip(both: GradePair) -> VerdictFlip:
 
 def mean_credit(things: Sequence[GradeWithLabels]) -> Figure:
     """The mean credit; a rate with Wilson's interval where all credits are 0 or 1."""
-    credits = [given for thing in things if (given := credit(thing)) is not None]
-    if all(given in (0.0, 1.0) for given in credits):
+    credits = [value for thing in things if (value := credit(thing)) is not None]
+    if all(value in (0.0, 1.0) for value in credits):
         return rate_figure(int(sum(credits)), len(credits))
     return Figure(value=fmean(credits), interval=mean_interval(credits), n=len(credits))
 

@@ -1,5 +1,5 @@
-"""Waiting for a coroutine where no event loop runs, and where one does: in a notebook the work is done in a thread with
-a loop of its own, while the notebook's waits."""
+"""Running coroutines from synchronous code. Where an event loop runs already (a notebook), the work is done in a thread
+with a loop of its own while the caller waits."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-GRACE = 10.0
-"""Seconds that something interrupted has to put its things away."""
-LOOK = 0.2
-"""Seconds between two looks at whether somebody wants us to stop."""
+CLEANUP_SECONDS = 10.0
+"""Time that interrupted work has to clean up."""
+POLL_SECONDS = 0.2
+"""Time between two checks for an interrupt."""
 
 
 def run_sync(work: Coroutine[Any, Any, T]) -> T:
-    """What the coroutine returns, wherever this is called."""
+    """What the coroutine returns, whether or not an event loop runs here."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work)
-    with BackgroundLoop() as beside:
-        return beside.do(work)
+    with BackgroundLoop() as loop:
+        return loop.run(work)
 
 
 class BackgroundLoop:
-    """A thread with an event loop of its own: what is given to it one after the other shares that loop, so that
-    connections stay open between. `with Beside() as beside: beside.do(coroutine)`."""
+    """A thread with an event loop of its own. Coroutines that are run in it one after the other share the loop, so that
+    connections stay open between them: `with BackgroundLoop() as loop: loop.run(coroutine)`."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -51,38 +51,39 @@ class BackgroundLoop:
         self._loop.run_until_complete(self._loop.shutdown_asyncgens())
         self._loop.run_until_complete(self._loop.shutdown_default_executor())
 
-    def do(self, work: Coroutine[Any, Any, T]) -> T:
-        """Wait for it; interrupted, it is cancelled and waited for, so that what it holds is let go."""
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Wait for the coroutine. When the wait is interrupted, the coroutine is cancelled and has time to clean up."""
         ended = Event()
-        future = asyncio.run_coroutine_threadsafe(_telling(work, ended), self._loop)
+        future = asyncio.run_coroutine_threadsafe(_set_when_done(work, ended), self._loop)
         try:
             return _result(future)
         except (KeyboardInterrupt, asyncio.CancelledError):
             future.cancel()
-            ended.wait(GRACE)
+            ended.wait(CLEANUP_SECONDS)
             raise
 
 
 def _result(future: Future[T]) -> T:
-    """A loop that runs around us takes Ctrl-C to cancel its task, and cannot tell us while we block it: so we look."""
-    task = _task()
+    """An outer event loop turns Ctrl-C into a cancellation of its task, but cannot deliver it while this call blocks
+    the loop. So the task is polled."""
+    task = _current_task()
     while True:
         with suppress(TimeoutError):
-            return future.result(LOOK if task else None)
+            return future.result(POLL_SECONDS if task else None)
         if future.done():  # the timeout was its own
             return future.result()
         if task is not None and task.cancelling():
             raise asyncio.CancelledError
 
 
-def _task() -> asyncio.Task[Any] | None:
+def _current_task() -> asyncio.Task[Any] | None:
     try:
         return asyncio.current_task()
     except RuntimeError:
         return None
 
 
-async def _telling(work: Coroutine[Any, Any, T], ended: Event) -> T:
+async def _set_when_done(work: Coroutine[Any, Any, T], ended: Event) -> T:
     try:
         return await work
     finally:

@@ -1,5 +1,5 @@
-"""Cases and targets that are given as Python objects. Cases are kept in a file beside the database, named by what is in
-it, so that a run made of them is pinned, shown and compared like any other; a function becomes a target."""
+"""Cases and targets that are Python objects. Cases are saved in a file beside the database, named by a hash of its
+content, so that a run over them is pinned, shown and compared like any other. A function becomes a target."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ CaseInput = str | Path | Case | Record
 TargetInput = str | Callable[..., Any] | SessionOpener | None
 
 SHORT = ("id", "input", "expected", "criteria", "context", "answer", "metadata")
-"""The fields of a case in short."""
+"""The fields of a short case, such as `{"input": "2 + 2?", "expected": "4"}`."""
 PLACE = "the given cases"
 
 
 class SavedCases(Struct, frozen=True, kw_only=True):
-    """Files that hold what was given. `dialect` is set where only one reader will do. `made`: they are ours, and their
-    names say nothing."""
+    """The files that hold the cases. `dialect` is set where only one dialect can read them. `made`: Howsure made the
+    files, so their names mean nothing to the user."""
 
     datasets: tuple[str, ...]
     responses: tuple[str, ...] = ()
@@ -46,31 +46,31 @@ class SavedCases(Struct, frozen=True, kw_only=True):
 
 
 def save_cases(given: CaseInput | Iterable[CaseInput], folder: Path) -> SavedCases:
-    """The paths themselves; cases and dicts in a file in `folder`."""
+    """Paths stay as they are; Cases and dicts are written to a file in `folder`."""
     things = [given] if isinstance(given, str | Path | Case | Mapping) else list(given)
     if not things:
         raise PlanRefused("there is no case to run: the list is empty")
     if paths := [str(thing) for thing in things if isinstance(thing, str | Path)]:
-        _alike(paths, things, "paths")
+        _check_kind(paths, things, "paths")
         return SavedCases(datasets=tuple(paths))
     if cases := [thing for thing in things if isinstance(thing, Case)]:
-        _alike(cases, things, "Cases")
+        _check_kind(cases, things, "Cases")
         return SavedCases(
-            datasets=(_written(map(msgspec.json.encode, cases), folder),), dialect=CaseLinesDialect.name, made=True
+            datasets=(_write_lines(map(msgspec.json.encode, cases), folder),), dialect=CaseLinesDialect.name, made=True
         )
     records = [thing for thing in things if isinstance(thing, Mapping)]
-    _alike(records, things, "dicts")
-    return _kept_records(records, folder)
+    _check_kind(records, things, "dicts")
+    return _save_records(records, folder)
 
 
-def _alike(some: Sequence[object], every: Sequence[object], kind: str) -> None:
+def _check_kind(some: Sequence[object], every: Sequence[object], kind: str) -> None:
     if len(some) < len(every):
         raise PlanRefused(f"a dataset is a path, or a list of paths, of Cases or of dicts; not all of it is {kind}")
 
 
-def _kept_records(records: Sequence[Record], folder: Path) -> SavedCases:
+def _save_records(records: Sequence[Record], folder: Path) -> SavedCases:
     if not all(record.keys() <= set(SHORT) for record in records):
-        return SavedCases(datasets=(_written(map(_line, records), folder),), made=True)
+        return SavedCases(datasets=(_write_lines(map(_json_line, records), folder),), made=True)
     problems = [problem for place, record in enumerate(records, start=1) for problem in _problems(record, place)]
     ids = _ids(records)
     problems += [
@@ -80,21 +80,21 @@ def _kept_records(records: Sequence[Record], folder: Path) -> SavedCases:
     ]
     if problems:
         raise DatasetInvalid(PLACE, problems)
-    cases = [_legal(record, id) for record, id in zip(records, ids, strict=True)]
+    cases = [_legal_row(record, id) for record, id in zip(records, ids, strict=True)]
     answers = [
         {"case_id": id, "response_text": record["answer"]}
         for record, id in zip(records, ids, strict=True)
         if "answer" in record
     ]
-    responses = (_written(map(_line, answers), folder, "answers"),) if answers else ()
-    return SavedCases(datasets=(_written(map(_line, cases), folder),), responses=responses, made=True)
+    responses = (_write_lines(map(_json_line, answers), folder, "answers"),) if answers else ()
+    return SavedCases(datasets=(_write_lines(map(_json_line, cases), folder),), responses=responses, made=True)
 
 
 def _problems(record: Record, place: int) -> Iterator[Problem]:
-    """What keeps a case in short from being one."""
-    asked = record.get("input")
-    if not isinstance(asked, str) or not asked.strip():
-        yield _problem(place, "input", f"expected what the user says, found {asked!r}")
+    """What is wrong with a short case."""
+    message = record.get("input")
+    if not isinstance(message, str) or not message.strip():
+        yield _problem(place, "input", f"expected what the user says, found {message!r}")
     if bool(record.get("expected")) == bool(record.get("criteria")):
         yield _problem(
             place, "expected", "expected either `expected` (an answer, or several) or `criteria` (sentences)"
@@ -115,18 +115,18 @@ def _texts(value: Any) -> list[Any]:
 
 
 def _ids(records: Sequence[Record]) -> list[str]:
-    """Those given; else a hash of what is asked, and its place among equals."""
-    met: Counter[str] = Counter()
+    """The ids of the records; where one has none, a hash of its input and its position among equal ones."""
+    seen: Counter[str] = Counter()
     ids: list[str] = []
     for record in records:
         hashed = sha256(f"{record.get('input')}\x1f{record.get('context', '')}".encode()).hexdigest()[:12]
-        met[hashed] += 1
-        again = f"-{met[hashed]}" if met[hashed] > 1 else ""
-        ids.append(str(record.get("id") or f"case-{hashed}{again}"))
+        seen[hashed] += 1
+        position = f"-{seen[hashed]}" if seen[hashed] > 1 else ""
+        ids.append(str(record.get("id") or f"case-{hashed}{position}"))
     return ids
 
 
-def _legal(record: Record, id: str) -> dict[str, Any]:
+def _legal_row(record: Record, id: str) -> dict[str, Any]:
     case: dict[str, Any] = {"schema_version": VERSION, "id": id, "dataset": "given", "prompt": record["input"]}
     case |= {name: record[name] for name in ("context", "metadata") if record.get(name)}
     if record.get("criteria"):
@@ -135,15 +135,15 @@ def _legal(record: Record, id: str) -> dict[str, Any]:
     return {**case, "task_type": "reference_qa", "reference_answers": _texts(record["expected"])}
 
 
-def _line(record: Record) -> bytes:
+def _json_line(record: Record) -> bytes:
     try:
         return msgspec.json.encode(record)
     except (TypeError, ValueError) as error:
         raise ConfigInvalid(f"a given case cannot be kept as JSON: {error}") from error
 
 
-def _written(lines: Iterable[bytes], folder: Path, what: str = "cases") -> str:
-    """The same content is the same file: a run over it can be compared with the one before."""
+def _write_lines(lines: Iterable[bytes], folder: Path, what: str = "cases") -> str:
+    """The path of the file. The same content gives the same file, so that two runs over it can be compared."""
     content = b"\n".join(lines) + b"\n"
     path = folder / f"{what}-{sha256(content).hexdigest()[:16]}.jsonl"
     try:
@@ -155,21 +155,22 @@ def _written(lines: Iterable[bytes], folder: Path, what: str = "cases") -> str:
 
 
 class FunctionTargets:
-    """The kind `function`, which also knows functions that somebody handed over."""
+    """The target kind `function`, which also knows functions that are handed over as objects."""
 
     name = FunctionKind.name
 
     def __init__(self) -> None:
-        self._given: dict[str, Any] = {}
+        self._functions: dict[str, Any] = {}
 
     def add(self, bot: Any) -> str:
-        """The spec under which it can be asked for: where it can be imported, the one by which it can be again."""
+        """The target spec of a function. Where the function can be imported, the spec imports it in a later process
+        too."""
         named = bot if hasattr(bot, "__qualname__") else type(bot)
         spec = f"{named.__module__}:{named.__qualname__}"
-        self._given[spec] = bot
+        self._functions[spec] = bot
         return f"{self.name}:{spec}"
 
-    def make(self, wish: TargetRequest) -> Target:
-        if wish.rest in self._given:
-            return target_of(self._given[wish.rest], FunctionSettings(function=wish.rest), wish)
-        return FunctionKind().make(wish)
+    def make(self, request: TargetRequest) -> Target:
+        if request.rest in self._functions:
+            return target_of(self._functions[request.rest], FunctionSettings(function=request.rest), request)
+        return FunctionKind().make(request)

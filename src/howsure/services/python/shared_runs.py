@@ -62,7 +62,8 @@ class CaseByCaseRun:
         self.run_id = run_id
 
     async def attempt(self, chosen: SelectedCase, bot: Any = None) -> list[Result]:
-        """The results of one case, saved, in the order of the candidates. `bot` is asked instead of the planned target."""
+        """The results of one case, saved, in the order of the candidates. `bot` is asked instead of the planned
+        target."""
         plan, candidates = self._plan, self._plan.candidates
         if bot is not None:
             candidates = tuple(self._with_bot(bot, each) for each in candidates)

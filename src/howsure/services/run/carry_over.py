@@ -1,6 +1,6 @@
-"""Taking over what did not change: a new run of an edited dataset begins with the results of the run before for every
-case that is still the same, so that only the others are tried again. For somebody who works on a dataset; a run that is
-to be trusted by others tries everything."""
+"""Carrying over what did not change: a new run of an edited dataset starts with the earlier results of every case that
+is still the same, so that only the others are tried again. It is meant for working on a dataset; a run that others are
+to trust tries everything."""
 
 from __future__ import annotations
 
@@ -12,41 +12,42 @@ from howsure.model.verdict import Verdict
 from howsure.services.run.plan import Plan
 from howsure.store.store import Store
 
-LOOKED_AT = 20
-"""Recent runs among which one that is like the new one is looked for."""
-HANDFUL = 500
+RECENT_RUNS = 20
+"""How many runs are searched for one that is like the new one."""
+BATCH = 500
 
-Attempt = tuple[str, str, int]
+AttemptKey = tuple[str, str, int]
+"""Case, candidate and repeat."""
 
 
-async def carry_over(store: Store, run: Run, made: Plan) -> int:
-    """Copy what is still true into a run that has just been made; how many results that were."""
-    earlier = await _like(store, run)
+async def carry_over(store: Store, run: Run, plan: Plan) -> int:
+    """Copy the results that still hold into a new run; returns how many they are."""
+    earlier = await _earlier_run(store, run)
     if earlier is None:
         return 0
-    known: dict[Attempt, Result] = {}
+    known: dict[AttemptKey, Result] = {}
     async for result in store.iterate(earlier.id):
         if result.verdict is not Verdict.ERRORED:
             known[result.case.id, result.candidate, result.repeat] = result
-    kept = list(_kept(made, known))
-    for begin in range(0, len(kept), HANDFUL):
-        await store.save(run.id, kept[begin : begin + HANDFUL])
+    kept = _unchanged_results(plan, known)
+    for begin in range(0, len(kept), BATCH):
+        await store.save(run.id, kept[begin : begin + BATCH])
     return len(kept)
 
 
-def _kept(made: Plan, known: dict[Attempt, Result]) -> list[Result]:
+def _unchanged_results(plan: Plan, known: dict[AttemptKey, Result]) -> list[Result]:
     kept: list[Result] = []
-    for place, case in enumerate(made.cases.read()):
-        for at, lane in enumerate(made.candidates):
-            result = known.get((case.id, lane.candidate, lane.repeat))
+    for place, case in enumerate(plan.cases.read()):
+        for at, each in enumerate(plan.candidates):
+            result = known.get((case.id, each.candidate, each.repeat))
             if result is not None and result.case == case:
-                kept.append(replace(result, position=place * len(made.candidates) + at))
+                kept.append(replace(result, position=place * len(plan.candidates) + at))
     return kept
 
 
-async def _like(store: Store, run: Run) -> Run | None:
+async def _earlier_run(store: Store, run: Run) -> Run | None:
     """The newest finished run that differs from this one in nothing but what its files hold."""
-    for each in await store.runs(limit=LOOKED_AT, states=(RunState.COMPLETED,)):
+    for each in await store.runs(limit=RECENT_RUNS, states=(RunState.COMPLETED,)):
         if each.id != run.id and alike(each.pins, run.pins):
             return each
     return None

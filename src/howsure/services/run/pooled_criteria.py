@@ -1,5 +1,5 @@
-"""Transcript mode: finished conversations, from files or from an earlier run, held against the pooled criteria of a
-whole test set. The agent is not called; what the test set's items ask is not looked at."""
+"""Transcript mode: finished conversations, from files or from an earlier run, are graded by the pooled criteria of a
+whole test set. The agent is not called, and the inputs of the test set's items are not used."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LONGEST_NAME = 40
 
 
 class PooledCriteria:
-    """The criteria of all items of a test set, each once; a case is held against all of them and nothing else."""
+    """The criteria of all items of a test set, each once. A case is graded by all of them and by nothing else."""
 
     def __init__(self, criteria: Iterable[Criterion]) -> None:
         known: dict[str, Criterion] = {}
@@ -41,8 +41,8 @@ class PooledCriteria:
         if not path.is_file():
             raise NotFound(f"--criteria-from {path}: no such test set")
         cases = list(read_cases(path, detect(path, list(kit.dialects))))
-        held = [each for case in cases for each in case.expectations if isinstance(each, Criteria)]
-        pool = cls(criterion for each in held for criterion in each.criteria)
+        expected = [each for case in cases for each in case.expectations if isinstance(each, Criteria)]
+        pool = cls(criterion for each in expected for criterion in each.criteria)
         if not pool.criteria:
             raise PlanRefused(f"--criteria-from {path}: none of its {len(cases)} items has a success criterion")
         return pool
@@ -51,11 +51,11 @@ class PooledCriteria:
         return replace(case, expectations=(Criteria(criteria=self.criteria),), world=World.TEST_SET, profile="")
 
 
-def conversations(path: str, dialect: Dialect, folder: Path) -> str:
-    """The dataset of finished conversations that `path` is; a file of transcripts becomes one, kept in `folder`."""
+def conversation_dataset(path: str, dialect: Dialect, folder: Path) -> str:
+    """The path of a dataset of finished conversations. A file of transcripts is written as one in `folder`."""
     if not Path(path).is_file() or is_simulation(Path(path), dialect):
         return path
-    return _kept(_cases(read_answers([path], dialect).recordings), dialect, folder, Path(path).stem)
+    return _write_cases(_cases(read_answers([path], dialect).recordings), dialect, folder, Path(path).stem)
 
 
 def _cases(recordings: Recordings) -> list[Case]:
@@ -66,14 +66,13 @@ def _cases(recordings: Recordings) -> list[Case]:
 
 
 async def stored_conversations(results: AsyncIterator[Result], dialect: Dialect, folder: Path, name: str) -> str:
-    """What was said in an earlier run, as a dataset; a conversation that broke is still one that broke. `name` is the
-    run's."""
+    """The conversations of an earlier run, written as a dataset. A conversation that broke stays one that broke."""
     cases: list[Case] = []
     async for result in results:
         broken = "; ".join(failure.message for failure in result.failures) or "no transcript was kept"
         recording = BrokenRecording(reason=broken) if result.transcript is None else result.transcript
         cases.append(_case(_name(result.case.id, result.candidate, result.repeat), recording))
-    return _kept(cases, dialect, folder, name.removesuffix(".jsonl").removesuffix(".json"))
+    return _write_cases(cases, dialect, folder, name.removesuffix(".jsonl").removesuffix(".json"))
 
 
 def _name(case: str, candidate: str, repeat: int) -> str:
@@ -85,8 +84,8 @@ def _case(id: str, recording: Transcript | BrokenRecording) -> Case:
     return Case(id=id, input=Script(turns=said or ("(nothing is known of what the user said)",)), recorded=recording)
 
 
-def _kept(cases: list[Case], dialect: Dialect, folder: Path, name: str) -> str:
-    """Named by where they are from and what is in it, so that the same conversations are the same file."""
+def _write_cases(cases: list[Case], dialect: Dialect, folder: Path, name: str) -> str:
+    """The file is named after its source and its content, so that the same conversations give the same file."""
     if not cases:
         raise PlanRefused("there is no conversation to look at")
     shown = _UNSAFE.sub("-", name)[:LONGEST_NAME].strip("-.") or "conversations"

@@ -1,4 +1,4 @@
-"""Where the answers of a recorded run come from: responses files, a simulation file, or an earlier run."""
+"""The answers of a recorded run: read from responses files, a simulation file, or an earlier run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from howsure.targets.recordings import Recording, Recordings
 
 
 class RecordedAnswers(Struct, frozen=True):
-    """Recordings, and the files they came from as they were."""
+    """Recordings, and the files they came from with their hashes."""
 
     recordings: Recordings
     pins: tuple[DatasetPin, ...]
@@ -36,9 +36,9 @@ def read_answers(paths: Sequence[str], simulation: Dialect) -> RecordedAnswers:
         if not path.is_file():
             raise NotFound(f"{path}: no such responses file")
         if is_simulation(path, simulation):
-            problems += _take_conversations(recordings, read_cases(path, simulation), path.name)
+            problems += _add_conversations(recordings, read_cases(path, simulation), path.name)
         else:
-            problems += _take_responses(recordings, path)
+            problems += _add_responses(recordings, path)
         pins.append(DatasetPin(path=stored_path(path), sha256=digest(path)))
     if problems:
         raise DatasetInvalid(", ".join(paths), problems)
@@ -50,19 +50,19 @@ def is_simulation(path: Path, simulation: Dialect) -> bool:
         return simulation.detect(path, file.read(65536))
 
 
-def _take_responses(recordings: Recordings, path: Path) -> list[Problem]:
+def _add_responses(recordings: Recordings, path: Path) -> list[Problem]:
     problems: list[Problem] = []
     for thing in read_responses(path):
         if isinstance(thing, Problem):
             problems.append(thing)
         elif (key := (thing.case_id, thing.candidate, thing.repeat)) in recordings.by_case:
-            problems.append(_twice(thing, path.name))
+            problems.append(_duplicate(thing, path.name))
         else:
             recordings.by_case[key] = thing.recording
     return problems
 
 
-def _twice(response: RecordedResponse, file: str) -> Problem:
+def _duplicate(response: RecordedResponse, file: str) -> Problem:
     who = f" by {response.candidate!r}" if response.candidate else ""
     return Problem(
         code="duplicate-response",
@@ -76,7 +76,7 @@ def _twice(response: RecordedResponse, file: str) -> Problem:
     )
 
 
-def _take_conversations(recordings: Recordings, cases: Iterable[Case], file: str) -> list[Problem]:
+def _add_conversations(recordings: Recordings, cases: Iterable[Case], file: str) -> list[Problem]:
     """By id, and by what the user said; several conversations of one question in one file are its repeats."""
     problems: list[Problem] = []
     for case in cases:
@@ -84,14 +84,16 @@ def _take_conversations(recordings: Recordings, cases: Iterable[Case], file: str
             continue
         question, repeat = question_of(case)
         if (key := (question, "", repeat)) in recordings.by_case:
-            problems.append(_twice(RecordedResponse(case_id=question, recording=case.recorded, repeat=repeat), file))
+            problems.append(
+                _duplicate(RecordedResponse(case_id=question, recording=case.recorded, repeat=repeat), file)
+            )
             continue
         recordings.by_case[key] = case.recorded
-        _by_turns(recordings, case, case.recorded)
+        _add_by_turns(recordings, case, case.recorded)
     return problems
 
 
-def _by_turns(recordings: Recordings, case: Case, recording: Recording) -> None:
+def _add_by_turns(recordings: Recordings, case: Case, recording: Recording) -> None:
     turns, repeat = user_turns(case.input), 1
     while (turns, "", repeat) in recordings.by_turns:
         repeat += 1
@@ -99,7 +101,7 @@ def _by_turns(recordings: Recordings, case: Case, recording: Recording) -> None:
 
 
 async def earlier_answers(results: AsyncIterator[Result]) -> Recordings:
-    """What was said in an earlier run; its broken conversations are broken again."""
+    """The answers of an earlier run. A conversation that broke there is broken here too."""
     recordings = Recordings()
     async for result in results:
         said = result.transcript

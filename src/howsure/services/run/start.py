@@ -35,7 +35,7 @@ from howsure.services.run.execute import (
 from howsure.services.run.judges import open_models
 from howsure.services.run.model_access import SharedAccess
 from howsure.services.run.plan import Plan, RunMaterials, plan_run, read_materials, read_pool
-from howsure.services.run.pooled_criteria import conversations, stored_conversations
+from howsure.services.run.pooled_criteria import conversation_dataset, stored_conversations
 from howsure.services.run.preflight import pinned_cases
 from howsure.services.run.recorded_answers import RecordedAnswers, earlier_answers, read_answers
 from howsure.services.workspace import Workspace
@@ -113,7 +113,7 @@ async def _files_that_last(
             datasets.append(await stored_conversations(store.iterate(earlier.id), simulation, folder, earlier.name))
         else:
             path = keep_piped(path, work.data_folder / "piped")
-            datasets.append(conversations(path, simulation, folder) if request.criteria_from else path)
+            datasets.append(conversation_dataset(path, simulation, folder) if request.criteria_from else path)
     name = request.name or (names[0] if len(names) == len(datasets) == 1 else "")
     return replace(request, datasets=tuple(datasets), name=name), documents
 

@@ -168,7 +168,7 @@ def read_facts(
 ) -> ResultFacts:
     """The facts of one result. `agent_tools` None: the agent's tools are not known. `retrievers` are tools known to
     search."""
-    case, said = result.case, result.transcript
+    case, transcript = result.case, result.transcript
     scores = [grade for grade in result.grades if isinstance(grade, Score)]
     return ResultFacts(
         case_id=case.id,
@@ -180,18 +180,22 @@ def read_facts(
         labels=(*case.tags, *(f"{key}:{value}" for key, value in case.labels.items())),
         reasons=tuple(map(_cut, result.reasons)),
         failures=tuple(_cut(failure.message) for failure in result.failures),
-        fault=result.fault or find_fault(result.verdict, said, result.grades, result.failures),
+        fault=result.fault or find_fault(result.verdict, transcript, result.grades, result.failures),
         failed=tuple(_failed(scores, result.reasons)),
         parts=tuple(_parts(case.id, scores)),
         errors=tuple(_errors(result.grades)),
         passed_rules=_passed_parts(scores, RUBRIC),
         passed_criteria=_passed_parts(scores, CRITERIA),
         outcome=next((score.passed for score in scores if score.name == OUTCOME and score.part is None), None),
-        tools=_tools(case, scores, said, agent_tools, retrievers),
-        empty_answer=said is not None and is_blank(said.answer) and not said.tool_calls,
+        tools=_tools(case, scores, transcript, agent_tools, retrievers),
+        empty_answer=transcript is not None and is_blank(transcript.answer) and not transcript.tool_calls,
         single_turn=isinstance(case.input, SingleTurn) and not case.input.history and not case.input.context,
         placeholder=next((found[0] for text in user_turns(case.input) if (found := _PLACEHOLDER.search(text))), ""),
-        cut_off=(said is not None and said.simulation is not None and said.simulation.ending is Ending.TURN_LIMIT),
+        cut_off=(
+            transcript is not None
+            and transcript.simulation is not None
+            and transcript.simulation.ending is Ending.TURN_LIMIT
+        ),
     )
 
 
@@ -238,19 +242,19 @@ def _passed_parts(scores: Iterable[Score], grader: str) -> int:
 def _tools(
     case: Case,
     scores: Iterable[Score],
-    said: Transcript | None,
+    transcript: Transcript | None,
     agent_tools: frozenset[str] | None,
     retrievers: frozenset[str],
 ) -> ToolFaults:
-    told = "; ".join(score.reason for score in scores if score.name in TOOL_CHECKS and score.passed is False)
-    calls = said.tool_calls if said else ()
+    reasons = "; ".join(score.reason for score in scores if score.name in TOOL_CHECKS and score.passed is False)
+    calls = transcript.tool_calls if transcript else ()
     searched = [call for call in calls if searches(call.name) or call.name in retrievers]
     # A later search that found something makes up for one that did not.
     empty = [] if any(map(_found, searched)) else [call.name for call in searched if call.result is not None]
     return ToolFaults(
-        missing=_names(_MISSING.findall(told)),
-        wrong=_names(_WRONG.findall(told)),
-        unwanted=_names(_UNWANTED.findall(told)),
+        missing=_names(_MISSING.findall(reasons)),
+        wrong=_names(_WRONG.findall(reasons)),
+        unwanted=_names(_UNWANTED.findall(reasons)),
         lacking=_lacking_tools(case, calls, agent_tools),
         failed=_names(call.name for call in calls if call.result is not None and call.result.failed),
         empty=_names(empty),
@@ -268,8 +272,8 @@ def _lacking_tools(case: Case, calls: Sequence[ToolCall], agent_tools: frozenset
     known = agent_tools if case.tools is None else frozenset(tool.name for tool in case.tools)
     if known is None:
         return ()
-    wanted = (call.name for each in case.expectations if isinstance(each, ToolCalls) for call in each.expected)
-    return _names(name for name in wanted if name not in known and all(call.name != name for call in calls))
+    required = (call.name for each in case.expectations if isinstance(each, ToolCalls) for call in each.expected)
+    return _names(name for name in required if name not in known and all(call.name != name for call in calls))
 
 
 def _names(found: Iterable[str]) -> tuple[str, ...]:

@@ -49,8 +49,8 @@ _COMMON = frozenset(
 
 def telling_words(text: str) -> WordSet:
     """The words that carry meaning; all numbers count as one."""
-    said = (_NUMBER.sub("#", word.lower()) for word in _WORD.findall(text))
-    telling = frozenset(word for word in said if word not in _COMMON and (len(word) > 1 or word == "#"))
+    words = (_NUMBER.sub("#", word.lower()) for word in _WORD.findall(text))
+    telling = frozenset(word for word in words if word not in _COMMON and (len(word) > 1 or word == "#"))
     return telling or frozenset((text.strip().lower(),))
 
 
@@ -186,10 +186,10 @@ def _keys(facts: ResultFacts, totals: RunTotals) -> Iterator[tuple[Key, int | No
 
 
 def _same_reasons(facts: Sequence[ResultFacts]) -> Iterator[tuple[str, list[int]]]:
-    said = [(place, text) for place, each in enumerate(facts) for text in each.texts]
-    texts = [text for _, text in said]
+    reasons = [(place, text) for place, each in enumerate(facts) for text in each.texts]
+    texts = [text for _, text in reasons]
     for group in group_similar(texts):
-        places = list(dict.fromkeys(said[member][0] for member in group))
+        places = list(dict.fromkeys(reasons[member][0] for member in group))
         if len(places) > 1:
             yield representative(texts[member] for member in group), places
 

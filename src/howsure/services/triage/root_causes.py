@@ -189,8 +189,8 @@ async def write_report(found: Triage, judge: Judge, spec: str) -> RootCauseRepor
         return RootCauseReport(
             judge=spec, prompt=report_prompt().version, note=f"There is no written report: {failure}"
         )
-    held = _confirm_claims(draft, found)
-    return replace(held, judge=spec, prompt=report_prompt().version, cost_usd=reply.cost_usd)
+    report = _confirm_claims(draft, found)
+    return replace(report, judge=spec, prompt=report_prompt().version, cost_usd=reply.cost_usd)
 
 
 def read_draft(content: Any) -> ReportDraft:
@@ -205,27 +205,27 @@ def read_draft(content: Any) -> ReportDraft:
     return ReportDraft(summary, tuple(map(_claim, claims)))
 
 
-def _claim(said: Any) -> RootCause:
-    if not isinstance(said, dict):
+def _claim(claim: Any) -> RootCause:
+    if not isinstance(claim, dict):
         raise UnparsableReply("a claim must be an object")
-    cases = said.get("cases")
+    cases = claim.get("cases")
     if not isinstance(cases, list) or not all(isinstance(case, str) for case in cases):
         raise UnparsableReply("the `cases` of a claim must be a list of ids")
-    title, explanation, fix = (_text(said, key) for key in ("title", "explanation", "fix"))
+    title, explanation, fix = (_text(claim, key) for key in ("title", "explanation", "fix"))
     return RootCause(
-        title=title, party=_party(said), explanation=explanation, fix=fix, cases=tuple(dict.fromkeys(cases))
+        title=title, party=_party(claim), explanation=explanation, fix=fix, cases=tuple(dict.fromkeys(cases))
     )
 
 
-def _text(said: Mapping[str, Any], key: str) -> str:
-    value = said.get(key)
+def _text(claim: Mapping[str, Any], key: str) -> str:
+    value = claim.get(key)
     if not isinstance(value, str):
         raise UnparsableReply(f"the `{key}` of a claim must be a text")
     return value
 
 
-def _party(said: Mapping[str, Any]) -> Party:
-    word = _text(said, "party").strip().lower().replace(" ", "_").replace("-", "_")
+def _party(claim: Mapping[str, Any]) -> Party:
+    word = _text(claim, "party").strip().lower().replace(" ", "_").replace("-", "_")
     try:
         return Party(word)
     except ValueError:
@@ -236,17 +236,17 @@ def _confirm_claims(draft: ReportDraft, found: Triage) -> RootCauseReport:
     """The claims whose cases are all among those that did not pass."""
     known = {finding.case_id: finding.case_id for finding in found.findings}
     named = {finding.result: finding.case_id for finding in found.findings} | known
-    kept: list[RootCause] = []
+    confirmed: list[RootCause] = []
     unknown: list[str] = []
     for claim in draft.claims:
-        strange = [case for case in claim.cases if case not in named]
-        unknown += strange
-        if claim.cases and not strange:
-            kept.append(replace(claim, cases=_each_once(named[case] for case in claim.cases)))
+        unknown_here = [case for case in claim.cases if case not in named]
+        unknown += unknown_here
+        if claim.cases and not unknown_here:
+            confirmed.append(replace(claim, cases=_each_once(named[case] for case in claim.cases)))
     return RootCauseReport(
         summary=draft.summary,
-        claims=tuple(kept),
-        dropped=len(draft.claims) - len(kept),
+        claims=tuple(confirmed),
+        dropped=len(draft.claims) - len(confirmed),
         unknown=_each_once(unknown)[:MOST_UNKNOWN],
     )
 

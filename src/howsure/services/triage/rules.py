@@ -142,7 +142,7 @@ class RunFacts(Struct, frozen=True, kw_only=True):
 
 def find_cause(facts: ResultFacts, whole: RunFacts) -> Finding:
     """The finding about one result."""
-    blame = next(said for rule in RULES if (said := rule(facts, whole)) is not None)
+    blame = next(found for rule in RULES if (found := rule(facts, whole)) is not None)
     return Finding(
         case_id=facts.case_id,
         case_name=facts.case_name,
@@ -168,29 +168,29 @@ def _no_choice(facts: ResultFacts, _: RunFacts) -> Blame | None:
 
 def _broken(facts: ResultFacts, _: RunFacts) -> Blame | None:
     """What the run itself attributes to someone other than the agent."""
-    if (blamed := facts.fault) is None:
+    if (fault := facts.fault) is None:
         return None
-    if recording := next((said for said in facts.failures if said.startswith(RECORDING_BROKE)), ""):
+    if recording := next((text for text in facts.failures if text.startswith(RECORDING_BROKE)), ""):
         return Blame(Party.ENVIRONMENT, Cause.NOT_REACHED, CERTAIN, "there is no conversation to grade", recording)
-    match blamed.party:
+    match fault.party:
         case Party.SIMULATOR:
-            return _as_said(blamed, Cause.SIMULATOR_SPOILED, LIKELY)
+            return _as_said(fault, Cause.SIMULATOR_SPOILED, LIKELY)
         case Party.ENVIRONMENT if facts.failures:
-            return _as_said(blamed, Cause.NOT_REACHED, CERTAIN)
+            return _as_said(fault, Cause.NOT_REACHED, CERTAIN)
         case Party.ENVIRONMENT:
-            return _as_said(blamed, Cause.TOOL_BROKE, LIKELY)
+            return _as_said(fault, Cause.TOOL_BROKE, LIKELY)
         case Party.JUDGE:
-            return _as_said(blamed, Cause.JUDGE_UNREADABLE, CERTAIN)
+            return _as_said(fault, Cause.JUDGE_UNREADABLE, CERTAIN)
         case Party.EVALUATION:
-            return _as_said(blamed, Cause.GRADER_BROKE, LIKELY)
+            return _as_said(fault, Cause.GRADER_BROKE, LIKELY)
         case _ if facts.verdict is Verdict.ERRORED:
-            return _as_said(blamed, Cause.AGENT_BROKE, LIKELY)
+            return _as_said(fault, Cause.AGENT_BROKE, LIKELY)
         case _:
             return None
 
 
-def _as_said(blamed: Fault, cause: Cause, confidence: Confidence) -> Blame:
-    return Blame(blamed.party, cause, confidence, blamed.reason, blamed.evidence)
+def _as_said(fault: Fault, cause: Cause, confidence: Confidence) -> Blame:
+    return Blame(fault.party, cause, confidence, fault.reason, fault.evidence)
 
 
 def _violation(facts: ResultFacts, whole: RunFacts) -> Blame | None:

@@ -14,7 +14,7 @@ from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.document import DocumentKind
 from howsure.model.result import result_id
 from howsure.model.transcript import Role, Transcript
-from howsure.reports.run_wire import dataset_id_of
+from howsure.reports.evaluations import dataset_id_of
 from howsure.services.host.context import Host
 from howsure.services.host.conversations import (
     FinishedConversation,

@@ -41,7 +41,7 @@ def test_one_after_the_other_share_a_loop() -> None:
         return id(asyncio.get_running_loop())
 
     with BackgroundLoop() as beside:
-        assert beside.do(loop()) == beside.do(loop())
+        assert beside.run(loop()) == beside.run(loop())
 
 
 PROGRAM = """

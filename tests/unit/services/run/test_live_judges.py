@@ -63,10 +63,8 @@ class Provider:
 
 def asked(judge: str, **wanted: Any) -> tuple[Workspace, RunRequest]:
     """A workspace and a request: what is no setting is an option of the run. Nothing is cached."""
-    settings = {
-        name: wanted.pop(name) for name in [*wanted] if name in Settings.__struct_fields__ and name != "simulator"
-    }
-    return workplace(Path(), settings=Settings(**settings)), RunRequest(judge=judge, cache=False, **wanted)
+    options = {name: wanted.pop(name) for name in [*wanted] if name in ("simulator", "batch_criteria", "target")}
+    return workplace(Path(), settings=Settings(**wanted)), RunRequest(judge=judge, cache=False, **options)
 
 
 @asynccontextmanager

@@ -17,7 +17,7 @@ from howsure.model.expectation import Criteria, Criterion, Goal
 from howsure.model.result import Failure, Result
 from howsure.model.transcript import BrokenRecording, Message, Role, ToolCall, ToolResult, Transcript
 from howsure.model.verdict import Verdict
-from howsure.services.run.pooled_criteria import PooledCriteria, conversations, stored_conversations
+from howsure.services.run.pooled_criteria import PooledCriteria, conversation_dataset, stored_conversations
 from howsure.testing import a_case
 
 KIT = builtin_kit([])
@@ -79,8 +79,8 @@ MESSAGES = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": 
 def test_a_file_of_conversations_stays_where_it_is(tmp_path: Path) -> None:
     row = {"question_id": "q1", "user_inputs": ["Hi"], "final_response": "Hello", "session_trace": []}
     path = lines(tmp_path / "sim.jsonl", row)
-    assert conversations(path, SIMULATION, tmp_path / "kept") == path
-    assert conversations(str(tmp_path), SIMULATION, tmp_path / "kept") == str(tmp_path)
+    assert conversation_dataset(path, SIMULATION, tmp_path / "kept") == path
+    assert conversation_dataset(str(tmp_path), SIMULATION, tmp_path / "kept") == str(tmp_path)
     assert not (tmp_path / "kept").exists()
 
 
@@ -91,7 +91,7 @@ def test_a_file_of_transcripts_becomes_one(tmp_path: Path) -> None:
         {"case_id": "a", "messages": MESSAGES, "candidate_name": "juno", "repeat": 2},
         {"case_id": "b", "response_text": "An answer alone"},
     )
-    kept = conversations(path, SIMULATION, tmp_path / "kept")
+    kept = conversation_dataset(path, SIMULATION, tmp_path / "kept")
     assert Path(kept).parent == tmp_path / "kept"
     assert Path(kept).name.startswith("our-talks-")
     first, second, third = read(kept)
@@ -105,17 +105,17 @@ def test_a_file_of_transcripts_becomes_one(tmp_path: Path) -> None:
 
 def test_the_same_conversations_are_the_same_file(tmp_path: Path) -> None:
     path = lines(tmp_path / "t.jsonl", {"case_id": "a", "messages": MESSAGES})
-    first = conversations(path, SIMULATION, tmp_path / "kept")
-    assert conversations(path, SIMULATION, tmp_path / "kept") == first
+    first = conversation_dataset(path, SIMULATION, tmp_path / "kept")
+    assert conversation_dataset(path, SIMULATION, tmp_path / "kept") == first
     lines(tmp_path / "t.jsonl", {"case_id": "a", "messages": [*MESSAGES, *MESSAGES]})
-    assert conversations(path, SIMULATION, tmp_path / "kept") != first
+    assert conversation_dataset(path, SIMULATION, tmp_path / "kept") != first
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     path = lines(tmp_path / "t.jsonl", {"case_id": "a", "messages": MESSAGES})
     (tmp_path / "kept").write_text("a file", encoding="utf-8")
     with pytest.raises(ConfigInvalid, match=r"the conversations cannot be kept in .*kept"):
-        conversations(path, SIMULATION, tmp_path / "kept")
+        conversation_dataset(path, SIMULATION, tmp_path / "kept")
 
 
 async def stream(*results: Result) -> AsyncIterator[Result]:

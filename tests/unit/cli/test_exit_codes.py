@@ -15,7 +15,7 @@ from howsure.cli.progress import finish_run
 from howsure.errors import ConfigInvalid
 from howsure.model.run import RunState
 from howsure.model.summary import GateOutcome, GateRuling, Summary
-from unit.cli.test_running import a_summary
+from unit.cli.test_progress import a_summary
 from unit.services.places import workplace
 
 HELD, FAILED, INCONCLUSIVE = GateOutcome.HELD, GateOutcome.FAILED, GateOutcome.INCONCLUSIVE

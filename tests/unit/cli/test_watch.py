@@ -15,7 +15,7 @@ from howsure.services.run.watched_files import Snapshot, WatchedFiles
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch, "SECONDS", 0.02)
+    monkeypatch.setattr(watch, "POLL_SECONDS", 0.02)
 
 
 def test_a_change_is_waited_for_until_nothing_more_changes(tmp_path: Path) -> None:

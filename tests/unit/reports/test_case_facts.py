@@ -1,5 +1,5 @@
-"""What reports say of the simulated user's side: how it ended, what was wrong with it, who is answerable, and how often
-the simulator spoiled it."""
+"""What was said, whoever recorded it. What good looks like, in words. What reports say of the simulated user's side:
+how it ended, what was wrong with it, who is answerable, and how often the simulator spoiled it."""
 
 from __future__ import annotations
 
@@ -11,22 +11,106 @@ import pytest
 from msgspec.structs import replace
 from rich.console import Console
 
-from howsure.model.case import Fact, PlanStep, Scenario
+from howsure.model.case import Fact, PlanStep, Scenario, Script, SingleTurn
+from howsure.model.expectation import (
+    AgentsInvolved,
+    Choice,
+    Contract,
+    CorrectChoice,
+    Criteria,
+    Criterion,
+    Expectation,
+    ExpectedCall,
+    FinalState,
+    ForbiddenTools,
+    Goal,
+    Matching,
+    MatchMode,
+    Qualities,
+    ReferenceAnswer,
+    ToolCalls,
+    Trajectory,
+    WeightedCriteria,
+)
 from howsure.model.result import Failure, Result
 from howsure.model.score import Score
 from howsure.model.simulation import Ending, Fault, MistakeKind, Party, Simulation, UserMistake
 from howsure.model.summary import Summary
+from howsure.model.transcript import Message, Role, Transcript
 from howsure.model.verdict import Verdict
-from howsure.reports.case_facts import fault_text, simulation_facts
+from howsure.reports.case_facts import conversation, expectation_texts, fault_text, simulation_facts
+from howsure.reports.evaluations import evaluation_result, evaluation_run
 from howsure.reports.html import write_page
 from howsure.reports.html.case_data import case_block
-from howsure.reports.result_wire import evaluation_result
 from howsure.reports.run_facts import run_notes
 from howsure.reports.run_markdown import write_markdown
 from howsure.reports.run_report import case_report, run_report
-from howsure.reports.run_wire import evaluation_run
 from howsure.testing import a_case, a_transcript
 from unit.reports.northwind import a_result, stream, summary_of
+
+
+def said(result: Result) -> list[tuple[str, str]]:
+    return [(message.role.value, message.content) for message in conversation(result)]
+
+
+def test_the_users_side_comes_from_the_case_when_the_transcript_has_only_the_answer() -> None:
+    result = Result(case=a_case(message="Where is it?"), verdict=Verdict.PASSED, transcript=a_transcript("There."))
+    assert said(result) == [("user", "Where is it?"), ("assistant", "There.")]
+
+
+def test_a_transcript_with_both_sides_is_taken_as_it_is() -> None:
+    talk = (Message(role=Role.USER, content="Hi"), Message(role=Role.ASSISTANT, content="Hello"))
+    transcript = Transcript(answer="Hello", messages=talk)
+    result = Result(case=a_case(message="Hi"), verdict=Verdict.PASSED, transcript=transcript)
+    assert said(result) == [("user", "Hi"), ("assistant", "Hello")]
+
+
+def test_an_answer_that_no_message_holds_is_added() -> None:
+    result = Result(case=a_case(message="Hi"), verdict=Verdict.PASSED, transcript=Transcript(answer="Hello"))
+    assert said(result) == [("user", "Hi"), ("assistant", "Hello")]
+
+
+def test_earlier_turns_and_every_scripted_turn_are_there() -> None:
+    earlier = (Message(role=Role.SYSTEM, content="Be brief."),)
+    single = a_case(input=SingleTurn(message="And now?", history=earlier))
+    scripted = a_case(input=Script(turns=("One", "Two")))
+    assert said(Result(case=single, verdict=Verdict.ERRORED)) == [("system", "Be brief."), ("user", "And now?")]
+    assert said(Result(case=scripted, verdict=Verdict.ERRORED)) == [("user", "One"), ("user", "Two")]
+
+
+CHOICES = (Choice(id="A", text="yes"), Choice(id="B", text="no"))
+CRITERION = Criterion(id="c1", text="polite")
+
+
+@pytest.mark.parametrize(
+    ("expectation", "said"),
+    [
+        (ReferenceAnswer(answers=("Paris", "paris")), [("reference answer", "Paris\n\nor: paris")]),
+        (CorrectChoice(choices=CHOICES, correct=("B",)), [("choices", "A. yes\nB. no\ncorrect: B")]),
+        (
+            ToolCalls(expected=(ExpectedCall(name="refund", arguments={"order": 1, "note": {"$any": True}}),)),
+            [("tool calls (superset)", 'refund(order: 1, note: {"$any":true})')],
+        ),
+        (
+            ToolCalls(expected=(), match=Matching(mode=MatchMode.EXACT)),
+            [("tool calls (exact)", "none may be made")],
+        ),
+        (ForbiddenTools(names=("live_handoff",)), [("forbidden tools", "live_handoff")]),
+        (Trajectory(steps=("router", "refund")), [("trajectory (in_order)", "router → refund")]),
+        (FinalState(variables={"open": False}), [("final state", '{"open":false}')]),
+        (AgentsInvolved(names=("a", "b")), [("agents involved", "a, b")]),
+        (Goal(text="A refund"), [("goal", "A refund")]),
+        (Contract(name="answer_v1"), [("output contract", "answer_v1")]),
+        (Qualities(names=("Relevance",)), [("judged on", "Relevance")]),
+        (Criteria(criteria=(CRITERION,)), []),
+        (WeightedCriteria(criteria=(CRITERION,)), []),
+    ],
+)
+def test_every_expectation_is_said_but_criteria_which_the_grades_show(
+    expectation: Expectation, said: list[tuple[str, str]]
+) -> None:
+    assert expectation_texts(a_case(expectation)) == said
+
 
 INPUT = Scenario(
     persona="In a hurry",

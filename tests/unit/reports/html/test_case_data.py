@@ -1,26 +1,99 @@
-"""What an opened case holds."""
+"""Data that can stand inside a page. One line of the list, and what went wrong in a result. What an opened case
+holds."""
 
 from __future__ import annotations
 
+import gzip
 import json
+from base64 import b64decode
 from typing import Any
 
+import msgspec
 import pytest
 
 from howsure.model.case import Attachment, Scenario, SingleTurn
-from howsure.model.result import Result
+from howsure.model.result import Failure, Result
 from howsure.model.score import Part, Score, Unscored, UnscoredReason
 from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Transcript
+from howsure.model.verdict import Verdict
 from howsure.reports.html.case_data import (
     MAX_BLOCK_BYTES,
     MAX_TEXT,
     SHORT_TEXT,
     SHOWN_ENDS,
+    CaseEntry,
+    FailureCause,
     case_block,
     case_block_bytes,
+    case_entry,
+    compress,
+    embed_json,
+    escape_json,
+    failure_causes,
+    tags_and_labels,
 )
 from howsure.testing import a_case, a_transcript
-from unit.reports.northwind import FAILS, a_check, a_result
+from unit.reports.northwind import FAILS, a_check, a_result, refund_results, support_results
+
+
+@pytest.mark.parametrize("text", ["</script>", "<!--<script>", "&lt;", "<", ">", "&", "\u2028", '"\\', "ü 🚚"])
+def test_embedded_json_holds_no_sign_that_could_end_it_and_reads_back(text: str) -> None:
+    shown = str(embed_json({"said": text}))
+    assert not {"<", ">", "&"} & set(shown)
+    assert json.loads(shown) == {"said": text}
+
+
+def test_what_is_escaped_already_stays_as_it_is() -> None:
+    assert json.loads(str(escape_json(b'["\\u003c \\\\u003c"]'))) == ["< \\u003c"]
+
+
+def test_packed_data_is_letters_alone_reads_back_and_is_the_same_every_day() -> None:
+    data = json.dumps(["</script>" * 1000]).encode()
+    assert gzip.decompress(b64decode(str(compress(data)))) == data
+    assert compress(data) == compress(data)
+    assert len(compress(data)) < len(data) / 20
+    assert set(str(compress(data))) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=")
+
+
+def test_a_failure_speaks_for_itself() -> None:
+    (broken,) = [result for result in refund_results() if result.verdict is Verdict.ERRORED]
+    assert failure_causes(broken) == [
+        FailureCause("TargetFailed", "target 'recorded': ConnectionError: refused", "", "errored")
+    ]
+    assert case_entry(broken).failing == ("TargetFailed",)
+
+
+def test_the_parts_speak_for_their_grader() -> None:
+    assert failure_causes(support_results()[0]) == [
+        FailureCause("criteria", "Names the accrual rate", "", "failed"),
+        FailureCause("rubric", "Names the policy it follows", "low", "failed"),
+    ]
+    assert case_entry(support_results()[0]).failing == ("criteria", "rubric")
+
+
+def test_a_scenario_is_listed_by_its_name_a_question_by_its_words() -> None:
+    asked = [case_entry(result).asked for result in support_results()]
+    assert asked == ["Leave policy inquiry", "Where is 4475?", "Refund 900 dollars to me.", "Your page is down."]
+
+
+def test_labels_are_tags_with_a_name() -> None:
+    case = a_case(tags=("returns", "gift"), labels={"difficulty": "hard"})
+    assert tags_and_labels(a_result(case=case)) == ("returns", "gift", "difficulty: hard")
+
+
+def test_long_text_is_cut_and_foreign_text_is_inert() -> None:
+    case = a_case(id="i" * 500, message="m\u202e" * 500)
+    found = case_entry(
+        a_result(Verdict.ERRORED, case=case, reasons=("r" * 500,), failures=(Failure(kind="K", message="\x1b"),))
+    )
+    assert (len(found.id), len(found.asked), len(found.why)) == (200, 160, 220)
+    assert "\u202e" not in found.asked
+
+
+def test_an_entry_is_a_short_list_in_the_order_of_its_fields() -> None:
+    made = case_entry(a_result(case=a_case(id="q1", message="Hi")), 3, (7,), "worse")
+    assert msgspec.json.encode(made) == b'[3,"q1","",1,"passed","Hi","",[],[],0.012,[7],"worse"]'
+    assert msgspec.json.decode(msgspec.json.encode(made), type=CaseEntry) == made
 
 
 def decoded(result: Result) -> dict[str, Any]:
