@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
@@ -119,7 +118,8 @@ def compare(first: Path, second: Path, rename: str) -> int:
             for folder, index in zip((first, second), indexes, strict=True)
         ]
         if old:
-            both = [re.sub(old.encode(), new.encode(), each, flags=re.IGNORECASE).lower() for each in both]
+            for form in (str.lower, str.capitalize, str.upper):
+                both = [each.replace(form(old).encode(), form(new).encode()) for each in both]
         if both[0] != both[1]:
             unlike.append(name)
     print(f"{len(indexes[0]):,} and {len(indexes[1]):,} exports; {len(unlike):,} differ")

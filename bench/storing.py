@@ -139,7 +139,7 @@ async def reading(path: Path) -> None:
         first = await _least(lambda: store.results(RUN, limit=100))
         last = await _least(lambda: store.results(RUN, after=LARGE - 101, limit=100))
         rare = await _least(lambda: store.results(RUN, after=LARGE - 1001, limit=100, verdict=Verdict.FAILED))
-        finished = await _least(lambda: store.finished(RUN))
+        finished = await _least(lambda: store.finished_positions(RUN))
     print(f"summary        {summary * 1e3:>10.1f} ms for {LARGE:,} results")
     print(f"finished       {finished * 1e3:>10.1f} ms for {LARGE:,} results")
     print(

@@ -30,11 +30,13 @@ MODULE = "host_bot"
 
 
 @asynccontextmanager
-async def hosted(folder: Path, bot: str, database: str = "", **rules: Any) -> AsyncIterator[Host]:
+async def hosted(
+    folder: Path, bot: str, database: str = "", targets: dict[str, dict[str, Any]] | None = None, **rules: Any
+) -> AsyncIterator[Host]:
     """`bot` is a module with a function `answer(text)`."""
     (folder / f"{MODULE}.py").write_text(bot)
     sys.modules.pop(MODULE, None)
-    blocks = {"bot": {"kind": "function", "function": f"{MODULE}:answer"}}
+    blocks = {"bot": {"kind": "function", "function": f"{MODULE}:answer"}, **(targets or {})}
     settings = Settings(
         database=database or str(folder / "howsure.db"),
         targets=blocks,

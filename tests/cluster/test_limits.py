@@ -45,17 +45,17 @@ class Start:
         await self._all_here.wait()
 
 
-def calls_made(desk: Any, start: Any) -> dict[int, int]:
+def calls_made(coordinator: Any, start: Any) -> dict[int, int]:
     """By second: the calls that one worker makes, as many as it may, of 20 ms each."""
-    return asyncio.run(_calls_made(desk, start))
+    return asyncio.run(_calls_made(coordinator, start))
 
 
-async def _calls_made(desk: Any, start: Any) -> dict[int, int]:
+async def _calls_made(coordinator: Any, start: Any) -> dict[int, int]:
     made: Counter[int] = Counter()
     await start.come.remote()
     until = time.time() + SECONDS + 3
     spec = parse_model("openai:m", {"OPENAI_API_KEY": "k"})
-    gate = WorkerLeases(RemoteCoordinator(desk), None).limiter(
+    gate = WorkerLeases(RemoteCoordinator(coordinator), None).limiter(
         spec, AT_ONCE, RateLimits(requests_per_minute=PER_SECOND * 60)
     )
 
@@ -79,10 +79,10 @@ def test_three_workers_hold_five_hundred_calls_a_second_together() -> None:
         nodes.add(num_cpus=1)
         ray.init(address=nodes.address, log_to_driver=False)
         try:
-            desk = ray.remote(RateCoordinatorActor).options(num_cpus=0).remote("", None, None)
+            coordinator = ray.remote(RateCoordinatorActor).options(num_cpus=0).remote("", None, None)
             start = ray.remote(Start).options(num_cpus=0).remote()
             work = ray.remote(calls_made).options(num_cpus=1, scheduling_strategy="SPREAD")
-            made = ray.get([work.remote(desk, start) for _ in range(WORKERS)])
+            made = ray.get([work.remote(coordinator, start) for _ in range(WORKERS)])
         finally:
             ray.shutdown()
     # From the second in which the last of them had begun.

@@ -160,7 +160,10 @@ def test_the_model_provider_judges_and_is_judged(memory: Path) -> None:
     done = howsure(memory, *words(MEMORY_COMMANDS[0]))
     assert done.returncode == 0, done.stderr
     results = json.loads(howsure(memory, "results", "--json").stdout)
-    assert {result["test_case_id"]: result["verdict"] for result in results} == {"opening": "passed", "chatty": "passed"}
+    assert {result["test_case_id"]: result["verdict"] for result in results} == {
+        "opening": "passed",
+        "chatty": "passed",
+    }
     assert [result["output"]["messages"][-1]["content"] for result in results] == ["At nine", "At nine"]
     assert json.loads(results[0]["scores"]["reference_answer"]["comment"])["reason"] == "it says so"
 

@@ -10,7 +10,7 @@ from scipy.stats import fisher_exact
 from howsure.stats.clusters import clustered_rate
 from howsure.stats.estimates import estimate_mean, estimate_rate
 from howsure.stats.intervals import Interval, wilson
-from howsure.stats.paired import holm, paired_rates
+from howsure.stats.paired_differences import holm, paired_rates
 from howsure.stats.power import PairedRates, UnpairedRates, cases_needed, detectable_difference
 from howsure.stats.rate_correction import LabelTable, corrected_rate
 from howsure.stats.repeats import reliability

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -51,4 +52,28 @@ async def file_store(tmp_path: Path) -> AsyncIterator[Store]:
 async def server_store(server: str) -> AsyncIterator[Store]:
     """For what is said of PostgreSQL alone."""
     async with await Store.open(server, clock=lambda: NOON) as opened:
+        yield opened
+
+
+class Clock:
+    """A clock that moves only when a test moves it."""
+
+    def __init__(self) -> None:
+        self.now = NOON
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def on(self, **time: float) -> None:
+        self.now += timedelta(**time)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+async def kept(location: str, clock: Clock) -> AsyncIterator[Store]:
+    async with await Store.open(location, clock=clock) as opened:
         yield opened

@@ -78,7 +78,7 @@ async def test_a_killed_process_leaves_whole_batches_and_the_run_can_be_taken_at
         process.send_signal(signal.SIGKILL)
         said = first + (await process.communicate())[0]
         async with await Store.open(location) as store:
-            found = await store.finished(RUN)
+            found = await store.finished_positions(RUN)
             # What was reported as saved is there; at most one batch more was saved and not yet reported.
             reported = saved | {int(line) + offset for line in said.split(b"\n")[:-1] for offset in range(BATCH)}
             assert reported <= found
@@ -113,7 +113,7 @@ async def test_two_processes_can_write_one_run(location: str) -> None:
         for process in both:
             await process.communicate()
             assert process.returncode == 0
-        assert await store.finished(RUN) == set(range(900))
+        assert await store.finished_positions(RUN) == set(range(900))
         summary = await store.summary(RUN)
         assert summary.run.counts.passed == 900
         assert summary.graders[0].scored == 900

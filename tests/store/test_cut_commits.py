@@ -22,9 +22,8 @@ from howsure.store.database import not_idempotent
 from howsure.store.documents import DocumentDraft
 from howsure.store.store import Store
 from store.making import OTHER, RUN, a_result, a_run, asked
-from store.service.test_keys import a_key
-from store.service.test_labels import a_label
-from store.service.test_logs import a_deed
+from store.test_keys_and_logs import a_deed, a_key
+from store.test_labels import a_label
 
 UNFLUSHED = "-c fsync=off -c synchronous_commit=on -c wal_writer_delay=10000"
 """What was not committed is not in the server's log either, so that after a crash its number is given to another."""

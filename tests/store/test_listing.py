@@ -149,4 +149,4 @@ async def test_what_was_written_before_tags_had_a_column_is_still_found_by_them(
     await asked(kept, "UPDATE cases SET face = NULL WHERE position < 7")
     assert await kept.browse.positions(RUN, ResultFilter(tag="even")) == [4, 6, 2, 8, 0, 10]
     assert [(tag.text, tag.cases) for tag in before] == [("even", 6)]
-    assert [face.tags for face in await kept.faces(RUN)] == [("even",), ()] * 6
+    assert [face.tags for face in await kept.case_previews(RUN)] == [("even",), ()] * 6

@@ -65,7 +65,7 @@ async def test_a_tag_is_found_whole_and_not_by_a_part_of_it(store: Store) -> Non
     found = {tag: await store.browse.positions(RUN, ResultFilter(tag=tag)) for tag in wanted}
     assert found == {"order": [0], "orders": [1], "a: b": [3, 4], **{tag: [5] for tag in HOSTILE[:6]}}
     assert await store.browse.positions(RUN, ResultFilter(tag="order: orders")) == [2]
-    assert (await store.faces(RUN))[1:3] == [
+    assert (await store.case_previews(RUN))[1:3] == [
         CasePreview("c1", ("orders", "late")),
         CasePreview("c2", (), {"order": "orders"}),
     ]
@@ -83,7 +83,7 @@ async def test_grades_are_read_without_the_talk(store: Store) -> None:
     rule = Score(name="rubric", value=0, pass_mark=1, part=Part(id="R1", text="Be kind"))
     await store.create_run(a_run(total=3))
     await store.save(RUN, [a_result(place, Verdict.FAILED, grades=(rule,)) for place in range(3)])
-    assert await store.graded(RUN, [2, 0, 9]) == [
+    assert await store.result_grades(RUN, [2, 0, 9]) == [
         ResultGrades(0, "case-0", "", 1, (rule,)),
         ResultGrades(2, "case-2", "", 1, (rule,)),
     ]

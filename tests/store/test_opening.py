@@ -74,7 +74,7 @@ async def test_a_file_of_another_kind_is_refused_and_left_alone(
 ) -> None:
     path = tmp_path / "notes.txt"
     path.write_bytes(content)
-    with pytest.raises(ConfigInvalid, match=r"notes\.txt is not an Howsure database"):
+    with pytest.raises(ConfigInvalid, match=r"notes\.txt is not a Howsure database"):
         await Store.open(path, read_only=read_only)
     assert path.read_bytes() == content
 
@@ -95,7 +95,7 @@ async def test_a_damaged_database_is_called_damaged(tmp_path: Path) -> None:
     async with await Store.open(path) as store:
         await store.create_run(a_run())
     path.write_bytes(path.read_bytes()[:100] + b"\xff" * 20_000)
-    with pytest.raises(ConfigInvalid, match=r"is damaged|is not an Howsure database"):
+    with pytest.raises(ConfigInvalid, match=r"is damaged|is not a Howsure database"):
         await Store.open(path)
 
 
@@ -130,7 +130,7 @@ async def test_a_store_opened_to_read_refuses_to_write(location: str) -> None:
         assert (await store.run(RUN)).id == RUN
         with pytest.raises(ConfigInvalid, match="cannot be written"):
             await store.save(RUN, [a_result()])
-        assert await store.finished(RUN) == set()
+        assert await store.finished_positions(RUN) == set()
 
 
 async def test_a_database_that_stays_locked_is_given_up_with_a_reason(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ async def test_a_database_that_stays_locked_is_given_up_with_a_reason(tmp_path: 
             assert (await store.run(RUN)).id == RUN
             other.execute("ROLLBACK")
         await store.save(RUN, [a_result()])
-        assert await store.finished(RUN) == {0}
+        assert await store.finished_positions(RUN) == {0}
 
 
 async def test_a_lock_that_is_let_go_in_time_is_waited_for(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ async def test_a_lock_that_is_let_go_in_time_is_waited_for(tmp_path: Path) -> No
             assert not saving.done()
             other.execute("ROLLBACK")
             await saving
-        assert await store.finished(RUN) == {0}
+        assert await store.finished_positions(RUN) == {0}
 
 
 @pytest.mark.parametrize("how", ["deleted", "replaced"])
@@ -201,9 +201,9 @@ async def test_a_cancelled_save_is_whole_or_nothing_and_the_store_goes_on(store:
         await asyncio.sleep(wait)
         saving.cancel()
         await asyncio.gather(saving, return_exceptions=True)
-        assert len(await store.finished(RUN)) in (0, 200)
+        assert len(await store.finished_positions(RUN)) in (0, 200)
     await store.save(RUN, [a_result(250)])
-    assert 250 in await store.finished(RUN)
+    assert 250 in await store.finished_positions(RUN)
 
 
 async def test_readers_and_writers_go_on_together(store: Store) -> None:
@@ -218,7 +218,7 @@ async def test_readers_and_writers_go_on_together(store: Store) -> None:
         assert counts.completed % 20 == 0
 
     await asyncio.gather(*(write(start) for start in range(0, 400, 20)), *(read() for _ in range(40)))
-    assert await store.finished(RUN) == set(range(400))
+    assert await store.finished_positions(RUN) == set(range(400))
 
 
 UNPRIVILEGED = """

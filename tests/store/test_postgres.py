@@ -145,7 +145,7 @@ async def test_a_lock_that_stays_is_given_up_with_a_reason(server: str) -> None:
         free.set()
         await holding
         await store.save(RUN, [a_result()])
-        assert await store.finished(RUN) == {0}
+        assert await store.finished_positions(RUN) == {0}
 
 
 async def _hold(store: Store, held: asyncio.Event, free: asyncio.Event) -> None:
@@ -194,7 +194,7 @@ async def test_a_character_that_cannot_be_stored_names_its_case(server_store: St
     await server_store.create_run(a_run())
     with pytest.raises(InputError, match=r"case 'a\\x00b' has the character U\+0000 in its id, candidate"):
         await server_store.save(RUN, [a_result(1), odd])
-    assert await server_store.finished(RUN) == set()
+    assert await server_store.finished_positions(RUN) == set()
     with pytest.raises(ConfigInvalid, match=r"cannot store a text with the character U\+0000"):
         await server_store.create_run(a_run(OTHER, name="a\0b"))
 
@@ -220,7 +220,7 @@ async def test_connections_that_the_server_ends_are_not_noticed(server_store: St
     assert {run.id for run in await asyncio.gather(*(server_store.run(RUN) for _ in range(20)))} == {RUN}
     postgres.execute(server_store.where, end)
     await asyncio.gather(*(server_store.save(RUN, [a_result(position)]) for position in range(20)))
-    assert await server_store.finished(RUN) == set(range(20))
+    assert await server_store.finished_positions(RUN) == set(range(20))
 
 
 async def test_more_at_once_than_connections_wait_their_turn(server_store: Store) -> None:

@@ -49,7 +49,7 @@ async def test_a_run_that_it_began_can_be_finished(written: tuple[str, Path]) ->
         await store.save(OTHER, [a_result(1, Verdict.FAILED)])
         await store.set_state(OTHER, RunState.COMPLETED)
         assert (await store.run(OTHER)).counts == Counts(total=2, passed=1, failed=1)
-        assert await store.finished(OTHER) == {0, 1}
+        assert await store.finished_positions(OTHER) == {0, 1}
 
 
 async def test_it_is_not_upgraded_by_looking(written: tuple[str, Path]) -> None:

@@ -67,7 +67,7 @@ async def test_a_restart_under_load_loses_nothing_and_stops_nobody(machine: post
         await asyncio.sleep(0.4)
         load.stopping.set()
         await asyncio.gather(*at_work)
-        found = await store.finished(RUN)
+        found = await store.finished_positions(RUN)
         assert load.acknowledged == found
         assert (await store.run(RUN)).counts.passed == len(found)
         assert sum(grader.scored for grader in (await store.summary(RUN)).graders) == len(found)
@@ -85,7 +85,7 @@ async def test_a_server_that_stays_away_is_given_up_and_found_again(machine: pos
         assert 1.0 <= asyncio.get_running_loop().time() - began < 5.0
         await asyncio.to_thread(machine.start)
         await store.save(RUN, [a_result()])
-        assert await store.finished(RUN) == {0}
+        assert await store.finished_positions(RUN) == {0}
 
 
 async def test_a_password_is_asked_for_and_never_shown(

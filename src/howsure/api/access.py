@@ -1,5 +1,5 @@
-"""Who is asking, and what they may do. Without keys the service serves its own machine alone, and whoever sits at it
-may do everything; with them, a key opens what its scopes say, within its organisation and agents."""
+"""Who the caller is and what it may do. Without keys the service serves only its own machine, and every caller may do
+everything; with them, a key opens what its scopes say, within its organisation and agents."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ async def identify_caller(request: Request) -> Caller:
 
 
 def _check_origin(request: Request) -> None:
-    """Without keys, whoever can send a request is obeyed: a page from elsewhere, open in a browser here, must not be.
-    Browsers say where a request that changes something comes from."""
+    """Without keys every request is obeyed, so one from a foreign page in a local browser must be refused. Browsers
+    name the origin of a request that changes something."""
     origin = request.headers.get("origin")
     if origin is None or request.method in ("GET", "HEAD"):
         return
@@ -56,12 +56,12 @@ def _secret(request: Request) -> str | None:
     return secret.strip()
 
 
-async def caller(
+async def identified_caller(
     request: Request,
     bearing: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
     given: Annotated[str | None, Depends(header)],
 ) -> Caller:
-    """Whom the route has identified. The two schemes are asked for so that OpenAPI names them."""
+    """The caller that the route has identified. The two schemes are parameters so that OpenAPI names them."""
     found: Caller = request.state.caller
     return found
 
@@ -73,10 +73,10 @@ def _unknown(detail: str) -> RequestRefusal:
 def require_scope(scope: KeyScope) -> Callable[..., Coroutine[Any, Any, Caller]]:
     """A dependency: the caller, who must have this scope (`admin` has all of them)."""
 
-    async def allowed(asking: Annotated[Caller, Depends(caller)]) -> Caller:
-        if not asking.may(scope):
+    async def allowed(caller: Annotated[Caller, Depends(identified_caller)]) -> Caller:
+        if not caller.may(scope):
             raise RequestRefusal(403, "forbidden", f"this key may not do that: it needs the scope {scope.value!r}")
-        return asking
+        return caller
 
     return allowed
 
@@ -87,22 +87,22 @@ Runner = Annotated[Caller, Depends(require_scope(KeyScope.RUN))]
 Admin = Annotated[Caller, Depends(require_scope(KeyScope.ADMIN))]
 
 
-async def whole_organization(asking: Admin) -> Caller:
-    """Keys and the log of writes say nothing of agents: whoever may see only some of them sees neither."""
-    if asking.within.agent_ids is not None:
+async def whole_organization(caller: Admin) -> Caller:
+    """Keys and the audit log do not belong to agents: a key for some agents opens neither."""
+    if caller.within.agent_ids is not None:
         raise RequestRefusal(
             403, "forbidden", "this key is for some agents only: that needs one for the whole organisation"
         )
-    return asking
+    return caller
 
 
 Overseer = Annotated[Caller, Depends(whole_organization)]
 
 
-async def whole_service(asking: Overseer) -> Caller:
-    if asking.within.organization_id is not None:
+async def whole_service(caller: Overseer) -> Caller:
+    if caller.within.organization_id is not None:
         raise RequestRefusal(403, "forbidden", "this key is for one organisation: that needs one for the whole service")
-    return asking
+    return caller
 
 
 Operator = Annotated[Caller, Depends(whole_service)]

@@ -53,7 +53,7 @@ def create_app(host: Host, access: ServiceAccess) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.host = host
-    app.state.gallery = RunViews(host.store)
+    app.state.run_views = RunViews(host.store)
     app.state.keys_needed = access.keys_needed
     app.state.counters = Counters()
     errors.install(app)
@@ -66,7 +66,7 @@ def create_app(host: Host, access: ServiceAccess) -> FastAPI:
             allow_headers=["Authorization", "Content-Type", "If-Match", IDEMPOTENCY_HEADER, "X-API-Key"],
             expose_headers=["ETag", "Link", NEXT_CURSOR],
         )
-    # One by one: a router inside another is made over, route by route, for each level.
+    # One by one: nested routers are copied, route by route, at each level.
     for router in routers():
         app.include_router(router, prefix=PREFIX)
     return app

@@ -1,4 +1,4 @@
-"""Errors on the wire: one shape for all of them, the status that fits, and nothing of our insides."""
+"""Errors on the wire: one shape for all of them, the status that fits, and no internals."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def answer_error(error: HowsureError, folders: Sequence[Path] = ()) -> JsonAnswe
             listed = [_problem(problem, folders) for problem in error.problems]
             return error_answer(422, _how_many(len(listed)), problems=listed)
         case ConfigInvalid():
-            # Settings and the database are the operator's: what is wrong with them is for the log.
+            # Settings and the database are the operator's: their problems go to the log.
             log.error("%s", error)
             return error_answer(503, UNAVAILABLE, headers={"Retry-After": "5"})
         case InputError():
@@ -96,7 +96,7 @@ def _how_many(number: int) -> str:
 
 
 def _problem(problem: Problem, folders: Sequence[Path]) -> dict[str, Any]:
-    """Where it is in what was sent; the name of our own temporary file means nothing to anybody."""
+    """A problem without the name of our own temporary file, which means nothing to the caller."""
     shown = {name: value for name, value in msgspec.to_builtins(problem).items() if name not in ("file", "level")}
     return {
         "field": "",
@@ -105,7 +105,7 @@ def _problem(problem: Problem, folders: Sequence[Path]) -> dict[str, Any]:
 
 
 def install(app: FastAPI) -> None:
-    """Every error of ours, of the framework, and of nobody's, in the one shape."""
+    """Answer our own errors, the framework's and unexpected ones in the one shape."""
     app.add_exception_handler(HowsureError, _on_ours)
     app.add_exception_handler(RequestRefusal, _on_refused)
     app.add_exception_handler(RequestValidationError, _on_invalid)

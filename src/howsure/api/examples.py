@@ -1,8 +1,9 @@
-"""Bodies that the service takes and answers that it gives, one of each shape, as OpenAPI shows them. A test holds each
-against its shape, and sends those that can be sent."""
+"""One example of each body and each answer, as OpenAPI shows them. A test checks each against its shape and sends the
+bodies."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 Json = dict[str, Any]
@@ -52,8 +53,7 @@ LEGAL_CASE: Json = {
     "prompt": "How long is the notice period?",
     "reference_answers": ["Four weeks"],
 }
-LINE = '{"schema_version": "legal_eval_v1", "id": "notice-1", "dataset": "house", "task_type": "reference_qa", '
-LINE += '"prompt": "How long is the notice period?", "reference_answers": ["Four weeks"]}\n'
+LINE = json.dumps(LEGAL_CASE) + "\n"
 
 NAMED: Json = {"name": "Refund desk rubric", "agent_id": AGENT}
 BODIES: dict[str, Json] = {

@@ -1,5 +1,5 @@
-"""Around every request, whoever sends it: how large and how slow a body may be, which host names we answer to, the
-headers that keep browsers from mischief, a request id, a line in the log, and the counters."""
+"""What is done around every request: limits on the size and the time of a body, allowed host names, security headers, a
+request id, a line in the log, and the counters."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The OpenAPI description, completed: what the framework cannot know of our routes, and something to look at for every
-shape and every error."""
+"""The OpenAPI description, completed: what the framework does not know about our routes, and an example of every shape
+and every error."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Pages: lists stay arrays, and where they go on is said in headers. A cursor is opaque, and costs the same wherever it
-points."""
+"""Pages of lists: the body is an array, and headers say where the next page begins. A cursor is opaque, and a page
+costs the same wherever it begins."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ Json = Mapping[str, Any]
 MARKER = "<!-- below: python -m howsure.api.reference docs/api.md -->\n"
 METHODS = ("get", "post", "put", "delete")
 EVERYWHERE = ("400", "401", "403", "408", "413", "415", "422", "429", "500", "503")
-"""Errors that any operation may give; the page's beginning tells of them."""
+"""Errors that any operation may give; the page explains them at its beginning."""
 PAGING = ("limit", "cursor")
 
 
@@ -38,22 +38,24 @@ def _paths(description: Json) -> Iterator[str]:
     for path, operations in description["paths"].items():
         for method in METHODS:
             if method in operations:
-                said = operations[method]
-                about.setdefault(said["tags"][-1], []).append(_operation(method, path, said))
+                operation = operations[method]
+                about.setdefault(operation["tags"][-1], []).append(_operation(method, path, operation))
     head = "| | | query and headers | body | answer |\n| --- | --- | --- | --- | --- |\n"
     for tag in sorted(about):
         yield f"### {tag}"
         yield head + "\n".join(about[tag])
 
 
-def _operation(method: str, path: str, said: Json) -> str:
-    told = said.get("description", "").split("\n\n")[0].replace("\n", " ").strip() or said["summary"]
+def _operation(method: str, path: str, operation: Json) -> str:
+    summary = operation.get("description", "").split("\n\n")[0].replace("\n", " ").strip() or operation["summary"]
     place = f"`{method.upper()} {path.removeprefix(PREFIX)}`"
-    return f"| {place} | {_cell(told)} | {_asked(said)} | {_body(said)} | {_answers(said)} |"
+    return f"| {place} | {_cell(summary)} | {_parameters(operation)} | {_body(operation)} | {_answers(operation)} |"
 
 
-def _asked(said: Json) -> str:
-    given = [each for each in said.get("parameters", ()) if each["in"] != "path" and each["name"] != IDEMPOTENCY_HEADER]
+def _parameters(operation: Json) -> str:
+    given = [
+        each for each in operation.get("parameters", ()) if each["in"] != "path" and each["name"] != IDEMPOTENCY_HEADER
+    ]
     named = [f"`{each['name']}`{'' if not each['required'] else ' (needed)'}" for each in given]
     paged = [f"`{name}`" for name in PAGING]
     if [name for name in named if name in paged] == paged:
@@ -61,21 +63,21 @@ def _asked(said: Json) -> str:
     return ", ".join(named)
 
 
-def _body(said: Json) -> str:
-    content = said.get("requestBody", {}).get("content", {})
+def _body(operation: Json) -> str:
+    content = operation.get("requestBody", {}).get("content", {})
     if "application/json" in content:
         return _kind(content["application/json"]["schema"])
     return "a file" if content else ""
 
 
-def _answers(said: Json) -> str:
-    fine = [(status, answer) for status, answer in said["responses"].items() if status.startswith("2")]
-    refused = [status for status in said["responses"] if status[0] in "45" and status not in EVERYWHERE]
-    told = ", ".join(f"{status} {_answered(answer)}".strip() for status, answer in fine)
-    return f"{told}; {', '.join(refused)}" if refused else told
+def _answers(operation: Json) -> str:
+    fine = [(status, answer) for status, answer in operation["responses"].items() if status.startswith("2")]
+    refused = [status for status in operation["responses"] if status[0] in "45" and status not in EVERYWHERE]
+    listed = ", ".join(f"{status} {_answer_kind(answer)}".strip() for status, answer in fine)
+    return f"{listed}; {', '.join(refused)}" if refused else listed
 
 
-def _answered(answer: Json) -> str:
+def _answer_kind(answer: Json) -> str:
     content = answer.get("content", {})
     if "application/json" in content:
         return _kind(content["application/json"].get("schema", {}))

@@ -1,5 +1,6 @@
-"""Requests that may be sent twice: one that names an `Idempotency-Key` is done once, and answered the same both times.
-What it creates has an id that follows from the key, so that a crash between doing and answering makes no double."""
+"""What is done with every request: the caller is identified, JSON is read strictly (no NaN, no half characters, no
+endless nesting), a POST with an `Idempotency-Key` is done once, writes are logged. What such a POST creates has an id
+made from the key, so that a crash between doing and answering makes no duplicate."""
 
 from __future__ import annotations
 
@@ -51,8 +52,8 @@ def new_id(request: Request) -> str:
 
 def _whose(request: Request) -> str:
     """Keys are the caller's own: another caller, who may do less, is never given what this one was answered."""
-    asking: Caller = request.state.caller
-    return f"{asking.within.home}/{asking.id}"
+    caller: Caller = request.state.caller
+    return f"{caller.within.home}/{caller.id}"
 
 
 def store_instead(request: Request, body: Any) -> None:
@@ -98,7 +99,7 @@ class StrictRequest(Request):
 
 
 class StrictRoute(APIRoute):
-    """A route of somebody who is known."""
+    """A route whose caller is identified."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         answer = super().get_route_handler()
@@ -119,12 +120,12 @@ class StrictRoute(APIRoute):
 
 async def _note(request: Request, status: int) -> None:
     host: Host = request.app.state.host
-    asking: Caller = request.state.caller
+    caller: Caller = request.state.caller
     deed = AuditEntry(
         id=str(uuid4()),
-        organization_id=asking.within.home,
+        organization_id=caller.within.home,
         at=datetime.now(UTC),
-        actor=asking.name,
+        actor=caller.name,
         action=f"{request.method} {route_of(request.scope)}",
         subject=request.url.path,
         status=status,
@@ -161,7 +162,7 @@ def too_deep(value: Any, most: int = MAX_DEPTH) -> bool:
 
 
 def _check_type(request: Request) -> None:
-    """A browser sends forms and plain text to any address without asking; JSON it does not."""
+    """A browser sends forms and plain text to any address without caller; JSON it does not."""
     if request.method in READING:
         return
     given = request.headers.get("content-type", "")

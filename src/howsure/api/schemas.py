@@ -91,8 +91,11 @@ def model_of(shape: type[Struct]) -> type[BaseModel]:
 
 
 def _field_order(shape: type[Struct]) -> list[str]:
-    """The content of a document stands between its name and its times."""
+    """The order that was published: totals first, and the content of a document between its name and its times."""
     names = [name for name in shape.__struct_fields__ if name != "more"]
+    if shape in (runs.Tally, runs.CandidateTotals):
+        first = ("total", "passed", "failed", "errored", "skipped")
+        return [*first, *(name for name in names if name not in first)]
     if not issubclass(shape, documents.VersionedDocument):
         return names
     shared = [name for name in documents.VersionedDocument.__struct_fields__ if name != "more"]

@@ -1,4 +1,4 @@
-"""`howsure serve`: the service as a process, with the workers it keeps beside itself."""
+"""`howsure serve`: the service as a process, with its workers."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def is_loopback(host: str) -> bool:
 
 
 async def serve(work: Workspace, serving: ServerOptions, pages: PagesFactory | None = None) -> None:
-    """Serve until told to stop, the pages too where there are any. Beyond this machine, nothing is without keys."""
+    """Serve until stopped, with the pages where there are any. Beyond this machine, everything needs a key."""
     async with await work.store() as store:
         access = await access_for(work, store, serving)
         host = Host(work, store)
@@ -80,7 +80,7 @@ async def serve(work: Workspace, serving: ServerOptions, pages: PagesFactory | N
 
 
 class AnnouncingServer(uvicorn.Server):
-    """A server that says where it listens, once it does; one that cannot is the user's to put right."""
+    """A server that logs where it listens; ConfigInvalid where it cannot."""
 
     async def startup(self, sockets: list[socket] | None = None) -> None:
         host, port = self.config.host, self.config.port
@@ -93,7 +93,7 @@ class AnnouncingServer(uvicorn.Server):
 
 
 def _end_calmly() -> None:
-    """A server that was told to stop sends itself the signal once more when it has: our workers have not by then."""
+    """uvicorn sends itself the signal again after it has stopped; our workers are still stopping then."""
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         with suppress(NotImplementedError):
@@ -114,7 +114,7 @@ async def access_for(work: Workspace, store: Store, serving: ServerOptions) -> S
 
 @asynccontextmanager
 async def workers(number: int, flags: Sequence[str]) -> AsyncIterator[None]:
-    """So many worker processes, each started again when it dies; they stop when we do, however we end."""
+    """Worker processes, each restarted when it dies; they stop when this process ends, however it ends."""
     keeping = [asyncio.create_task(_keep(flags)) for _ in range(number)]
     try:
         yield
@@ -137,7 +137,7 @@ async def _keep(flags: Sequence[str]) -> None:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """It stops when its stdin is closed; one that does not is killed, and its runs are taken over."""
+    """A worker stops when its stdin is closed; one that does not is killed, and others take over its runs."""
     if process.returncode is not None:
         return
     if process.stdin is not None:

@@ -1,4 +1,6 @@
-"""A view as lines of the screen: exactly as many as it has, each no wider than it is. Foreign text is inert."""
+"""The browser of `howsure show`: the terminal (only where there is `termios`), the frame that is drawn, and the loop
+from keys to frames. browser_view.py has the state of the browser and what keys do to it; nothing there touches a
+terminal."""
 
 from __future__ import annotations
 
@@ -52,16 +54,25 @@ from howsure.services.workspace import Workspace
 from howsure.store.run_columns import VERDICTS, AttemptColumns
 from howsure.store.store import Store
 
-LIST_KEYS = "↑↓ move  ⏎ open  f filter  / search  s summary  t triage  q quit"
-PAGE_KEYS = "↑↓ scroll  n next  p previous  esc list  f filter  / search  q quit"
-TYPING_KEYS = "type a text, ⏎ search, esc cancel"
+KEYS = {
+    BrowserMode.LIST: "↑↓ move  ⏎ open  f filter  / search  s summary  t triage  q quit",
+    BrowserMode.PAGE: "↑↓ scroll  n next  p previous  esc list  f filter  / search  q quit",
+    BrowserMode.TYPING: "type a text, ⏎ search, esc cancel",
+}
 ASCII_KEYS = str.maketrans({"↑": "up/", "↓": "down", "⏎": "enter"})
 ID_SHARE = 0.45
-"""Of the width, for the case in a line of the list."""
+"""The share of the width that the case has in a line of the list."""
 
 UUID = re.compile(r"([0-9a-f]{8})-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 SHORTER = r"\1…"
-"""Nobody reads the whole of one; the page of the result has it."""
+"""The whole id is on the page of the result."""
+ENTER, LEAVE = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
+HOME, CLEAR_LINE, CLEAR_BELOW = "\x1b[H", "\x1b[K", "\x1b[J"
+ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Signals that end the browser, after the terminal is restored."""
+SMALLEST = (20, 5)
+ESCAPE_WAIT = 0.05
+"""Seconds to wait for the rest of a sequence that begins with an escape."""
 
 
 def draw_frame(
@@ -69,14 +80,17 @@ def draw_frame(
 ) -> list[Text]:
     """Head, list or page, message, keys. `notes` say why, by position, as far as they are known."""
     head = screen.line(title, style="bold")
-    shown = list(_list(view, screen, notes)) if view.mode is not BrowserMode.PAGE else _page(view, page)
+    if view.mode is BrowserMode.PAGE:
+        shown = list(page[view.scroll : view.scroll + view.room])
+    else:
+        shown = list(_list(view, screen, notes))
     filled = [*shown[: view.room], *(Text() for _ in range(view.room - len(shown)))]
-    lines = [head, *filled, _message(view, screen), _keys(view, screen)]
-    return [_cut(line, screen.width) for line in lines]
-
-
-def _page(view: BrowserView, page: Sequence[Text]) -> list[Text]:
-    return list(page[view.scroll : view.scroll + view.room])
+    keys = KEYS[view.mode].translate(ASCII_KEYS) if screen.ascii_only else KEYS[view.mode]
+    lines = [head, *filled, _message(view, screen), Text(keys, style="dim")]
+    for line in lines:
+        line.truncate(screen.width, overflow="ellipsis")
+        line.no_wrap = True
+    return lines
 
 
 def _list(view: BrowserView, screen: Screen, notes: Mapping[int, str]) -> Iterator[Text]:
@@ -96,7 +110,7 @@ def _list(view: BrowserView, screen: Screen, notes: Mapping[int, str]) -> Iterat
 
 
 def _named(screen: Screen, entry: BrowserEntry) -> Text:
-    """Who answered comes first where several did: what is too long loses its end."""
+    """The candidate comes first, because a name that is too long loses its end."""
     repeat = f"#{entry.repeat} " if entry.repeat > 1 else ""
     candidate = f"[{entry.candidate}] " if entry.candidate else ""
     return screen.line(f"{candidate}{repeat}{UUID.sub(SHORTER, entry.case_id)}")
@@ -110,9 +124,9 @@ def _message(view: BrowserView, screen: Screen) -> Text:
     if view.mode is BrowserMode.PAGE:
         last = min(view.length, view.scroll + view.room)
         return screen.text(f"lines {min(view.scroll + 1, last)}–{last} of {view.length}{_place(view)}", "dim")
-    held = f", holding “{view.query}” (esc clears)" if view.query else ""
+    query = f", holding “{view.query}” (esc clears)" if view.query else ""
     return screen.text(f"{_place(view).removeprefix('  ')}  listed: {view.shown.value}", "dim") + screen.line(
-        held, style="dim"
+        query, style="dim"
     )
 
 
@@ -120,26 +134,6 @@ def _place(view: BrowserView) -> str:
     if view.of_run:
         return ""
     return f"  result {view.cursor + 1:,} of {len(view.listed):,}" if view.listed else ""
-
-
-def _keys(view: BrowserView, screen: Screen) -> Text:
-    shown = {BrowserMode.LIST: LIST_KEYS, BrowserMode.PAGE: PAGE_KEYS, BrowserMode.TYPING: TYPING_KEYS}[view.mode]
-    return Text(shown.translate(ASCII_KEYS) if screen.ascii_only else shown, style="dim")
-
-
-def _cut(line: Text, width: int) -> Text:
-    line.truncate(width, overflow="ellipsis")
-    line.no_wrap = True
-    return line
-
-
-ENTER, LEAVE = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
-HOME, CLEAR_LINE, CLEAR_BELOW = "\x1b[H", "\x1b[K", "\x1b[J"
-ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""Signals that mean: leave, and put everything back."""
-SMALLEST = (20, 5)
-ESCAPE_WAIT = 0.05
-"""Seconds in which the rest of a sequence that begins with an escape must come."""
 
 
 class TerminalResize:
@@ -170,7 +164,7 @@ class Terminal:
         loop.add_signal_handler(signal.SIGWINCH, self._events.put_nowait, TerminalResize())
         for ending in ENDINGS:
             loop.add_signal_handler(ending, self._events.put_nowait, None)
-        # Stopped in the middle, the program would leave the terminal without its keys and its cursor.
+        # A program that is stopped here would leave the terminal without echo and cursor.
         self._stopping = signal.signal(signal.SIGTSTP, signal.SIG_IGN)
         self._write(ENTER)
         return self
@@ -242,18 +236,18 @@ def browser_entries(attempts: AttemptColumns) -> list[BrowserEntry]:
 
 
 def contains_text(result: Result, text: str) -> bool:
-    """Whether a text is in what was asked, said, done, or found wrong; capitals do not matter."""
-    wanted = text.casefold()
-    said = (result.case.id, result.case.name, result.candidate, *result.reasons, *result.case.tags)
-    if any(wanted in part.casefold() for part in said):
+    """Whether the text is in the question, the conversation, a tool call or a reason; capitals do not matter."""
+    needle = text.casefold()
+    texts = (result.case.id, result.case.name, result.candidate, *result.reasons, *result.case.tags)
+    if any(needle in part.casefold() for part in texts):
         return True
-    if any(wanted in grade.reason.casefold() for grade in result.grades):
+    if any(needle in grade.reason.casefold() for grade in result.grades):
         return True
     for message in conversation(result):
         called = (f"{call.name} {call.arguments} {call.result and call.result.content}" for call in message.tool_calls)
-        if any(wanted in part.casefold() for part in (message.content, *called)):
+        if any(needle in part.casefold() for part in (message.content, *called)):
             return True
-    return any(wanted in failure.message.casefold() for failure in result.failures)
+    return any(needle in failure.message.casefold() for failure in result.failures)
 
 
 class BrowserTerminal(Protocol):
@@ -319,7 +313,7 @@ class Browser:
                 return self._view
 
     async def _result(self, position: int) -> Result | None:
-        """None: somebody has deleted the run since the list was made."""
+        """None: the run has been deleted since the list was made."""
         found = await self._store.results(self._summary.run.id, after=position - 1, limit=1)
         return found[0] if found and found[0].position == position else None
 
@@ -330,7 +324,7 @@ class Browser:
         return triage_report(found, written=False)
 
     async def _found(self, text: str) -> frozenset[int]:
-        """In the results that the filter lists, read a page at a time."""
+        """The positions of the listed results that contain the text."""
         found: set[int] = set()
         for verdict in self._view.shown.verdicts:
             async for result in self._store.iterate(self._summary.run.id, verdict=verdict):
@@ -339,7 +333,7 @@ class Browser:
         return frozenset(found)
 
     def _fit(self) -> None:
-        """To the size that the terminal has now; an open page is broken into lines anew."""
+        """Adopt the terminal's present size; an open page is broken into lines again."""
         self._width, height = self._terminal.size
         self._view = resize(self._view, height)
         if self._view.mode is BrowserMode.PAGE and self._open is not None:
@@ -364,7 +358,7 @@ class Browser:
         return f"{self._summary.run.name or self._summary.run.id}: {run_sentence(self._summary)}"
 
     async def _look_up(self) -> None:
-        """Why the results in sight ended as they did."""
+        """Fetch the reasons of the results in sight."""
         for entry in self._view.window:
             if entry.position not in self._notes:
                 result = await self._result(entry.position)
@@ -372,6 +366,6 @@ class Browser:
 
 
 def reason_line(result: Result) -> str:
-    """The reason of one result in a line: its name, where it has one, and why."""
+    """The name of the case, where it has one, and the reasons, on one line."""
     reasons = "; ".join(result.reasons)
     return f"{result.case.name}: {reasons}" if result.case.name else reasons

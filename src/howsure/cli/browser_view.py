@@ -1,4 +1,5 @@
-"""What the browser shows: frozen, pure, without a terminal or a store. pressing.py has what keys do to it."""
+"""The state of the browser and what keys do to it: frozen and pure, without a terminal or a store. A key gives the next
+view and, where something must be fetched, an action."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from msgspec.structs import replace
 from howsure.model.verdict import Verdict
 
 FIXED_LINES = 3
-"""Lines of the screen that are not the list or the page: the head, the message and the keys."""
+"""Lines besides the list or the page: the head, the message and the keys."""
 
 
 class BrowserEntry(Struct, frozen=True):
@@ -50,7 +51,7 @@ class WholeRunPage(Enum):
 
 
 class BrowserMode(Enum):
-    """What the screen is."""
+    """What the screen shows."""
 
     LIST = "list"
     PAGE = "page"
@@ -70,7 +71,7 @@ class OpenRunPage(Struct, frozen=True):
 
 
 class SearchResults(Struct, frozen=True):
-    """Look for a text in the results that are listed."""
+    """Search for a text in the listed results."""
 
     text: str
 
@@ -125,39 +126,39 @@ def resize(view: BrowserView, height: int) -> BrowserView:
 
 
 def open_page(view: BrowserView, length: int, *, of_run: bool = False) -> BrowserView:
-    """A page of this many lines is open; scrolled to its beginning."""
+    """Show the beginning of a page of this many lines."""
     return replace(view, mode=BrowserMode.PAGE, scroll=0, length=length, of_run=of_run, message="")
 
 
 def report_missing(view: BrowserView) -> BrowserView:
-    """What was to be opened is no longer stored."""
+    """Say that the result is no longer stored."""
     return replace(view, mode=BrowserMode.LIST, length=0, message="this result is no longer stored")
 
 
 def set_page_length(view: BrowserView, length: int) -> BrowserView:
-    """The same page, broken into lines anew."""
+    """The same page, broken into lines again."""
     return scroll_to(replace(view, length=length), view.scroll)
 
 
 def show_matches(view: BrowserView, text: str, found: frozenset[int]) -> BrowserView:
-    said = f"{len(found):,} of those listed hold “{text}”" if found else f"nothing listed holds “{text}”"
+    message = f"{len(found):,} of those listed hold “{text}”" if found else f"nothing listed holds “{text}”"
     if not found:
-        return replace(view, mode=BrowserMode.LIST, typed="", message=said)
-    return update_list(replace(view, mode=BrowserMode.LIST, typed="", query=text, found=found, message=said))
+        return replace(view, mode=BrowserMode.LIST, typed="", message=message)
+    return update_list(replace(view, mode=BrowserMode.LIST, typed="", query=text, found=found, message=message))
 
 
 def update_list(view: BrowserView) -> BrowserView:
-    """The list anew, after the filter or the search changed; the cursor stays on its result where that is listed."""
-    wanted, found, chosen = view.shown.verdicts, view.found, view.chosen
+    """The list after the filter or the search changed; the cursor stays on its result where that is listed."""
+    verdicts, found, chosen = view.shown.verdicts, view.found, view.chosen
     listed = tuple(
-        entry for entry in view.entries if entry.verdict in wanted and (found is None or entry.position in found)
+        entry for entry in view.entries if entry.verdict in verdicts and (found is None or entry.position in found)
     )
     place = next((place for place, entry in enumerate(listed) if chosen and entry.position >= chosen.position), 0)
     return move_cursor(replace(view, listed=listed), place)
 
 
 def move_cursor(view: BrowserView, cursor: int) -> BrowserView:
-    """The cursor there, or as near as there is a result, and in sight."""
+    """Move the cursor there, or to the nearest result, and into sight."""
     cursor = max(0, min(cursor, len(view.listed) - 1))
     top = min(max(view.top, cursor - view.room + 1), cursor)
     return replace(view, cursor=cursor, top=max(0, min(top, len(view.listed) - view.room)))
@@ -168,7 +169,7 @@ def scroll_to(view: BrowserView, line: int) -> BrowserView:
 
 
 class NamedKey(Enum):
-    """Keys that are no text."""
+    """Keys that are not a character."""
 
     UP = "up"
     DOWN = "down"
@@ -225,7 +226,8 @@ _SEQUENCE = re.compile(
 
 
 def decode_keys(sent: bytes) -> Iterator[Key]:
-    """The keys in what was read at once. A sequence that means nothing here gives nothing: it must not be typed."""
+    """The keys in the bytes that a terminal sent. An unknown sequence gives no key, so that it is not taken for
+    text."""
     for found in _SEQUENCE.finditer(sent.decode("utf-8", "replace")):
         key = _decode_key(found)
         if key is not None:
@@ -259,7 +261,7 @@ def press_key(view: BrowserView, key: Key) -> KeyOutcome:
 
 
 Motion = Callable[[BrowserView, int], int]
-"""From the view and where it is, to where it goes."""
+"""From the view and its present place to the new one."""
 
 MOTIONS: dict[Key, Motion] = {
     NamedKey.UP: lambda view, at: at - 1,
@@ -307,7 +309,7 @@ def _in_page(view: BrowserView, key: Key) -> KeyOutcome:
 
 
 def _turned(view: BrowserView, by: int) -> KeyOutcome:
-    """To the next or the previous result; from a page about the run to the one chosen."""
+    """The next or previous result; from a page about the run, the chosen one."""
     place = view.cursor + by
     if not 0 <= place < len(view.listed):
         return replace(view, message="that was the last one" if by > 0 else "that was the first one"), None

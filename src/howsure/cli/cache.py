@@ -29,11 +29,11 @@ def command(work: Workspace, clear: bool, days: float, as_json: bool) -> None:
         with closing(ReplyCache.open(path)) as cache:
             forgotten = cache.clear(older_than_days=days) if clear else 0
             size = cache.size()
-        held, weight = size.replies, size.bytes
+        replies, size_bytes = size.replies, size.bytes
     else:
-        held = weight = 0
+        replies = size_bytes = 0
     if as_json:
-        print_json({"path": str(path), "replies": held, "bytes": weight, "forgotten": forgotten})
+        print_json({"path": str(path), "replies": replies, "bytes": size_bytes, "forgotten": forgotten})
     else:
-        gone = f"{forgotten:,} forgotten; " if clear else ""
-        click.echo(f"{gone}{held:,} replies, {weight / 1_000_000:,.1f} MB in {path}")
+        cleared = f"{forgotten:,} forgotten; " if clear else ""
+        click.echo(f"{cleared}{replies:,} replies, {size_bytes / 1_000_000:,.1f} MB in {path}")

@@ -39,9 +39,9 @@ def command(work: Workspace, inconclusive_ok: bool, as_json: bool, **rest: Any) 
     howsure ci cases.jsonl --target function:bot.py:answer --base main
     howsure ci cases.jsonl --target agent --gate "pass_rate >= 0.8" --post
     """
-    asked = msgspec.convert({**rest, "words": (*rest["words"], *_forwarded())}, CiRequest)
+    request = msgspec.convert({**rest, "words": (*rest["words"], *_forwarded())}, CiRequest)
     try:
-        checked = asyncio.run(check_change(work, asked, detect_forge(os.environ), say))
+        checked = asyncio.run(check_change(work, request, detect_forge(os.environ), say))
     except RunStopped as stopped:
         say(f"error: {stopped}")
         return stopped.code

@@ -84,8 +84,8 @@ def command(
 ) -> None:
     """Compare runs case by case: is the second better than the first, worse, the same, or can nobody tell yet?
 
-    Each RUN is an id, the beginning of one, a name, or `latest`; every one after the first is held against the first.
-    What is unlike (test set, rubric, judge, simulator, policy) is said. Cases that came out otherwise are named.
+    Each RUN is an id, the beginning of one, a name, or `latest`; every one after the first is compared with the first.
+    Differences in the setup (test set, rubric, judge, simulator, policy) are listed, and cases that flipped are named.
 
     \b
     howsure compare before after
@@ -94,14 +94,14 @@ def command(
     howsure compare RUN --by agent_name --pair scenario_id
     """
     _check(outputs)
-    wanted = msgspec.convert({"runs": runs, "cluster": "" if cluster == NONE else cluster, **rest}, CompareRequest)
-    done = asyncio.run(compare_runs(work, wanted))
+    request = msgspec.convert({"runs": runs, "cluster": "" if cluster == NONE else cluster, **rest}, CompareRequest)
+    comparison = asyncio.run(compare_runs(work, request))
     for path in outputs:
-        _write(done, Path(path))
+        _write(comparison, Path(path))
     if as_json:
-        print_json(comparison_shape(done))
+        print_json(comparison_shape(comparison))
     else:
-        console().print(comparison_report(done))
+        console().print(comparison_report(comparison))
     for path in outputs:
         say(f"written: {path}")
 
@@ -114,13 +114,13 @@ def _check(outputs: tuple[str, ...]) -> None:
             raise PlanRefused(f"--output {path}: there is no folder {path.parent}")
 
 
-def _write(done: Comparison, path: Path) -> None:
+def _write(comparison: Comparison, path: Path) -> None:
     try:
         if path.suffix.lower() == ".json":
             with atomic_bytes(path) as binary:
-                binary.write(msgspec.json.format(msgspec.json.encode(comparison_shape(done)), indent=2) + b"\n")
+                binary.write(msgspec.json.format(msgspec.json.encode(comparison_shape(comparison)), indent=2) + b"\n")
         else:
             with atomic_text(path) as file:
-                file.write(comparison_markdown(done))
+                file.write(comparison_markdown(comparison))
     except OSError as error:
         raise PlanRefused(f"--output {path}: cannot be written: {error.strerror}") from error

@@ -92,10 +92,10 @@ def calibrate_command(
     options = options_from(work, judge, {"datasets": datasets, **rest}) if datasets else None
     if run and judge is not None:
         raise ConfigInvalid("--run has its judge already; --judge goes with datasets")
-    wanted = CalibrationRequest(labels=labels, run=run, options=options, by=by)
+    request = CalibrationRequest(labels=labels, run=run, options=options, by=by)
     with show_progress(quiet=as_json) as watch:
-        name = asyncio.run(choose_run(work, wanted, watch))
-    done = asyncio.run(calibrate(work, wanted, name))
+        name = asyncio.run(choose_run(work, request, watch))
+    done = asyncio.run(calibrate(work, request, name))
     for warning in done.warnings:
         say(f"warning: {warning}")
     if as_json:

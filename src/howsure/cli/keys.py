@@ -60,7 +60,7 @@ def _opening(function: Callable[..., None]) -> Callable[..., None]:
     return function
 
 
-def _wanted(name: str, opens: _Opens) -> KeyRequest:
+def _key_request(name: str, opens: _Opens) -> KeyRequest:
     return KeyRequest(
         name=name,
         scopes=[KeyScope(each) for each in opens["scopes"]],
@@ -77,17 +77,17 @@ def _wanted(name: str, opens: _Opens) -> KeyRequest:
 @_opening
 def create(work: Workspace, name: str, as_json: bool, **opens: Unpack[_Opens]) -> None:
     """Make a key. Its secret is shown now, and never again."""
-    wanted = _wanted(name, opens)
-    key, secret = asyncio.run(_create(work, wanted))
+    request = _key_request(name, opens)
+    key, secret = asyncio.run(_create(work, request))
     if as_json:
         print_json({**_shown(key), "secret": secret})
     else:
         click.echo(f"{secret}\n\nThis is the only time it is shown. Its id is {key.id}.", nl=True)
 
 
-async def _create(work: Workspace, wanted: KeyRequest) -> tuple[ApiKey, str]:
+async def _create(work: Workspace, request: KeyRequest) -> tuple[ApiKey, str]:
     async with await work.store() as store:
-        return await make_key(store, wanted)
+        return await make_key(store, request)
 
 
 @howsure_command("password")
@@ -99,17 +99,17 @@ def password(work: Workspace, name: str, as_json: bool, **opens: Unpack[_Opens])
     It opens the pages, and never the API.
     """
     given = click.prompt(f"Password of {name}", hide_input=True, confirmation_prompt=True, err=True)
-    wanted = _wanted(name, opens)
-    key = asyncio.run(_password(work, wanted, given))
+    request = _key_request(name, opens)
+    key = asyncio.run(_password(work, request, given))
     if as_json:
         print_json(_shown(key))
     else:
         click.echo(f"{name} can sign in now. The id of this password is {key.id}: `howsure keys revoke` takes it.")
 
 
-async def _password(work: Workspace, wanted: KeyRequest, given: str) -> ApiKey:
+async def _password(work: Workspace, request: KeyRequest, given: str) -> ApiKey:
     async with await work.store() as store:
-        return await set_password(store, wanted, given)
+        return await set_password(store, request, given)
 
 
 @howsure_command("list")

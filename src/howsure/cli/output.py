@@ -89,7 +89,8 @@ def print_error(error: InputError, problems: tuple[Problem, ...], *, as_json: bo
 
 
 def say(text: str) -> None:
-    """Print to stderr, for people: only results go to stdout. Control characters of files and agents are shown as symbols."""
+    """Print to stderr, for people: only results go to stdout. Control characters of files and agents are shown as
+    symbols."""
     click.echo(make_inert(text), err=True)
 
 
@@ -103,8 +104,8 @@ def print_json(value: Any, *, indent: int = 2) -> None:
 
 
 def _repair_surrogates(value: Any) -> Any:
-    """In the C locale, bytes of a path beyond ASCII arrive as lone surrogates: they are decoded as UTF-8, and what is still
-    no text is escaped."""
+    """In the C locale, bytes of a path beyond ASCII arrive as lone surrogates: they are decoded as UTF-8, and what is
+    still no text is escaped."""
     match value:
         case str():
             kind = "backslashreplace" if NOT_BYTES.search(value) else "surrogateescape"

@@ -72,7 +72,7 @@ def command(
     """How many cases, and tries of each, does it take to see a difference between two runs?
 
     With --from RUN the pass rate, and from its repeats how often a case comes out differently by chance, are those of
-    that run; what nobody knows is assumed, and said to be.
+    that run; what is not known is assumed, and listed.
     """
     found = asyncio.run(
         plan_sample_size(work, SampleSizeRequest(difference=difference, rate=rate, power=power, **rest))

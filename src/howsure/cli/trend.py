@@ -24,7 +24,7 @@ from howsure.services.workspace import Workspace
 def command(work: Workspace, agent: str, dataset: str, candidate: str | None, limit: int, as_json: bool) -> None:
     """The completed runs of AGENT (its id, or a name that runs share) over time: pass rate and graders.
 
-    A change is said to be one where chance alone would rarely make it. Runs that changed in more than the agent
+    A change is reported where chance alone would rarely make it. Runs that changed in more than the agent
     (judge, rubric, test set, pass marks) are marked: what changed there may not be the agent.
     """
     found = asyncio.run(run_history(work, TrendQuery(whose=agent, dataset=dataset, candidate=candidate, limit=limit)))

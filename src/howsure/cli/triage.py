@@ -53,8 +53,8 @@ def command(
 
     Each is given one cause and one party (agent, evaluation, test design, retrieval, simulator, environment, judge),
     with a word on how sure that is. P1 mends the evaluation, P2 the agent, P3 what it searches. Where criteria and
-    rules disagree, that is said. With a judge model, the root causes are written out; claims that cite no case of the
-    run are left out and counted.
+    rules disagree, the report says so. With a judge model, the root causes are written out; claims that cite no case of
+    the run are left out and counted.
 
     Exit code: 0, or 3 when a judge was asked and no report came of it.
     """

@@ -1,2 +1,3 @@
-"""The evaluation service from Python: `howsure.Client` for scripts and notebooks, `howsure.AsyncClient` for programs
-that wait for many things at once. Both say the same; what they answer is in `shapes`, what they raise in `errors`."""
+"""The evaluation service from Python: `howsure.Client` for scripts and notebooks, `howsure.AsyncClient` for
+asynchronous programs. Both have the same methods; what they return is in `howsure.wire`, what they raise in
+`errors.py`."""

@@ -30,7 +30,7 @@ class AsyncKeys:
         self._connection = connection
 
     def each(self, *, most: int | None = None) -> PagedList[ApiKey]:
-        """Newest first; no secret is kept."""
+        """Newest first, without secrets."""
         return list_pages(self._connection, ApiKey, "/keys", most)
 
     async def create(
@@ -42,7 +42,7 @@ class AsyncKeys:
         agent_ids: Sequence[str] | None = None,
         days: float | None = None,
     ) -> NewApiKey:
-        """A key; its `secret` is told now, and never again. Scopes are read, write, run and admin."""
+        """A new key; its `secret` is returned only now. Scopes are read, write, run and admin."""
         said = {"organization_id": organization_id, "agent_ids": agent_ids and list(agent_ids), "days": days}
         body = {
             "name": name,

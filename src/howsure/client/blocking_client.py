@@ -1,5 +1,5 @@
-"""`Client`: the evaluation service, for scripts and notebooks. Everything `AsyncClient` can do, said without `await`:
-each method is made from its twin there, with the same arguments and types."""
+"""`Client`: the evaluation service for scripts and notebooks. It runs `AsyncClient` on a thread of its own; each method
+is made from its asynchronous twin, with the same arguments and types."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _carry(loop: asyncio.AbstractEventLoop) -> None:
 
 
 async def _let_go() -> None:
-    """Others may still wait for something: nobody else would ever tell them."""
+    """Cancel what other threads still wait for, so that they are not left waiting."""
     left = asyncio.all_tasks() - {asyncio.current_task()}
     for each in left:
         each.cancel()
@@ -103,7 +103,7 @@ P = ParamSpec("P")
 
 
 class BlockingFacade(Generic[A]):
-    """The twin of something asynchronous."""
+    """The blocking side of an asynchronous object."""
 
     def __init__(self, twin: A, thread: LoopThread) -> None:
         self._twin = twin
@@ -113,7 +113,7 @@ class BlockingFacade(Generic[A]):
 def blocking(
     method: Callable[Concatenate[A, P], Coroutine[Any, Any, T]],
 ) -> Callable[Concatenate[BlockingFacade[A], P], T]:
-    """The method, waited for."""
+    """The method, blocking until its result is there."""
 
     @wraps(method)
     def call(self: BlockingFacade[A], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -125,7 +125,7 @@ def blocking(
 def iterating(
     method: Callable[Concatenate[A, P], PagedList[T]],
 ) -> Callable[Concatenate[BlockingFacade[A], P], Iterator[T]]:
-    """The list, walked along: one page at a time is asked for, when it is reached."""
+    """The list as an iterator: each page is requested when it is reached."""
 
     @wraps(method)
     def call(self: BlockingFacade[A], /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
@@ -211,7 +211,7 @@ class BlockingRuns(BlockingFacade[AsyncRuns]):
         every: float = LOOK_SECONDS,
         patience: float = PATIENCE_SECONDS,
     ) -> Run:
-        """The run when nobody works on it any more; `state` says whether it is complete. `progress` is told of it
+        """The run when it has ended or is paused; `state` says whether it is complete. `progress` is called with it
         whenever it has changed, on the caller's own thread."""
         for run in self.watch(run_id, seconds=seconds, every=every, patience=patience):
             if progress is not None:
@@ -220,7 +220,7 @@ class BlockingRuns(BlockingFacade[AsyncRuns]):
 
 
 class BlockingResults(BlockingFacade[AsyncResults]):
-    """Results of every run, and how every agent stands."""
+    """Results of every run, and the status of every agent."""
 
     each = iterating(AsyncResults.each)
     by_agent = iterating(AsyncResults.by_agent)
@@ -280,7 +280,7 @@ class Client(BlockingFacade[AsyncClient]):
         self.labels = BlockingLabels(twin.labels, thread)
         self.bulk = BlockingBulk(twin.bulk, thread)
         self.keys = BlockingKeys(twin.keys, thread)
-        # Also when nobody closes it: a notebook's cells have no end.
+        # Also where it is never closed, as in a notebook.
         self._closing = finalize(self, _close, twin, thread)
 
     evaluate = blocking(AsyncClient.evaluate)

@@ -53,7 +53,7 @@ class Retries(Struct, frozen=True, kw_only=True):
     longest: float = 10.0
 
     def before(self, attempt: int, wished: float = 0.0) -> float:
-        """The pause before this attempt (the first is 1), or as long as the service wishes."""
+        """The pause before this attempt (the first is 1), or the longer one that the service asks for."""
         return float(min(self.longest, max(self.pause * 2 ** (attempt - 2), wished)))
 
 
@@ -268,7 +268,7 @@ def encoded(body: Any) -> bytes:
 
 
 def query_of(given: Mapping[str, Any]) -> dict[str, str | list[str]]:
-    """What is None is not said; a name with several values is said several times."""
+    """None is left out; a name with several values is repeated."""
     said = {name: value for name, value in given.items() if value is not None}
     return {name: [*map(_word, value)] if isinstance(value, tuple) else _word(value) for name, value in said.items()}
 

@@ -1,4 +1,5 @@
-"""Everything that has versions: rubrics, test sets, question sets, lists of graders; datasets; and agents."""
+"""Everything that has versions: rubrics, test sets, question sets, evaluator configs, datasets, agents; and all of them
+at once, exported as entries and imported again."""
 
 from __future__ import annotations
 
@@ -51,7 +52,7 @@ def if_match(version: int | None) -> dict[str, str]:
 
 class AsyncDocuments(Generic[D]):
     """One kind of document. `version`, where a change or deletion takes it, is the one that was read: `Outdated` is
-    raised when somebody else has made another since."""
+    raised when there is a newer one by now."""
 
     def __init__(self, connection: Connection, path: str, kind: type[D]) -> None:
         self._connection = connection
@@ -196,7 +197,7 @@ class AsyncBots:
         )
 
     async def describe(self, id: str, body: Body | BotContext, *, version: int | None = None) -> BotContext:
-        """Describe an agent, or describe it anew. Runs keep the description that they started with."""
+        """Write or replace the description of an agent. Runs keep the description that they started with."""
         path = url_path("bots", id, "context")
         request = ServiceRequest(method="PUT", path=path, body=sendable_body(body), headers=if_match(version))
         return read_answer(BotContext, await self._connection.ask(request))

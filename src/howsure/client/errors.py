@@ -46,7 +46,7 @@ class ServiceError(HowsureError):
     """The service could not do what was asked. `kind` is stable; `detail` is a sentence for a person."""
 
     retry_after = 0.0
-    """Seconds that the service wishes to be left alone for."""
+    """Seconds to wait before the next try, as the service asks."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class Forbidden(ServiceError):
 
 
 class ResourceNotFound(ServiceError, NotFound):
-    """There is no such thing, or it is not the caller's to see."""
+    """There is no such thing, or the key may not see it."""
 
 
 class Conflicting(ServiceError, Conflict):
@@ -94,7 +94,7 @@ class Unavailable(ServiceError):
 
 
 class WaitedTooLong(ServiceError, TimeoutError):
-    """The run goes on; only the waiting has ended."""
+    """The wait ended before the run did; the run continues."""
 
 
 KINDS: dict[int, type[ServiceError]] = {

@@ -1,4 +1,4 @@
-"""Lists that come page by page. Nothing is asked before somebody walks along them."""
+"""Lists that come page by page, or as lines of one answer. Nothing is requested before somebody iterates."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def read_list(kind: type[S], answered: ServiceAnswer) -> list[S]:
 
 
 def list_pages(connection: Connection, kind: type[S], path: str, most: int | None = None, **query: Any) -> PagedList[S]:
-    """The list at a path, at most so many of it."""
+    """The list at a path; `most` limits its length."""
 
     async def walk() -> AsyncIterator[list[S]]:
         left, cursor = most, None
@@ -65,7 +65,7 @@ def list_pages(connection: Connection, kind: type[S], path: str, most: int | Non
 
 
 BATCH = 500
-"""Lines that are read before whoever waits for them is given any."""
+"""Lines that are read before they are handed on."""
 
 
 def stream_lines(connection: Connection, kind: type[S], request: ServiceRequest) -> PagedList[S]:

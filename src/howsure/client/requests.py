@@ -1,4 +1,4 @@
-"""What may be asked of a run. Names that are left out are left to the service."""
+"""The keyword arguments of the client's methods. What is left out is decided by the service."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class RegradeOptions(TypedDict, total=False):
 
 
 class TranscriptOptions(TypedDict, total=False):
-    """What a finished conversation is held against."""
+    """What a finished conversation is graded against."""
 
     tool_calls: list[dict[str, Any]]
     success_criteria: list[str]
@@ -72,8 +72,8 @@ class TranscriptOptions(TypedDict, total=False):
 
 
 class LabelOptions(TypedDict, total=False):
-    """What a label may say besides. `criterion_id`: of a criterion or a rule, or its exact text; `blind`: whoever gave
-    it had not seen the judge's word; `labeler`: whose word it is, where it is not one's own."""
+    """Optional fields of a label. `criterion_id`: of a criterion or a rule, or its exact text; `blind`: the labeler had
+    not seen the judge's verdict; `labeler`: the person, where it is not the owner of the key."""
 
     criterion_id: str
     why: str

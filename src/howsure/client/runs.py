@@ -1,4 +1,4 @@
-"""Runs: start them, wait for them, steer them, read their results."""
+"""Runs: start, wait, steer, read results; and people's labels on them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from howsure.wire.runs import AgentStatus, Run
 FIRST_LOOK = 0.1
 LOOK_SECONDS = 1.0
 PATIENCE_SECONDS = 120.0
-"""How long a service that was there may be away while somebody waits for a run."""
+"""How long the service may be away while a run is waited for."""
 
 Status = Literal["pending", "running", "completed", "failed"]
 Verdict = Literal["passed", "failed", "errored", "skipped"]
 Progress = Callable[[Run], object]
-"""Told of a run whenever it has changed."""
+"""Called with a run whenever it has changed."""
 
 
 class AsyncRuns:
@@ -55,7 +55,7 @@ class AsyncRuns:
         every: float = LOOK_SECONDS,
         patience: float = PATIENCE_SECONDS,
     ) -> PagedList[Run]:
-        """The run, whenever it has changed, until nobody works on it any more: it has ended, or is paused.
+        """The run, whenever it has changed, until it has ended or is paused.
         `WaitedTooLong` is raised after so many `seconds`; the run goes on. A service that was there may be away for as
         long as there is `patience`: it may be restarted meanwhile."""
 
@@ -95,7 +95,7 @@ class AsyncRuns:
         every: float = LOOK_SECONDS,
         patience: float = PATIENCE_SECONDS,
     ) -> Run:
-        """The run when nobody works on it any more; `state` says whether it is complete. `progress` is told of it
+        """The run when it has ended or is paused; `state` says whether it is complete. `progress` is called with it
         whenever it has changed."""
         async for run in self.watch(run_id, seconds=seconds, every=every, patience=patience):
             if progress is not None:
@@ -148,7 +148,7 @@ class AsyncRuns:
 
 
 class AsyncResults:
-    """Results of every run, and how every agent stands."""
+    """Results of every run, and the status of every agent."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -189,7 +189,7 @@ class AsyncLabels:
     async def give(
         self, run_id: str, result_id: str, grader: str, opinion: Opinion, **wanted: Unpack[LabelOptions]
     ) -> HumanLabel:
-        """Say something of one grade; what the same person said of it before is replaced. `result_id` may be the id of
+        """Label one grade; an earlier label of the same person on it is replaced. `result_id` may be the id of
         the result's case, `criterion_id` is that of a criterion or rule."""
         body: dict[str, Any] = {"result_id": result_id, "grader": grader, "opinion": opinion, **wanted}
         request = ServiceRequest(method="POST", path=url_path("runs", run_id, "labels"), body=body)

@@ -12,7 +12,7 @@ from howsure.errors import Problem
 
 def attachment_problems(path: str, folder: Path, spot: Spot) -> Iterator[Problem]:
     """`attachment-escapes` where the path leads out of `folder`; a warning where there is no such file."""
-    reason = _escape(path, folder)
+    reason = _escape_reason(path, folder)
     if reason:
         message = f"the path {reason}"
         hint = "put the document in the dataset's folder and name it relative to that"
@@ -23,7 +23,7 @@ def attachment_problems(path: str, folder: Path, spot: Spot) -> Iterator[Problem
         yield spot.warning("attachment-missing", "there is no such file", found=shown(path), hint=f"looked in {folder}")
 
 
-def _escape(path: str, folder: Path) -> str:
+def _escape_reason(path: str, folder: Path) -> str:
     """How the path leads out of the folder; empty when it does not."""
     if "\x00" in path:
         return "holds a NUL character"

@@ -33,7 +33,9 @@ def separate_unknown(value: Any, schema: Mapping[str, Any], spot: Spot) -> Extra
         place = spot.below(*parts)
         extras.warnings.extend(unknown_fields(holder, known, place))
         for name in [name for name in holder if name not in known]:
-            extras.kept[_pointer((*parts, name))] = holder.pop(name)
+            extras.kept["".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in (*parts, name))] = (
+                holder.pop(name)
+            )
     return extras
 
 
@@ -45,10 +47,6 @@ def restore_unknown(row: dict[str, Any], unknown: Mapping[str, Any]) -> None:
         for step in steps:
             holder = holder[int(step) if isinstance(holder, Sequence) else step]
         holder[name] = value
-
-
-def _pointer(parts: Sequence[str | int]) -> str:
-    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)
 
 
 Parts = tuple[str | int, ...]

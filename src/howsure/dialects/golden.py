@@ -84,12 +84,12 @@ def labels(metadata: Mapping[str, Any], **ours: str) -> dict[str, str]:
         if type(value) is str:
             plain[key] = value
         elif isinstance(value, str | int | float):
-            plain[key] = label(value)
+            plain[key] = label_text(value)
     plain |= {key: value for key, value in ours.items() if value}
     return plain
 
 
-def label(value: str | float) -> str:
+def label_text(value: str | float) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
@@ -113,7 +113,7 @@ def question_document(case: Case, agent: str) -> Json:
     document: Json = {
         "id": case.id,
         "user_inputs": list(user_turns(case.input)),
-        "agents_evaluated": involved(case),
+        "agents_evaluated": involved_agents(case),
         **{key: metadata[key] for key in KEPT if key in metadata},
         "reference_data": reference_document(case.expectations, metadata.get("reference_data", {})),
     }
@@ -125,7 +125,7 @@ def question_document(case: Case, agent: str) -> Json:
     return document
 
 
-def involved(case: Case) -> list[str]:
+def involved_agents(case: Case) -> list[str]:
     """The names of the agents that should take part."""
     return [name for one in case.expectations if isinstance(one, AgentsInvolved) for name in one.names]
 
@@ -172,7 +172,7 @@ def _is_simple(case: Case) -> bool:
         and "updated_datetime" not in metadata
         and case.id.strip() != ""
         and all(map(str.strip, user_turns(case.input)))
-        and all(map(str.strip, involved(case)))
+        and all(map(str.strip, involved_agents(case)))
         and is_restored(case.expectations, metadata.get("reference_data", {}))
     )
 

@@ -285,37 +285,37 @@ def _read(path: Path, watch: Watch | None, build: Callable[[AnyRow], T]) -> Iter
     ids, folder, line = SeenIds(), path.parent, 1
     for lines in line_groups(path, watch):
         rows = sound_rows(lines)
-        astray = any(_astray(row, folder) for row in rows if row.attachments)
+        astray = any(_has_bad_paths(row, folder) for row in rows if row.attachments)
         if rows and not astray and ids.all_new([row.id for row in rows], line):
             yield from map(build, rows)
         else:
             for number, text in enumerate(lines, line):
-                yield from _one(text, Spot(str(path), number), ids, build)
+                yield from _read_one(text, Spot(str(path), number), ids, build)
         line += len(lines)
 
 
-def _one(text: bytes, spot: Spot, ids: SeenIds, build: Callable[[AnyRow], T]) -> Iterator[T | Case | Problem]:
+def _read_one(text: bytes, spot: Spot, ids: SeenIds, build: Callable[[AnyRow], T]) -> Iterator[T | Case | Problem]:
     folder = Path(spot.file).parent
     rows = sound_rows([text])
-    if rows and ids.is_new(rows[0].id, spot.line or 0) and not _astray(rows[0], folder):
+    if rows and ids.is_new(rows[0].id, spot.line or 0) and not _has_bad_paths(rows[0], folder):
         yield build(rows[0])
     elif text.removeprefix(BOM).strip():
-        yield from _slow(text, spot, ids, folder)
+        yield from _read_slowly(text, spot, ids, folder)
 
 
 def _problems_of_line(text: bytes, spot: Spot, ids: SeenIds, folder: Path) -> Iterator[Case | Problem]:
     """The problems of a line that is about to be written; nothing where the fast path accepts it."""
     rows = sound_rows([text])
     if not rows or rows[0].attachments or not ids.is_new(rows[0].id, spot.line or 0):
-        yield from _slow(text, spot, ids, folder)
+        yield from _read_slowly(text, spot, ids, folder)
 
 
-def _astray(row: AnyRow, folder: Path) -> bool:
+def _has_bad_paths(row: AnyRow, folder: Path) -> bool:
     paths = [attachment.path for attachment in row.attachments or ()]
     return any(path_problems(paths, folder, Spot("")))
 
 
-def _slow(text: bytes, spot: Spot, ids: SeenIds, folder: Path) -> Iterator[Case | Problem]:
+def _read_slowly(text: bytes, spot: Spot, ids: SeenIds, folder: Path) -> Iterator[Case | Problem]:
     """Every problem of the line; the case too, where they are only warnings."""
     value, problems = parse_json(text, file=spot.file, line=spot.line)
     if not isinstance(value, dict):

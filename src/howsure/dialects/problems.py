@@ -366,7 +366,7 @@ class SchemaChecker:
                     hint=violation.hint or described,
                 )
                 found.setdefault((violation.code, place.prefix), problem)
-        return _without_moot(list(found.values()))
+        return _without_consequences(list(found.values()))
 
 
 def unknown_fields(value: Mapping[str, Any], known: Collection[str], spot: Spot) -> list[Problem]:
@@ -383,7 +383,7 @@ def unknown_fields(value: Mapping[str, Any], known: Collection[str], spot: Spot)
     ]
 
 
-def _without_moot(problems: list[Problem]) -> list[Problem]:
+def _without_consequences(problems: list[Problem]) -> list[Problem]:
     """Drops further problems of a field that must not be there at all."""
     forbidden = tuple(problem.field for problem in problems if problem.code == "forbidden-field")
     inside = tuple(f"{field}{mark}" for field in forbidden for mark in (".", "["))

@@ -132,7 +132,7 @@ def reference_faults(data: Any, spot: Spot) -> list[Problem]:
     if not isinstance(data, dict):
         return []
     at = spot.below("reference_data") if _MATCHED.keys() & data.keys() else None
-    problems = list(_idle(data, at)) if at else []
+    problems = list(_unused_matching(data, at)) if at else []
     calls = data.get("reference_tool_interactions")
     for place, call in enumerate(calls if isinstance(calls, list) else ()):
         if isinstance(call, dict) and not is_plain_call(call):
@@ -164,7 +164,7 @@ def _call_faults(call: Json, spot: Spot) -> Iterator[Problem]:
     yield from unknown_fields(call, _CALL_FIELDS, spot)
 
 
-def _idle(data: Json, spot: Spot) -> Iterator[Problem]:
+def _unused_matching(data: Json, spot: Spot) -> Iterator[Problem]:
     for name, needed in _MATCHED.items():
         if name in data and needed not in data:
             message = f"`{name}` has no effect without `{needed}`; it is kept"

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from howsure.dialects.problems import SchemaChecker, Spot
+from howsure.dialects.simulation_rows import last_answer
 from howsure.dialects.strict_json import count_keys, duplicate_free, parse_json
 from howsure.errors import Problem
 from howsure.model.transcript import (
@@ -115,12 +116,12 @@ def read_responses(path: Path) -> Iterator[RecordedResponse | Problem]:
     """Every response and every problem of the file."""
     name = path.name
     if path.suffix.lower() == ".json":
-        yield from _whole(path.read_bytes(), name)
+        yield from _read_whole(path.read_bytes(), name)
         return
     with path.open("rb") as file:
         for line, text in enumerate(file, 1):
             if text.strip(b" \t\r\n\xef\xbb\xbf"):
-                yield from _line(text.rstrip(b"\r\n"), name, line)
+                yield from _read_line(text.rstrip(b"\r\n"), name, line)
 
 
 class _CallRow(Struct):
@@ -155,16 +156,16 @@ class _ResponseRow(Struct):
     state: dict[str, Any] | UnsetType | None = UNSET
 
 
-def _line(text: bytes, name: str, line: int) -> Iterator[RecordedResponse | Problem]:
-    row = _quickly(text)
+def _read_line(text: bytes, name: str, line: int) -> Iterator[RecordedResponse | Problem]:
+    row = _plain_row(text)
     if row is not None:
-        yield _made(row, line)
+        yield _recorded_response(row, line)
         return
     value, problems = parse_json(text, file=name, line=line)
     yield from problems or _response(value, name, line)
 
 
-def _quickly(text: bytes) -> Row | None:
+def _plain_row(text: bytes) -> Row | None:
     """The row of a line that is certainly valid, else None."""
     try:
         row = msgspec.json.decode(text)
@@ -176,7 +177,7 @@ def _quickly(text: bytes) -> Row | None:
     return None
 
 
-def _whole(text: bytes, name: str) -> Iterator[RecordedResponse | Problem]:
+def _read_whole(text: bytes, name: str) -> Iterator[RecordedResponse | Problem]:
     value, problems = parse_json(text, file=name)
     if problems:
         yield from problems
@@ -204,10 +205,10 @@ def _response(row: Any, name: str, line: int | None, prefix: str = "") -> Iterat
     if problems:
         yield from problems
     else:
-        yield _made(row, line)
+        yield _recorded_response(row, line)
 
 
-def _made(row: Row, line: int | None) -> RecordedResponse:
+def _recorded_response(row: Row, line: int | None) -> RecordedResponse:
     return RecordedResponse(
         case_id=row["case_id"] if "case_id" in row else row["example_id"],
         candidate=row.get("candidate_name", ""),
@@ -240,7 +241,7 @@ def _row_problems(row: Row, name: str, line: int | None) -> Iterator[Problem]:
             hint="an empty answer is written as an empty string",
         )
     for call in [*row.get("tool_calls", ()), *(c for m in row.get("messages", ()) for c in m.get("tool_calls", ()))]:
-        if isinstance(call.get("arguments"), str) and not isinstance(_loaded(call["arguments"]), dict):
+        if isinstance(call.get("arguments"), str) and not isinstance(_json_value(call["arguments"]), dict):
             yield Problem(
                 code="wrong-type",
                 message=f"the arguments of {call['name']!r} are text that is not a JSON object",
@@ -261,7 +262,7 @@ def recording(row: Row) -> Transcript | BrokenRecording:
         return BrokenRecording(reason=row["error"])
     messages = _messages(row)
     return Transcript(
-        answer=row["response_text"] if "response_text" in row else _last_said(messages),
+        answer=row["response_text"] if "response_text" in row else last_answer(messages),
         messages=messages,
         steps=tuple(
             (AgentStep(name=step["agent"]) if "agent" in step else ToolStep(name=step["tool"]))
@@ -305,13 +306,13 @@ def _call(call: Row, results: dict[str | None, Any]) -> ToolCall:
         result = ToolResult(content=results[call.get("id")])
     return ToolCall(
         name=call["name"],
-        arguments=_loaded(arguments) if isinstance(arguments, str) else arguments,
+        arguments=_json_value(arguments) if isinstance(arguments, str) else arguments,
         id=call.get("id", ""),
         result=result,
     )
 
 
-def _loaded(text: str) -> Any:
+def _json_value(text: str) -> Any:
     return parse_json(text.encode(), file="")[0]
 
 
@@ -325,8 +326,3 @@ def _span(span: Row) -> Span:
         end_ns=span.get("end_time"),
         attributes=span.get("attributes", {}),
     )
-
-
-def _last_said(messages: tuple[Message, ...]) -> str:
-    answers = (m.content for m in reversed(messages) if m.role is Role.ASSISTANT and m.content and not m.tool_calls)
-    return next(answers, "")

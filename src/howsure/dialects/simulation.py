@@ -18,7 +18,7 @@ from howsure.dialects import reference_data
 from howsure.dialects.base import Watch, WatchedDialect
 from howsure.dialects.extras import KEY as UNKNOWN
 from howsure.dialects.extras import restore_unknown
-from howsure.dialects.golden import involved, labels
+from howsure.dialects.golden import involved_agents, labels
 from howsure.dialects.ids import SeenIds
 from howsure.dialects.lines import (
     ENDINGS,
@@ -119,10 +119,10 @@ def row_of(case: Case, question: str) -> Json:
     metadata = {key: value for key, value in case.metadata.items() if key not in ("reference_data", UNKNOWN)}
     row: Json = {"question_id": question, "user_inputs": list(user_turns(case.input))}
     reference = reference_document(case.expectations, case.metadata.get("reference_data", {}))
-    if reference or involved(case):
+    if reference or involved_agents(case):
         row["reference_data"] = reference
-    if involved(case):
-        row["agents_evaluated"] = involved(case)
+    if involved_agents(case):
+        row["agents_evaluated"] = involved_agents(case)
     if case.world == World.GOLDEN:
         # Elsewhere their places are those of another format; the whole case in a column of its own has them.
         restore_unknown(row, case.metadata.get(UNKNOWN, {}))
@@ -188,7 +188,7 @@ class SimulationDialect(WatchedDialect):
     def write(self, cases: Iterable[Case], path: Path) -> None:
         table = is_table(path)
         numbers = RepeatNumbers()
-        rows = (_written(case, numbers, table=table) for case in cases)
+        rows = (_row_to_write(case, numbers, table=table) for case in cases)
         if table:
             write_whole(path, lambda file: _write_cells(rows, file))
         else:
@@ -266,17 +266,17 @@ def _write_cells(rows: Iterable[Json], file: TextIO) -> None:
         write_table((cells_of(json.loads(line), columns) for line in waiting), file)
 
 
-def _written(case: Case, numbers: RepeatNumbers, *, table: bool) -> Json:
+def _row_to_write(case: Case, numbers: RepeatNumbers, *, table: bool) -> Json:
     """The row of a case. What the columns cannot hold goes, with the whole case, into a column of its own."""
     question, _ = question_of(case)
     row = row_of(case, question)
-    if _is_told(case, row, numbers, table=table):
+    if _is_restored(case, row, numbers, table=table):
         numbers.count(question)
         return row
     return {**row, "question_id": case.id, "howsure_case": msgspec.to_builtins(case) if table else case}
 
 
-def _is_told(case: Case, row: Json, numbers: RepeatNumbers, *, table: bool) -> bool:
+def _is_restored(case: Case, row: Json, numbers: RepeatNumbers, *, table: bool) -> bool:
     """Whether the columns give the case back; in doubt, they are read again."""
     if is_never_restored(case):
         return False

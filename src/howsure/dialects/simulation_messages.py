@@ -45,7 +45,7 @@ class MessageRecorder:
         self._said: list[tuple[Role, str, str, list[_OpenCall]]] = []
         self._open: list[_OpenCall] = []
 
-    def says(self, author: str, text: str, calls: Iterable[_OpenCall] = ()) -> None:
+    def add_message(self, author: str, text: str, calls: Iterable[_OpenCall] = ()) -> None:
         open_calls = list(calls)
         if text or open_calls:
             role = {"user": Role.USER, "system": Role.SYSTEM}.get(author, Role.ASSISTANT)
@@ -53,14 +53,14 @@ class MessageRecorder:
             self._said.append((role, text, agent, open_calls))
             self._open += open_calls
 
-    def gets(self, author: str, name: str, id: str, result: ToolResult) -> None:
+    def add_result(self, author: str, name: str, id: str, result: ToolResult) -> None:
         """Attaches a result to the call with its id, else to the earliest open call of that name. A result without a
         call implies one, with unknown arguments."""
         fitting = (call for call in self._open if (call.id == id if id and call.id else call.name == name))
         call = next(fitting, None)
         if call is None:
             call = _OpenCall(name, {}, id)
-            self.says(author, "", [call])
+            self.add_message(author, "", [call])
         self._open.remove(call)
         call.result = result
 
@@ -80,9 +80,9 @@ def log_from_events(events: Sequence[Any]) -> ConversationLog:
         content = event.get("content")
         parts = content.get("parts") if isinstance(content, dict) else None
         known = objects_in(parts)
-        _take_down(recorder, _author(event, content), known)
+        _record_parts(recorder, _author(event, content), known)
         beyond = {key: value for key, value in event.items() if key not in ("author", "content")}
-        if other_parts := [other for part in known if (other := _rest(part))]:
+        if other_parts := [other for part in known if (other := _other_fields(part))]:
             beyond["parts"] = other_parts
         if details_kept := without_empty(beyond):
             details.append({"event": place, **details_kept})
@@ -94,7 +94,7 @@ def _author(event: Json, content: Any) -> str:
     return str(event.get("author") or ("user" if role == "user" else "model"))
 
 
-def _take_down(recorder: MessageRecorder, author: str, parts: list[Json]) -> None:
+def _record_parts(recorder: MessageRecorder, author: str, parts: list[Json]) -> None:
     texts = [part["text"] for part in parts if isinstance(part.get("text"), str) and not part.get("thought")]
     calls = [first_present(part, "functionCall", "function_call") for part in parts]
     open_calls = [
@@ -102,17 +102,17 @@ def _take_down(recorder: MessageRecorder, author: str, parts: list[Json]) -> Non
         for call in calls
         if isinstance(call, dict)
     ]
-    recorder.says(author, ("" if author == "user" else "\n").join(texts), open_calls)
+    recorder.add_message(author, ("" if author == "user" else "\n").join(texts), open_calls)
     for part in parts:
         response = first_present(part, "functionResponse", "function_response")
         if isinstance(response, dict):
             content = response["response"] if "response" in response else response.get("content")
-            recorder.gets(
+            recorder.add_result(
                 author, str(response.get("name", "")), _id(response), result_of(content, response.get("failed"))
             )
 
 
-def _rest(part: Json) -> Json:
+def _other_fields(part: Json) -> Json:
     """What a part holds besides text and calls: thoughts, data, code."""
     other = {key: value for key, value in part.items() if key not in _SAID}
     if part.get("thought"):
@@ -130,9 +130,11 @@ def log_from_extract(entries: Sequence[Any]) -> ConversationLog:
         calls = objects_in(entry.get("tool_calls"))
         open_calls = [_OpenCall(str(call.get("name", "")), arguments_of(call.get("args")), _id(call)) for call in calls]
         text = entry.get("content_text")
-        recorder.says(author, text if isinstance(text, str) else "", open_calls)
+        recorder.add_message(author, text if isinstance(text, str) else "", open_calls)
         for response in objects_in(entry.get("tool_responses")):
-            recorder.gets(author, str(response.get("name", "")), _id(response), result_of(response.get("response")))
+            recorder.add_result(
+                author, str(response.get("name", "")), _id(response), result_of(response.get("response"))
+            )
         read = ("turn_index", "role", "content_text", "tool_calls", "tool_responses")
         if other := without_empty({key: value for key, value in entry.items() if key not in read}):
             details.append({"event": place, **other})
@@ -147,13 +149,13 @@ def log_from_traces(turns: Sequence[str], agent_entries: Sequence[Any], interact
     calls = [entry for entry in interactions if isinstance(entry, dict) and entry.get("tool_name")]
     before = texts[:-1]
     for place, turn in enumerate(turns, 1):
-        recorder.says("user", turn)
+        recorder.add_message("user", turn)
         for entry in before[place - 1 : place if place < len(turns) else None]:
-            recorder.says(_name(entry), _text(entry))
+            recorder.add_message(_name(entry), _text(entry))
     for call in calls:
         _interaction(recorder, call)
     for entry in texts[-1:]:
-        recorder.says(_name(entry), _text(entry))
+        recorder.add_message(_name(entry), _text(entry))
     return ConversationLog(recorder.messages(), [])
 
 
@@ -161,9 +163,9 @@ def _interaction(recorder: MessageRecorder, call: Json) -> None:
     open_call = _OpenCall(
         str(call["tool_name"]), arguments_of(call.get("input_arguments")), str(call.get("call_id") or "")
     )
-    recorder.says("model", "", [open_call])
+    recorder.add_message("model", "", [open_call])
     if call.get("status") != "no_response":
-        recorder.gets("model", open_call.name, open_call.id, result_of(call.get("output_result")))
+        recorder.add_result("model", open_call.name, open_call.id, result_of(call.get("output_result")))
 
 
 def _text(entry: Json) -> str:
@@ -180,7 +182,9 @@ def log_from_contents(contents: Sequence[Any], answer: str | None) -> Conversati
     recorder = MessageRecorder()
     for content in contents:
         if isinstance(content, dict):
-            _take_down(recorder, "user" if content.get("role") == "user" else "model", objects_in(content.get("parts")))
+            _record_parts(
+                recorder, "user" if content.get("role") == "user" else "model", objects_in(content.get("parts"))
+            )
     messages = recorder.messages()
     if answer and not (messages and messages[-1] == Message(role=Role.ASSISTANT, content=answer)):
         messages = (*messages, Message(role=Role.ASSISTANT, content=answer))

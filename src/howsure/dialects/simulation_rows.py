@@ -31,10 +31,10 @@ from howsure.dialects.simulation_messages import (
 )
 from howsure.dialects.simulation_traces import (
     calls_of_spans,
-    invented,
+    has_made_up_times,
     originals_in,
     read_spans,
-    repaired,
+    repair_calls,
     steps_of_spans,
     steps_of_summary,
     user_turns_of_spans,
@@ -86,8 +86,8 @@ class RowRecording:
         spans = self._spans()
         talk = self._talk(answer)
         originals = [*originals_in(self._left.get("custom_extract")), *calls_of_spans(spans or ())]
-        messages = repaired(talk.messages, originals)
-        made_up = self._simulated or bool(spans and invented(spans))
+        messages = repair_calls(talk.messages, originals)
+        made_up = self._simulated or bool(spans and has_made_up_times(spans))
         steps = self._steps(spans or (), messages, made_up)
         state = self._state()
         self._declared()

@@ -3,7 +3,7 @@ they hold: user turns, and tool calls with their original keys.
 
 One converter rewrites every key inside session events in camel case, also in the arguments and results of tools
 (`customer_id` → `customerId`), so that no reference would match. Where the row also holds the original of a call, and
-rewriting that gives what the event has, `repaired` uses the original. It changes nothing else.
+rewriting that gives what the event has, `repair_calls` uses the original. It changes nothing else.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def span_document(span: Span) -> Json:
     }
 
 
-def invented(spans: Sequence[Span]) -> bool:
+def has_made_up_times(spans: Sequence[Span]) -> bool:
     """Whether a converter made the times up: every call lasts exactly one second, or children are in traces of their
     own."""
     calls = [span for span in spans if span.name == "call_llm" or span.name.startswith("execute_tool")]
@@ -225,7 +225,7 @@ Original = tuple[str, Any, Any]
 """The name of a tool, and the arguments or the result of one call (None: not known)."""
 
 
-def repaired(messages: tuple[Message, ...], originals: Iterable[Original]) -> tuple[Message, ...]:
+def repair_calls(messages: tuple[Message, ...], originals: Iterable[Original]) -> tuple[Message, ...]:
     known = _Originals(originals)
     if not known or not any(message.tool_calls for message in messages):
         return messages

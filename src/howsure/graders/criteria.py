@@ -9,7 +9,7 @@ from math import fsum
 from sys import float_info
 from typing import Any
 
-from howsure.graders.judged import PartsGrader
+from howsure.graders.judged_grader import PartsGrader
 from howsure.judges.panels import PassMark
 from howsure.judges.replies import read_check, read_rating
 from howsure.judges.rulings import Check, NotApplicable, Rating

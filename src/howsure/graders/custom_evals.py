@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from howsure.errors import JudgeFailed
 from howsure.graders.base import BindableGrader
 from howsure.graders.custom_eval_file import EvalInput, EvalOutput, EvalSpec, read_evals
-from howsure.graders.judged import JudgedGrader
+from howsure.graders.judged_grader import JudgedGrader
 from howsure.graders.templates import MISSING, SourceMaterial, build_question, json_text, read_source, reply_form
 from howsure.judges.replies import read_rating, read_value, split_json_and_prose, unwrap
 from howsure.judges.reply_fields import normalize_key

@@ -13,7 +13,7 @@ from typing import Any, Self
 from msgspec.structs import replace
 
 from howsure.graders.base import GraderContext
-from howsure.graders.judged import WholeCaseGrader
+from howsure.graders.judged_grader import WholeCaseGrader
 from howsure.graders.templates import MISSING, SourceMaterial, read_source
 from howsure.judges.base import SelectiveJudge
 from howsure.judges.replies import read_rating

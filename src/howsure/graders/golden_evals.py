@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from howsure.graders.base import GraderContext
-from howsure.graders.judged import WholeCaseGrader
+from howsure.graders.judged_grader import WholeCaseGrader
 from howsure.judges.base import SelectiveJudge
 from howsure.judges.replies import read_rating, read_share
 from howsure.judges.rulings import Ruling

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from howsure.graders.expectations import expects
-from howsure.graders.judged import WholeCaseGrader
+from howsure.graders.judged_grader import WholeCaseGrader
 from howsure.judges.dataset_policies import dataset_policy
 from howsure.judges.panels import PassMark
 from howsure.judges.replies import read_check, read_rating

@@ -12,7 +12,7 @@ from typing import Any, Self
 from msgspec import Struct, field
 
 from howsure.graders.base import GraderContext
-from howsure.graders.judged import PartsGrader
+from howsure.graders.judged_grader import PartsGrader
 from howsure.judges.batches import CriteriaBatch
 from howsure.judges.panels import PassMark
 from howsure.judges.replies import read_check

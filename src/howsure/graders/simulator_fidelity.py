@@ -71,15 +71,12 @@ class JudgedFidelityGrader(OptionalJudgedGrader):
     scale = ZERO_TO_FIVE
     optional = False
 
-    @property
-    def judge_name(self) -> str:
-        return self.judge.name if self.judge else ""
-
     def read(self, content: Any) -> Ruling:
         return read_rating(content, ZERO_TO_FIVE)
 
     def wants(self, case: Case) -> bool:
-        return isinstance(case.input, Scenario) and self.judge_covers(case) and self.judge_name != OFFLINE
+        is_model = self.judge is not None and self.judge.name != OFFLINE
+        return isinstance(case.input, Scenario) and is_model and self.judge_covers(case)
 
     async def grade(self, case: Case, transcript: Transcript) -> Sequence[Grade]:
         if transcript.simulation is None:

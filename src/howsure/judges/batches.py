@@ -139,11 +139,11 @@ def read_batch_reply(reply: JudgeReply, parts: Sequence[Part], read: Read) -> Ba
 def _entries(content: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every verdict of the reply with its id, from a list or from objects one after another."""
     for value in split_json_and_prose(content)[0]:
-        for said in _verdict_list(value):
-            fields = normalize_fields(said) if isinstance(said, dict) else {}
+        for verdict in _verdict_list(value):
+            fields = normalize_fields(verdict) if isinstance(verdict, dict) else {}
             name = next((fields[key] for key in _IDS if isinstance(fields.get(key), str | int)), None)
             if name is not None:
-                yield str(name).strip(), {key: each for key, each in said.items() if normalize_key(key) not in _IDS}
+                yield str(name).strip(), {key: each for key, each in verdict.items() if normalize_key(key) not in _IDS}
 
 
 def _verdict_list(value: Any) -> Iterable[Any]:

@@ -59,7 +59,11 @@ def find_json(text: str) -> EmbeddedJson:
     text = replace_lone_surrogates(text)
     try:
         whole = _decode(text.strip())
-        return EmbeddedJson((whole,), "") if whole is not _NOTHING else _scan(_without_trailing_commas(text))
+        return (
+            EmbeddedJson((whole,), "")
+            if whole is not _NOTHING
+            else _scan(_STRING_OR_COMMA.sub(lambda found: "" if found[0] == "," else found[0], text))
+        )
     except RecursionError:
         raise UnparsableReply("the reply is nested too deeply") from None
     except RepeatedKey as error:
@@ -121,10 +125,6 @@ def _closings(text: str, start: int) -> dict[int, int]:
         elif token[0] in "}]" and open_at:
             closings[open_at.pop()] = token.end()
     return closings
-
-
-def _without_trailing_commas(text: str) -> str:
-    return _STRING_OR_COMMA.sub(lambda found: "" if found[0] == "," else found[0], text)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

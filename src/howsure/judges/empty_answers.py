@@ -39,7 +39,10 @@ def is_blank(text: str) -> bool:
     # Most answers begin with a letter and need no closer look.
     if text[:1].isascii() and text[:1].isalnum():
         return False
-    return all(_is_punctuation(character) for character in text)
+    return all(
+        (character in string.punctuation or character in _BLANK or unicodedata.category(character)[0] in "PZCM")
+        for character in text
+    )
 
 
 def _shows_nothing(question: Question) -> bool:
@@ -61,7 +64,3 @@ def _lowest_ruling(question: Question) -> dict[str, Any]:
     if head.reply is ReplyKind.CHECK:
         return {"reason": reason, "passed": False}
     return {"reason": reason, "score": head.scale[0]}
-
-
-def _is_punctuation(character: str) -> bool:
-    return character in string.punctuation or character in _BLANK or unicodedata.category(character)[0] in "PZCM"

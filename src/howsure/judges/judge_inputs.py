@@ -148,14 +148,6 @@ def _answer_json(question: Question) -> str:
     return answer if readable_text(answer) != answer else ""
 
 
-def _conversation(question: Question) -> str:
-    return show_conversation(number_turns(question.case, question.transcript))
-
-
-def _trace(question: Question) -> str:
-    return show_trace(number_turns(question.case, question.transcript))
-
-
 def _user(question: Question) -> str:
     case_input = question.case.input
     return case_input.persona if isinstance(case_input, Scenario) else ""
@@ -176,10 +168,6 @@ def _user_brief(question: Question) -> str:
         "messages they may send at most": str(scenario.max_turns),
     }
     return "\n".join(f"{title}:\n{prefix_lines(text)}" for title, text in brief.items() if text)
-
-
-def _tool_calls(question: Question) -> str:
-    return show_tool_calls(question.transcript.tool_calls) or "(no tool was called)"
 
 
 def _steps(question: Question) -> str:
@@ -307,11 +295,11 @@ INPUTS: Mapping[str, ShowInput] = {
     "answer": lambda question: question.transcript.answer,
     "answer_text": lambda question: readable_text(question.transcript.answer),
     "answer_json": _answer_json,
-    "conversation": _conversation,
-    "trace": _trace,
+    "conversation": lambda question: show_conversation(number_turns(question.case, question.transcript)),
+    "trace": lambda question: show_trace(number_turns(question.case, question.transcript)),
     "user": _user,
     "user_brief": _user_brief,
-    "tool_calls": _tool_calls,
+    "tool_calls": lambda question: show_tool_calls(question.transcript.tool_calls) or "(no tool was called)",
     "steps": _steps,
     "final_state": _final_state,
     "goal": lambda question: "\n\n".join(goal.text for goal in _expected(question, Goal)),

@@ -179,7 +179,7 @@ def read_pick(content: Any) -> Pick:
     if alone is not None:
         return Pick(place=alone)
     values, prose = split_json_and_prose(content)
-    picks = [_read_object(said) for each in values if isinstance(said := unwrap(each), dict)]
+    picks = [_read_object(raw) for each in values if isinstance(raw := unwrap(each), dict)]
     if len({pick.place for pick in picks} | ({beside} if (beside := _parse_position(prose)) else set())) > 1:
         raise UnparsableReply("the reply contradicts itself: it prefers both")
     if not picks:
@@ -187,8 +187,8 @@ def read_pick(content: Any) -> Pick:
     return picks[-1]
 
 
-def _read_object(said: Mapping[str, Any]) -> Pick:
-    fields = normalize_fields(said)
+def _read_object(raw: Mapping[str, Any]) -> Pick:
+    fields = normalize_fields(raw)
     places = {key: _parse_position(fields[key]) for key in KEYS if fields.get(key) is not None}
     if not places:
         raise NoValue(f"no preference among the fields {', '.join(map(repr, fields)) or '(none)'}")
@@ -239,8 +239,8 @@ def _combine_members(judge: Judge, results: Mapping[str, PairwiseComparison | Ju
         raise JudgeFailed(f"the panel has no quorum: {len(members)} of {len(results)} ruled; {errors}")
     counts = Counter(each.preference for each in members.values()).most_common()
     if len(counts) > 1 and counts[0][1] == counts[1][1]:
-        said = ", ".join(f"{count} for {preference.value}" for preference, count in counts)
-        raise JudgeFailed(f"the panel is split: {said}")
+        counted = ", ".join(f"{count} for {preference.value}" for preference, count in counts)
+        raise JudgeFailed(f"the panel is split: {counted}")
     cost = total_cost(each.cost_usd for each in members.values())
     return PairwiseComparison(preference=counts[0][0], judge=judge.name, cost_usd=cost, members=members)
 

@@ -127,7 +127,11 @@ class RecordedJudge:
         case_id = case if isinstance(case, str) else case.id
         for name in _names(part, None if isinstance(case, str) else case):
             lines = self._replies.get((case_id, grader, name, attempt))
-            if lines and (matching := [line for line in lines if _is_for(line, candidate, repeat)]):
+            if lines and (
+                matching := [
+                    line for line in lines if (line.candidate in (None, candidate) and line.repeat in (None, repeat))
+                ]
+            ):
                 closest = max(map(_specificity, matching))
                 return [line for line in matching if _specificity(line) == closest]
         return []
@@ -215,10 +219,6 @@ def _criterion_ids(case: Case) -> set[str]:
         if isinstance(expectation, Criteria | WeightedCriteria)
         for criterion in expectation.criteria
     }
-
-
-def _is_for(line: RecordedReply, candidate: str, repeat: int) -> bool:
-    return line.candidate in (None, candidate) and line.repeat in (None, repeat)
 
 
 def _answers(line: RecordedReply, question: Question) -> bool:

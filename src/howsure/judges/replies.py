@@ -49,9 +49,9 @@ def read_rating(content: Any, scale: Scale, *, whole: bool = False) -> Rating | 
         return read_value(unwrap(values[0]), scale, whole=whole)
     rulings = [_plain(value, scale, whole) for value in find_values(prose) if _counts(value, scale)]
     unfit: list[str] = []
-    for said in values:
+    for raw in values:
         try:
-            rulings.append(read_value(unwrap(said), scale, whole=whole))
+            rulings.append(read_value(unwrap(raw), scale, whole=whole))
         except NoValue as error:
             unfit.append(str(error))
     if not rulings:
@@ -69,11 +69,11 @@ def read_check(content: Any) -> Check | NotApplicable:
     return Check(passed=ruling.value == 1.0, reason=ruling.reason, evidence=ruling.evidence, details=ruling.details)
 
 
-def read_value(said: Any, scale: Scale, *, whole: bool) -> Rating | NotApplicable:
+def read_value(raw: Any, scale: Scale, *, whole: bool) -> Rating | NotApplicable:
     """One JSON value of a reply: an object with a value among its fields, or the value itself."""
-    if isinstance(said, dict):
-        return _object(said, scale, whole)
-    value = parse_value(said)
+    if isinstance(raw, dict):
+        return _object(raw, scale, whole)
+    value = parse_value(raw)
     if value is None:
         raise NoValue("no value in the reply")
     return _plain(value, scale, whole)
@@ -106,8 +106,8 @@ class _FieldValues(Struct, frozen=True):
     keys: list[str]
 
 
-def _object(said: Mapping[str, Any], scale: Scale, whole: bool) -> Rating | NotApplicable:
-    fields = normalize_fields(said)
+def _object(raw: Mapping[str, Any], scale: Scale, whole: bool) -> Rating | NotApplicable:
+    fields = normalize_fields(raw)
     values = _collect_values(fields, scale)
     reason, reason_key = find_reason(fields)
     if VerdictWord.NOT_APPLICABLE in values.words:
@@ -120,7 +120,7 @@ def _object(said: Mapping[str, Any], scale: Scale, whole: bool) -> Rating | NotA
         value=_one_value(values, scale, whole),
         reason=reason,
         evidence=evidence,
-        details={key: value for key, value in said.items() if normalize_key(key) not in used},
+        details={key: value for key, value in raw.items() if normalize_key(key) not in used},
     )
 
 
@@ -128,9 +128,9 @@ def _collect_values(fields: Mapping[str, Any], scale: Scale) -> _FieldValues:
     numbers: dict[str, StatedNumber] = {}
     words: dict[str, VerdictWord] = {}
     for key in _VALUES:
-        if (said := fields.get(key)) is None:
+        if (raw := fields.get(key)) is None:
             continue
-        value = parse_value(said)
+        value = parse_value(raw)
         if isinstance(value, StatedNumber):
             numbers[key] = value
         elif value is not None:
@@ -138,7 +138,7 @@ def _collect_values(fields: Mapping[str, Any], scale: Scale) -> _FieldValues:
             if value is not VerdictWord.NOT_APPLICABLE and key in _NOTHING_BUT_VALUES:
                 scale_end(value, scale)
         elif key in _NOTHING_BUT_VALUES:
-            raise NoValue(f"`{key}` is {_short(said)}")
+            raise NoValue(f"`{key}` is {_short(raw)}")
     if not numbers and not words:
         raise NoValue(f"no value among the fields {', '.join(map(repr, fields)) or '(none)'}")
     # Next to a number, a verdict is a remark that must not contradict it; it stays among the details.
@@ -181,8 +181,8 @@ def _meaning(ruling: Rating | NotApplicable) -> str:
     return "not applicable" if isinstance(ruling, NotApplicable) else f"{ruling.value:g}"
 
 
-def _short(said: Any) -> str:
-    text = repr(said)
+def _short(raw: Any) -> str:
+    text = repr(raw)
     return text if len(text) <= 60 else f"{text[:60]}…"
 
 
@@ -195,18 +195,18 @@ _ROUNDING = 0.005
 def read_share(content: Any) -> Rating | RubricVerdicts | NotApplicable:
     """The verdicts, or the share of them that passed."""
     values, _ = split_json_and_prose(content)
-    said = [value if _is_list_of_verdicts(value) else unwrap(value) for value in values]
-    lists = [(entries, each) for each in said if (entries := _entries(each)) is not None]
+    raw = [value if _is_list_of_verdicts(value) else unwrap(value) for value in values]
+    lists = [(entries, each) for each in raw if (entries := _entries(each)) is not None]
     if len(lists) > 1:
         raise UnparsableReply(f"the reply has {len(lists)} lists of verdicts")
     return _share(*lists[0]) if lists else read_rating(content, UNIT)
 
 
-def _entries(said: Any) -> list[dict[str, Any]] | None:
-    if isinstance(said, dict):
-        fields = normalize_fields(said)
+def _entries(raw: Any) -> list[dict[str, Any]] | None:
+    if isinstance(raw, dict):
+        fields = normalize_fields(raw)
         return next((fields[key] for key in _LISTS if _is_list_of_verdicts(fields.get(key))), None)
-    return said if _is_list_of_verdicts(said) else None
+    return raw if _is_list_of_verdicts(raw) else None
 
 
 def _is_list_of_verdicts(value: Any) -> bool:
@@ -222,12 +222,12 @@ def _is_entry(fields: Mapping[str, Any]) -> bool:
     return any(key in fields for key in (*VERDICTS, *NUMBERS)) and any(key in fields for key in _TEXTS)
 
 
-def _share(entries: Sequence[dict[str, Any]], said: Any) -> RubricVerdicts | NotApplicable:
+def _share(entries: Sequence[dict[str, Any]], raw: Any) -> RubricVerdicts | NotApplicable:
     verdicts = tuple(_verdict(entry) for entry in entries)
     texts = [verdict.text for verdict in verdicts if verdict.text]
     if len(set(texts)) < len(texts):
         raise UnparsableReply("the reply rules on the same criterion twice")
-    fields = normalize_fields(said) if isinstance(said, dict) else {}
+    fields = normalize_fields(raw) if isinstance(raw, dict) else {}
     reason, _ = find_reason(fields)
     if all(verdict.passed is None for verdict in verdicts):
         return NotApplicable(reason=reason or "none of the judge's own criteria applies")

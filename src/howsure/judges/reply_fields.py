@@ -41,20 +41,20 @@ def normalize_fields(raw: Mapping[str, Any]) -> dict[str, Any]:
 def find_reason(fields: Mapping[str, Any]) -> tuple[str, str]:
     """The reason and its key."""
     for key in REASONS:
-        said = fields.get(key)
-        if isinstance(said, str) and said.strip():
-            return said.strip(), key
+        raw = fields.get(key)
+        if isinstance(raw, str) and raw.strip():
+            return raw.strip(), key
     return "", ""
 
 
 def find_evidence(fields: Mapping[str, Any]) -> tuple[tuple[str, ...], str]:
     """What the judge quotes, and its key. A number is the number of a turn."""
     for key in EVIDENCE:
-        said = fields.get(key)
-        if isinstance(said, str) and said.strip():
-            return (said,), key
-        if isinstance(said, list) and all(isinstance(each, str) or type(each) is int for each in said):
-            return tuple(each if isinstance(each, str) else f"turn {each}" for each in said), key
+        raw = fields.get(key)
+        if isinstance(raw, str) and raw.strip():
+            return (raw,), key
+        if isinstance(raw, list) and all(isinstance(each, str) or type(each) is int for each in raw):
+            return tuple(each if isinstance(each, str) else f"turn {each}" for each in raw), key
     return (), ""
 
 

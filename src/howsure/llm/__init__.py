@@ -1,1 +1,1 @@
-"""The one door to language models: adapters, cache, retries, limits, budgets and usage. Nothing here knows a judge."""
+"""The one door to language models: providers, cache, retries, limits, budgets and usage. Nothing here knows a judge."""

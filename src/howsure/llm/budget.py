@@ -1,5 +1,5 @@
-"""Budgets in money, tokens and time, over everything a run asks of models. A call that was sent is let finish, so a
-budget is exceeded by the calls in flight at most.
+"""Budgets in money, tokens and time, over all model calls of a run. A call that was sent may finish, so a budget is
+exceeded by the calls in flight at most.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SECONDS = {"h": 3600, "m": 60, "s": 1}
 
 
 class Allowance(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What may be spent; None: as much as it takes."""
+    """The limits of a budget; None: no limit."""
 
     usd: float | None = None
     tokens: float | None = None
@@ -28,7 +28,7 @@ class Allowance(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class BudgetUse(Struct, kw_only=True):
-    """What was spent so far."""
+    """What was spent so far, of money, tokens and time."""
 
     usd: float = 0.0
     tokens: int = 0
@@ -36,16 +36,16 @@ class BudgetUse(Struct, kw_only=True):
 
 
 def parse_budget(text: str) -> Allowance:
-    """`2USD`, `500ktok`, `10m`, or several with commas between them: each then holds."""
-    found: dict[str, float] = {}
+    """`2USD`, `500ktok`, `10m`, or several with commas between them."""
+    limits: dict[str, float] = {}
     for part in (part.strip() for part in text.split(",")):
         kind, amount = _amount(part, text)
-        if kind in found:
+        if kind in limits:
             raise ConfigInvalid(f"budget {text!r}: two limits on {kind}")
         if not 0 < amount < float("inf"):
             raise ConfigInvalid(f"budget {text!r}: expected more than nothing, found {part!r}")
-        found[kind] = amount
-    return Allowance(**found)
+        limits[kind] = amount
+    return Allowance(**limits)
 
 
 def _amount(part: str, text: str) -> tuple[str, float]:
@@ -65,8 +65,7 @@ def _amount(part: str, text: str) -> tuple[str, float]:
 
 
 class BudgetMeter:
-    """What a run spends, against what it may: the `Budget` that everything in it shares. A resumed run brings what it
-    had `spent` before."""
+    """The `Budget` that all calls of a run share. A resumed run starts with what it had `spent` before."""
 
     def __init__(self, allowance: Allowance, clock: Callable[[], float], spent: BudgetUse | None = None) -> None:
         self.allowance = allowance
@@ -84,7 +83,7 @@ class BudgetMeter:
         self.spent.usd += cost_usd or 0.0
 
     def reached(self) -> str:
-        """Which limit was reached, in a sentence; empty: none."""
+        """The limit that was reached, in a sentence; empty: none."""
         allowed, spent = self.allowance, self.spent
         spent.seconds = self._clock() - self._began
         if allowed.usd is not None and spent.usd >= allowed.usd:

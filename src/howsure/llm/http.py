@@ -1,5 +1,5 @@
-"""HTTP by aiohttp's public session: one pool of connections, proxies from the environment, the address guard, bodies read
-up to a limit. The models' transport and the HTTP targets use it. Imports aiohttp, which takes a quarter of a
+"""HTTP by aiohttp's public session: one pool of connections, proxies from the environment, the address guard, bodies
+read up to a limit. The models' transport and the HTTP targets use it. Imports aiohttp, which takes a quarter of a
 second: load this module when something is really sent."""
 
 from __future__ import annotations

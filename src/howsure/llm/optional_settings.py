@@ -1,6 +1,6 @@
-"""A model that is asked with settings which not every model takes. Which ones do cannot be known beforehand: models change
-faster than tables of them. So the settings are tried, and dropped where the provider refuses a request with them and
-answers it without them."""
+"""A model that is asked with settings which not every model takes. Which ones do cannot be known beforehand: models
+change faster than tables of them. So the settings are tried, and dropped where the provider refuses a request with them
+and answers it without them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Secrets out of text: the keys the door knows, and what looks like one in headers, addresses and messages."""
+"""Secrets removed from text: known keys, and what looks like one in headers, addresses and messages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KEYS = re.compile(r"\b(?:sk-[\w-]{16,}|AIza[\w-]{30,}|gsk_\w{20,})")
 
 
 class Redactor:
-    """Takes secrets out of text; knows those it was told of, however short the text that repeats them."""
+    """Removes secrets from text: those it was given, and what looks like one."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._secrets: set[str] = set()
@@ -33,4 +33,4 @@ class Redactor:
     def clean(self, text: str) -> str:
         for secret in sorted(self._secrets, key=len, reverse=True):
             text = text.replace(secret, HIDDEN)
-        return KEYS.sub(HIDDEN, LOOKS_SECRET.sub(lambda found: found["name"] + HIDDEN, text))
+        return KEYS.sub(HIDDEN, LOOKS_SECRET.sub(lambda match: match["name"] + HIDDEN, text))

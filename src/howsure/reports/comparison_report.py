@@ -26,11 +26,11 @@ from howsure.reports.document import (
     BLANK,
     P_VALUE,
     Block,
-    Document,
     Paragraph,
     Parts,
-    Span,
+    ReportDocument,
     Table,
+    TextSpan,
     escaped,
     line,
     markdown_table,
@@ -54,13 +54,13 @@ STYLES = {
 }
 
 
-def comparison_report(comparison: Comparison, hints: bool = True) -> Document:
+def comparison_report(comparison: Comparison, hints: bool = True) -> ReportDocument:
     blocks: list[Block] = []
     for compared in comparison.pairs:
         blocks += [BLANK] if blocks else []
         blocks += [*_head(comparison, compared), *_unlike(compared), *_flips(compared), *_differences(compared)]
         blocks += [*_flaky(compared), *_noise(compared), *(_hint(compared) if hints else ())]
-    return Document([*blocks, *(Paragraph(f"Not compared: {text}.", "dim") for text in comparison.left_out)])
+    return ReportDocument([*blocks, *(Paragraph(f"Not compared: {text}.", "dim") for text in comparison.left_out)])
 
 
 def _head(comparison: Comparison, compared: PairComparison) -> Iterator[Block]:
@@ -81,7 +81,7 @@ def _unlike(compared: PairComparison) -> Iterator[Block]:
     for warning, each in zip(setup_warnings(compared), compared.flags, strict=True):
         yield Paragraph(f"! {warning}", "yellow")
         for change in each.changes[:SHOWN_CHANGES]:
-            yield Paragraph(("    ", Span(change_line(change), limit=-4, lines=1)))
+            yield Paragraph(("    ", TextSpan(change_line(change), limit=-4, lines=1)))
         hidden = len(each.changes) + each.changes_left_out - SHOWN_CHANGES
         if hidden > 0:
             yield Paragraph(f"    and {hidden:,} more (--json shows them)", "dim")
@@ -94,7 +94,7 @@ def _flips(compared: PairComparison) -> Iterator[Block]:
         for flip in flips[:SHOWN_FLIPS]:
             case = line(flip_id(flip), NAME_LENGTH, "bold")
             turned = line(f"{tries_text(flip.first)} → {tries_text(flip.second)}")
-            yield Paragraph(("  ", case, "  ", turned, "  ", Span(flip_causes(flip), "dim", least=16)))
+            yield Paragraph(("  ", case, "  ", turned, "  ", TextSpan(flip_causes(flip), "dim", least=16)))
         if len(flips) > SHOWN_FLIPS:
             yield Paragraph(f"  and {len(flips) - SHOWN_FLIPS:,} more (--json or --output shows all)", "dim")
 
@@ -106,8 +106,8 @@ def _differences(compared: PairComparison) -> Iterator[Block]:
     for difference in shown:
         *cells, word = difference_cells(difference, bare=True)
         style = STYLES[difference.conclusion] if difference.conclusion not in QUIET else "dim"
-        name = Span(difference_title(difference), limit=NAME_LENGTH, narrow=NARROW_NAME_LENGTH)
-        rows.append((name, *cells, Span(word, style)))
+        name = TextSpan(difference_title(difference), limit=NAME_LENGTH, narrow=NARROW_NAME_LENGTH)
+        rows.append((name, *cells, TextSpan(word, style)))
     yield BLANK
     yield Table(("", "n:", "first:", "second:", "difference:", "likely", P_VALUE, ""), rows, tight=True)
     if known:
@@ -116,7 +116,7 @@ def _differences(compared: PairComparison) -> Iterator[Block]:
     if hidden := len(known) + 1 - len(shown):
         yield Paragraph(f"and {hidden:,} more that tell nothing sure (--json shows all)", "dim")
     if lacking := [difference_title(each) for each in compared.differences if not each.n]:
-        yield Paragraph(Span(f"no value on both sides: {', '.join(lacking)}", "dim", lines=2))
+        yield Paragraph(TextSpan(f"no value on both sides: {', '.join(lacking)}", "dim", lines=2))
 
 
 def _worth_showing(differences: Sequence[Difference]) -> list[Difference]:
@@ -149,7 +149,7 @@ def _noise(compared: PairComparison) -> Iterator[Block]:
         yield BLANK
         yield Paragraph("Whose noise it is, where cases were repeated and judges asked several times", "dim")
     for each in compared.noise:
-        yield Paragraph(("  ", Span(f"{side_name(compared, each.second)}  {noise_line(each)}", "dim")))
+        yield Paragraph(("  ", TextSpan(f"{side_name(compared, each.second)}  {noise_line(each)}", "dim")))
 
 
 def _hint(compared: PairComparison) -> Iterator[Block]:
@@ -158,7 +158,7 @@ def _hint(compared: PairComparison) -> Iterator[Block]:
         who = f" --candidate {shell_quote(side.candidate)}" if side.candidate else ""
         command = f"howsure show {side.run_id[:8]} {shell_quote(flip.other_id or flip.case_id)}{who}"
         yield BLANK
-        purpose = Span("see why this one came out otherwise", "dim")
+        purpose = TextSpan("see why this one came out otherwise", "dim")
         yield Table(("next", ""), [(line(command, style="cyan"), purpose)])
 
 

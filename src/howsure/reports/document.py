@@ -35,7 +35,7 @@ ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
 BACKTICKS = re.compile(r"`+")
 
 
-class Span(Struct, frozen=True):
+class TextSpan(Struct, frozen=True):
     """Some text. `limit` None: as it is; 0: on one line; n: on one line, cut after n characters. `narrow` is the limit
     on a narrow screen. `lines`: cut to the length of so many lines of the screen and `limit` characters more, but not
     below `least`. With `least` alone, the text is cut to the room that the rest of its line leaves."""
@@ -56,7 +56,7 @@ class Sign(Struct, frozen=True):
     style: str | None = None
 
 
-Part = str | Span | Sign | Rate
+Part = str | TextSpan | Sign | Rate
 """A `Rate` is drawn as its interval on an axis from 0 to 100 %."""
 Parts = Part | tuple[Part, ...]
 
@@ -80,18 +80,18 @@ class Table(Struct, frozen=True):
     tight: bool = False
 
 
-class Script(Struct, frozen=True):
+class ConversationScript(Struct, frozen=True):
     """Who speaks, in a narrow column, and what is said."""
 
     lines: Sequence[tuple[Parts, Parts]]
     width: int
 
 
-Block = Paragraph | Table | Script
+Block = Paragraph | Table | ConversationScript
 BLANK = Paragraph("")
 
 
-class Document(Struct, frozen=True):
+class ReportDocument(Struct, frozen=True):
     """Something that `rich` can print."""
 
     blocks: Iterable[Block]
@@ -101,9 +101,9 @@ class Document(Struct, frozen=True):
         yield from map(screen.draw, self.blocks)
 
 
-def line(text: str, limit: int = 0, style: str = "") -> Span:
+def line(text: str, limit: int = 0, style: str = "") -> TextSpan:
     """The text on one line."""
-    return Span(text, style, limit)
+    return TextSpan(text, style, limit)
 
 
 class Screen(Struct, frozen=True):
@@ -124,12 +124,12 @@ class Screen(Struct, frozen=True):
                 return Padding(self.parts(parts, block.style), (0, 0, 0, indent), expand=block.fill)
             case Table():
                 return self._table(block)
-            case Script(lines=lines, width=width):
+            case ConversationScript(lines=lines, width=width):
                 grid = RichTable.grid(padding=(0, 1, 0, 0))
                 grid.add_column(width=width, overflow="fold", style="dim")
                 grid.add_column(overflow="fold")
-                for who, said in lines:
-                    grid.add_row(self.parts(who), self.parts(said))
+                for speaker, text in lines:
+                    grid.add_row(self.parts(speaker), self.parts(text))
                 return grid
 
     def _table(self, block: Table) -> RichTable:
@@ -150,7 +150,7 @@ class Screen(Struct, frozen=True):
             return self.text(parts, style)
         if not isinstance(parts, tuple):
             return self._part(parts, self.width)
-        fixed = [part for part in parts if not (isinstance(part, Span) and part.least and not part.lines)]
+        fixed = [part for part in parts if not (isinstance(part, TextSpan) and part.least and not part.lines)]
         room = self.width - sum(self._part(part, 0).cell_len for part in fixed)
         return Text.assemble(*(self._part(part, room) for part in parts))
 
@@ -162,7 +162,7 @@ class Screen(Struct, frozen=True):
                 return self.mark(mark, word, part.style)
             case Rate():
                 return self.strip(part)
-            case Span(text=text, style=style):
+            case TextSpan(text=text, style=style):
                 if part.lines or part.least:
                     room = part.lines * self.width + (part.limit or 0) if part.lines else room
                     return self.line(text, max(room, part.least), style)

@@ -1,5 +1,5 @@
-"""The evaluation API's EvaluationRun, made from a Summary. The fields of the published shape come first, in their order
-and under their names; what Howsure adds comes after them."""
+"""The evaluation API's EvaluationRun and EvaluationResult, rendered from a Summary and a Result through the shapes in
+`howsure.wire`. The fields of the published shape come first, in their order; what Howsure adds comes after them."""
 
 from __future__ import annotations
 
@@ -10,21 +10,24 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 
 from msgspec import json, to_builtins
 
-from howsure.model.case import Case, Input, Scenario, Script, SingleTurn, World, opening
+from howsure.model.case import Input, Scenario, Script, SingleTurn, World, opening
 from howsure.model.result import Result, result_id
 from howsure.model.rubric import Scope
 from howsure.model.run import Counts, DatasetPin, ModelSpending, Pins, Run, RunState
+from howsure.model.run_request import DEFAULT_CONCURRENCY
 from howsure.model.summary import GraderSummary, Summary, Tally
-from howsure.model.transcript import Message, ToolCall, Transcript
+from howsure.model.transcript import Message, ToolCall
 from howsure.model.verdict import Verdict
 from howsure.reports.case_facts import conversation, result_error
-from howsure.reports.figures import Rate, iso_utc, pass_rate_of
+from howsure.reports.figures import in_utc, iso_utc, pass_rate_of
 from howsure.reports.grades import all_hold, criteria_scores, no_high_failure, rubric_scores, scores
 from howsure.reports.run_facts import gate_shape, run_sentence
 from howsure.reports.safe_text import one_line
+from howsure.wire import results as wire_results
+from howsure.wire import runs as wire_runs
 
-# The shape knows four states. An interrupted run is not running, and whoever polls for an end must see one: it is
-# `failed` there, and the added `state` says that it can be resumed. One that is paused waits to be worked on.
+# The published shape has four states. An interrupted run is not running, and a program that polls for the end must see
+# one: it is `failed` there, and the added `state` says that it can be resumed. A paused run waits to be worked on.
 STATUS = {
     RunState.PENDING: "pending",
     RunState.RUNNING: "running",
@@ -38,45 +41,77 @@ STATUS = {
 
 
 _DOCUMENT = re.compile(r"document:(?P<kind>[a-z_]+)/(?P<id>[^@]+)@[0-9]+")
-"""How a run is pinned to what the service keeps."""
+"""The path of a dataset that the service stores."""
+
+ADDED_BY_SERVICE = ("test_set_name", "rubric_name")
 
 
 def evaluation_run(summary: Summary) -> dict[str, Any]:
-    """The EvaluationRun, ready for JSON."""
-    run = summary.run
-    return _progress(run) | _lineage(run.pins) | _checks(summary) | _model(run) | _added(summary)
+    """The EvaluationRun, ready for JSON; the service adds the current names of its documents."""
+    shape: dict[str, Any] = _plain(_wire_run(summary))
+    for name in ("more", *ADDED_BY_SERVICE):
+        del shape[name]
+    return shape
 
 
-def _progress(run: Run) -> dict[str, Any]:
-    pins, counts = run.pins, run.counts
-    return {
-        "run_id": run.id,
-        "dataset_id": dataset_id_of(pins),
-        "agent_id": pins.agent_key or None,
-        "status": STATUS[run.state],
-        "total": counts.total,
-        "completed": counts.completed,
-        "passed": counts.passed,
-        "failed": counts.failed,
-        "concurrency": pins.request.concurrency,
-        "started_at": iso_utc(run.started_at),
-        "completed_at": iso_utc(run.completed_at),
-        "error": run.error or None,
-    }
-
-
-def _lineage(pins: Pins) -> dict[str, Any]:
-    # A rubric that no rule is left of was not used: naming it would promise scores that are not there.
+def _wire_run(summary: Summary) -> wire_runs.Run:
+    run, pins, counts, request = summary.run, summary.run.pins, summary.run.counts, summary.run.pins.request
+    # A rubric without any rule left was not used: naming it would promise scores that are not there.
     rubric = pins.rubric if pins.rubric and pins.rubric.rules else None
-    test_set = _test_set(pins)
-    return {
-        "rubric_id": (rubric.id or _named_by(pins.rubric_sha256 or rubric.name)) if rubric else None,
-        "rubric_version": rubric.version if rubric else None,
-        "test_set_id": (test_set.id or _named_by(test_set.sha256)) if test_set else None,
-        "test_set_version": test_set.version if test_set else None,
-        "component_scope_filter": pins.request.component_scope or None,
-        "component_ids_filter": list(pins.request.component_ids),
-    }
+    test_set, criteria, rules = _test_set(pins), criteria_of(summary), rules_of(summary)
+    model, rate = pins.agent.model if pins.agent else None, pass_rate_of(counts)
+    return wire_runs.Run(
+        run_id=run.id,
+        dataset_id=dataset_id_of(pins),
+        agent_id=pins.agent_key or None,
+        status=STATUS[run.state],
+        total=counts.total,
+        completed=counts.completed,
+        passed=counts.passed,
+        failed=counts.failed,
+        concurrency=request.concurrency or DEFAULT_CONCURRENCY,
+        started_at=in_utc(run.started_at),
+        completed_at=in_utc(run.completed_at),
+        error=run.error or None,
+        rubric_id=(rubric.id or _named_by(pins.rubric_sha256 or rubric.name)) if rubric else None,
+        rubric_version=rubric.version if rubric else None,
+        test_set_id=(test_set.id or _named_by(test_set.sha256)) if test_set else None,
+        test_set_version=test_set.version if test_set else None,
+        component_scope_filter=request.component_scope or None,
+        component_ids_filter=list(request.component_ids),
+        component_scores={name: _component(tally) for name, tally in _components(summary).items()} or None,
+        criteria_passed=criteria.passed if criteria else None,
+        criteria_total=criteria.total if criteria else None,
+        rubric_rules_passed=rules.passed if rules else None,
+        rubric_rules_total=rules.total if rules else None,
+        bot_llm_provider=(model.provider or None) if model else None,
+        bot_llm_model=(model.model or None) if model else None,
+        created_at=in_utc(run.created_at) or run.created_at,
+        name=run.name,
+        state=run.state.value,
+        sentence=run_sentence(summary),
+        errored=counts.errored,
+        skipped=counts.skipped,
+        pending=counts.pending,
+        pass_rate=rate.value,
+        pass_rate_interval=rate.interval,
+        candidates={name: _totals(each) for name, each in summary.candidates.items()},
+        graders=[_grader(grader) for grader in summary.graders],
+        criteria=_tally(criteria),
+        rubric_rules=_tally(rules),
+        target=request.target,
+        criteria_from=pins.criteria_from.path if pins.criteria_from else None,
+        simulator=request.simulator or None,
+        faults=dict(summary.faults),
+        judge=request.judge or None,
+        gates=[gate_shape(ruling) for ruling in summary.gates],
+        spent=None if run.spent is None else _spending(run.spent),
+        profile=request.profile or None,
+        repeat=request.repeat,
+        limit=request.limit,
+        datasets=[_dataset(pin) for pin in pins.datasets],
+        howsure_version=pins.howsure_version or None,
+    )
 
 
 def _test_set(pins: Pins) -> DatasetPin | None:
@@ -86,11 +121,11 @@ def _test_set(pins: Pins) -> DatasetPin | None:
 
 
 def dataset_id_of(pins: Pins) -> str:
-    """Of a dataset that the service keeps, its own; else of the content: the same files give the same id wherever they
-    lie."""
-    kept = _DOCUMENT.fullmatch(pins.datasets[0].path) if len(pins.datasets) == 1 else None
-    if kept and kept["kind"] != "test_set":
-        return kept["id"]
+    """The dataset's own id where the service stores it; else an id made from the content, so that the same files have
+    the same id in every folder."""
+    stored = _DOCUMENT.fullmatch(pins.datasets[0].path) if len(pins.datasets) == 1 else None
+    if stored and stored["kind"] != "test_set":
+        return stored["id"]
     own = pins.datasets[0].id if len(pins.datasets) == 1 and pins.datasets[0].dialect != World.TEST_SET else ""
     return own or _named_by("\n".join(pin.sha256 for pin in pins.datasets))
 
@@ -99,32 +134,21 @@ def _named_by(content: str) -> str:
     return str(uuid5(NAMESPACE_URL, f"howsure:{content}"))
 
 
-def _checks(summary: Summary) -> dict[str, Any]:
-    criteria, rules = criteria_of(summary), rules_of(summary)
-    return {
-        "component_scores": {name: _component(tally) for name, tally in _components(summary).items()} or None,
-        "criteria_passed": criteria.passed if criteria else None,
-        "criteria_total": criteria.total if criteria else None,
-        "rubric_rules_passed": rules.passed if rules else None,
-        "rubric_rules_total": rules.total if rules else None,
-    }
-
-
 def criteria_of(summary: Summary) -> Tally | None:
-    """Of a test set of which nothing could be graded, or nothing yet, nought of nought; None: there are none."""
+    """The tally of the criteria; 0 of 0 while no case of a test set is graded; None: the run has no criteria."""
     pins = summary.run.pins
-    asked = any(pin.dialect == World.TEST_SET for pin in (*pins.datasets, *filter(None, (pins.criteria_from,))))
-    return summary.criteria or (Tally() if asked and _ungraded(summary, "criteria") else None)
+    has_criteria = any(pin.dialect == World.TEST_SET for pin in (*pins.datasets, *filter(None, (pins.criteria_from,))))
+    return summary.criteria or (Tally() if has_criteria and _ungraded(summary, "criteria") else None)
 
 
 def rules_of(summary: Summary) -> Tally | None:
-    """The same of the rules of a rubric."""
+    """The tally of the rules; 0 of 0 while no case is graded; None: the run has no rubric."""
     rubric = summary.run.pins.rubric
     return summary.rules or (Tally() if rubric and rubric.rules and _ungraded(summary, "rubric") else None)
 
 
 def _ungraded(summary: Summary, grader: str) -> bool:
-    """Whether nothing was decided of any result, so that nobody can say which checks there would have been."""
+    """Whether no result was decided, so that it is not known which checks there would have been."""
     counts, wanted = summary.run.counts, summary.run.pins.request.graders
     return not counts.passed and not counts.failed and (wanted is None or grader in wanted)
 
@@ -136,171 +160,121 @@ def _components(summary: Summary) -> dict[str, Tally]:
     return {scope: Tally() for scope in sorted({(rule.scope or Scope.GENERAL).value for rule in rubric.rules})}
 
 
-def _component(tally: Tally) -> dict[str, Any]:
-    return {
-        "score": tally.pass_rate,
-        "total": tally.total,
-        "passed": tally.passed,
-        "failed": tally.failed,
-        "errored": tally.errored,
-        "skipped": tally.skipped,
-    }
+def _component(tally: Tally) -> wire_runs.ComponentScore:
+    return wire_runs.ComponentScore(
+        score=tally.pass_rate,
+        total=tally.total,
+        passed=tally.passed,
+        failed=tally.failed,
+        errored=tally.errored,
+        skipped=tally.skipped,
+    )
 
 
-def _model(run: Run) -> dict[str, Any]:
-    model = run.pins.agent.model if run.pins.agent else None
-    return {
-        "bot_llm_provider": (model.provider or None) if model else None,
-        "bot_llm_model": (model.model or None) if model else None,
-        "created_at": iso_utc(run.created_at),
-    }
+def _spending(spent: ModelSpending) -> wire_runs.ModelSpending:
+    """The cost is unknown, not zero, where calls were made and none of them has a price."""
+    return wire_runs.ModelSpending(
+        usd=spent.usd if spent.usd > 0 or spent.unpriced == 0 else None,
+        tokens=spent.tokens,
+        calls=spent.calls,
+        cached=spent.cached,
+        unpriced=spent.unpriced,
+    )
 
 
-def _added(summary: Summary) -> dict[str, Any]:
-    run, pins = summary.run, summary.run.pins
-    rate = pass_rate_of(run.counts)
-    return {
-        "name": run.name,
-        "state": run.state.value,
-        "sentence": run_sentence(summary),
-        "errored": run.counts.errored,
-        "skipped": run.counts.skipped,
-        "pending": run.counts.pending,
-        "pass_rate": rate.value,
-        "pass_rate_interval": _interval(rate),
-        "candidates": {name: _totals(counts) for name, counts in summary.candidates.items()},
-        "graders": [_grader(grader) for grader in summary.graders],
-        "criteria": _tally(criteria_of(summary)),
-        "rubric_rules": _tally(rules_of(summary)),
-        "target": pins.request.target,
-        "criteria_from": pins.criteria_from.path if pins.criteria_from else None,
-        "simulator": pins.request.simulator or None,
-        "faults": dict(summary.faults),
-        "judge": pins.request.judge or None,
-        "gates": [gate_shape(ruling) for ruling in summary.gates],
-        "spent": None if run.spent is None else _spent(run.spent),
-        "profile": pins.request.profile or None,
-        "repeat": pins.request.repeat,
-        "limit": pins.request.limit,
-        "datasets": [_dataset(pin) for pin in pins.datasets],
-        "howsure_version": pins.howsure_version or None,
-    }
-
-
-def _spent(spent: ModelSpending) -> dict[str, Any]:
-    """Money is unknown, not zero, when calls were made and none of them has a price."""
-    known = spent.usd > 0 or spent.unpriced == 0
-    calls = {"calls": spent.calls, "cached": spent.cached, "unpriced": spent.unpriced}
-    return {"usd": spent.usd if known else None, "tokens": spent.tokens, **calls}
-
-
-def _totals(counts: Counts) -> dict[str, Any]:
+def _totals(counts: Counts) -> wire_runs.CandidateTotals:
     rate = pass_rate_of(counts)
-    return {
-        "total": counts.total,
-        "completed": counts.completed,
-        "passed": counts.passed,
-        "failed": counts.failed,
-        "errored": counts.errored,
-        "skipped": counts.skipped,
-        "pending": counts.pending,
-        "pass_rate": rate.value,
-        "pass_rate_interval": _interval(rate),
-    }
+    return wire_runs.CandidateTotals(
+        total=counts.total,
+        completed=counts.completed,
+        passed=counts.passed,
+        failed=counts.failed,
+        errored=counts.errored,
+        skipped=counts.skipped,
+        pending=counts.pending,
+        pass_rate=rate.value,
+        pass_rate_interval=rate.interval,
+    )
 
 
 def _grader(grader: GraderSummary) -> dict[str, Any]:
     rate = pass_rate_of(grader)
     scale = [grader.scale.low, grader.scale.high]
-    return {**to_builtins(grader), "scale": scale, "pass_rate": rate.value, "pass_rate_interval": _interval(rate)}
+    return {**to_builtins(grader), "scale": scale, "pass_rate": rate.value, "pass_rate_interval": rate.interval}
 
 
-def _dataset(pin: DatasetPin) -> dict[str, Any]:
-    return {
-        "path": pin.path,
-        "name": pin.name or PurePath(pin.path).name,
-        "dialect": pin.dialect,
-        "cases": pin.cases,
-        "sha256": pin.sha256,
-        "id": pin.id or None,
-        "version": pin.version,
-    }
+def _dataset(pin: DatasetPin) -> wire_runs.DatasetPin:
+    return wire_runs.DatasetPin(
+        path=pin.path,
+        name=pin.name or PurePath(pin.path).name,
+        dialect=pin.dialect,
+        cases=pin.cases,
+        sha256=pin.sha256,
+        id=pin.id or None,
+        version=pin.version,
+    )
 
 
-def _interval(rate: Rate) -> list[float] | None:
-    return list(rate.interval) if rate.interval else None
-
-
-def _tally(tally: Tally | None) -> dict[str, int] | None:
-    return {**to_builtins(tally), "total": tally.total} if tally else None
+def _tally(tally: Tally | None) -> wire_runs.Tally | None:
+    return wire_runs.Tally(**to_builtins(tally), total=tally.total) if tally else None
 
 
 PASSED = {Verdict.PASSED: True, Verdict.FAILED: False, Verdict.ERRORED: None, Verdict.SKIPPED: None}
 NAME_LENGTH = 120
 
 
+RESULT_FIELDS = tuple(name for name in wire_results.Result.__struct_fields__ if name != "more")
+
+
 def evaluation_result(run: Run, result: Result) -> dict[str, Any]:
-    """The EvaluationResult, ready for JSON: structured checks for the cases of a test set, `scores` alone elsewhere."""
-    case = result.case
-    return {
-        "result_id": str(result_id(UUID(run.id), case.id, result.candidate, result.repeat)),
-        "run_id": run.id,
-        "test_case_id": case.id,
-        "langsmith_run_id": result.transcript.metadata.get("langsmith_run_id") if result.transcript else None,
-        "input": input_shape(case.input),
-        "output": _output(result),
-        "scores": scores(result.grades),
-        "item_name": case.name or one_line(opening(case.input), NAME_LENGTH),
-        **(_structured(run, result) if case.world == World.TEST_SET else UNSTRUCTURED),
-        "passed": PASSED[result.verdict],
-        "duration_ms": round(result.duration_ms),
-        "created_at": iso_utc(result.created_at),
-        **_result_added(case, result),
-    }
+    """The EvaluationResult, ready for JSON: structured checks (V2) for the cases of a test set, `scores` alone (V1)
+    elsewhere."""
+    shape = _wire_result(run, result)
+    return {**{name: getattr(shape, name) for name in RESULT_FIELDS}, "created_at": iso_utc(result.created_at)}
 
 
-# Consumers take any result with an `item_type` for one of the structured era, so the others have none; `input_kind`
-# tells what the input was in both.
-UNSTRUCTURED: dict[str, Any] = {
-    "item_type": None,
-    "criteria_scores": None,
-    "criteria_passed": None,
-    "rubric_scores": None,
-    "rubric_passed": None,
-}
+def _wire_result(run: Run, result: Result) -> wire_results.Result:
+    case, transcript = result.case, result.transcript
+    # Consumers take any result with an `item_type` for one of the structured era, so the others have none; `input_kind`
+    # says what the input was in both.
+    is_structured = case.world == World.TEST_SET
+    # Plain JSON, because entries hold more than their shape says: weight, evidence, scope.
+    criteria: Any = criteria_scores(case, result.grades) if is_structured else None
+    rules: Any = rubric_scores(run.pins.rubric, result.grades) if is_structured else None
+    simulation = transcript.simulation if transcript else None
+    return wire_results.Result(
+        result_id=str(result_id(UUID(run.id), case.id, result.candidate, result.repeat)),
+        run_id=run.id,
+        test_case_id=case.id,
+        langsmith_run_id=transcript.metadata.get("langsmith_run_id") if transcript else None,
+        input=input_shape(case.input),
+        output=_output(result),
+        scores=scores(result.grades),
+        item_name=case.name or one_line(opening(case.input), NAME_LENGTH),
+        item_type=input_kind(case.input) if is_structured else None,
+        criteria_scores=criteria,
+        criteria_passed=None if criteria is None else all_hold(criteria),
+        rubric_scores=rules,
+        rubric_passed=None if rules is None else no_high_failure(rules),
+        passed=PASSED[result.verdict],
+        duration_ms=round(result.duration_ms),
+        created_at=result.created_at,
+        candidate=result.candidate,
+        repeat=result.repeat,
+        verdict=result.verdict.value,
+        error=result_error(result),
+        reasons=list(result.reasons),
+        failures=[to_builtins(failure) for failure in result.failures],
+        input_kind=input_kind(case.input),
+        simulation=to_builtins(simulation) if simulation else None,
+        fault=to_builtins(result.fault) if result.fault else None,
+        tags=list(case.tags),
+        labels=dict(case.labels),
+    )
 
 
-def _structured(run: Run, result: Result) -> dict[str, Any]:
-    criteria = criteria_scores(result.case, result.grades)
-    rules = rubric_scores(run.pins.rubric, result.grades)
-    return {
-        "item_type": input_kind(result.case.input),
-        "criteria_scores": criteria,
-        "criteria_passed": all_hold(criteria),
-        "rubric_scores": rules,
-        "rubric_passed": no_high_failure(rules),
-    }
-
-
-def _result_added(case: Case, result: Result) -> dict[str, Any]:
-    simulation = result.transcript.simulation if result.transcript else None
-    return {
-        "candidate": result.candidate,
-        "repeat": result.repeat,
-        "verdict": result.verdict.value,
-        "error": result_error(result),
-        "reasons": list(result.reasons),
-        "failures": [to_builtins(failure) for failure in result.failures],
-        "input_kind": input_kind(case.input),
-        "simulation": to_builtins(simulation) if simulation else None,
-        "fault": to_builtins(result.fault) if result.fault else None,
-        "tags": list(case.tags),
-        "labels": dict(case.labels),
-    }
-
-
-def input_kind(given: Input) -> str:
-    match given:
+def input_kind(input: Input) -> str:
+    match input:
         case SingleTurn():
             return "single_turn"
         case Script():
@@ -309,17 +283,17 @@ def input_kind(given: Input) -> str:
             return "scenario"
 
 
-def input_shape(given: Input) -> dict[str, Any]:
-    """The input's own fields, as they were given; those that say nothing are left out, but for the turn limit."""
-    match given:
+def input_shape(input: Input) -> dict[str, Any]:
+    """The fields of the input; empty ones are left out, except the turn limit."""
+    match input:
         case Script(turns=turns):
             return {"turns": list(turns)}
         case Scenario(persona=persona, initial_message=text, max_turns=most):
-            around = {"goal": given.goal, "facts": given.facts, "conversation_plan": given.plan}
-            told = {name: _plain(value) for name, value in around.items() if value}
-            return {"persona": persona, "initial_message": text, "max_turns": most, **told}
+            around = {"goal": input.goal, "facts": input.facts, "conversation_plan": input.plan}
+            extra = {name: _plain(value) for name, value in around.items() if value}
+            return {"persona": persona, "initial_message": text, "max_turns": most, **extra}
         case SingleTurn(message=text):
-            around = {"context": given.context, "history": given.history, "attachments": given.attachments}
+            around = {"context": input.context, "history": input.history, "attachments": input.attachments}
             return {"message": text} | {name: _plain(value) for name, value in around.items() if value}
 
 
@@ -328,16 +302,12 @@ def _plain(value: object) -> Any:
 
 
 def _output(result: Result) -> dict[str, Any]:
-    """Where there is no transcript nothing was said: the messages are none, not those we would have sent."""
-    if result.transcript is None:
+    """Without a transcript there are no messages, not even those that would have been sent."""
+    transcript = result.transcript
+    if transcript is None:
         return {"messages": [], "tool_calls": [], "state": None, "answer": None, "usage": None}
-    said = [_message(message) for message in conversation(result) if message.content]
-    return _done(said, result.transcript)
-
-
-def _done(said: list[dict[str, Any]], transcript: Transcript) -> dict[str, Any]:
     return {
-        "messages": said,
+        "messages": [_message(message) for message in conversation(result) if message.content],
         "tool_calls": [_call(call) for call in transcript.tool_calls],
         "state": transcript.state,
         "answer": transcript.answer,
@@ -346,8 +316,8 @@ def _done(said: list[dict[str, Any]], transcript: Transcript) -> dict[str, Any]:
 
 
 def _message(message: Message) -> dict[str, Any]:
-    said = {"role": message.role.value, "content": message.content}
-    return {**said, "agent": message.agent} if message.agent else said
+    shape = {"role": message.role.value, "content": message.content}
+    return {**shape, "agent": message.agent} if message.agent else shape
 
 
 def _call(call: ToolCall) -> dict[str, Any]:

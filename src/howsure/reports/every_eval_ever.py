@@ -83,16 +83,16 @@ def _record(around: dict[str, Any], result_id: str, judged: dict[str, Any]) -> d
     return {**around, "evaluation_result_id": result_id, "evaluation": judged}
 
 
-def _around(evaluated: EvaluationHeader, result: Result, said: Transcript) -> dict[str, Any]:
-    messages_said, calls = conversation(result), len(said.tool_calls)
-    asked = sum(message.role is Role.USER for message in messages_said)
-    kind = "agentic" if calls else "multi_turn" if asked > 1 else "single_turn"
-    given, messages = _given(result.case), None if kind == "single_turn" else _messages(messages_said)
+def _around(evaluated: EvaluationHeader, result: Result, transcript: Transcript) -> dict[str, Any]:
+    talk, calls = conversation(result), len(transcript.tool_calls)
+    turns = sum(message.role is Role.USER for message in talk)
+    kind = "agentic" if calls else "multi_turn" if turns > 1 else "single_turn"
+    given, messages = _given(result.case), None if kind == "single_turn" else _messages(talk)
     where = "output.raw" if messages is None else f"messages[{_last(messages)}].content"
     attributed = {
         "turn_idx": 0 if messages is None else _last(messages),
         "source": where,
-        "extracted_value": said.answer,
+        "extracted_value": transcript.answer,
         "extraction_method": "whole_answer",
         "is_terminal": True,
     }
@@ -105,14 +105,14 @@ def _around(evaluated: EvaluationHeader, result: Result, said: Transcript) -> di
         "sample_hash": sha256("".join([given["raw"], *given["reference"]]).encode()).hexdigest(),
         "interaction_type": kind,
         "input": given,
-        "output": {"raw": [said.answer]} if messages is None else None,
+        "output": {"raw": [transcript.answer]} if messages is None else None,
         "messages": messages,
         "answer_attribution": [attributed],
-        "token_usage": _usage(said),
-        "performance": {"latency_ms": said.duration_ms} if said.duration_ms is not None else None,
+        "token_usage": _usage(transcript),
+        "performance": {"latency_ms": transcript.duration_ms} if transcript.duration_ms is not None else None,
         "error": None,
         "metadata": _metadata(result),
-        "turns": {"num_turns": max(asked, 1), "tool_calls_count": calls},
+        "turns": {"num_turns": max(turns, 1), "tool_calls_count": calls},
     }
 
 
@@ -154,12 +154,12 @@ def _texts(values: dict[str, Any]) -> dict[str, str]:
 
 
 def _last(messages: list[dict[str, Any]]) -> int:
-    said = [each["turn_idx"] for each in messages if each["role"] == Role.ASSISTANT.value]
-    return int(said[-1]) if said else max(len(messages) - 1, 0)
+    places = [each["turn_idx"] for each in messages if each["role"] == Role.ASSISTANT.value]
+    return int(places[-1]) if places else max(len(messages) - 1, 0)
 
 
-def _usage(said: Transcript) -> dict[str, int] | None:
-    used = said.usage
+def _usage(transcript: Transcript) -> dict[str, int] | None:
+    used = transcript.usage
     if used is None or used.prompt_tokens is None or used.completion_tokens is None:
         return None
     thought = used.thinking_tokens or 0

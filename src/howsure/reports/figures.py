@@ -88,10 +88,15 @@ def pluralize(count: int, noun: str) -> str:
 
 def iso_utc(moment: datetime | None) -> str | None:
     """ISO 8601 with its suffix. A time without a zone is UTC: that is how stores return them."""
+    known = in_utc(moment)
+    return None if known is None else known.isoformat().replace("+00:00", "Z")
+
+
+def in_utc(moment: datetime | None) -> datetime | None:
+    """The moment in UTC."""
     if moment is None:
         return None
-    known = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return known.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
 
 
 class VerdictMark(Struct, frozen=True):

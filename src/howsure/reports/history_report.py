@@ -8,15 +8,15 @@ from typing import Any
 from msgspec import to_builtins
 
 from howsure.model.run_history import History, HistoryLine, HistoryPoint, RateChange
-from howsure.reports.document import BLANK, Block, Document, Paragraph, Parts, Table, line
+from howsure.reports.document import BLANK, Block, Paragraph, Parts, ReportDocument, Table, line
 from howsure.reports.figures import NOTHING, format_percent, iso_utc, pluralize
 
 BARS = "▁▂▃▄▅▆▇█"
 SHOWN_RUNS = 30
 
 
-def history_report(history: History) -> Document:
-    return Document([Paragraph(history_sentence(history), "bold"), *_curves(history), *_runs(history)])
+def history_report(history: History) -> ReportDocument:
+    return ReportDocument([Paragraph(history_sentence(history), "bold"), *_curves(history), *_runs(history)])
 
 
 def history_sentence(history: History) -> str:

@@ -21,7 +21,7 @@ from howsure.model.calibration import (
     VerdictFigures,
     VerdictFlip,
 )
-from howsure.reports.document import BLANK, Block, Document, Paragraph, Parts, Span, Table, line
+from howsure.reports.document import BLANK, Block, Paragraph, Parts, ReportDocument, Table, TextSpan, line
 from howsure.reports.figures import NOTHING, format_percent, iso_utc, pluralize
 
 SHOWN_CRITERIA = 20
@@ -63,14 +63,14 @@ def _more(count: int, shown: int, lead: str = "") -> Iterator[Block]:
         yield Paragraph(f"{lead}and {count - shown:,} more (--json shows all)", "dim")
 
 
-def calibration_report(calibration: Calibration) -> Document:
+def calibration_report(calibration: Calibration) -> ReportDocument:
     blocks: list[Block] = [_judge_line("judge", calibration.judge)]
     if labels := calibration.labels:
         shown = f"labels {labels.path}  ({pluralize(labels.labels, 'label')}, {labels.sha256[:8]})"
         blocks += [Paragraph(shown), _coverage(calibration.coverage), *_groups(calibration.groups)]
     for bands in calibration.bands:
         blocks += _bands(bands)
-    return Document(blocks)
+    return ReportDocument(blocks)
 
 
 def _coverage(coverage: LabelCoverage) -> Paragraph:
@@ -192,7 +192,7 @@ def _bands(bands: GradesByBand) -> Iterator[Block]:
         yield Paragraph("The values have no order that is known: none is compared with another.", "dim")
 
 
-def calibration_line(calibration: Calibration, current: bool | None) -> Document:
+def calibration_line(calibration: Calibration, current: bool | None) -> ReportDocument:
     """One calibration in the history of a judge, on a few lines. `current` None: nobody knows whether it is."""
     version = {True: "this version", False: "another version of it", None: "version not known"}[current]
     labels = f"  {calibration.labels.path}" if calibration.labels else ""
@@ -206,7 +206,7 @@ def calibration_line(calibration: Calibration, current: bool | None) -> Document
         if bands.spearman and bands.ordered:
             ordered = f"ordered {figure_percent(bands.ordered)}"
             rows.append((line(bands.grader, NAME_LENGTH), ordered, f"rho {_value_text(bands.spearman)}"))
-    return Document(
+    return ReportDocument(
         [
             Paragraph(f"{moment} UTC  {version}{labels}", "bold"),
             *([_coverage(calibration.coverage)] if calibration.labels else []),
@@ -217,19 +217,19 @@ def calibration_line(calibration: Calibration, current: bool | None) -> Document
 
 def measurements_report(
     measured: Sequence[tuple[str, str, str, str, str]], not_measured: Sequence[str] = ()
-) -> Document:
+) -> ReportDocument:
     """What the makers of a judge measured: what, data, decided, value, which kind; and what they did not measure."""
     blocks: list[Block] = []
     for kind in dict.fromkeys(each[4] for each in measured):
         rows = [(value, decided, f"{what} ({data})") for what, data, decided, value, own in measured if own == kind]
         blocks += [Paragraph(kind, "bold"), Table(("value:", "decided:", "judged"), rows, header=False)]
-    return Document([*blocks, *(Paragraph(f"not measured: {text}") for text in not_measured)])
+    return ReportDocument([*blocks, *(Paragraph(f"not measured: {text}") for text in not_measured)])
 
 
-def judge_test_report(test: JudgeTest) -> Document:
+def judge_test_report(test: JudgeTest) -> ReportDocument:
     """How steady a judge is, and how it withstands attacks."""
     tested = f"tested on {pluralize(test.cases, 'answer')}, {pluralize(test.grades, 'judged grade')}"
-    return Document([_judge_line("judge", test.judge), Paragraph(tested), *_stability(test), *_attacks(test)])
+    return ReportDocument([_judge_line("judge", test.judge), Paragraph(tested), *_stability(test), *_attacks(test)])
 
 
 def _stability(test: JudgeTest) -> Iterator[Block]:
@@ -238,7 +238,7 @@ def _stability(test: JudgeTest) -> Iterator[Block]:
         left = ((each.not_compared, "not compared"), (each.not_applied, "not changed"))
         rest = ", ".join(f"{count:,} {word}" for count, word in left if count)
         shift = NOTHING if each.shift.value is None else f"{100 * each.shift.value:.1f} %"
-        rows.append((each.name, figure_percent(each.unchanged), shift, Span(rest, "dim")))
+        rows.append((each.name, figure_percent(each.unchanged), shift, TextSpan(rest, "dim")))
     yield BLANK
     yield Table(("harmless change", "unchanged verdicts", "shift", ""), rows)
     yield from _flips([flip for each in test.stability for flip in each.flips])
@@ -258,7 +258,7 @@ def _attacks(test: JudgeTest) -> Iterator[Block]:
     rows: list[tuple[Parts, ...]] = []
     for each in sorted(test.attacks, key=lambda outcome: (-(outcome.success.value or 0.0), outcome.kind)):
         style = "red" if each.success.value else ""
-        success = Span(figure_percent(each.success), style)
+        success = TextSpan(figure_percent(each.success), style)
         rows.append((line(each.name, NAME_LENGTH, style), each.kind, success, f"{each.unreadable:,}"))
     yield Table(("attack", "kind", "success", "unreadable:"), rows)
     yield from _flips([flip for each in test.attacks for flip in each.flips])
@@ -267,11 +267,11 @@ def _attacks(test: JudgeTest) -> Iterator[Block]:
 def _flips(flips: Sequence[VerdictFlip]) -> Iterator[Block]:
     for flip in flips[:SHOWN_FLIPS]:
         about = " ".join(part for part in (flip.case_id, flip.candidate, flip.grader, flip.criterion) if part)
-        yield Paragraph(Span(f"  {about}: {flip.before} -> {flip.after}", lines=1))
+        yield Paragraph(TextSpan(f"  {about}: {flip.before} -> {flip.after}", lines=1))
     yield from _more(len(flips), SHOWN_FLIPS, "  ")
 
 
-def migration_report(migration: JudgeMigration) -> Document:
+def migration_report(migration: JudgeMigration) -> ReportDocument:
     """One judge in the place of another."""
     style = {True: "bold green", False: "bold red", None: "bold yellow"}[migration.may_replace]
     blocks: list[Block] = [Paragraph(migration.sentence, style)]
@@ -282,7 +282,7 @@ def migration_report(migration: JudgeMigration) -> Document:
         agreed = Paragraph(f"agreement with people {figure_percent(agreement)}")
         blocks += [BLANK, _judge_line(word, pin), agreed, _coverage(coverage)]
     flips = [flip for shift in migration.shifts if shift.level != "criteria" for flip in shift.flips]
-    return Document([*blocks, BLANK, *_shifts(migration.shifts), *_flips(flips)])
+    return ReportDocument([*blocks, BLANK, *_shifts(migration.shifts), *_flips(flips)])
 
 
 def _shifts(shifts: Sequence[JudgeShift]) -> Iterator[Block]:
@@ -310,19 +310,19 @@ def _shift_row(shift: JudgeShift) -> tuple[Parts, ...]:
     return (lead, name), figure_text(shift.difference), flips, f"{shift.only_old:,}", f"{shift.only_new:,}"
 
 
-def corrected_report(corrected: Any) -> Document:
+def corrected_report(corrected: Any) -> ReportDocument:
     """The pass rates of a CorrectedRun, as people would have given them."""
     rows: list[tuple[Parts, ...]] = []
     for each in corrected.rates:
         name = line(each.text or each.criterion or each.grader, 60)
         if each.rate is None:
-            rows.append((name, "", "", "", Span(each.reason, "dim")))
+            rows.append((name, "", "", "", TextSpan(each.reason, "dim")))
             continue
         low, high = each.rate.interval
         people = f"{format_percent(each.rate.value)} [{100 * low:.0f}–{100 * high:.0f}]"
         rows.append((name, format_percent(each.rate.judge_rate), people, str(each.rate.labels), ""))
     method = CORRECTION_METHODS[corrected.method.value]
-    return Document(
+    return ReportDocument(
         [
             Paragraph(f"Corrected for the errors of {corrected.judge}, by {method}.", "bold"),
             Paragraph(f"calibrated {corrected.calibrated[:16].replace('T', ' ')}", "dim"),

@@ -135,7 +135,7 @@ def data_frame(columns: Columns, library: str = "") -> Any:
         raise UnknownName("table library", library, LIBRARIES)
     found = next((name for name in ((library,) if library else LIBRARIES) if find_spec(name)), None)
     if found is None:
-        wanted = library or " or ".join(LIBRARIES)
-        raise ConfigInvalid(f"to_frame needs {wanted}, which is not installed; `.results` has the same without it")
+        names = library or " or ".join(LIBRARIES)
+        raise ConfigInvalid(f"to_frame needs {names}, which is not installed; `.results` has the same without it")
     module = import_module(found)
     return module.DataFrame(columns, strict=False) if found == "polars" else module.DataFrame(columns)

@@ -39,7 +39,7 @@ APPLICATIONS = {
 }
 """Where browsers are installed on systems that do not put them on the PATH."""
 SECONDS = 120.0
-SAID = 300
+OUTPUT_LENGTH = 300
 FLAGS = (
     "--headless",
     "--disable-gpu",
@@ -79,9 +79,11 @@ async def write_pdf(
     with TemporaryDirectory(prefix="howsure-pdf-", ignore_cleanup_errors=True) as folder:
         page, printed = Path(folder) / "report.html", Path(folder) / "report.pdf"
         await write_html(summary, results, page, comparison)
-        said = await _run(_command(program, page, printed), seconds)
+        output = await _run(_command(program, page, printed), seconds)
         if not printed.is_file() or not printed.stat().st_size:
-            raise PlanRefused(f"{program} printed no PDF: {said or 'and did not say why'}; write .html and print that")
+            raise PlanRefused(
+                f"{program} printed no PDF: {output or 'and did not say why'}; write .html and print that"
+            )
         with printed.open("rb") as done, atomic_bytes(path) as file:
             shutil.copyfileobj(done, file)
 
@@ -94,18 +96,18 @@ def _command(program: str, page: Path, printed: Path) -> list[str]:
 
 
 async def _run(command: Sequence[str], seconds: float) -> str:
-    """The last of what it said."""
+    """Run it; the end of its error output."""
     try:
         process = await asyncio.create_subprocess_exec(*command, stdin=DEVNULL, stdout=DEVNULL, stderr=PIPE)
     except OSError as error:
         raise PlanRefused(f"{command[0]} cannot be started: {error.strerror}") from error
     try:
         async with asyncio.timeout(seconds):
-            _, said = await process.communicate()
+            _, output = await process.communicate()
     except TimeoutError as error:
         raise PlanRefused(f"{command[0]} printed no PDF within {seconds:g} s: write .html and print that") from error
     finally:
         with suppress(ProcessLookupError):
             process.kill()
             await process.wait()
-    return " ".join(said.decode(errors="replace").split())[-SAID:]
+    return " ".join(output.decode(errors="replace").split())[-OUTPUT_LENGTH:]

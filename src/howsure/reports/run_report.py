@@ -19,14 +19,14 @@ from howsure.reports.document import (
     AXIS,
     BLANK,
     Block,
-    Document,
+    ConversationScript,
     Paragraph,
     Part,
     Parts,
-    Script,
+    ReportDocument,
     Sign,
-    Span,
     Table,
+    TextSpan,
     line,
 )
 from howsure.reports.figures import (
@@ -65,7 +65,7 @@ SPEAKER_WIDTH = 11
 CALL_LENGTH = 400
 
 
-def run_report(summary: Summary, worst: Sequence[Result] = (), hints: bool = True) -> Document:
+def run_report(summary: Summary, worst: Sequence[Result] = (), hints: bool = True) -> ReportDocument:
     """`worst` are the failed and errored results to name, in the order to name them."""
     blocks = [
         *_head(summary),
@@ -78,15 +78,15 @@ def run_report(summary: Summary, worst: Sequence[Result] = (), hints: bool = Tru
     ]
     if hints:
         steps = next_steps(summary, worst[0].case.id if worst else "")
-        rows = [(line(command, style="cyan"), Span(purpose, "dim")) for command, purpose in steps]
+        rows = [(line(command, style="cyan"), TextSpan(purpose, "dim")) for command, purpose in steps]
         blocks += [BLANK, Table(("next", ""), rows)]
-    return Document(blocks)
+    return ReportDocument(blocks)
 
 
 def _head(summary: Summary) -> Iterator[Block]:
     run = summary.run
-    yield Paragraph((line(run.name or "run", style="bold"), "  ", Span(f"run {short_id(run)}", "dim")))
-    yield Table(("", ""), [(Span(name, "dim"), line(value)) for name, value in run_facts(run)], header=False)
+    yield Paragraph((line(run.name or "run", style="bold"), "  ", TextSpan(f"run {short_id(run)}", "dim")))
+    yield Table(("", ""), [(TextSpan(name, "dim"), line(value)) for name, value in run_facts(run)], header=False)
     if warning := run_warning(summary):
         yield Paragraph(f"! {warning}", "yellow")
     yield BLANK
@@ -169,7 +169,7 @@ def _checks(summary: Summary) -> Iterator[Block]:
                 f"{count:,} {word}" for count, word in ((tally.errored, "errored"), (tally.skipped, "skipped")) if count
             ]
             share = f"{tally.passed:,} of {tally.total:,}"
-            rows.append((name, share, _rate_text(rate), rate, Span(", ".join(rest), "dim")))
+            rows.append((name, share, _rate_text(rate), rate, TextSpan(", ".join(rest), "dim")))
     if rows:
         yield BLANK
         yield Table(("checks", "passed:", "pass rate", AXIS, ""), rows)
@@ -186,17 +186,17 @@ def _worst(summary: Summary, worst: Sequence[Result]) -> Iterator[Block]:
         named = [result.case.id, result.candidate, f"repeat {result.repeat}" if result.repeat > 1 else ""]
         name = "  ".join(part for part in named if part)
         question = result.case.name or opening(result.case.input)
-        rest = Span(question, limit=-len(name) - 6, lines=1, least=16)
+        rest = TextSpan(question, limit=-len(name) - 6, lines=1, least=16)
         yield Paragraph((Sign(VERDICT_MARKS[result.verdict]), " ", line(name, style="bold"), "  ", rest))
         for reason in result.reasons[:SHOWN_REASONS]:
-            yield Paragraph(Span(reason, limit=-8, lines=2), indent=4, fill=True)
+            yield Paragraph(TextSpan(reason, limit=-8, lines=2), indent=4, fill=True)
 
 
-def gate_report(summary: Summary) -> Document:
+def gate_report(summary: Summary) -> ReportDocument:
     """The run's name, and a sentence for each gate."""
     run = summary.run
-    head = Paragraph((line(run.name or "run", style="bold"), "  ", Span(f"run {short_id(run)}", "dim")))
-    return Document([head, *gate_blocks(summary)])
+    head = Paragraph((line(run.name or "run", style="bold"), "  ", TextSpan(f"run {short_id(run)}", "dim")))
+    return ReportDocument([head, *gate_blocks(summary)])
 
 
 def gate_blocks(summary: Summary) -> Iterator[Block]:
@@ -211,21 +211,21 @@ def gate_blocks(summary: Summary) -> Iterator[Block]:
         yield Paragraph(ruling.reason, indent=4, fill=True)
 
 
-def case_report(result: Result) -> Document:
+def case_report(result: Result) -> ReportDocument:
     """For `howsure show RUN CASE`."""
     blocks = [
         *_case_head(result),
         *_input_facts(result),
         BLANK,
-        Script(_script(result), SPEAKER_WIDTH),
+        ConversationScript(_script(result), SPEAKER_WIDTH),
     ]
     if facts := simulation_facts(result):
-        blocks += [BLANK, *(Paragraph((Span(f"{title}  ", "dim"), text)) for title, text in facts)]
+        blocks += [BLANK, *(Paragraph((TextSpan(f"{title}  ", "dim"), text)) for title, text in facts)]
     if result.transcript and result.transcript.state is not None:
-        blocks += [BLANK, Paragraph((Span("final state  ", "dim"), _json_text(result.transcript.state)))]
+        blocks += [BLANK, Paragraph((TextSpan("final state  ", "dim"), _json_text(result.transcript.state)))]
     if result.grades:
         blocks += [BLANK, Table(("grade", "value:", "mark:", "why"), list(_grade_rows(result.grades)))]
-    return Document(blocks)
+    return ReportDocument(blocks)
 
 
 def _case_head(result: Result) -> Iterator[Block]:
@@ -267,7 +267,7 @@ def _call(call: ToolCall) -> list[Part]:
     arguments = ", ".join(f"{name}={_json_text(value)}" for name, value in call.arguments.items())
     shown = line(f"→ {call.name}({arguments})", CALL_LENGTH, "cyan")
     if call.result is None:
-        return [shown, Span("  ← no response", "dim cyan")]
+        return [shown, TextSpan("  ← no response", "dim cyan")]
     failed = " failed" if call.result.failed else ""
     answer = line(f"  ←{failed} {_json_text(call.result.content)}", CALL_LENGTH, "red" if failed else "dim cyan")
     return [shown, "\n", answer]

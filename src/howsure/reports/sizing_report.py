@@ -7,17 +7,17 @@ from typing import Any
 from msgspec import to_builtins
 
 from howsure.model.comparison import SampleSize, SampleSizePlan
-from howsure.reports.document import BLANK, Document, Paragraph, Table
+from howsure.reports.document import BLANK, Paragraph, ReportDocument, Table
 from howsure.reports.figures import NOTHING, format_percent, pluralize
 
 
-def sizing_report(sizing: SampleSizePlan) -> Document:
+def sizing_report(sizing: SampleSizePlan) -> ReportDocument:
     rows = [
         (f"{size.repeats}", *(NOTHING if count is None else f"{count:,}" for count in (size.cases, size.attempts)))
         for size in sizing.sizes
     ]
     heading = "cases:" if sizing.paired else "cases in each run:"
-    return Document(
+    return ReportDocument(
         [
             Paragraph(sizing_sentence(sizing), "bold"),
             BLANK,

@@ -16,7 +16,7 @@ from howsure.model.triage import (
     Triage,
     TriageGroup,
 )
-from howsure.reports.document import BLANK, Block, Document, Paragraph, Span, escaped, line, markdown_table
+from howsure.reports.document import BLANK, Block, Paragraph, ReportDocument, TextSpan, escaped, line, markdown_table
 from howsure.reports.figures import pluralize
 
 SHOWN_FINDINGS = 8
@@ -104,9 +104,9 @@ def _groups_by_kind(triage: Triage) -> list[tuple[GroupKind, list[TriageGroup]]]
     return [(kind, groups) for kind, groups in sorted_out if groups]
 
 
-def triage_report(triage: Triage, written: bool = True) -> Document:
+def triage_report(triage: Triage, written: bool = True) -> ReportDocument:
     """`written` False: without the written report, where nobody could have asked for one."""
-    return Document(
+    return ReportDocument(
         [
             Paragraph(line(triage.run_name or triage.run_id, style="bold")),
             Paragraph(triage_headline(triage)),
@@ -122,20 +122,20 @@ def _causes(triage: Triage) -> Iterator[Block]:
     by_result = {finding.result: finding for finding in triage.findings}
     for priority, groups in _causes_by_priority(triage):
         yield BLANK
-        yield Paragraph((Span(f"{priority.value}  ", "bold"), Span(PRIORITY_WORDS[priority], "bold")))
+        yield Paragraph((TextSpan(f"{priority.value}  ", "bold"), TextSpan(PRIORITY_WORDS[priority], "bold")))
         for group in groups:
-            size = Span(pluralize(len(group.results), "result"), "dim")
+            size = TextSpan(pluralize(len(group.results), "result"), "dim")
             yield BLANK
-            yield Paragraph((Span(group.party.words, "cyan"), f"  {group.title}  ", size), indent=2)
+            yield Paragraph((TextSpan(group.party.words, "cyan"), f"  {group.title}  ", size), indent=2)
             for finding in (by_result[result] for result in group.results[:SHOWN_FINDINGS]):
-                confidence = Span("  " + finding.confidence.value, "dim")
+                confidence = TextSpan("  " + finding.confidence.value, "dim")
                 yield Paragraph((_result_name(finding), confidence), indent=4)
                 yield Paragraph(line(finding_reason(finding), REASON_LENGTH, "dim"), indent=6)
             yield from _more(len(group.results), SHOWN_FINDINGS)
             yield Paragraph(f"→ {group.advice}", indent=4)
 
 
-def _result_name(about: Finding | Divergence) -> Span:
+def _result_name(about: Finding | Divergence) -> TextSpan:
     return line(f"{about.result}  {about.case_name}".rstrip(), style="bold")
 
 
@@ -147,11 +147,11 @@ def _more(count: int, shown: int, indent: int = 4) -> Iterator[Block]:
 def _divergences(triage: Triage) -> Iterator[Block]:
     for kind, divergences in _divergences_by_kind(triage):
         heading, advice = DIVERGENCE_WORDS[kind]
-        size = Span(pluralize(len(divergences), "result"), "dim")
+        size = TextSpan(pluralize(len(divergences), "result"), "dim")
         yield BLANK
-        yield Paragraph((Span("Divergence  ", "bold"), f"{heading}  ", size))
+        yield Paragraph((TextSpan("Divergence  ", "bold"), f"{heading}  ", size))
         for each in divergences[:SHOWN_DIVERGENCES]:
-            yield Paragraph((_result_name(each), Span("  " + each.party.words, "cyan")), indent=4)
+            yield Paragraph((_result_name(each), TextSpan("  " + each.party.words, "cyan")), indent=4)
             yield from (Paragraph(line(text, REASON_LENGTH, "dim"), indent=6) for text in each.failed)
         yield from _more(len(divergences), SHOWN_DIVERGENCES)
         yield Paragraph(f"→ {advice}", indent=4)
@@ -169,11 +169,11 @@ def _in_common(triage: Triage) -> Iterator[Block]:
     yield Paragraph("In common", "bold")
     for kind, groups in shared:
         for place, group in enumerate(groups[:SHOWN_GROUPS]):
-            heading = Span(f"  {'' if place else KIND_WORDS[kind]:<15}", "dim")
-            name = Span(group.name or "unnamed", limit=-34, lines=1, least=20)
+            heading = TextSpan(f"  {'' if place else KIND_WORDS[kind]:<15}", "dim")
+            name = TextSpan(group.name or "unnamed", limit=-34, lines=1, least=20)
             more = len(group.cases) - SHOWN_CASES
             cases = ", ".join(group.cases[:SHOWN_CASES]) + (f" … and {more:,} more" if more > 0 else "")
-            yield Paragraph((heading, name, Span(f"  {_group_size(group)}", "bold")))
+            yield Paragraph((heading, name, TextSpan(f"  {_group_size(group)}", "bold")))
             yield Paragraph(line(cases, style="dim"), indent=17)
         yield from _more(len(groups), SHOWN_GROUPS, 17)
 
@@ -183,14 +183,14 @@ def _written(report: RootCauseReport) -> Iterator[Block]:
     if not report.judge:
         yield Paragraph(report.note, "dim")
         return
-    yield Paragraph((Span("Root causes  ", "bold"), line(f"written by {report.judge}", style="dim")))
+    yield Paragraph((TextSpan("Root causes  ", "bold"), line(f"written by {report.judge}", style="dim")))
     if report.note:
         yield Paragraph(report.note, "magenta", 2)
     if report.summary:
         yield Paragraph(report.summary, indent=2)
     for claim in report.claims:
         yield BLANK
-        yield Paragraph((Span(claim.party.words, "cyan"), "  ", line(claim.title, style="bold")), indent=2)
+        yield Paragraph((TextSpan(claim.party.words, "cyan"), "  ", line(claim.title, style="bold")), indent=2)
         yield Paragraph(claim.explanation, indent=4)
         yield Paragraph(f"→ {claim.fix}", indent=4)
         yield Paragraph(line(f"cases: {', '.join(claim.cases)}", style="dim"), indent=4)

@@ -14,7 +14,7 @@ from howsure.model.comparison import SampleSize, SampleSizePlan
 from howsure.model.run import Run
 from howsure.model.verdict import Verdict
 from howsure.services.workspace import Workspace
-from howsure.stats.paired import pair_cases, paired_rates
+from howsure.stats.paired_differences import pair_cases, paired_rates
 from howsure.stats.power import Design, PairedRates, UnpairedRates, cases_needed, detectable_difference
 from howsure.stats.variance import split_variance
 from howsure.store.run_columns import VERDICTS

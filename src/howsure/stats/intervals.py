@@ -160,14 +160,6 @@ class Estimate(Struct, frozen=True, kw_only=True):
     form: IntervalMethod | None
     confidence: float = 0.95
 
-    @property
-    def low(self) -> float | None:
-        return self.interval[0] if self.interval else None
-
-    @property
-    def high(self) -> float | None:
-        return self.interval[1] if self.interval else None
-
 
 def clip_interval(interval: Interval, bounds: Interval | None) -> Interval:
     """The interval without the part outside `bounds`."""

@@ -1,4 +1,4 @@
-"""What is stored as a body, and how it is read back. A body written by a newer Howsure is refused, never half-read."""
+"""How bodies are encoded and decoded. A body written by a newer Howsure is refused, never half-read."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from howsure.model.transcript import Transcript
 
 
 class StoredResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A Result without its case and without what has a column. `as_recorded`: the transcript is the one the case
-    brings, and is not stored twice."""
+    """A Result without its case and without what has a column. `as_recorded`: the transcript is the case's recorded one
+    and is not stored twice."""
 
     reasons: tuple[str, ...] = ()
     grades: tuple[Grade, ...] = ()
@@ -29,7 +29,7 @@ class StoredResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def _foreign(value: Any) -> str:
-    """Details may hold anything a plug-in puts there; what JSON cannot say is kept as its repr."""
+    """Details may hold anything that a plug-in puts there; what JSON cannot express is stored as its repr."""
     return repr(value)
 
 
@@ -40,7 +40,7 @@ _pins = msgspec.json.Decoder(Pins).decode
 
 
 def encode_result(result: Result) -> bytes:
-    # A named candidate has answers of its own; only the dataset's own are sure to be those of the stored case.
+    # A named candidate has its own answers; only those of the dataset are sure to be in the stored case.
     own = result.transcript is not None and not result.candidate
     as_recorded = own and result.transcript is result.case.recorded
     return encode(
@@ -68,8 +68,7 @@ _labels = msgspec.json.Decoder(dict[str, str]).decode
 
 
 def encode_tags(case: Case) -> bytes:
-    """Its tags and labels, each on a line of its own, so that a database finds one by looking for that line. Nothing
-    where it has none."""
+    """Its tags and labels, one a line, so that a database can search for a line; empty where it has none."""
     if not case.tags and not case.labels:
         return b""
     labels = [_label(name, value) for name, value in case.labels.items()]
@@ -81,7 +80,7 @@ def _label(name: str, value: str) -> bytes:
 
 
 def tag_lines(text: str) -> list[bytes]:
-    """The lines that a tag, or a label as `name: value`, may stand on, with the breaks around them."""
+    """The lines, with their line breaks, that a tag, or a label as `name: value`, may be stored as."""
     cuts = [place for place in range(len(text)) if text.startswith(": ", place)]
     return [b"\n%b\n" % line for line in (encode(text), *(_label(text[:cut], text[cut + 2 :]) for cut in cuts))]
 
@@ -106,7 +105,7 @@ _grades = msgspec.json.Decoder(_Grades).decode
 
 
 def decode_grades(version: int, body: bytes) -> tuple[Grade, ...]:
-    """Of a result its grades alone: the talk is most of it."""
+    """Only the grades of a result: most of a body is its conversation."""
     _check(version, "result")
     return _grades(body).grades
 
@@ -122,7 +121,7 @@ def decode_pins(version: int, body: bytes) -> Pins:
 
 
 def transcript_of(stored: StoredResult, case: Case) -> Transcript | None:
-    """The transcript of a stored result, from where it is kept."""
+    """The transcript of a stored result: its own, or the one recorded in the case."""
     if stored.as_recorded and isinstance(case.recorded, Transcript):
         return case.recorded
     return stored.transcript

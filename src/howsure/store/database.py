@@ -1,5 +1,5 @@
-"""The contract of a database: transactions are functions of a Connection, the same for every kind. What differs between
-the kinds is in `sqlite.py`, `postgres.py` and `insert`; the statements elsewhere are the same for all of them."""
+"""The contract of a database, and the addresses that name one. Transactions are functions of a Connection, the same for
+SQLite and PostgreSQL; what differs is in `sqlite.py`, `postgres.py` and `insert`."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ Insert = sqlite.Insert | postgresql.Insert
 INSERTS: dict[str, Callable[[Table], Insert]] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 """The dialects whose `insert` knows ON CONFLICT."""
 
-LOCK_BASE = 0x41_53_53_41_59 << 8
-"""Ours among a server's advisory locks: HOWSURE in ASCII, and a number."""
+LOCK_BASE = int.from_bytes(b"HOWSURE\0")
+"""The first of our advisory locks on a server; the last byte is the number of the lock."""
 
 WRITABLE_HINT = "set HOWSURE_DATABASE_URL to a place that can be written"
 
@@ -38,7 +38,7 @@ def insert(dialect: str, table: Table) -> Insert:
 
 
 def not_idempotent(stored: Callable[..., bool]) -> Callable[[F], F]:
-    """Marks a transaction that must not be done twice; `stored` sees whether it was done, by what it left: it is given
+    """Marks a transaction that must not be done twice. `stored` checks by its traces whether it was done: it is given
     the transaction's arguments, and what that gave. The others are idempotent: where a connection is lost while one is
     being committed, it is done again rather than looked for."""
 
@@ -50,12 +50,12 @@ def not_idempotent(stored: Callable[..., bool]) -> Callable[[F], F]:
 
 
 def stored_check(do: Callable[..., object]) -> Callable[..., bool] | None:
-    """How to see whether a transaction was done; None: it is idempotent."""
+    """The check whether a transaction was done; None: it is idempotent."""
     return getattr(do, "stored", None)
 
 
 def take_lock(connection: Connection, number: int) -> None:
-    """Let only one transaction at a time be here, until it ends. A write of SQLite is alone already."""
+    """Let one transaction at a time pass, until it ends. SQLite allows only one write at a time anyway."""
     if connection.dialect.name == "postgresql":
         connection.execute(select(func.pg_advisory_xact_lock(LOCK_BASE + number)))
 
@@ -66,7 +66,7 @@ class Database(Protocol):
 
     @property
     def where(self) -> str:
-        """The place as a person may see it: a path, or an address without its password."""
+        """The location as it may be shown: a path, or an address without its password."""
 
     @property
     def path(self) -> Path | None:
@@ -82,7 +82,7 @@ class Database(Protocol):
         """Outside any transaction, for settings of the database."""
 
     def opened(self) -> None:
-        """Its schema is ours: from now on it is in use."""
+        """Called when the schema was checked: from now on the database is in use."""
 
     async def close(self) -> None: ...
 
@@ -112,10 +112,10 @@ def parse_address(location: str | Path) -> Path | PostgresAddress:
 
 
 def display_address(url: URL) -> str:
-    """An address as it may be seen."""
+    """An address as it may be shown."""
     hidden = {name: "***" if name in SECRETS else value for name, value in url.query.items()}
     text = url.set(query=hidden).render_as_string(hide_password=True)
-    # Folders of sockets, and our own stars, are easier to read as they are.
+    # Socket folders and our stars are easier to read unescaped.
     return text.replace("%2F", "/").replace("%2A", "*")
 
 
@@ -132,7 +132,7 @@ def _parsed(location: str) -> URL:
     try:
         return make_url(location)
     except (ArgumentError, ValueError):
-        # It cannot be told where in it a password is, so it is not shown.
+        # A password may be anywhere in it, so it is not shown.
         scheme = location.partition("://")[0]
         raise ConfigInvalid(f"{scheme}://… is not a database address; {EXPECTED}") from None
 

@@ -1,4 +1,4 @@
-"""Where the cases of uploaded datasets stand, so that one is found by its id alone. Only newest versions are noted."""
+"""The index of cases in uploaded datasets, so that a case is found by its id alone. It holds only newest versions."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Documents and their versions. A version is written once and never changed; making the next one and moving the
-document on to it is one transaction, and whoever lost a race is told so."""
+document on to it is one transaction, and the loser of a race gets a Conflict."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class DocumentQuery(Struct, frozen=True, kw_only=True):
 
 
 class _DocumentTarget(Struct, frozen=True):
-    """The document to be changed, and the version that it should be at."""
+    """The document to change, and the version that it is expected to have."""
 
     kind: DocumentKind
     key: str
@@ -82,7 +82,7 @@ CHANGELOG_LENGTH = 100
 
 
 class DocumentStore:
-    """`within` says how much of them the caller may see; everything else is as if it were not there."""
+    """`within` is what the caller may see; everything else is treated as missing."""
 
     def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
         self._database = database
@@ -110,7 +110,7 @@ class DocumentStore:
         return await self._written(kind, key, number, within)
 
     async def _written(self, kind: DocumentKind, key: str, version: int, within: AccessScope) -> Document:
-        """What was just written, not what somebody else has made of it since: whoever wrote it is told its number."""
+        """The version that was just written, even if there is a newer one by now."""
         return await self.get(kind, key, version, within=within, deleted=True)
 
     async def get(
@@ -177,7 +177,7 @@ class DocumentStore:
     async def delete(
         self, kind: DocumentKind, key: str, *, expected: int | None = None, within: AccessScope = EVERYWHERE
     ) -> None:
-        """It is no longer listed or found; what refers to a version of it can still read that."""
+        """It is no longer listed or found; runs that refer to a version can still read it."""
         await self._database.write(_delete, _DocumentTarget(kind, key, within, expected), self._clock())
 
 
@@ -215,7 +215,8 @@ def _labels(connection: Connection, statement: Select[Any]) -> dict[str, str]:
 
 
 def _one(kind: DocumentKind, key: str, within: AccessScope) -> Select[Any]:
-    """Where several organisations have one by this id and the caller sees them all, what is nobody's comes first."""
+    """Where several organisations have this id and the caller sees them all, the one without an organisation comes
+    first."""
     wanted = select(documents).where(documents.c.kind == kind.value, documents.c.id == key)
     return visible(wanted.order_by(documents.c.organization_id), documents, within)
 
@@ -328,7 +329,7 @@ def _delete(connection: Connection, wanted: _DocumentTarget, now: datetime) -> N
 
 
 def _held(connection: Connection, wanted: _DocumentTarget) -> Any:
-    """The document as it is, held until the transaction ends."""
+    """The document, locked until the transaction ends."""
     statement = _one(wanted.kind, wanted.key, wanted.within)
     found = connection.execute(statement.where(documents.c.deleted_at.is_(None)).with_for_update()).first()
     if found is None:

@@ -1,5 +1,5 @@
-"""API keys: who may do what, within which organisation. Only a hash of the secret is kept; it is shown once. A
-password is a key, too: what is kept of it says how it was hashed, and no secret of a request is ever found by it."""
+"""API keys: who may do what, within which organisation. Only a hash of the secret is stored; the secret is shown
+once. A password is a key too: its stored hash names the method, and a request never matches it as a secret."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from howsure.store.pages import newest_first, visible
 from howsure.store.schema import api_keys
 
 PASSWORD = "scrypt$"
-"""How what is kept of a password begins."""
+"""The prefix of a stored password hash."""
 
 
 class KeyScope(Enum):
@@ -70,16 +70,16 @@ class KeyStore:
         await self._database.write(_add, key, hash_secret(secret))
 
     async def add_password(self, key: ApiKey, kept: str) -> None:
-        """`kept` begins with PASSWORD."""
+        """`kept` is the hash; it begins with PASSWORD."""
         await self._database.write(_add, key, kept)
 
     async def with_password(self, name: str) -> list[tuple[ApiKey, str]]:
-        """Who has a password under this name, the newest first, each with what is kept of it."""
+        """The passwords under this name, newest first, each with its stored hash."""
         wanted = select(api_keys).where(api_keys.c.name == name, api_keys.c.sha256.startswith(PASSWORD))
         return await self._database.read(_kept, wanted.order_by(api_keys.c.created_at.desc(), api_keys.c.id.desc()))
 
     async def by_secret(self, secret: str) -> ApiKey | None:
-        """None for one that never was; whether it is still open is the caller's to ask."""
+        """None where there is no such key; the caller checks whether it is still open."""
         found = await self._database.read(_several, select(api_keys).where(api_keys.c.sha256 == hash_secret(secret)))
         return found[0] if found else None
 
@@ -95,7 +95,7 @@ class KeyStore:
         return await self._database.read(_several, page)
 
     async def revoke(self, key_id: str, within: AccessScope = EVERYWHERE) -> ApiKey:
-        """From now on it opens nothing; it stays in the list. Revoking it twice changes nothing."""
+        """The key opens nothing from now on and stays in the list. Revoking it twice changes nothing."""
         await self._database.write(_revoke, key_id, within, self._clock())
         found = await self._database.read(_several, select(api_keys).where(api_keys.c.id == key_id))
         return found[0]

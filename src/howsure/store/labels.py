@@ -1,5 +1,4 @@
-"""Human labels. Saying something again about the same grade replaces what was said; a label outlives its run, for what
-people said is dear."""
+"""Human labels. A new label on the same grade by the same person replaces the old one; labels outlive their run."""
 
 from __future__ import annotations
 
@@ -40,8 +39,8 @@ class LabelQuery(Struct, frozen=True, kw_only=True):
 
 
 def label_cursor(page: Sequence[HumanLabel], before: str | None) -> str:
-    """Where a list goes on: the time of its last label, and how many of that time were seen. Ids of graders and
-    criteria may be longer than a cursor can be."""
+    """Where a list continues: the time of its last label, and how many labels of that time were seen. Ids of graders
+    and criteria may be longer than a cursor can be."""
     last = page[-1].created_at
     seen = sum(label.created_at == last for label in page)
     at, skipped = _read(before)
@@ -67,7 +66,7 @@ class LabelStore:
         await self._database.write(_put, label)
 
     async def take_back(self, run_id: str, labeler: str) -> HumanLabel | None:
-        """The last label that somebody gave in a run, now gone; None: there was none."""
+        """Remove and return the last label of a person in a run; None: there is none."""
         return await self._database.write(_take_back, run_id, labeler)
 
     async def of_run(
@@ -80,7 +79,7 @@ class LabelStore:
         return await self._database.read(_several, visible(wanted, labels, within))
 
     async def newest(self, run_id: str, limit: int, within: AccessScope = EVERYWHERE) -> list[HumanLabel]:
-        """The last so many labels of a run, in the order in which they were given."""
+        """The newest labels of a run, oldest first."""
         wanted = select(labels).where(labels.c.run_id == run_id).order_by(labels.c.created_at.desc()).limit(limit)
         return (await self._database.read(_several, visible(wanted, labels, within)))[::-1]
 

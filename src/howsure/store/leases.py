@@ -33,7 +33,7 @@ def claim_lease(connection: Connection, run_id: str, owner: str, now: datetime) 
 
 
 def renew_lease(connection: Connection, run_id: str, now: datetime, owner: str | None = None) -> bool:
-    """Move the heartbeat on; False: there is no such run, or it is not this owner's (None: whoever the owner is)."""
+    """Move the heartbeat on; False: there is no such run, or it is not this owner's (None: any owner)."""
     own = [] if owner is None else [runs.c.owner == owner]
     return bool(connection.execute(update(runs).where(runs.c.id == run_id, *own).values(heartbeat_at=now)).rowcount)
 

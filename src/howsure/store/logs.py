@@ -1,5 +1,5 @@
-"""Two logs of requests: the answers to those that named a key of their own, so that sending one twice does it once; and
-who wrote what, when."""
+"""Two logs of requests: the answers to requests with an idempotency key, so that sending one twice does it once; and
+the audit log of who wrote what, when."""
 
 from __future__ import annotations
 

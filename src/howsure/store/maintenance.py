@@ -1,4 +1,4 @@
-"""Looking after a database: is it sound, bring it up to date, make a copy of it while it is in use."""
+"""`howsure db`: check a database, upgrade it, and back it up while it is in use."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_PROBLEMS = 20
 
 
 class DatabaseHealth(Struct, frozen=True, kw_only=True):
-    """What a look at a database found. `schema` None: there is nothing in it yet."""
+    """The result of a check. `schema` None: the database is empty."""
 
     where: str
     database: str
@@ -47,7 +47,7 @@ class UpgradeReport(Struct, frozen=True):
 
 
 class BackupReport(Struct, frozen=True):
-    """A backup, and the command or action that brings it back."""
+    """A backup, and how to restore it."""
 
     where: str
     file: str
@@ -107,12 +107,12 @@ def _server(connection: Connection, where: str) -> tuple[str, int, list[str]]:
 
 
 async def upgrade(location: str | Path, *, wait: float = WAIT_SECONDS) -> UpgradeReport:
-    """Make the schema where there is none, and bring an older one to ours."""
+    """Create the schema where there is none, and upgrade an older one."""
     return UpgradeReport(*await upgrade_database(location, wait=wait))
 
 
 async def backup(location: str | Path, file: Path, *, replace: bool = False) -> BackupReport:
-    """A copy of everything as it is at one moment; those who use the database go on. All of it, or no file."""
+    """A copy of everything at one moment, while the database is in use. All of it, or no file."""
     file = file.absolute()
     if file.exists() and not replace:
         raise Conflict(f"{file} exists already; --force replaces it")
@@ -140,7 +140,7 @@ def _copy(source: Path, unfinished: Path, file: Path) -> str:
         raise ConfigInvalid(f"{file} is the database itself")
     try:
         with (
-            # Opened for writing, so that SQLite tidies up its own files when we leave.
+            # Opened for writing, so that SQLite removes its own files on closing.
             closing(sqlite3.connect(f"{source.as_uri()}?mode=rw", uri=True)) as live,
             closing(sqlite3.connect(unfinished)) as copy,
         ):

@@ -19,7 +19,7 @@ from howsure.store.postgres_errors import DATABASE_ERRORS, connection_lost, expl
 
 CONNECTIONS = 10
 MORE_CONNECTIONS = 5
-"""What a process may open besides when all are busy."""
+"""Further connections that a process may open when all are busy."""
 RECYCLE_SECONDS = 1800
 CONNECT_SECONDS = 10.0
 ANSWER_SECONDS = 900.0
@@ -51,7 +51,7 @@ class PostgresDatabase:
         asyncpg = import_module("asyncpg")
         settings = {
             "application_name": "howsure",
-            # Whoever waits for a lock, or holds one and says nothing more, shall not do so for ever.
+            # Limits how long a session waits for a lock, or holds one while idle.
             "lock_timeout": f"{int(wait * 1000)}",
             "idle_in_transaction_session_timeout": "60000",
             "jit": "off",
@@ -115,7 +115,7 @@ class PostgresDatabase:
                 await asyncio.sleep(pause)
 
     def _pauses(self) -> Iterator[float]:
-        """Longer and longer, and never in step with others who wait, for as long as we are to wait in all."""
+        """Growing pauses with jitter, until the whole wait is over."""
         clock, pause = asyncio.get_running_loop().time, FIRST_PAUSE
         end = clock() + self._wait
         while clock() < end:
@@ -147,8 +147,8 @@ class PostgresDatabase:
     async def _settle(
         self, unsure: _UncertainCommit[T], do: Callable[[Connection], T], is_stored: IsStored[T] | None
     ) -> T:
-        """The connection was lost while a transaction was being committed: was it? PostgreSQL knows that it is over,
-        but not always how it ended: after a crash its number may have been given to another."""
+        """The connection was lost during a COMMIT: find out whether the transaction was committed. PostgreSQL knows
+        that it is over, but not always how it ended: after a crash its number may have been given to another."""
         committed = await self._persist(lambda: self._was_committed(unsure.number))
         if committed is None:
             raise ConfigInvalid(
@@ -174,7 +174,7 @@ class PostgresDatabase:
                     found = (await connection.exec_driver_sql(ENDED, (number,))).scalar()
                 except DBAPIError as error:
                     if getattr(error.orig, "sqlstate", "") == "22023":
-                        # The server that took over never heard of it.
+                        # The server that took over does not know the transaction.
                         return False
                     raise
             if found != "in progress":
@@ -189,7 +189,7 @@ async def _connected(
     try:
         return await connect(server.address, **arguments)
     except ValueError as error:
-        # Something in the address that PostgreSQL never heard of, or a certificate that is not there.
+        # An unknown part of the address, or a certificate that is missing.
         raise ConfigInvalid(f"{server.where} is not an address that can be used: {error}") from error
 
 

@@ -11,7 +11,7 @@ from howsure.errors import ConfigInvalid, Unreachable
 from howsure.store.database import WRITABLE_HINT
 
 DATABASE_ERRORS = (DBAPIError, OSError, PoolEmpty)
-"""Everything that a transaction can meet with and that is not its own doing."""
+"""The errors of the database that a transaction can meet."""
 
 CLASHES = ("40001", "40P01")
 """Serialization failure, deadlock: the transaction was rolled back, and may be tried again."""
@@ -19,7 +19,7 @@ STARTING = "57P03"
 CROWDED = "53300"
 GONE = ("08", "57P01", "57P02", "57P03", "57P05", "25P03")
 LATER = ("53", "55P03", "57014")
-"""What somebody must see to, or wait for; the same may be tried again then."""
+"""Errors that pass when the operator acts, or with time; the same can be tried again then."""
 
 MEANINGS = {
     "28": "did not let us in: check the user and the password (PGPASSWORD, or ~/.pgpass, keeps it out of files)",
@@ -48,7 +48,7 @@ def connection_lost(error: BaseException) -> bool:
 
 
 def is_temporary(error: BaseException, *, in_use: bool) -> bool:
-    """Whether it may go away by itself. A server that could never be reached is rather named at once."""
+    """Whether it may pass by itself. A server that was never reached is reported at once."""
     state = _state(error)
     if state in (*CLASHES, STARTING):
         return True

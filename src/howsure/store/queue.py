@@ -1,5 +1,5 @@
-"""The queue of runs that workers carry out. A run is in it before it is work; who works on it, and when they were last
-heard of, stands in `runs`. Claiming is one transaction, and costs the same however many runs there are."""
+"""The queue of runs that workers execute. A run is stored before it is work; which worker has it, and its heartbeat,
+are in `runs` (see `leases.py`). Claiming is one transaction and costs the same however many runs there are."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from howsure.store.summaries import store_counts
 ENDED_STATES = (RunState.COMPLETED.value, RunState.FAILED.value, RunState.OUT_OF_BUDGET.value)
 CLAIM_LOCK = 1
 MAX_TRIES = 5
-"""How often a run is taken up that brings its worker down before anything of it is finished."""
+"""How often a run is tried whose worker dies before anything more of it is finished."""
 WORKERS_DIED = (
     "whoever worked on this run went down, {} times in a row, before anything more of it was finished; "
     "the worker's log may say why, and resuming the run tries again"
@@ -55,17 +55,17 @@ class RunQueue:
         return await self._database.write(_claim, owner, (per_agent, overall), self._clock())
 
     async def reclaim(self, process: str, working: Collection[str] = (), most: int = MAX_TRIES) -> list[str]:
-        """Put back what nobody works on any more: their process was killed, or not heard of for too long. Of what this
-        `process` took, only the owners in `working` are at it. What brought its workers down so often has failed."""
+        """Requeue runs whose worker was killed or sent no heartbeat for too long. Of the runs that this `process`
+        claimed, only the owners in `working` are still at work. A run that was tried `most` times fails."""
         return await self._database.write(_reclaim, (process, frozenset(working)), most, self._clock())
 
     async def beat(self, run_id: str, owner: str, *, got_on: bool = False) -> RequestedState | None:
-        """Say that we are still at it, and hear what is wished; None: somebody else has it now, so leave it alone.
-        `got_on`: something of it was finished, so that it may be taken up as often again."""
+        """Renew the lease and return what was requested meanwhile; None: another worker has the run now, so leave it
+        alone. `got_on`: something more was finished, so the count of tries starts again."""
         return await self._database.write(_beat, run_id, owner, got_on, self._clock())
 
     async def finish(self, run_id: str, owner: str, wish: RequestedState) -> None:
-        """Let go of it, as was wished. A run that ends is done by itself."""
+        """Release a run, as was requested. A run that ends is released by itself."""
         await self._database.write(_finish, run_id, owner, wish)
 
     async def give_back(self, run_id: str, owner: str, *, tried: bool = False) -> None:
@@ -73,7 +73,7 @@ class RunQueue:
         await self._database.write(_give_back, run_id, owner, tried)
 
     async def wish(self, run_id: str, wish: RequestedState) -> RunState:
-        """Ask for a pause or an end. A run that nobody works on is stopped at once; the state it is in now."""
+        """Request a pause or an end, and return the state of now: a run without a worker stops at once."""
         return await self._database.write(_wish, run_id, wish, self._clock())
 
     async def again(self, run_id: str, task: JobTask) -> None:
@@ -129,7 +129,7 @@ def _read(found: Any) -> Job:
 
 
 def _is_claimed(connection: Connection, job: Job, owner: str, most: tuple[int, int], now: datetime) -> bool:
-    """As we left it: whoever has been at it since has taken it from us."""
+    """Whether it is as we left it; another worker may have claimed it since."""
     ours = (runs.c.id == job.run_id, runs.c.owner == owner, runs.c.heartbeat_at == now)
     return connection.execute(select(runs.c.id).where(*ours)).first() is not None
 
@@ -137,17 +137,17 @@ def _is_claimed(connection: Connection, job: Job, owner: str, most: tuple[int, i
 @not_idempotent(_is_claimed)
 def _claim(connection: Connection, owner: str, most: tuple[int, int], now: datetime) -> Job | None:
     per_agent, overall = most
-    # Two who counted at once would both take one, and be one too many.
+    # Two workers that count at the same time would claim one run too many.
     take_lock(connection, CLAIM_LOCK)
     busy: dict[str, int] = dict(connection.execute(_busy()).all())  # type: ignore[arg-type]
     if sum(busy.values()) >= overall:
         return None
     full = [agent for agent, number in busy.items() if agent and number >= per_agent]
-    # What a newer Howsure has queued is left to workers who know what to do with it.
+    # Tasks of a newer Howsure are left to workers that know them.
     known = (jobs.c.state == JobState.QUEUED.value, jobs.c.task.in_(TASKS))
     waiting = select(jobs).where(*known, jobs.c.agent_id.not_in(full))
     oldest = waiting.order_by(jobs.c.queued_at, jobs.c.run_id).limit(1)
-    # Another worker's hands are already on the ones that are locked.
+    # Another worker is claiming the ones that are locked.
     found = connection.execute(oldest.with_for_update(skip_locked=True)).first()
     if found is None:
         return None
@@ -163,11 +163,11 @@ def _busy() -> Select[tuple[str, int]]:
 
 
 def _reclaim(connection: Connection, ours: tuple[str, frozenset[str]], most: int, now: datetime) -> list[str]:
-    """Few runs are worked on at a time: each is looked at."""
+    """Few runs are worked on at a time, so each is checked."""
     known = (jobs.c.run_id, jobs.c.wish, jobs.c.tries, runs.c.owner, runs.c.heartbeat_at, runs.c.state)
     worked_on = select(*known).join(runs, runs.c.id == jobs.c.run_id).where(jobs.c.state == JobState.RUNNING.value)
-    # Held until we are done, so that nobody else puts it back, too, when it has been taken again. Whoever holds it now
-    # is at work on it.
+    # Locked until we are done, so that no other process requeues it after it was claimed again. A row that is locked
+    # now belongs to a worker that is alive.
     held_here = worked_on.with_for_update(skip_locked=True)
     lost = [each for each in connection.execute(held_here) if _is_lost(each, ours, now)]
     for each in lost:
@@ -175,7 +175,7 @@ def _reclaim(connection: Connection, ours: tuple[str, frozenset[str]], most: int
         if wish is RequestedState.NONE and not ended and each.tries >= most:
             _fail(connection, each.run_id, WORKERS_DIED.format(each.tries))
         else:
-            # It may have ended, and its worker was killed before it could say so here.
+            # It may have ended, and its worker was killed before it could store that here.
             _stop(connection, each.run_id, wish, {"state": (JobState.DONE if ended else JobState.QUEUED).value})
     return [each.run_id for each in lost]
 
@@ -194,7 +194,7 @@ def _is_lost(found: Any, ours: tuple[str, frozenset[str]], now: datetime) -> boo
 
 
 def _stop(connection: Connection, run_id: str, wish: RequestedState, otherwise: dict[str, Any]) -> None:
-    """Stop a run as was wished; as `otherwise` says where nothing was."""
+    """Stop a run as was requested; apply `otherwise` where nothing was."""
     if wish is RequestedState.NONE:
         _change(connection, run_id, otherwise)
         if otherwise["state"] == JobState.QUEUED.value:
@@ -206,7 +206,7 @@ def _stop(connection: Connection, run_id: str, wish: RequestedState, otherwise: 
 
 def _beat(connection: Connection, run_id: str, owner: str, got_on: bool, now: datetime) -> RequestedState | None:
     if not renew_lease(connection, run_id, now, owner):
-        # We may have let go of it just now, at its end.
+        # We may have released it just now, at its end.
         ended = select(runs.c.id).where(runs.c.id == run_id, runs.c.owner.is_(None), runs.c.state.in_(ENDED_STATES))
         return None if connection.execute(ended).first() is None else RequestedState.NONE
     if got_on:
@@ -232,8 +232,8 @@ def _give_back(connection: Connection, run_id: str, owner: str, tried: bool) -> 
 
 
 def _is_mine(connection: Connection, run_id: str, owner: str) -> bool:
-    """Whether the run is ours to let go of: being worked on, by us, or by nobody since we stopped. Held until the
-    transaction ends."""
+    """Whether the run is ours to release: running, with us or nobody as its owner. Locked until the transaction
+    ends."""
     who = connection.execute(select(runs.c.owner, runs.c.state).where(runs.c.id == run_id).with_for_update()).first()
     state = connection.scalar(select(jobs.c.state).where(jobs.c.run_id == run_id))
     ours = who is not None and who.owner in (owner, None) and who.state not in ENDED_STATES

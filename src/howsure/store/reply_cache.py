@@ -1,6 +1,5 @@
-"""The cache of model replies: a file of its own beside the database, shared by all runs. That a reply is not there is
-mostly known without a look; looking one up is a read of one index in this thread, cheaper than handing it to another;
-what is put is written in batches."""
+"""The cache of model replies: a file beside the database, shared by all runs. Most misses are known without a lookup; a
+lookup is one index read in this thread; writes go in batches."""
 
 from __future__ import annotations
 
@@ -17,9 +16,9 @@ from msgspec import Struct
 from howsure.errors import ConfigInvalid
 
 BATCH = 200
-"""Replies that wait to be written. A crash loses at most these, and they are asked for again."""
+"""Replies that wait to be written. A crash loses at most these; they are then requested again."""
 MAX_KNOWN_KEYS = 100_000
-"""Keys that are held in memory, by their beginnings. A larger cache is looked into for every reply."""
+"""Keys whose beginnings are held in memory. A larger cache is searched for every reply."""
 KEY_PREFIX_BYTES = 8
 
 # Replies lie in the order they came, and their keys in an index beside them: keys are random, and a table in their
@@ -35,8 +34,8 @@ class CacheSize(Struct, frozen=True):
 
 
 class KnownKeys:
-    """The keys in the file, as far as we have seen them: what is not among them is not there, or was put there by
-    another process since we last looked. `keys` None: they are too many to hold."""
+    """The keys in the file as of the last read: any other key is not there, or was written by another process since.
+    `keys` None: there are too many to hold."""
 
     def __init__(self, reader: sqlite3.Connection) -> None:
         self._reader = reader
@@ -45,7 +44,7 @@ class KnownKeys:
         self.learn()
 
     def learn(self, own: Iterable[bytes] = ()) -> None:
-        """Look at what has come since the last time, from whomever; what we put there ourselves we know."""
+        """Read the keys that were added since the last time; `own` were added by this process."""
         if self.keys is None:
             return
         self.keys.update(key[:KEY_PREFIX_BYTES] for key in own)
@@ -68,7 +67,7 @@ class ReplyCache:
     """A `Cache` (llm/base.py) in a SQLite file. `async with ReplyCache.open(path) as cache:`"""
 
     def __init__(self, reading: sqlite3.Connection, writing: sqlite3.Connection) -> None:
-        # Two of them: a look into the cache must not wait for a batch that is being written.
+        # Two connections, because a lookup must not wait for a batch that is being written.
         self._reader = reading
         self._writer = writing
         self._waiting: dict[bytes, bytes] = {}

@@ -1,4 +1,4 @@
-"""Saving results: the hottest path of the store. Statements are compiled once; values go to the driver as plain tuples
+"""Writes results: the hottest path of the store. Statements are compiled once; values go to the driver as plain tuples
 in column order, which costs a fraction of SQLAlchemy's own binding and stores the same bytes."""
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def result_key(namespace: bytes, case_id: str, candidate: str, repeat: int) -> s
 
 
 def write_results(connection: Connection, run_id: str, batch: ResultBatch, now: datetime, owner: str = "") -> None:
-    """Store a batch. Writing it twice changes nothing. Where an owner is named, only while the run is theirs."""
+    """Store a batch. Writing it twice changes nothing. With an owner, only while the run is theirs."""
     try:
         _write(connection, run_id, batch, now, owner)
     except DBAPIError as error:
@@ -110,7 +110,7 @@ def write_results(connection: Connection, run_id: str, batch: ResultBatch, now: 
 
 
 def _odd(batch: ResultBatch) -> str:
-    """Whose text it was that a database would not take."""
+    """Names the case whose text the database refused."""
     position = next((each[1] for each in batch.scores if NUL in "".join(filter(_is_text, each))), None)
     wrong = (each[2] for each in batch.results if NUL in "".join(filter(_is_text, each)) or each[5] == position)
     return (
@@ -124,7 +124,7 @@ def _is_text(value: Any) -> bool:
 
 
 def _write(connection: Connection, run_id: str, batch: ResultBatch, now: datetime, owner: str) -> None:
-    # First, and of one and the same line: whoever else writes results of this run waits here until we are done.
+    # First, and on the one row of the run: other writers of this run wait here until we are done.
     change_run(connection, run_id, {"heartbeat_at": now, "groups": None}, owner)
     dialect = connection.dialect
     fresh = not _some_written(connection, run_id, batch.positions)
@@ -162,13 +162,13 @@ def _first_written(dialect: Dialect) -> str:
 
 
 def _counted(run_id: str, numbers: Mapping[str, int]) -> Update:
-    """The run with results that it did not have."""
+    """Adds new results to the counts of the run."""
     more = {verdict: runs.c[verdict] + number for verdict, number in numbers.items()}
     return update(runs).where(runs.c.id == run_id).values(more)
 
 
 def recount_verdicts(run_id: str) -> Update:
-    """The run with its results counted anew."""
+    """Counts the results of the run again."""
     counted = {
         verdict: select(func.count()).where(results.c.run_id == run_id, results.c.verdict == verdict).scalar_subquery()
         for verdict in VERDICTS.values()

@@ -1,6 +1,6 @@
 """Lists of the results of one run: which results a filter matches, in which order, one page at a time. The database
-counts and pages by its indexes, so that no more is read than is shown. A text search must read bodies: in a large run it
-looks through a part at a time and says how far it got."""
+counts and pages by its indexes, so that no more is read than is shown. A text search must read bodies: in a large run
+it looks through a part at a time and says how far it got."""
 
 from __future__ import annotations
 

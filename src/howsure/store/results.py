@@ -1,4 +1,5 @@
-"""Results and cases: pages by keyset, single ones, positions. A page costs the same wherever it begins."""
+"""Results and cases: pages by position, single results, grades without conversations, and what answers cost. A page
+costs the same wherever it begins. Filtered and ordered lists are in `result_lists.py`."""
 
 from __future__ import annotations
 
@@ -76,7 +77,7 @@ class ResultGrades(Struct, frozen=True):
 
 
 def read_result_grades(connection: Connection, run_id: str, wanted: Sequence[int]) -> list[ResultGrades]:
-    """The results at these positions, without their talk."""
+    """The grades of the results at these positions, without their conversations."""
     own = results.c
     told = select(own.position, own.case_id, own.candidate, own.repeat, own.format, own.body)
     found: list[ResultGrades] = []
@@ -135,7 +136,7 @@ TOKENS = "token_usage"
 
 
 class CostTotals(Struct, frozen=True, kw_only=True):
-    """Of one answer; None: nobody recorded it."""
+    """What one answer cost; None: not recorded."""
 
     position: int
     seconds: float | None = None

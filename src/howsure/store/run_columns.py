@@ -1,6 +1,5 @@
-"""A whole run in columns, without its bodies: what comparisons are computed from. Values go into arrays of plain
-numbers as they are read, so that a hundred thousand results cost a few megabytes. Of the cases only tags and labels are
-decoded, and of two runs' cases only those that differ."""
+"""A run in columns, without its bodies, for comparisons: arrays of plain numbers, so that a hundred thousand results
+cost a few megabytes. Also the tags and labels of cases, and the part of a large run that a smaller one shares."""
 
 from __future__ import annotations
 
@@ -76,7 +75,7 @@ class PartOutcome(Struct, frozen=True):
 
 
 class _CaseContent(Struct, frozen=True):
-    """What of a case decides what its grades mean. Answers that a dataset brings are no part of the question."""
+    """The part of a case that decides what its grades mean; recorded answers are not part of it."""
 
     input: Raw
     expectations: Raw = Raw(b"[]")
@@ -133,7 +132,7 @@ class GradeColumnBuilder:
         """Grades that ended alike."""
         self.positions.extend(positions)
         self.outcomes.extend([_outcome_codes[outcome]] * len(positions))
-        # What was scored has a value, what was not has none: no need to look at each.
+        # All grades with one outcome have a value, or none has: no need to check each.
         self.values.extend([NO_VALUE] * len(positions) if None in values[:1] else values)
 
     def add_each(self, grades: Sequence[tuple[int, str, float | None]]) -> None:
@@ -224,7 +223,7 @@ def changed_cases(connection: Connection, first: str, second: str) -> list[tuple
     one, other = cases.alias("one"), cases.alias("other")
     joined = one.join(other, and_(other.c.run_id == second, other.c.case_id == one.c.case_id))
     wanted = select(one.c.format, one.c.body, other.c.format, other.c.body).select_from(joined)
-    # The database compares bytes; only cases that differ at all are looked into.
+    # The database compares bytes; only cases that differ are decoded.
     differing = wanted.where(one.c.run_id == first, one.c.body != other.c.body).order_by(one.c.position)
     return [
         (decode_case(format, body), decode_case(other_format, other_body))
@@ -274,7 +273,7 @@ class SharedCases(Struct, frozen=True, kw_only=True):
 
 
 def read_shared_cases(connection: Connection, run_id: str, other_id: str) -> SharedCases:
-    """Where no case is in both, the first attempt alone: so it can be said what there is."""
+    """Where no case is in both, only the first attempt, so that the report can name one."""
     theirs = select(cases.c.case_id).where(cases.c.run_id == other_id)
     found = read_attempts(connection, run_id, results.c.case_id.in_(theirs))
     if not found.positions:

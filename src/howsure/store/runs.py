@@ -1,4 +1,5 @@
-"""Runs: reading them with live counts, finding one by what a person types, the lease, deleting."""
+"""Runs: create, read with live counts, list, find by what a person types, change, delete. Which process executes a run
+is in `leases.py`; the queue of the service is in `queue.py`."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ LATEST = "latest"
 STATES = {state.value: state for state in RunState}
 SHORTEST_PREFIX = 4
 NEAREST_AMONG = 500
-"""How many recent runs are looked at for names like one that was not found."""
+"""Recent runs that are searched for similar names when one is not found."""
 
 
 def create_run(connection: Connection, run: Run) -> None:
@@ -55,7 +56,7 @@ def create_run(connection: Connection, run: Run) -> None:
 
 
 def change_run(connection: Connection, run_id: str, changes: dict[str, Any], owner: str = "") -> None:
-    """Where an owner is named, only while the run is theirs: whoever lost it must not speak for it any more."""
+    """With an owner, only while the run is theirs: a process that lost the lease must not change the run."""
     wanted = update(runs).where(runs.c.id == run_id)
     ours = wanted.where(runs.c.owner == owner) if owner else wanted
     if connection.execute(ours.values(changes)).rowcount:
@@ -73,8 +74,8 @@ def delete_run(connection: Connection, run_id: str) -> None:
 
 
 def load_runs(connection: Connection, statement: Select[Any], now: datetime) -> list[Run]:
-    """The runs that a statement on `runs` selects, with their counts as they are now. Lists of them are on most pages:
-    as the driver gives them, they cost half of SQLAlchemy's own."""
+    """The runs that a statement on `runs` selects, with their counts as they are now. Most pages list runs:
+    plain tuples of the driver cost half of SQLAlchemy's rows."""
     with connection.execute(statement) as found:
         assert found.cursor is not None
         return [_run(_Found._make(each), now) for each in found.cursor.fetchall()]
@@ -98,7 +99,7 @@ class RunQuery(Struct, frozen=True, kw_only=True):
 
 
 def read_visible_run(connection: Connection, run_id: str, within: AccessScope, now: datetime) -> Run:
-    """NotFound for one that the caller may not see, as for one that is not there."""
+    """NotFound also for a run that the caller may not see."""
     run = read_run(connection, run_id, now)
     if not within.sees(run.organization_id, run.pins.agent_key):
         raise NotFound(f"there is no run {run_id}")
@@ -106,8 +107,8 @@ def read_visible_run(connection: Connection, run_id: str, within: AccessScope, n
 
 
 def list_runs(connection: Connection, wanted: RunQuery, now: datetime) -> list[Run]:
-    """Newest first. An interrupted run may still say `running` in its column, so the state is looked at again here,
-    and pages are read until enough are found."""
+    """Newest first. An interrupted run may still say `running` in its column, so the state is checked again here, and
+    pages are read until enough runs are found."""
     found: list[Run] = []
     before = wanted.before
     while len(found) < wanted.limit:

@@ -34,7 +34,7 @@ PRAGMAS = (
     "wal_autocheckpoint = 8000",
 )
 MEANINGS = {
-    "SQLITE_NOTADB": "is not an Howsure database",
+    "SQLITE_NOTADB": "is not a Howsure database",
     "SQLITE_CORRUPT": "is damaged; restore a copy, or move it away to begin a new one",
     "SQLITE_READONLY": f"cannot be written: the file or its folder is read-only; {WRITABLE_HINT}",
     "SQLITE_CANTOPEN": f"cannot be opened: its folder is read-only, or the path is not a file; {WRITABLE_HINT}",
@@ -45,7 +45,7 @@ MEANINGS = {
     "SQLITE_IOERR": "cannot be read or written: the disk or its file system reports an error",
 }
 LATER = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL")
-"""What goes away by itself, or when somebody has seen to it."""
+"""Errors that pass with time, or when the user acts."""
 
 
 class SqliteDatabase:
@@ -71,7 +71,7 @@ class SqliteDatabase:
     @classmethod
     def connected(cls, path: Path, *, mode: str, wait: float) -> SqliteDatabase:
         """`rwc` makes the file where it is missing, `ro` only reads, `immutable` reads a file that nobody can write."""
-        # `ro` opens for writing and then forbids it: so SQLite tidies up its own files when we leave.
+        # `ro` opens for writing and then forbids it, so that SQLite removes its own files on closing.
         how = {"immutable": "1"} if mode == "immutable" else {"mode": "rw" if mode == "ro" else mode}
         url = URL.create("sqlite", database=path.as_uri(), query={"uri": "true", **how})
         # Transactions are begun by `_begin` below: the driver's own would begin late and upgrade reads to writes.
@@ -143,7 +143,7 @@ class SqliteDatabase:
 
 
 def set_up_file(connection: Connection) -> None:
-    """What must be said before the first table is made."""
+    """Settings that must be made before the first table."""
     connection.exec_driver_sql(f"PRAGMA page_size = {PAGE_BYTES}")
     connection.exec_driver_sql("PRAGMA journal_mode = WAL")
 
@@ -170,8 +170,8 @@ def make_folder(path: Path) -> None:
 
 
 def _reading_mode(path: Path) -> str:
-    """A WAL database needs files beside it even to be read. Where none can be made nobody is writing it either, and it
-    can be read as it is, unless a writer left some behind."""
+    """A WAL database needs files beside it even to be read. Where none can be created, no process can write it
+    either, and it can be read as it is, unless a writer left such files behind."""
     left = path.with_name(path.name + "-wal")
     return "ro" if os.access(path.parent, os.W_OK) or left.exists() else "immutable"
 

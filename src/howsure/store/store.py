@@ -100,8 +100,8 @@ class Store:
         clock: Callable[[], datetime] = utc_now,
         wait: float = WAIT_SECONDS,
     ) -> Self:
-        """The store at a path, a `sqlite:///` or a `postgresql://` address. Made where there is none, and brought up to
-        date where it is older, unless it is only to be read."""
+        """The store at a path, a `sqlite:///` or a `postgresql://` address. It is created where there is
+        none, and upgraded where it is older, unless it is only read."""
         return cls(await open_database(location, read_only=read_only, wait=wait), clock)
 
     async def __aenter__(self) -> Self:
@@ -120,7 +120,7 @@ class Store:
 
     @property
     def where(self) -> str:
-        """The place, as a person may see it."""
+        """The location, without its password."""
         return self._database.where
 
     async def create_run(self, run: Run) -> None:
@@ -137,8 +137,8 @@ class Store:
         spent: ModelSpending | None = None,
         owner: str = "",
     ) -> None:
-        """What is None stays as it is; but a run that goes on has no end and no error, and one that ends is let go.
-        Where an owner is named, Conflict when the run is not theirs any more."""
+        """None leaves a field unchanged. A live run has no end and no error; a run that ends has no owner. With an
+        `owner`, Conflict where the run has another one by now."""
         times = {"started_at": started_at, "completed_at": completed_at, "error": error}
         changes: dict[str, Any] = {name: value for name, value in times.items() if value is not None}
         if spent is not None:
@@ -165,7 +165,7 @@ class Store:
         states: Sequence[RunState] = (),
         within: AccessScope = EVERYWHERE,
     ) -> list[Run]:
-        """Newest first; `before` is the `cursor` of the last run already seen."""
+        """Newest first; `before` is the `next_cursor` of the last run already seen."""
         wanted = run_queries.RunQuery(
             limit=limit,
             before=before,
@@ -188,13 +188,13 @@ class Store:
             raise NotFound(f"there is no run {run_id}; it may have been deleted")
 
     async def save(self, run_id: str, results: Sequence[Result], owner: str = "") -> None:
-        """Store results with their cases and scores: all of them, or none. Saving one again replaces it. Where an owner
-        is named, Conflict when the run is not theirs any more."""
+        """Store results with their cases and scores: all of them, or none. Saving one again replaces it. With an
+        `owner`, Conflict where the run has another one by now."""
         if results:
             await self._database.write(write_results, run_id, ResultBatch(run_id, results), self._clock(), owner)
 
-    async def finished(self, run_id: str, near: tuple[int, int] | None = None) -> set[int]:
-        """The positions that have a result; `near`: only from here to there, both counted."""
+    async def finished_positions(self, run_id: str, near: tuple[int, int] | None = None) -> set[int]:
+        """The positions that have a result; `near`: only between these two, both included."""
         return set(await self._database.read(result_queries.positions, run_id, None, near))
 
     async def positions(self, run_id: str, verdict: Verdict) -> list[int]:
@@ -240,60 +240,60 @@ class Store:
         return await self._database.read(read_summary, run_id, self._clock())
 
     async def summaries(self, runs: Sequence[Run]) -> list[Summary]:
-        """Of several runs, in their order: what was counted when they ended is read at once."""
-        kept = await self.counted([run.id for run in runs])
+        """The summaries of several runs, in their order; stored counts are read in one statement."""
+        kept = await self.stored_counts([run.id for run in runs])
         return [make_summary(run, kept.get(run.id) or await self.count(run.id)) for run in runs]
 
-    async def counted(self, run_ids: Sequence[str]) -> dict[str, SummaryCounts]:
-        """What was counted of runs that have ended; the others are missing."""
+    async def stored_counts(self, run_ids: Sequence[str]) -> dict[str, SummaryCounts]:
+        """The counts that were stored when these runs ended; live runs are left out."""
         return await self._database.read(stored_counts, run_ids)
 
     async def count(self, run_id: str) -> SummaryCounts:
-        """Counted now, however many results there are."""
+        """The counts of now, over every result."""
         return await self._database.read(count_run, run_id)
 
-    async def found(self, result_ids: Sequence[str]) -> list[tuple[str, Result]]:
-        """Results by their ids alone, each with its run; what is not there is missing."""
+    async def results_by_id(self, result_ids: Sequence[str]) -> list[tuple[str, Result]]:
+        """Results of any run, each with the id of its run; those that do not exist are left out."""
         return await self._database.read(result_queries.by_ids, result_ids)
 
-    async def graded(self, run_id: str, positions: Sequence[int]) -> list[ResultGrades]:
-        """The grades of some results; what was said is not read."""
+    async def result_grades(self, run_id: str, positions: Sequence[int]) -> list[ResultGrades]:
+        """The grades of some results, without their conversations."""
         return await self._database.read(result_queries.read_result_grades, run_id, positions)
 
     async def columns(self, run_id: str) -> tuple[AttemptColumns, list[GradeColumn]]:
         """Every result of a run, and every grader's and rule's grades, in columns; no body is read."""
         return await self._database.read(_columns, run_id)
 
-    async def shared(self, run_id: str, other_id: str) -> SharedCases:
-        """The same, with tags and labels, of the cases that another run has too; of the others, how many there are."""
+    async def shared_cases(self, run_id: str, other_id: str) -> SharedCases:
+        """The same for the cases that another run has too, with tags and labels; the other cases are only counted."""
         return await self._database.read(read_shared_cases, run_id, other_id)
 
-    async def faces(self, run_id: str) -> list[CasePreview]:
+    async def case_previews(self, run_id: str) -> list[CasePreview]:
         """The tags and labels of every case of a run."""
         return await self._database.read(read_case_previews, run_id)
 
     async def part_outcomes(self, run_id: str, positions: Sequence[int]) -> list[PartOutcome]:
-        """How the criteria and rules of some results ended."""
+        """The outcomes of the criteria and rules of some results."""
         return await self._database.read(column_queries.part_outcomes, run_id, positions)
 
     async def changed_cases(self, first: str, second: str) -> list[tuple[Case, Case]]:
-        """The cases that two runs share by id and that ask or expect something else in the second."""
+        """The cases with the same id in two runs whose input or expectations differ."""
         return await self._database.read(column_queries.changed_cases, first, second)
 
-    async def tolls(self, run_id: str, among: Sequence[int] | None = None) -> list[CostTotals]:
-        """What each answer took (of those at these positions): seconds, dollars, tokens."""
+    async def costs(self, run_id: str, among: Sequence[int] | None = None) -> list[CostTotals]:
+        """Seconds, dollars and tokens of each answer, or of those at these positions."""
         return await self._database.read(result_queries.read_costs, run_id, among)
 
     async def part_ids(self, run_id: str) -> list[str]:
-        """The ids of every rule and criterion that was asked about."""
+        """The ids of every rule and criterion that was judged."""
         return await self._database.read(result_queries.read_part_ids, run_id)
 
     async def part_grades(self, run_id: str, ids: Sequence[str]) -> list[PartGrade]:
-        """How these rules or criteria ended, in every result."""
+        """The outcomes of these rules or criteria in every result."""
         return await self._database.read(result_queries.read_part_grades, run_id, ids)
 
     async def earlier_run(self, text: str, run: Run) -> Run:
-        """The run before this one that an id, a name, `latest` or an agent's id means."""
+        """The earlier run that an id, a name, `latest` or an agent's id stands for."""
         return await self._database.read(find_earlier, text, run, self._clock())
 
 

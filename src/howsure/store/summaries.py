@@ -1,5 +1,5 @@
-"""What a summary is made of, counted by the database over indexed columns alone: no body is read, however many results
-there are. Of a run that has ended it is counted once, and kept."""
+"""The counts of a run and the Summary made of them. The database counts over indexed columns alone, without reading a
+body; the counts of a run that has ended are stored with it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ SCORED = ("passed", "failed", "unmarked")
 
 
 class ScoreGroup(Struct, frozen=True):
-    """Scores that are alike: same candidate, grader, scope and outcome. The fields are the columns of `score_groups_query`."""
+    """Scores that are alike: same candidate, grader, scope and outcome. The fields are the columns of
+    `score_groups_query`."""
 
     candidate: str
     name: str
@@ -98,7 +99,7 @@ class FailureCount(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 MAX_FAILURES = 60
-"""So many are kept of what failed: pages show the commonest."""
+"""How many kinds of failure are stored; pages show the most frequent."""
 
 
 def failures_query(run_id: str) -> Select[Any]:
@@ -118,7 +119,7 @@ def count_failures(connection: Connection, run_id: str) -> list[FailureCount]:
 
 class SummaryCounts(Struct, frozen=True):
     """What a summary is made of: verdicts by candidate, scores in groups, and who was answerable; what failed most; and
-    how each rule ended, by its id (None: counted before that was looked at)."""
+    how each rule ended, by its id (None: counted by an older version)."""
 
     numbers: dict[str, dict[Verdict, int]]
     groups: list[ScoreGroup]
@@ -159,7 +160,7 @@ def count_rules(connection: Connection, run_id: str) -> dict[str, dict[str, int]
 
 
 def store_counts(connection: Connection, run_id: str) -> None:
-    """Count once and keep it: the run has ended, and is looked at more often than it changes."""
+    """Count a run that has ended and store the counts: it is read more often than it changes."""
     kept = msgspec.json.encode(count_run(connection, run_id))
     connection.execute(update(runs).where(runs.c.id == run_id).values(groups=kept))
 

@@ -1,5 +1,5 @@
-"""Bringing a database to the schema of this version. A new one is made from the tables directly; Alembic is loaded only
-for one that is behind."""
+"""Opens a database: creates, checks and upgrades its schema, or refuses with the reason. A new schema is made from the
+tables directly; Alembic is loaded only for a database that is behind."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def read_revision(connection: Connection, where: str) -> str | None:
 
 def upgrade_schema(connection: Connection, where: str) -> None:
     """Make or upgrade the schema, inside the transaction of `connection`."""
-    # Several may open it at once: the first makes the tables, and the others find them made.
+    # Several processes may open it at once: the first creates the tables, the others find them.
     take_lock(connection, SCHEMA_LOCK)
     found = read_revision(connection, where)
     if found is None:
@@ -63,7 +63,7 @@ def check_server(connection: Connection, where: str) -> None:
 
 
 def is_behind(found: str, where: str) -> bool:
-    """Whether a schema is older than ours. A newer one is refused: we do not know what it means."""
+    """Whether a schema is older than ours. A newer one is refused: its meaning is unknown."""
     if not found.isdecimal():
         raise ConfigInvalid(f"{where} has the schema revision {found!r}, which is none of Howsure's")
     if int(found) > int(HEAD):
@@ -100,7 +100,7 @@ async def upgrade_database(location: str | Path, *, wait: float) -> tuple[str, s
 
 
 def connect(location: str | Path, *, read_only: bool, wait: float) -> Database:
-    """The way to a database, whatever its schema."""
+    """The database at a location, whatever its schema."""
     match parse_address(location):
         case Path() as path:
             return SqliteDatabase.at(path, read_only=read_only, wait=wait)

@@ -1,5 +1,6 @@
-"""Reading the fields of an answer whatever their spelling, and telling what is wrong with a value: what answers, calls,
-messages and usage are read with.
+"""The parts of a bot's answer, whatever their spelling: fields, tool calls, messages and usage. Results are matched to
+the calls they answer; token counts get the meaning of `Usage` (the prompt includes its cached tokens, the completion
+does not include the thinking).
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from howsure.llm.messages import UNREAD_ARGUMENTS, decode_arguments
 from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Usage
 
 SHOWN = 200
-"""How much of a value that cannot be read is quoted."""
+"""How many characters of an unreadable value are quoted."""
 
 
 class UnreadableAnswer(ValueError):
-    """What came back is no answer; the message says what was expected and what was found."""
+    """The bot's reply is no answer; the message says what was expected and what was found."""
 
 
 class AnswerFields:
@@ -41,7 +42,7 @@ class AnswerFields:
         return _plain(name) in self._known
 
     def any_of(self, names: frozenset[str]) -> bool:
-        """Whether one of these is there; they are `plain_names`."""
+        """Whether one of these `plain_names` is there."""
         return not names.isdisjoint(self._known)
 
     def first(self, *names: str) -> Any:
@@ -66,12 +67,12 @@ def _plain(name: str) -> str:
 
 
 def plain_names(*names: str) -> frozenset[str]:
-    """Names without what tells spellings apart."""
+    """Names in one spelling: lower case, without `_` and `-`."""
     return frozenset(map(_plain, names))
 
 
 def kind_of(value: Any) -> str:
-    """What a value is, in the words of JSON."""
+    """The kind of a value, in the words of JSON."""
     match value:
         case None:
             return "null"
@@ -96,14 +97,14 @@ def quote_value(value: Any, limit: int = SHOWN) -> str:
 
 
 def describe_value(value: Any) -> str:
-    """`text 'abc'`, `a number 3`, `null`: what stands where something else was expected."""
+    """`text 'abc'`, `a number 3`, `null`: a value for a message that says what was found."""
     return kind_of(value) if value is None or isinstance(value, bool) else f"{kind_of(value)} {quote_value(value)}"
 
 
 def list_names(names: tuple[str, ...] | list[str], most: int = 20) -> str:
-    """Names of keys for a message; `none` where there are none."""
-    told = ", ".join(str(name) for name in names[:most])
-    return f"{told}, … ({len(names)} in all)" if len(names) > most else told or "none"
+    """Names for a message; `none` where there are none."""
+    fields = ", ".join(str(name) for name in names[:most])
+    return f"{fields}, … ({len(names)} in all)" if len(names) > most else fields or "none"
 
 
 NAME = ("name", "tool_name", "function_name", "tool")
@@ -145,7 +146,7 @@ def call_of(value: Any, where: str) -> ToolCall:
 
 
 def read_arguments(given: Any) -> dict[str, Any]:
-    """An object, or the JSON text of one. What is neither is kept as it came, under a name of its own."""
+    """The arguments: an object, or the JSON text of one. Anything else is kept under `UNREAD_ARGUMENTS`."""
     if given is None:
         return {}
     if isinstance(given, str):
@@ -162,13 +163,13 @@ def _result_in(call: AnswerFields) -> ToolResult | None:
 
 
 def result_of(content: Any, failed: Any = None) -> ToolResult:
-    """A result that says so is a failure: it is marked as one, has the status `error`, or an `error` in it."""
+    """A result. It failed where it is marked as failed, has the status `error`, or an `error` in it."""
     if isinstance(failed, bool):
         return ToolResult(content=content, failed=failed)
-    told = isinstance(content, Mapping) and (
+    fields = isinstance(content, Mapping) and (
         str(content.get("status")).lower() == "error" or bool(content.get("error") or content.get("error_message"))
     )
-    return ToolResult(content=content, failed=told)
+    return ToolResult(content=content, failed=fields)
 
 
 ROLES = {
@@ -183,45 +184,45 @@ ROLES = {
     "developer": Role.SYSTEM,
 }
 RESULTS = ("tool", "function")
-"""Roles of messages that hold what a tool gave back."""
+"""Roles of messages that hold tool results."""
 
 
 def messages_in(value: Any, where: str = "messages") -> tuple[Message, ...]:
-    """What the agent said after the last user message: what stands before it was said in earlier turns."""
+    """The agent's messages after the last user message: earlier ones belong to earlier turns."""
     if not isinstance(value, list | tuple):
         raise UnreadableAnswer(f"`{where}`: expected a list of messages, found {describe_value(value)}")
-    talk = _Talk()
+    reader = _MessageReader()
     for place, one in enumerate(value):
-        talk.add(one, f"{where}[{place}]")
-    return since_the_user(talk.messages())
+        reader.add(one, f"{where}[{place}]")
+    return after_last_user(reader.messages())
 
 
-def since_the_user(messages: Sequence[Message]) -> tuple[Message, ...]:
+def after_last_user(messages: Sequence[Message]) -> tuple[Message, ...]:
     users = [place for place, message in enumerate(messages) if message.role is Role.USER]
     return tuple(messages[users[-1] + 1 :] if users else messages)
 
 
 def message_of(value: Any, where: str) -> tuple[Message, ...]:
-    """One message; text alone is the assistant's. Empty where there is nothing in it."""
-    talk = _Talk()
-    talk.add(value, where)
-    return tuple(message for message in talk.messages() if message.role is Role.ASSISTANT)
+    """One message; plain text is the assistant's. Empty where there is nothing in it."""
+    reader = _MessageReader()
+    reader.add(value, where)
+    return tuple(message for message in reader.messages() if message.role is Role.ASSISTANT)
 
 
-class _Talk:
-    """Takes messages down in order; results go to the calls they answer."""
+class _MessageReader:
+    """Reads messages in order; results go to the calls they answer."""
 
     def __init__(self) -> None:
-        self._said: list[tuple[Message, list[ToolCall]]] = []
+        self._entries: list[tuple[Message, list[ToolCall]]] = []
 
     def messages(self) -> list[Message]:
-        return [replace(message, tool_calls=tuple(calls)) if calls else message for message, calls in self._said]
+        return [replace(message, tool_calls=tuple(calls)) if calls else message for message, calls in self._entries]
 
     def add(self, value: Any, where: str) -> None:
         if isinstance(value, Message):
-            self._said.append((value, list(value.tool_calls)))
+            self._entries.append((value, list(value.tool_calls)))
         elif isinstance(value, str):
-            self._said.append((Message(role=Role.ASSISTANT, content=value), []))
+            self._entries.append((Message(role=Role.ASSISTANT, content=value), []))
         elif isinstance(value, Mapping):
             self._add_object(AnswerFields(value), where)
         else:
@@ -233,7 +234,9 @@ class _Talk:
         role = fields.text("role", "type").lower() or "assistant"
         content = fields.first("content", "text", "parts")
         if role in RESULTS:
-            self._result(fields.text("tool_call_id", *ID), fields.text("name", "tool_name"), _whole(content), fields)
+            self._result(
+                fields.text("tool_call_id", *ID), fields.text("name", "tool_name"), _parse_result(content), fields
+            )
             return
         if role not in ROLES:
             known = ", ".join((*ROLES, *RESULTS))
@@ -252,25 +255,25 @@ class _Talk:
         # A user's message that only brings tool results is no turn of the user.
         if not (results and not text and not calls):
             agent = fields.text("agent", "agent_name", "name", "sender") if role is Role.ASSISTANT else ""
-            self._said.append((Message(role=role, content=text, agent=agent), calls))
+            self._entries.append((Message(role=role, content=text, agent=agent), calls))
         for part in results:
-            self._result(part.text(*ID), part.text("name"), _whole(part.first("content")), part)
+            self._result(part.text(*ID), part.text("name"), _parse_result(part.first("content")), part)
 
-    def _result(self, id: str, name: str, content: Any, told: AnswerFields) -> None:
-        failed = told.first("failed", "is_error")
-        failed = True if told.text("status").lower() == "error" else failed
+    def _result(self, id: str, name: str, content: Any, fields: AnswerFields) -> None:
+        failed = fields.first("failed", "is_error")
+        failed = True if fields.text("status").lower() == "error" else failed
         result = result_of(content, failed)
-        for _, calls in reversed(self._said):
+        for _, calls in reversed(self._entries):
             for place, call in enumerate(calls):
                 if call.result is None and (call.id == id if id and call.id else call.name == name or not name):
                     calls[place] = replace(call, result=result)
                     return
-        self._unasked(id, name, result)
+        self._add_orphan_result(id, name, result)
 
-    def _unasked(self, id: str, name: str, result: ToolResult) -> None:
-        """A result whose call was not told shows that there was one; its arguments nobody wrote down."""
+    def _add_orphan_result(self, id: str, name: str, result: ToolResult) -> None:
+        """A result without its call shows that there was a call, with unknown arguments."""
         call = ToolCall(name=name or "unknown", id=id, result=result)
-        self._said.append((Message(role=Role.ASSISTANT), [call]))
+        self._entries.append((Message(role=Role.ASSISTANT), [call]))
 
 
 def _parts(content: Any, where: str) -> tuple[str, list[ToolCall], list[AnswerFields]]:
@@ -299,8 +302,8 @@ def _parts(content: Any, where: str) -> tuple[str, list[ToolCall], list[AnswerFi
     return "".join(texts), calls, results
 
 
-def _whole(content: Any) -> Any:
-    """What a tool gave back: an object where its text is the JSON of one, for graders look into it."""
+def _parse_result(content: Any) -> Any:
+    """A tool's result: an object where its text is the JSON of one, because graders look into it."""
     if isinstance(content, str) and content.lstrip()[:1] == "{":
         read = read_arguments(content)
         return content if UNREAD_ARGUMENTS in read else read
@@ -317,7 +320,7 @@ COMPLETION_DETAILS = ("completion_tokens_details", "output_tokens_details", "out
 
 
 def usage_of(value: Any, where: str = "usage") -> Usage | None:
-    """What was spent; None where nobody says."""
+    """The usage; None where none is reported."""
     if value is None or isinstance(value, Usage):
         return value
     if not isinstance(value, Mapping):
@@ -366,12 +369,12 @@ def _money(fields: AnswerFields, where: str) -> float | None:
 
 
 def _with_cached(prompt: int | None, cached: int | None) -> int | None:
-    """More cached tokens than prompt: the API counted them beside it."""
+    """The prompt with its cached tokens. More cached tokens than prompt means that they were counted apart."""
     return prompt + cached if prompt is not None and cached is not None and cached > prompt else prompt
 
 
 def _without(completion: int | None, thinking: int | None) -> int | None:
-    """Thinking that is told as a detail of the completion is part of it."""
+    """The completion without the thinking, which is part of it where it is reported as its detail."""
     if completion is None or thinking is None or thinking > completion:
         return completion
     return completion - thinking

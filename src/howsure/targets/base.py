@@ -1,4 +1,5 @@
-"""The contract of a target."""
+"""The contract of a target, of a kind of target that makes them from settings, and what a target may offer beyond
+it."""
 
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ from howsure.model.transcript import Message, Role, Span, Step, Transcript, Usag
 class Reply(Struct, frozen=True, kw_only=True):
     """What the agent did with one user message: its messages (with tool calls and agents) and what that cost.
 
-    `duration_ms`: how long the agent took, by the target's own clock. None: nobody can tell (the reply came from a
-    cache); left out: it took as long as `send` did."""
+    `duration_ms`: how long the agent took, by the target's own clock. None: unknown (the reply came from a cache); left
+    out: it took as long as `send` did."""
 
     messages: tuple[Message, ...]
     usage: Usage | None = None
@@ -30,7 +31,7 @@ class Reply(Struct, frozen=True, kw_only=True):
 
 
 class Closing(Struct, frozen=True, kw_only=True):
-    """What is left when the conversation is over. `steps`: who took part in which order, where messages do not tell."""
+    """What a conversation leaves. `steps`: who took part in which order, where the messages do not show it."""
 
     state: dict[str, Any] | None = None
     spans: tuple[Span, ...] | None = None
@@ -46,13 +47,13 @@ class Session(Protocol):
 
 
 class FinishedSession(Struct, frozen=True):
-    """A conversation that has already taken place."""
+    """A conversation that has already taken place, in place of a session."""
 
     transcript: Transcript
 
 
 class Target(Protocol):
-    """How to reach what is under test. Raise anything: the engine's boundary attributes it to the target."""
+    """How to reach the agent under test. Raise anything: the engine attributes it to the target."""
 
     name: str
 
@@ -83,17 +84,17 @@ class StartableTarget(Protocol):
 
 @runtime_checkable
 class CheckableTarget(Protocol):
-    """A target that can be asked, before a run, whether it is there."""
+    """A target that can check, before a run, whether the agent can be reached."""
 
     async def check(self) -> str:
-        """One sentence on what was found; raises `TargetFailed` saying what to do."""
+        """One sentence that says what was found. Raises `TargetFailed`, which says what to do."""
         ...
 
 
 class TargetRequest(Struct, frozen=True, kw_only=True):
-    """What is asked of a target. `rest` follows the kind in `--target kind:rest`; `settings` is its block in
-    howsure.yaml, found in `folder`; `state` is what every session starts with, before the case's own; `guard` says
-    where connections may go, and there is none where whoever wishes may go anywhere."""
+    """What a target is made from. `rest` follows the kind in `--target kind:rest`; `settings` is its block in
+    howsure.yaml, which lies in `folder`; `state` is what every session starts with, before the case's own; `guard` says
+    where connections may go (None: anywhere)."""
 
     name: str
     rest: str = ""
@@ -108,9 +109,9 @@ class TargetRequest(Struct, frozen=True, kw_only=True):
 
 
 class TargetKind(Protocol):
-    """A kind of target: makes one as wished, or raises `ConfigInvalid` naming every setting that is wrong. One with
-    `keeps_time = True` bounds each of its calls itself, and a run sets its turns no limit unless it is told to."""
+    """A kind of target: makes one from a request, or raises `ConfigInvalid` that names every wrong setting. A kind with
+    `keeps_time = True` limits each of its calls itself, so a run sets no time limit on turns unless the user does."""
 
     name: str
 
-    def make(self, wish: TargetRequest) -> Target: ...
+    def make(self, request: TargetRequest) -> Target: ...

@@ -35,15 +35,15 @@ AGENTS = ("agents", "agent_steps")
 BESIDES = plain_names(
     "error", "errors", "messages", "usage", "usage_metadata", "agent", "agent_name", *CALLS, *STATE, *AGENTS
 )
-"""What may stand beside an answer and is read, too."""
+"""Fields that are read beside an answer."""
 
 
 class BotError(TargetFailed):
-    """The bot itself said that it failed."""
+    """The bot reported an error."""
 
 
 class BotAnswer(Struct, frozen=True, kw_only=True):
-    """A reply, and the state of the session where the bot told it."""
+    """A reply, and the state of the session where the bot reported it."""
 
     reply: Reply
     state: dict[str, Any] | None = None
@@ -61,12 +61,12 @@ def read_answer(value: Any) -> BotAnswer:
     if not isinstance(value, Mapping):
         raise UnreadableAnswer(f"expected text or an object with `answer`, found {describe_value(value)}")
     fields = AnswerFields(value)
-    if not fields.any_of(BESIDES) and isinstance(said := fields.first(*ANSWER), str):
-        return BotAnswer(reply=Reply.saying(said))
+    if not fields.any_of(BESIDES) and isinstance(answer := fields.first(*ANSWER), str):
+        return BotAnswer(reply=Reply.saying(answer))
     raise_bot_error(fields.first("error", "errors"))
     if not any(name in fields for name in (*ANSWER, "messages", *CALLS)):
         raise UnreadableAnswer(
-            f"expected an object with `answer`, `messages` or `tool_calls`; found the keys {_keys(fields)}"
+            f"expected an object with `answer`, `messages` or `tool_calls`; found the keys {list_names(fields.keys)}"
         )
     return BotAnswer(
         reply=Reply(messages=_messages(fields), usage=usage_of(fields.first("usage", "usage_metadata"))),
@@ -75,7 +75,7 @@ def read_answer(value: Any) -> BotAnswer:
 
 
 def raise_bot_error(error: Any) -> None:
-    """An `error` with anything in it is one, whatever stands beside it."""
+    """Raise `BotError` for an `error` field that is not empty, whatever is beside it."""
     if error is None or error is False or error in ("", [], {}):
         return
     if isinstance(error, Mapping):
@@ -92,18 +92,18 @@ def state_of(value: Any) -> dict[str, Any] | None:
 
 
 def _messages(fields: AnswerFields) -> tuple[Message, ...]:
-    """The messages, with the calls told beside them before the last thing said, and the answer as their end."""
-    told = fields.first("messages")
-    messages = list(messages_in(told)) if told is not None else []
-    messages = _with_calls(messages, calls_in(fields.first(*CALLS), CALLS[0]))
-    for said in _answers(fields, apart=told is None):
-        if not (messages and _same(messages[-1], said)):
-            messages.append(said)
-    return tuple(_by_agents(messages, fields))
+    """The messages: calls from `tool_calls` come before the last message, and the answer comes last."""
+    messages_field = fields.first("messages")
+    messages = list(messages_in(messages_field)) if messages_field is not None else []
+    messages = _add_calls(messages, calls_in(fields.first(*CALLS), CALLS[0]))
+    for answer in _answers(fields, apart=messages_field is None):
+        if not (messages and _same(messages[-1], answer)):
+            messages.append(answer)
+    return tuple(_assign_agents(messages, fields))
 
 
 def _answers(fields: AnswerFields, apart: bool) -> list[Message]:
-    """The answer, or several where it is a list. An empty one is an answer too, unless the messages tell."""
+    """The answer, or several where it is a list. An empty one counts too, where there are no messages."""
     value = fields.first(*ANSWER)
     if value is None:
         return [Message(role=Role.ASSISTANT)] if apart and any(name in fields for name in ANSWER) else []
@@ -116,21 +116,21 @@ def _answers(fields: AnswerFields, apart: bool) -> list[Message]:
     raise UnreadableAnswer(f"`answer`: expected text, found {describe_value(value)}")
 
 
-def _same(last: Message, said: Message) -> bool:
-    """The answer often repeats the last message."""
-    return last.role is said.role and last.content == said.content and not last.tool_calls and not said.tool_calls
+def _same(last: Message, answer: Message) -> bool:
+    """Whether the answer repeats the last message, as it often does."""
+    return last.role is answer.role and last.content == answer.content and not last.tool_calls and not answer.tool_calls
 
 
-def _with_calls(messages: list[Message], calls: Sequence[ToolCall]) -> list[Message]:
-    """Calls that the messages do not tell come before the last thing said: an answer follows its calls."""
-    told = [call for message in messages for call in message.tool_calls]
+def _add_calls(messages: list[Message], calls: Sequence[ToolCall]) -> list[Message]:
+    """Calls that are not in the messages come before the last message: an answer follows its calls."""
+    messages_field = [call for message in messages for call in message.tool_calls]
     new: list[ToolCall] = []
     for call in calls:
-        twin = next((one for one in told if _is_twin(one, call)), None)
-        if twin is None:
+        same = next((one for one in messages_field if _is_same_call(one, call)), None)
+        if same is None:
             new.append(call)
         else:
-            told.remove(twin)
+            messages_field.remove(same)
     if not new:
         return messages
     ends = bool(messages) and not messages[-1].tool_calls
@@ -138,14 +138,14 @@ def _with_calls(messages: list[Message], calls: Sequence[ToolCall]) -> list[Mess
     return [*messages[:place], Message(role=Role.ASSISTANT, tool_calls=tuple(new)), *messages[place:]]
 
 
-def _is_twin(told: ToolCall, call: ToolCall) -> bool:
-    if told.id and call.id:
-        return told.id == call.id
-    return told.name == call.name and told.arguments == call.arguments
+def _is_same_call(messages_field: ToolCall, call: ToolCall) -> bool:
+    if messages_field.id and call.id:
+        return messages_field.id == call.id
+    return messages_field.name == call.name and messages_field.arguments == call.arguments
 
 
-def _by_agents(messages: list[Message], fields: AnswerFields) -> list[Message]:
-    """`agent` is who spoke; of several `agents`, the last one. The others took part before it."""
+def _assign_agents(messages: list[Message], fields: AnswerFields) -> list[Message]:
+    """`agent` is the speaker; of several `agents`, the last one. The others took part before it."""
     names = _agents(fields)
     if not names:
         return messages
@@ -166,7 +166,3 @@ def _agents(fields: AnswerFields) -> list[str]:
     named = [AnswerFields(one).text("name", "agent") if isinstance(one, Mapping) else str(one) for one in several]
     last = fields.text("agent", "agent_name")
     return [*named, last] if last and named[-1:] != [last] else named
-
-
-def _keys(fields: AnswerFields) -> str:
-    return list_names(fields.keys)

@@ -1,4 +1,5 @@
-"""One conversation as the live targets keep it: its id, what was said so far, the state it started with and has now."""
+"""One conversation as the live targets keep it (its id, its messages so far, its state), and what a case brings before
+the first turn: an earlier conversation, and text that the question is about."""
 
 from __future__ import annotations
 
@@ -15,21 +16,21 @@ from howsure.targets.bot_answers import BotAnswer
 
 
 class ConversationState:
-    """What is known of a conversation before each turn. Every conversation has an id of its own, repeats too."""
+    """What is known of a conversation before each turn. Every conversation has its own id, repeats too."""
 
-    def __init__(self, case: Case, wish: TargetRequest, session_id: str = "") -> None:
+    def __init__(self, case: Case, request: TargetRequest, session_id: str = "") -> None:
         self.case = case
-        self.candidate = wish.candidate
+        self.candidate = request.candidate
         self.session_id = session_id or uuid4().hex
         self.turn = 0
-        self.state: dict[str, Any] = {**wish.state, **case.state}
-        self.told: dict[str, Any] | None = None
-        given = case.input
-        self.context = given.context if isinstance(given, SingleTurn) else ""
-        self.history: list[dict[str, str]] = chat_messages(given.history) if isinstance(given, SingleTurn) else []
+        self.state: dict[str, Any] = {**request.state, **case.state}
+        self.reported_state: dict[str, Any] | None = None
+        start = case.input
+        self.context = start.context if isinstance(start, SingleTurn) else ""
+        self.history: list[dict[str, str]] = chat_messages(start.history) if isinstance(start, SingleTurn) else []
 
     def values(self, text: str) -> dict[str, Any]:
-        """All that a bot may be sent with this message. The lists are copies: the conversation goes on."""
+        """All that a bot may be sent with this message. The lists are copies, because the conversation goes on."""
         return {
             "message": text,
             "session_id": self.session_id,
@@ -42,19 +43,19 @@ class ConversationState:
             "candidate": self.candidate,
         }
 
-    def heard(self, text: str, answer: BotAnswer) -> None:
-        """A turn is over."""
+    def record_turn(self, text: str, answer: BotAnswer) -> None:
+        """Add a finished turn to the history."""
         self.history += [{"role": Role.USER.value, "content": text}, *chat_messages(answer.reply.messages)]
-        self.learn(answer.state)
+        self.update_state(answer.state)
 
-    def learn(self, state: Mapping[str, Any] | None) -> None:
-        """The state as the bot tells it takes the place of what was known."""
+    def update_state(self, state: Mapping[str, Any] | None) -> None:
+        """Replace the known state with the one that the bot reports."""
         if state is not None:
-            self.told = self.state = dict(state)
+            self.reported_state = self.state = dict(state)
 
     def closing(self) -> Closing:
-        """A state that the bot never told is not known: what it was given is no proof of what it kept."""
-        return Closing(state=self.told)
+        """A state that the bot never reported is unknown: what it was given does not show what it kept."""
+        return Closing(state=self.reported_state)
 
 
 def chat_messages(messages: Sequence[Message]) -> list[dict[str, str]]:
@@ -70,20 +71,20 @@ class PriorContext(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, case: Case) -> PriorContext:
-        given = case.input
-        if not isinstance(given, SingleTurn):
+        start = case.input
+        if not isinstance(start, SingleTurn):
             return cls()
-        earlier = tuple(message for message in given.history if message.content)
-        if earlier and earlier[-1].role is Role.USER and earlier[-1].content == given.message:
+        earlier = tuple(message for message in start.history if message.content)
+        if earlier and earlier[-1].role is Role.USER and earlier[-1].content == start.message:
             # Some files repeat the question as the last message of what came before.
             earlier = earlier[:-1]
-        return cls(earlier=earlier, context=given.context)
+        return cls(earlier=earlier, context=start.context)
 
-    def opened(self, text: str) -> str:
-        """The first message, with what it is about before it."""
+    def first_message(self, text: str) -> str:
+        """The first message, with the context before it."""
         return f"{self.context}\n\n{text}" if self.context else text
 
     @property
-    def told(self) -> list[dict[str, str]]:
+    def earlier_messages(self) -> list[dict[str, str]]:
         """The earlier conversation as most frameworks take it."""
         return [{"role": message.role.value, "content": message.content} for message in self.earlier]

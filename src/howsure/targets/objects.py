@@ -1,4 +1,5 @@
-"""Loading the object a spec names, `package.module:object` or `path/file.py:object`, from the project's folder."""
+"""Python objects named by a spec, `package.module:object` or `path/file.py:object`, loaded from the project's
+folder."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from howsure.errors import ConfigInvalid, HowsureError, TargetFailed, boundary
 
 
 def load_object(spec: str, folder: Path) -> Any:
-    """The object; `ConfigInvalid` says what is missing. The module runs on import, with `folder` to import from."""
+    """Load the object; `ConfigInvalid` says what is missing. `folder` is put on the import path."""
     place, colon, name = spec.rpartition(":")
     if not (colon and place and name):
         raise ConfigInvalid(f"{spec!r}: expected `module:object` or `path/file.py:object`, such as `shop.agent:root`")
@@ -58,7 +59,7 @@ def _from_file(path: Path) -> ModuleType:
 
 
 def _importable(folder: Path) -> None:
-    """Agents import their neighbours, as they do when started from the project's folder."""
+    """Agents import modules beside them, as they do when started from the project's folder."""
     place = str(folder.resolve())
     if place not in sys.path:
         sys.path.insert(0, place)

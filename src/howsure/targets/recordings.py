@@ -15,7 +15,7 @@ Recording = Transcript | BrokenRecording
 
 
 class Recordings(Struct, frozen=True):
-    """Recordings by case, candidate and repeat; those that name no case are found by what the user said.
+    """Recordings by case, candidate and repeat; those without a case id are found by the user's messages.
 
     Candidate "" answers for every candidate, so that one set of answers need not be named.
     """
@@ -33,12 +33,12 @@ class Recordings(Struct, frozen=True):
 
     @property
     def candidates(self) -> tuple[str, ...]:
-        """Who answered, in the order of the file."""
+        """The candidates, in the order of the file."""
         return tuple(dict.fromkeys(name for _, name, _ in (*self.by_case, *self.by_turns)))
 
 
 class RecordedTarget:
-    """Hands out what was recorded for one candidate in one repeat."""
+    """Returns the recordings of one candidate in one repeat."""
 
     name = "recorded"
 

@@ -1,4 +1,5 @@
-"""Reading a target's block in `howsure.yaml`: strictly, with every wrong setting in one error."""
+"""A target's block in `howsure.yaml`, read strictly, with every wrong setting in one error; and the secrets that
+settings name, kept out of messages and answers."""
 
 from __future__ import annotations
 
@@ -22,63 +23,63 @@ SECRET = re.compile(r"authorization|cookie|(^|[-_])(api[-_]?key|token|secret)($|
 
 
 class SettingProblems:
-    """The settings found wrong so far, each with its place."""
+    """The wrong settings so far, each with its place."""
 
-    def __init__(self, wish: TargetRequest) -> None:
-        self._place = f"targets.{wish.name}"
-        self.found: list[str] = []
+    def __init__(self, request: TargetRequest) -> None:
+        self._place = f"targets.{request.name}"
+        self.messages: list[str] = []
 
     def add(self, field: str, message: str) -> None:
-        self.found.append(f"`{self._place}.{field}`: {message}")
+        self.messages.append(f"`{self._place}.{field}`: {message}")
 
-    def settle(self) -> None:
-        if self.found:
-            raise ConfigInvalid("; ".join(self.found))
+    def raise_if_any(self) -> None:
+        if self.messages:
+            raise ConfigInvalid("; ".join(self.messages))
 
 
-def read_block(given: Mapping[str, Any], block: type[Block], wrong: SettingProblems) -> Block:
-    """The block as far as it is right; what is not goes to `wrong` and keeps its default."""
-    known = {each.name: each.type for each in fields(block)}
-    right: dict[str, Any] = {}
-    for name, value in given.items():
+def read_block(values: Mapping[str, Any], block: type[Block], problems: SettingProblems) -> Block:
+    """The block; a wrong setting is added to `problems` and keeps its default."""
+    known = {one.name: one.type for one in fields(block)}
+    valid: dict[str, Any] = {}
+    for name, value in values.items():
         if name not in known:
-            near = get_close_matches(name, known, n=1)
-            hint = f"did you mean `{near[0]}`? " if near else ""
-            wrong.add(name, f"is not a setting; {hint}known: {', '.join(known)}")
+            close = get_close_matches(name, known, n=1)
+            hint = f"did you mean `{close[0]}`? " if close else ""
+            problems.add(name, f"is not a setting; {hint}known: {', '.join(known)}")
             continue
         try:
-            right[name] = msgspec.convert(value, known[name])
+            valid[name] = msgspec.convert(value, known[name])
         except msgspec.ValidationError as error:
-            wrong.add(name, str(error))
-    return block(**right)
+            problems.add(name, str(error))
+    return block(**valid)
 
 
-def check_seconds(field: str, seconds: float, wrong: SettingProblems) -> None:
+def check_seconds(field: str, seconds: float, problems: SettingProblems) -> None:
     if not 0 < seconds < float("inf"):
-        wrong.add(field, f"expected a number of seconds above 0, found {seconds}")
+        problems.add(field, f"expected a number of seconds above 0, found {seconds}")
 
 
 class Headers(Struct, frozen=True):
-    """Headers as they are sent, and the values in them that came from the environment: nobody else may see those."""
+    """Headers as they are sent, and the values in them that came from the environment: these are secret."""
 
     filled: dict[str, str]
     secrets: tuple[str, ...] = ()
 
 
-def filled_headers(headers: Mapping[str, str], environ: Mapping[str, str], wrong: SettingProblems) -> Headers:
-    """Headers with every `${NAME}` replaced from the environment. A secret written out is refused."""
+def filled_headers(headers: Mapping[str, str], environ: Mapping[str, str], problems: SettingProblems) -> Headers:
+    """Headers with every `${NAME}` replaced from the environment. A secret that stands in the file is refused."""
     filled: dict[str, str] = {}
     secrets: list[str] = []
     for name, value in headers.items():
         for problem in _header_problems(name, value, environ):
-            wrong.add(f"headers.{name}", problem)
-        secrets += [environ.get(found["name"], "") for found in VARIABLE.finditer(value)]
-        filled[name] = VARIABLE.sub(lambda found: environ.get(found["name"], ""), value)
+            problems.add(f"headers.{name}", problem)
+        secrets += [environ.get(match["name"], "") for match in VARIABLE.finditer(value)]
+        filled[name] = VARIABLE.sub(lambda match: environ.get(match["name"], ""), value)
     return Headers(filled, tuple(secrets))
 
 
 def _header_problems(name: str, value: str, environ: Mapping[str, str]) -> Iterator[str]:
-    variables = [found["name"] for found in VARIABLE.finditer(value)]
+    variables = [match["name"] for match in VARIABLE.finditer(value)]
     if not variables and SECRET.search(name):
         yield "a secret may not stand in a file; put it into the environment and write ${NAME_OF_THE_VARIABLE}"
     for variable in variables:
@@ -87,11 +88,11 @@ def _header_problems(name: str, value: str, environ: Mapping[str, str]) -> Itera
 
 
 SHORTEST = 8
-"""Shorter values (a region, a tenant) are words a bot may say of its own accord: they are hidden in errors only."""
+"""Shorter values (a region, a tenant) are words that a bot may say by itself: they are hidden in errors only."""
 
 
 class Secrets:
-    """Hides the secrets it was told of: in errors, with whatever looks like one; in answers, those alone."""
+    """Hides known secrets: in errors, with whatever looks like one; in answers, the known ones alone."""
 
     def __init__(self, values: Iterable[str] = ()) -> None:
         known = {value.strip() for value in values} - {""}
@@ -102,7 +103,7 @@ class Secrets:
         self._bytes = [form for value in self._known for form in _forms(value)]
 
     def clean(self, message: str) -> str:
-        """A message for people."""
+        """A message for people, cleaned."""
         return self._redactor.clean(message)
 
     def clean_text(self, text: str) -> str:
@@ -111,7 +112,7 @@ class Secrets:
         return text
 
     def clean_bytes(self, body: bytes) -> bytes:
-        """A body as it came."""
+        """A body as it came, cleaned."""
         for form in self._bytes:
             if form in body:
                 body = body.replace(form, HIDDEN.encode())

@@ -1,15 +1,16 @@
-"""One turn of an agent, built from what its framework reports in order: things said, tools called, results, tokens.
-
-Every framework has its own spelling; the adapters read it, and this is where calls meet their results."""
+"""One turn of an agent, built from what its framework reports in order: messages, tool calls, results, tokens. Every
+framework has its own spelling, which its own module reads; here results are matched to calls."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+import asyncio
+from collections.abc import Awaitable, Iterable, Mapping
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
+from howsure.errors import TargetTimedOut
 from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Usage
 from howsure.targets.base import Reply
 from howsure.traces.names import OUTPUTS
@@ -17,27 +18,29 @@ from howsure.traces.read import says_error
 from howsure.traces.usage import read_usage
 from howsure.traces.values import UNREADABLE, TraceProblems, decode_value
 
+Outcome = TypeVar("Outcome")
+
 
 class TurnBuilder:
-    """What one turn held. Messages keep their order; a result finds its call by id, else by the tool's name."""
+    """Builds one turn. Messages keep their order; a result is matched to its call by id, else by the tool's name."""
 
     def __init__(self) -> None:
         self._messages: list[Message] = []
         self._results: dict[tuple[int, int], ToolResult] = {}
         self._usages: list[Usage] = []
 
-    def say(self, content: str, agent: str = "", calls: Iterable[ToolCall] = ()) -> None:
-        """A message of the agent; one that says nothing and calls nothing is none."""
+    def add_message(self, content: str, agent: str = "", calls: Iterable[ToolCall] = ()) -> None:
+        """Add a message of the agent, unless it is empty and calls nothing."""
         tool_calls = tuple(calls)
         if content or tool_calls:
             self._messages.append(Message(role=Role.ASSISTANT, content=content, agent=agent, tool_calls=tool_calls))
 
-    def take_over(self, agent: str) -> None:
-        """An agent was handed the conversation and may never say anything."""
+    def add_handoff(self, agent: str) -> None:
+        """Add an agent that took over the conversation, and may never say anything."""
         self._messages.append(Message(role=Role.ASSISTANT, agent=agent))
 
-    def give_back(self, call_id: str, name: str, result: ToolResult) -> None:
-        """A result. One that answers a call of an earlier turn has no place in this one."""
+    def add_result(self, call_id: str, name: str, result: ToolResult) -> None:
+        """Add a result. One for a call of an earlier turn is dropped."""
         waiting = [place for place in self._places() if place not in self._results]
         for place in waiting:
             call = self._call(place)
@@ -45,14 +48,14 @@ class TurnBuilder:
                 self._results[place] = result
                 return
 
-    def spend(self, usage: Usage | None) -> None:
+    def add_usage(self, usage: Usage | None) -> None:
         if usage is not None:
             self._usages.append(usage)
 
     def reply(self) -> Reply:
-        """The turn as a Reply; tokens that nobody counted are unknown, so that no sum leaves this turn out."""
+        """The turn as a Reply; tokens that were not counted are unknown."""
         return Reply(
-            messages=tuple(self._answered(at, message) for at, message in enumerate(self._messages)),
+            messages=tuple(self._with_results(at, message) for at, message in enumerate(self._messages)),
             usage=sum_usage(self._usages),
         )
 
@@ -62,7 +65,7 @@ class TurnBuilder:
     def _call(self, place: tuple[int, int]) -> ToolCall:
         return self._messages[place[0]].tool_calls[place[1]]
 
-    def _answered(self, at: int, message: Message) -> Message:
+    def _with_results(self, at: int, message: Message) -> Message:
         if not message.tool_calls:
             return message
         calls = (replace(call, result=self._results.get((at, nth))) for nth, call in enumerate(message.tool_calls))
@@ -100,7 +103,7 @@ def tool_arguments(given: Any) -> dict[str, Any]:
 
 
 def tool_result(given: Any, failed: bool = False) -> ToolResult:
-    """What a tool gave back. Text that holds JSON, or a printed Python value, counts as that value."""
+    """The result of a tool. Text that holds JSON, or a printed Python value, counts as that value."""
     found = decode_value(given)
     content = given if found is UNREADABLE else found
     return ToolResult(content=content, failed=failed or says_error(content))
@@ -124,20 +127,32 @@ def _block_text(block: Any) -> str:
 
 
 def plain_value(value: Any) -> Any:
-    """A value of an agent's state as plain data; what has no such form is kept as it prints."""
+    """A value of an agent's state as plain data; its `repr` where it has no such form."""
     try:
-        return _listed(msgspec.to_builtins(value, str_keys=True, enc_hook=_plainer))
+        return _lists_only(msgspec.to_builtins(value, str_keys=True, enc_hook=_plain_or_repr))
     except (TypeError, ValueError):
         return repr(value)
 
 
-def _listed(value: Any) -> Any:
-    """Tuples as the lists they are once stored."""
+def _lists_only(value: Any) -> Any:
+    """The value with tuples as lists, as they are stored."""
     if isinstance(value, dict):
-        return {name: _listed(each) for name, each in value.items()}
-    return [_listed(each) for each in value] if isinstance(value, list | tuple) else value
+        return {name: _lists_only(each) for name, each in value.items()}
+    return [_lists_only(each) for each in value] if isinstance(value, list | tuple) else value
 
 
-def _plainer(value: Any) -> Any:
+def _plain_or_repr(value: Any) -> Any:
     dump = getattr(value, "model_dump", None)
     return plain_value(dump()) if callable(dump) and not isinstance(value, type) else repr(value)
+
+
+async def run_limited(work: Awaitable[Outcome], seconds: float, who: str = "") -> Outcome:
+    """The result of a turn, within a time limit. A `TimeoutError` that it raises itself passes."""
+    limit = asyncio.timeout(seconds)
+    try:
+        async with limit:
+            return await work
+    except TimeoutError:
+        if not limit.expired():
+            raise
+    raise TargetTimedOut(f"{who}: no answer in {seconds:g} s" if who else f"no answer in {seconds:g} s")

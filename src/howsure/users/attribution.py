@@ -1,6 +1,6 @@
 """Whose fault it is that a case did not pass: the agent's, the simulated user's, the environment's, the evaluation's or
-the judge's. A pure rule over what is stored; the first party that something speaks against is named, with what shows
-it."""
+the judge's. A pure rule over what is stored: it names the first party that the evidence points to, and shows the
+evidence."""
 
 from __future__ import annotations
 

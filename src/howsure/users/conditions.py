@@ -31,10 +31,9 @@ _TOOL = re.compile(
     r"[`'\"]?(?P<tool>[A-Za-z_][\w.-]*)"
 )
 _NOT = either(
-    r"(?:does|do|did|has|have|is|will|can) ?n[o']?t", r"doesn't", r"didn't", r"don't", r"hasn't", r"isn't", r"won't",
-    r"without",
-    r"never", r"fails? to", r"nicht", r"kein\w*", r"ne", r"no", r"non", r"nao", r"niet",
-)  # fmt: skip
+    r"(?:does|do|did|has|have|is|will|can) ?n[o']?t|doesn't|didn't|don't|hasn't|isn't|won't|without|never|fails? to|"
+    r"nicht|kein\w*|ne|no|non|nao|niet"
+)
 _BOUND = re.compile(
     r"(?<!\w)(?:(?P<more>above|over|more than|higher than|exceeds?|at least|greater than|uber|mehr als|plus de|mas de|"
     r"piu di)|(?P<less>below|under|less than|lower than|at most|cheaper than|unter|weniger als|moins de|menos de|"

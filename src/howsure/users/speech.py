@@ -20,60 +20,51 @@ def either(*patterns: str) -> re.Pattern[str]:
 
 
 REQUEST = either(
-    r"(?:could|can|would|will|may|might) (?:you|i (?:have|get|ask))",
+    r"(?:could|can|would|will|may|might) (?:you|i (?:have|get|ask))|"
     r"please (?:provide|share|tell|give|enter|confirm|send|state|specify|let|type|name|indicate|describe|choose|"
-    r"select)",
-    r"(?:i|we)(?:'ll| will|'d| would)?(?: also| just)? need (?:your|the|to know|some|a few)",
-    r"let me know", r"tell me", r"provide (?:me|us|your)",  r"may i (?:have|ask|know)",
-    r"bitte (?:nennen|geben|teilen|senden|schicken|bestatigen|sagen|schreiben|beschreiben|wahlen)",
-    r"(?:ich|wir) (?:brauche|benotige|brauchen|benotigen)", r"(?:konnten|konnen|wurden) sie",
-    r"(?:nennen|sagen) sie mir",
-    r"veuillez", r"(?:pouvez|pourriez)-vous",
-    r"merci de (?:me |nous )?(?:donner|communiquer|indiquer|preciser|fournir)",
-    r"j'ai besoin d", r"indiquez",
-    r"por favor,? (?:indique|proporcione|facilite|digame|confirme|envie|escriba)", r"podria",
-    r"puede (?:darme|decirme)",
-    r"necesito (?:su|el|la|saber)", r"(?:digame|indiqueme)",
-    r"(?:puo|potrebbe) (?:dirmi|darmi|fornir\w+|indicar\w+|confermar\w+)", r"mi (?:dica|serve|servono)",
-    r"poderia", r"preciso d", r"(?:informe|confirme|diga)(?:-me)?",
-    r"(?:kunt|wilt) u", r"ik heb (?:uw|het|de) \w+ nodig",
-)  # fmt: skip
+    r"select)|"
+    r"(?:i|we)(?:'ll| will|'d| would)?(?: also| just)? need (?:your|the|to know|some|a few)|let me know|tell me|"
+    r"provide (?:me|us|your)|may i (?:have|ask|know)|"
+    r"bitte (?:nennen|geben|teilen|senden|schicken|bestatigen|sagen|schreiben|beschreiben|wahlen)|"
+    r"(?:ich|wir) (?:brauche|benotige|brauchen|benotigen)|(?:konnten|konnen|wurden) sie|(?:nennen|sagen) sie mir|"
+    r"veuillez|(?:pouvez|pourriez)-vous|merci de (?:me |nous )?(?:donner|communiquer|indiquer|preciser|fournir)|"
+    r"j'ai besoin d|indiquez|por favor,? (?:indique|proporcione|facilite|digame|confirme|envie|escriba)|podria|"
+    r"puede (?:darme|decirme)|necesito (?:su|el|la|saber)|(?:digame|indiqueme)|"
+    r"(?:puo|potrebbe) (?:dirmi|darmi|fornir\w+|indicar\w+|confermar\w+)|mi (?:dica|serve|servono)|poderia|preciso d|"
+    r"(?:informe|confirme|diga)(?:-me)?|(?:kunt|wilt) u|ik heb (?:uw|het|de) \w+ nodig"
+)
 ASKS_FOR = either(
-    r"(?:provide|share|specify|confirm|tell|give|send)(?: me| us)?(?: with)? (?:your|the|which|what|when|where|how)",
-    r"tell me", r"(?:i|we)(?:'ll| will)? need (?:your|the|to know)",
-    r"may i (?:have|ask|know)", r"bitte (?:nennen|geben|teilen|senden|schicken|bestatigen|sagen)",
-    r"(?:ich|wir) (?:brauche|benotige|brauchen|benotigen)",
-    r"veuillez (?:me )?(?:donner|indiquer|preciser|fournir)",
-    r"merci de (?:me |nous )?(?:donner|communiquer|indiquer|preciser|fournir)", r"necesito (?:su|el|la|saber)",
-    r"por favor,? (?:indique|proporcione|facilite|digame|confirme)", r"mi (?:dica|serve|servono)",
-    r"(?:informe|confirme)(?:-me)?", r"ik heb (?:uw|het|de) \w+ nodig",
-)  # fmt: skip
+    r"(?:provide|share|specify|confirm|tell|give|send)(?: me| us)?(?: with)? (?:your|the|which|what|when|where|how)|"
+    r"tell me|(?:i|we)(?:'ll| will)? need (?:your|the|to know)|may i (?:have|ask|know)|"
+    r"bitte (?:nennen|geben|teilen|senden|schicken|bestatigen|sagen)|"
+    r"(?:ich|wir) (?:brauche|benotige|brauchen|benotigen)|veuillez (?:me )?(?:donner|indiquer|preciser|fournir)|"
+    r"merci de (?:me |nous )?(?:donner|communiquer|indiquer|preciser|fournir)|necesito (?:su|el|la|saber)|"
+    r"por favor,? (?:indique|proporcione|facilite|digame|confirme)|mi (?:dica|serve|servono)|"
+    r"(?:informe|confirme)(?:-me)?|ik heb (?:uw|het|de) \w+ nodig"
+)
 """Requests that wait for an answer; `please choose "Expenses" in the menu` does not."""
 MORE = either(
-    r"(?:anything|something|what) else", r"any(?:thing)? (?:other|further|more)(?: \w+)? ?(?:questions?|help)?",
-    r"let me know if", r"if you (?:have|need) (?:any|more|further|anything)",
-    r"further (?:questions?|assistance|help)", r"help you with anything", r"sonst noch", r"noch etwas",
-    r"weitere fragen",
-    r"autre chose", r"d'autres questions", r"algo mas", r"otra cosa", r"(?:qualcos'|qualcosa d')?altro",
-    r"mais (?:alguma coisa|algo)", r"nog iets", r"iets anders", r"how (?:else )?(?:can|may) i (?:help|assist)",
-)  # fmt: skip
+    r"(?:anything|something|what) else|any(?:thing)? (?:other|further|more)(?: \w+)? ?(?:questions?|help)?|"
+    r"let me know if|if you (?:have|need) (?:any|more|further|anything)|further (?:questions?|assistance|help)|"
+    r"help you with anything|sonst noch|noch etwas|weitere fragen|autre chose|d'autres questions|algo mas|otra cosa|"
+    r"(?:qualcos'|qualcosa d')?altro|mais (?:alguma coisa|algo)|nog iets|iets anders|"
+    r"how (?:else )?(?:can|may) i (?:help|assist)"
+)
 """Offers of more help: questions that ask for nothing."""
 
 REFUSAL = either(
-    r"cannot", r"can't", r"can not", r"(?:am|are|is|was|were|'m|'re) (?:un|not )able", r"unable", r"not possible",
-    r"impossible", r"not (?:allowed|permitted|eligible|available|authori[sz]ed)", r"won't be able", r"unfortunately",
-    r"(?:i'm|i am|we're|we are) afraid", r"(?:could not|couldn't) (?:find|process|complete|be|do|book|verify|locate)",
-    r"don't have (?:access|the ability|that)", r"do not have (?:access|the ability|that)", r"not (?:placed|processed)",
-    r"failed", r"something went wrong", r"an error", r"denied", r"rejected", r"not something i", r"no record",
-    r"can only", r"only (?:say|offer)", r"against (?:our|the) policy", r"outside (?:of )?my", r"don't know",
-    r"not sure",
-    r"didn't (?:understand|catch|get)", r"did not understand", r"we don't", r"we do not", r"there is no",
-    r"leider", r"nicht moglich", r"kann (?:ich|das|man)?(?: \w+){0,3} nicht", r"konnen wir(?: \w+){0,3} nicht",
-    r"weiss ich nicht", r"malheureusement", r"ne (?:peux|peut|pouvons) pas", r"pas possible", r"desole",
-    r"lamentablemente", r"no (?:puedo|podemos|es posible|se puede)", r"lo siento",
-    r"purtroppo", r"non (?:posso|possiamo|e possibile|si puo)", r"infelizmente", r"nao (?:posso|podemos|e possivel)",
-    r"helaas", r"kan (?:ik|dat|niet)(?: \w+){0,3} niet", r"niet mogelijk",
-)  # fmt: skip
+    r"cannot|can't|can not|(?:am|are|is|was|were|'m|'re) (?:un|not )able|unable|not possible|impossible|"
+    r"not (?:allowed|permitted|eligible|available|authori[sz]ed)|won't be able|unfortunately|"
+    r"(?:i'm|i am|we're|we are) afraid|(?:could not|couldn't) (?:find|process|complete|be|do|book|verify|locate)|"
+    r"don't have (?:access|the ability|that)|do not have (?:access|the ability|that)|not (?:placed|processed)|failed|"
+    r"something went wrong|an error|denied|rejected|not something i|no record|can only|only (?:say|offer)|"
+    r"against (?:our|the) policy|outside (?:of )?my|don't know|not sure|didn't (?:understand|catch|get)|"
+    r"did not understand|we don't|we do not|there is no|leider|nicht moglich|"
+    r"kann (?:ich|das|man)?(?: \w+){0,3} nicht|konnen wir(?: \w+){0,3} nicht|weiss ich nicht|malheureusement|"
+    r"ne (?:peux|peut|pouvons) pas|pas possible|desole|lamentablemente|no (?:puedo|podemos|es posible|se puede)|"
+    r"lo siento|purtroppo|non (?:posso|possiamo|e possibile|si puo)|infelizmente|nao (?:posso|podemos|e possivel)|"
+    r"helaas|kan (?:ik|dat|niet)(?: \w+){0,3} niet|niet mogelijk"
+)
 PENDING = either(
     r"(?:one|just a|a) (?:moment|second|minute|sec)", r"please (?:hold|wait|bear with)", r"hold on",
     r"let me (?:check|look|see|find|pull|verify)", r"(?:i'll|i will|i'm going to) (?:check|look into|find out|see)",
@@ -105,53 +96,44 @@ DONE = either(
     r"(?:is|zijn|heb|hebben|wordt) (?:\w+ ){0,6}(?:\w*ge\w+(?:d|t|en)|bevestigd|besteld|verlengd)",
 )  # fmt: skip
 UNDONE = either(
-    r"(?:has|have|is|was|were|are) not (?:yet )?(?:been )?\w+", r"(?:hasn't|haven't|isn't|wasn't|weren't) \w+",
-    r"(?:could|can|will) ?not be \w+", r"(?:couldn't|can't|won't) be \w+", r"wurde(?:n)? (?:\w+ ){0,3}nicht",
-    r"n'a pas ete",
-    r"no ha sido", r"non e stat[oa]", r"nao foi", r"is (?:\w+ ){0,3}niet",
-)  # fmt: skip
+    r"(?:has|have|is|was|were|are) not (?:yet )?(?:been )?\w+|(?:hasn't|haven't|isn't|wasn't|weren't) \w+|"
+    r"(?:could|can|will) ?not be \w+|(?:couldn't|can't|won't) be \w+|wurde(?:n)? (?:\w+ ){0,3}nicht|n'a pas ete|"
+    r"no ha sido|non e stat[oa]|nao foi|is (?:\w+ ){0,3}niet"
+)
 OFFER = either(
     r"(?:i|we) (?:can|could|may)(?: also| instead)? (?:\w+ly )?(?:offer|give|arrange|book|send|provide|do|refund|"
-    r"credit|\w+)",
-    r"would you like", r"(?:do|would) you (?:want|prefer|like|be interested)", r"shall i", r"should i", r"how about",
-    r"alternatively", r"you (?:could|can|may|might) (?:\w+ )?(?:\w+)", r"(?:i|we) (?:offer|suggest|recommend|propose)",
-    r"what if", r"as an alternative", r"(?:ich|wir) (?:kann|konnen|biete|bieten)", r"mochten sie", r"soll ich",
-    r"je peux", r"nous pouvons", r"souhaitez-vous", r"voulez-vous", r"puedo", r"podemos", r"desea", r"quiere",
-    r"le ofrezco",
-    r"posso", r"possiamo", r"desidera", r"vuole", r"ik kan", r"wilt u", r"zal ik", r"gostaria",
-)  # fmt: skip
+    r"credit|\w+)|"
+    r"would you like|(?:do|would) you (?:want|prefer|like|be interested)|shall i|should i|how about|alternatively|"
+    r"you (?:could|can|may|might) (?:\w+ )?(?:\w+)|(?:i|we) (?:offer|suggest|recommend|propose)|what if|"
+    r"as an alternative|(?:ich|wir) (?:kann|konnen|biete|bieten)|mochten sie|soll ich|je peux|nous pouvons|"
+    r"souhaitez-vous|voulez-vous|puedo|podemos|desea|quiere|le ofrezco|posso|possiamo|desidera|vuole|ik kan|wilt u|"
+    r"zal ik|gostaria"
+)
 THANKS = either(
     r"thank(?:s| you)?", r"thx", r"tha?nks?", r"ty(?:sm|vm)?", r"cheers", r"much appreciated", r"danke?(?:schon)?",
     r"vielen dank", r"merci", r"gracias", r"grazie", r"obrigad[oa]", r"bedankt", r"dank (?:u|je)(?: wel)?", r"tack",
 )  # fmt: skip
 GOODBYE = either(
-    r"(?:good ?)?bye(?:-?bye)?", r"see (?:you|ya) (?:later|soon|then|tomorrow|around|again|there|next \w+)",
-    r"see (?:you|ya)(?= ?(?:[.!,;)]|\Z))", r"take care(?! of)", r"farewell",
-    r"have a (?:nice|good|great|lovely|wonderful|pleasant) \w+",
-    r"that(?:'s| is|'ll be| will be| was)(?: really)? (?:all|it|everything)"
-    r"(?! \w+ (?:can |could |will |would )?(?:do|have|get|offer)\b)",
-    r"(?:all|everything) i (?:need|needed|wanted)(?: to know)?", r"nothing else", r"no (?:more|further) questions",
-    r"tschuss", r"auf wiedersehen", r"(?:einen )?schonen (?:tag|abend)(?: noch)?",
-    r"das (?:war's|ware? alles|ist alles)",
-    r"au revoir", r"bonne (?:journee|soiree)", r"c'est tout", r"adios", r"hasta (?:luego|pronto)", r"eso es todo",
-    r"buen dia", r"arrivederci", r"buona (?:giornata|serata)", r"e tutto", r"tchau", r"ate logo", r"so isso",
-    r"tot ziens", r"(?:prettige|fijne) dag", r"dat was alles",
-)  # fmt: skip
+    r"(?:good ?)?bye(?:-?bye)?|see (?:you|ya) (?:later|soon|then|tomorrow|around|again|there|next \w+)|"
+    r"see (?:you|ya)(?= ?(?:[.!,;)]|\Z))|take care(?! of)|farewell|"
+    r"have a (?:nice|good|great|lovely|wonderful|pleasant) \w+|"
+    r"that(?:'s| is|'ll be| will be| was)(?: really)? (?:all|it|everything)(?! \w+ (?:can |could |will |would )?(?:do|"
+    r"have|get|offer)\b)|"
+    r"(?:all|everything) i (?:need|needed|wanted)(?: to know)?|nothing else|no (?:more|further) questions|tschuss|"
+    r"auf wiedersehen|(?:einen )?schonen (?:tag|abend)(?: noch)?|das (?:war's|ware? alles|ist alles)|au revoir|"
+    r"bonne (?:journee|soiree)|c'est tout|adios|hasta (?:luego|pronto)|eso es todo|buen dia|arrivederci|"
+    r"buona (?:giornata|serata)|e tutto|tchau|ate logo|so isso|tot ziens|(?:prettige|fijne) dag|dat was alles"
+)
 NOT_HELD = either(
-    r"(?:i )?(?:don't|do not|dont) (?:actually |really )?(?:know|have|remember|recall|see|want to)", r"not sure",
-    r"no idea",
-    r"(?:i )?(?:can't|cannot|cant|couldn't) (?:find|remember|recall|tell|say|access|give|share|look)",
-    r"(?:i )?(?:won't|will not|wont) (?:tell|give|say|share)", r"(?:rather|prefer) not",
-    r"not (?:telling|giving|comfortable)",
-    r"haven't got", r"have(?:n't)? no", r"forgot(?:ten)?", r"unknown", r"i'd have to (?:check|look)", r"no clue",
-    r"never (?:got|had|received)",
-    r"weiss (?:ich )?(?:das |es |leider )*nicht", r"keine ahnung",
-    r"habe? (?:ich )?(?:das |die |den |leider )*(?:nicht|keine?n?)",
-    r"je ne (?:sais|connais) pas", r"je n'ai pas", r"aucune idee", r"no (?:lo )?se", r"no (?:la |lo )?tengo",
-    r"ni idea",
-    r"non (?:lo )?so", r"non (?:ce )?l?'?ho", r"nao (?:sei|tenho)", r"weet (?:ik )?(?:het |dat )?niet",
-    r"heb ik niet", r"geen idee",
-)  # fmt: skip
+    r"(?:i )?(?:don't|do not|dont) (?:actually |really )?(?:know|have|remember|recall|see|want to)|not sure|no idea|"
+    r"(?:i )?(?:can't|cannot|cant|couldn't) (?:find|remember|recall|tell|say|access|give|share|look)|"
+    r"(?:i )?(?:won't|will not|wont) (?:tell|give|say|share)|(?:rather|prefer) not|"
+    r"not (?:telling|giving|comfortable)|haven't got|have(?:n't)? no|forgot(?:ten)?|unknown|"
+    r"i'd have to (?:check|look)|no clue|never (?:got|had|received)|weiss (?:ich )?(?:das |es |leider )*nicht|"
+    r"keine ahnung|habe? (?:ich )?(?:das |die |den |leider )*(?:nicht|keine?n?)|je ne (?:sais|connais) pas|"
+    r"je n'ai pas|aucune idee|no (?:lo )?se|no (?:la |lo )?tengo|ni idea|non (?:lo )?so|non (?:ce )?l?'?ho|"
+    r"nao (?:sei|tenho)|weet (?:ik )?(?:het |dat )?niet|heb ik niet|geen idee"
+)
 ACCEPTS = re.compile(
     r"\A\W*(?:(?:ok(?:ay)?|well|oh|ah|great|perfect|alright|all right|hmm?)[,.! ]+)*"
     r"(?:sure|yes|yeah|yep|yup|sounds (?:good|great|fine|perfect)|that (?:works|sounds|would be|will do|is fine)|"
@@ -163,11 +145,10 @@ DECLINES = re.compile(
     r"\A\W*(?:no(?:pe)?\b|nein|non\b|nee\b|nao\b|i(?:'d| would) rather not|i(?:'m| am) not interested|i don't want)"
 )
 ASKS_AGAIN = either(
-    r"again", r"once more", r"repeat", r"double-?check", r"rephrase", r"didn't (?:understand|catch|get)", r"confirm",
-    r"did not understand", r"could not find", r"couldn't find", r"not find", r"clarify", r"nochmals?", r"noch einmal",
-    r"erneut", r"wiederholen", r"encore", r"repeter", r"de nuevo", r"otra vez", r"repetir", r"di nuovo", r"ripetere",
-    r"novamente", r"opnieuw", r"herhalen", r"don't see", r"invalid", r"not valid", r"no record", r"verify",
-)  # fmt: skip
+    r"again|once more|repeat|double-?check|rephrase|didn't (?:understand|catch|get)|confirm|did not understand|"
+    r"could not find|couldn't find|not find|clarify|nochmals?|noch einmal|erneut|wiederholen|encore|repeter|de nuevo|"
+    r"otra vez|repetir|di nuovo|ripetere|novamente|opnieuw|herhalen|don't see|invalid|not valid|no record|verify"
+)
 
 
 _BREAK = re.compile(r"(?<=[.!?…])[\"'”’)*]*\s+|(?<=[。？！])|\s*\n+\s*")

@@ -70,22 +70,17 @@ _HANDS_OVER = either(
     r"ik (?:verbind|schakel|zet|draag)(?: \w+){1,5}? (?:collega|medewerker|mens|persoon|specialist)",
 )  # fmt: skip
 _CONDITIONAL = either(
-    r"would you", r"do you want", r"shall i", r"should i", r"if (?:you|that|this|it|needed|necessary)", r"before",
-    r"unless",
-    r"once you", r"in case",
-    r"(?:i|we) (?:can|could|may|might) (?:also |then )?(?:transfer|connect|hand|put|escalate|forward|pass)",
-    r"mochten sie", r"soll ich", r"wenn sie", r"falls", r"kann ich", r"voulez-vous", r"souhaitez-vous", r"si vous",
-    r"je peux",
-    r"desea", r"quiere", r"puedo", r"si (?:lo )?(?:desea|quiere|prefiere)", r"vuole", r"desidera", r"posso",
-    r"gostaria",
-    r"se (?:quiser|preferir|vuole|desidera)", r"wilt u", r"als u", r"ik kan",
-)  # fmt: skip
+    r"would you|do you want|shall i|should i|if (?:you|that|this|it|needed|necessary)|before|unless|once you|in case|"
+    r"(?:i|we) (?:can|could|may|might) (?:also |then )?(?:transfer|connect|hand|put|escalate|forward|pass)|"
+    r"mochten sie|soll ich|wenn sie|falls|kann ich|voulez-vous|souhaitez-vous|si vous|je peux|desea|quiere|puedo|"
+    r"si (?:lo )?(?:desea|quiere|prefiere)|vuole|desidera|posso|gostaria|se (?:quiser|preferir|vuole|desidera)|"
+    r"wilt u|als u|ik kan"
+)
 """Anywhere in the sentence: it is only offered, or depends on something."""
 _DENIED = either(
-    r"cannot", r"can't", r"unable", r"not able", r"won't", r"will not", r"not", r"no", r"no need", r"nicht",
-    r"kein\w*", r"ne",
-    r"non", r"nao", r"niet", r"virtual", r"automated", r"ai", r"bot",
-)  # fmt: skip
+    r"cannot|can't|unable|not able|won't|will not|not|no|no need|nicht|kein\w*|ne|non|nao|niet|virtual|automated|ai|"
+    r"bot"
+)
 """Between the clause's beginning and its end: it does not happen, or not to a person."""
 
 

@@ -1,5 +1,6 @@
-"""Responses: a page as HTML for people, as a fragment for htmx, or as JSON for programs (the JSON has the field names of
-the page's struct). Text from agents, users and judges is escaped, and invisible characters in it are made visible."""
+"""Responses: a page as HTML for people, as a fragment for htmx, or as JSON for programs (the JSON has the field names
+of the page's struct). Text from agents, users and judges is escaped, and invisible characters in it are made
+visible."""
 
 from __future__ import annotations
 

@@ -30,17 +30,22 @@ class ComponentScore(Struct, frozen=True, kw_only=True):
 class Tally(Struct, frozen=True, kw_only=True):
     """Checks of one kind: `total = passed + failed + errored + skipped`."""
 
-    total: int
     passed: int
     failed: int
     errored: int
     skipped: int
+    total: int
 
 
-class CandidateTotals(Tally, frozen=True, kw_only=True):
+class CandidateTotals(Struct, frozen=True, kw_only=True):
     """The results of one candidate; `total` counts those that are pending, too."""
 
+    total: int
     completed: int
+    passed: int
+    failed: int
+    errored: int
+    skipped: int
     pending: int
     pass_rate: float | None
     pass_rate_interval: Interval | None

@@ -22,7 +22,7 @@ from howsure.errors import NotFound
 from howsure.wire.admin import DocumentEntry
 from listening import listening
 from unit.client.fake_service import faking
-from unit.client.test_asking import RULE, entry, finished
+from unit.client.test_async_client import RULE, entry, finished
 
 LINES = ServiceRequest(method="GET", path="/export")
 

@@ -13,7 +13,7 @@ from howsure.client.errors import Invalid, ResourceNotFound
 from howsure.client.runs import Opinion
 from howsure.wire.results import Result
 from howsure.wire.runs import Run
-from unit.client.test_asking import AGENT, entry, finished
+from unit.client.test_async_client import AGENT, entry, finished
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from howsure.client.async_client import AsyncClient
 from howsure.client.blocking_client import Client
 from howsure.client.errors import ResourceNotFound, VersionConflict
-from unit.client.test_asking import RULE
+from unit.client.test_async_client import RULE
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Two passes: all cases or all problems."""
+"""Datasets: from paths to files, the dialect of a file, and two passes that give all cases or all problems."""
 
 from __future__ import annotations
 

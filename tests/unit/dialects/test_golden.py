@@ -527,12 +527,7 @@ def test_reading_what_was_written_gives_equal_cases(tmp_path: Path, dataset: dic
     assert list(read_cases(again, DIALECT)) == cases
 
 
-DIALECT_GOLDEN_WRITING = GoldenDialect()
-
-
-def question_of_golden_writing(
-    id: str = "q", *expectations: Expectation, turns: tuple[str, ...] = ("Hi",), **fields: Any
-) -> Case:
+def plain_question(id: str = "q", *expectations: Expectation, turns: tuple[str, ...] = ("Hi",), **fields: Any) -> Case:
     return Case(id=id, input=Script(turns=turns), expectations=expectations, world=World.GOLDEN, **fields)
 
 
@@ -544,47 +539,47 @@ def call(name: str = "t", **arguments: Any) -> ExpectedCall:
     "cases",
     [
         [],
-        [question_of_golden_writing()],
+        [plain_question()],
         [
-            question_of_golden_writing("a"),
-            question_of_golden_writing("b", ToolCalls(expected=(call(x=[]), call(x={})))),
+            plain_question("a"),
+            plain_question("b", ToolCalls(expected=(call(x=[]), call(x={})))),
         ],
-        [question_of_golden_writing("a", metadata={"file_fields": {"version": 2, "owners": []}})],
-        [question_of_golden_writing("a\nb", Trajectory(steps=("x", "y")), turns=('{"a": [\n]}', "ö"))],
+        [plain_question("a", metadata={"file_fields": {"version": 2, "owners": []}})],
+        [plain_question("a\nb", Trajectory(steps=("x", "y")), turns=('{"a": [\n]}', "ö"))],
     ],
     ids=["none", "one", "nested", "beside", "breaks"],
 )
 def test_the_bytes_are_those_of_the_whole_document(cases: list[Case], tmp_path: Path) -> None:
     path = tmp_path / "x.json"
-    DIALECT_GOLDEN_WRITING.write(cases, path)
+    DIALECT.write(cases, path)
     text = path.read_bytes()
     assert text == msgspec.json.format(msgspec.json.encode(json.loads(text)), indent=2) + b"\n"
     assert list(json.loads(text))[-1] == "golden_questions"
     assert len(json.loads(text)["golden_questions"]) == len(cases)
     if cases:
-        assert list(read_cases(path, DIALECT_GOLDEN_WRITING)) == cases
+        assert list(read_cases(path, DIALECT)) == cases
 
 
 @pytest.mark.parametrize(
     ("cases", "code"),
     [
-        ([question_of_golden_writing("a"), question_of_golden_writing("a")], "duplicate-id"),
-        ([question_of_golden_writing(" ")], "empty"),
-        ([question_of_golden_writing(turns=("Hi", " "))], "empty"),
-        ([question_of_golden_writing("a", ToolCalls(expected=(call(" "),)))], "empty"),
-        ([question_of_golden_writing("a", ToolCalls(expected=(call(x={"$nonsense": 1}),)))], "bad-matcher"),
+        ([plain_question("a"), plain_question("a")], "duplicate-id"),
+        ([plain_question(" ")], "empty"),
+        ([plain_question(turns=("Hi", " "))], "empty"),
+        ([plain_question("a", ToolCalls(expected=(call(" "),)))], "empty"),
+        ([plain_question("a", ToolCalls(expected=(call(x={"$nonsense": 1}),)))], "bad-matcher"),
         (
-            [question_of_golden_writing("a", ToolCalls(expected=(ExpectedCall(name="t", arguments={"$any": True}),)))],
+            [plain_question("a", ToolCalls(expected=(ExpectedCall(name="t", arguments={"$any": True}),)))],
             "bad-matcher",
         ),
-        ([question_of_golden_writing("a", Trajectory(steps=("",)))], "empty"),
-        ([question_of_golden_writing("a", AgentsInvolved(names=(" ",)))], "empty"),
-        ([question_of_golden_writing("a", metadata={"file_fields": {"questions": []}})], "both-lists"),
+        ([plain_question("a", Trajectory(steps=("",)))], "empty"),
+        ([plain_question("a", AgentsInvolved(names=(" ",)))], "empty"),
+        ([plain_question("a", metadata={"file_fields": {"questions": []}})], "both-lists"),
     ],
 )
 def test_what_could_not_be_read_is_not_written(cases: list[Case], code: str, tmp_path: Path) -> None:
     with pytest.raises(DatasetInvalid) as raised:
-        DIALECT_GOLDEN_WRITING.write(cases, tmp_path / "x.json")
+        DIALECT.write(cases, tmp_path / "x.json")
     assert [problem.code for problem in raised.value.problems] == [code]
     assert {problem.file for problem in raised.value.problems} == {str(tmp_path / "x.json")}
     assert list(tmp_path.iterdir()) == []
@@ -592,12 +587,12 @@ def test_what_could_not_be_read_is_not_written(cases: list[Case], code: str, tmp
 
 def test_cases_of_two_files_are_not_written_into_one(tmp_path: Path) -> None:
     cases = [
-        question_of_golden_writing("a", metadata={"file_fields": {"v": 1}}),
-        question_of_golden_writing("b"),
-        question_of_golden_writing("c"),
+        plain_question("a", metadata={"file_fields": {"v": 1}}),
+        plain_question("b"),
+        plain_question("c"),
     ]
     with pytest.raises(DatasetInvalid) as raised:
-        DIALECT_GOLDEN_WRITING.write(cases, tmp_path / "x.json")
+        DIALECT.write(cases, tmp_path / "x.json")
     (problem,) = raised.value.problems
     assert problem.message.startswith("case 'b' comes from another file than the first one")
     assert list(tmp_path.iterdir()) == []
@@ -605,18 +600,18 @@ def test_cases_of_two_files_are_not_written_into_one(tmp_path: Path) -> None:
 
 def test_odd_ways_of_matching_are_looked_at_more_closely_and_written(tmp_path: Path) -> None:
     matched = ToolCalls(expected=(call(x={"$any": True}),), match=Matching(mode=MatchMode.EXACT))
-    cases = [question_of_golden_writing("a", matched, FinalState(variables={"k": None}))]
-    DIALECT_GOLDEN_WRITING.write(cases, tmp_path / "x.json")
-    assert list(read_cases(tmp_path / "x.json", DIALECT_GOLDEN_WRITING)) == cases
+    cases = [plain_question("a", matched, FinalState(variables={"k": None}))]
+    DIALECT.write(cases, tmp_path / "x.json")
+    assert list(read_cases(tmp_path / "x.json", DIALECT)) == cases
 
 
 def test_a_large_file_is_never_held_whole(tmp_path: Path) -> None:
     def many() -> Iterator[Case]:
         for number in range(2000):
-            yield question_of_golden_writing(f"q{number}", turns=("x" * 10_000,))
+            yield plain_question(f"q{number}", turns=("x" * 10_000,))
 
     tracemalloc.start()
-    DIALECT_GOLDEN_WRITING.write(many(), tmp_path / "x.json")
+    DIALECT.write(many(), tmp_path / "x.json")
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert (tmp_path / "x.json").stat().st_size > 20_000_000

@@ -13,7 +13,8 @@ from msgspec import structs
 
 from dialect_rows import Row, mcq, reference_qa, rubric_qa, write_rows
 from howsure.dialects.datasets import read_cases, validate
-from howsure.dialects.legal import LegalDialect, LegalLine, legal_rows, sure_lines
+from howsure.dialects.legal import LegalDialect, LegalLine, sure_lines
+from howsure.dialects.legal import legal_rows as rows_to_write
 from howsure.dialects.legal_rows import SCHEMA, valid_row
 from howsure.dialects.problems import SchemaChecker, Spot
 from howsure.errors import DatasetInvalid, Level, Problem
@@ -355,7 +356,6 @@ def test_what_the_schema_refuses_is_never_taken_for_valid(row: Row, tmp_path: Pa
     assert len(validate(write_rows(tmp_path / "d.jsonl", [row]), DIALECT).problems) == 1
 
 
-DIALECT_LEGAL_WRITING = LegalDialect()
 CHOICES = CorrectChoice(choices=(Choice(id="A", text=""), Choice(id="B", text="no")), correct=("B",))
 RUBRIC = WeightedCriteria(
     criteria=(Criterion(id="c", text="Names it", weight=-2.5), Criterion(id="d", text="Says why", description="w")),
@@ -363,7 +363,7 @@ RUBRIC = WeightedCriteria(
 )
 
 
-def case_of_legal_writing(expectation: Expectation, id: str = "x", **question: Any) -> Case:
+def writable_case(expectation: Expectation, id: str = "x", **question: Any) -> Case:
     return Case(
         id=id,
         input=SingleTurn(**{"message": "Q?", **question}),
@@ -375,7 +375,7 @@ def case_of_legal_writing(expectation: Expectation, id: str = "x", **question: A
 
 
 def lines(*cases: Case) -> list[Any]:
-    return list(legal_rows(cases, Path("x")))
+    return list(rows_to_write(cases, Path("x")))
 
 
 def weighing(weight: Any) -> WeightedCriteria:
@@ -383,16 +383,16 @@ def weighing(weight: Any) -> WeightedCriteria:
 
 
 def test_plain_rows_are_sure_and_come_back(tmp_path: Path) -> None:
-    given = [case_of_legal_writing(CHOICES, "1", context="c"), case_of_legal_writing(RUBRIC, "2")]
+    given = [writable_case(CHOICES, "1", context="c"), writable_case(RUBRIC, "2")]
     assert sure_lines(lines(*given))
-    DIALECT_LEGAL_WRITING.write(given, tmp_path / "x.jsonl")
-    assert list(read_cases(tmp_path / "x.jsonl", DIALECT_LEGAL_WRITING)) == given
+    DIALECT.write(given, tmp_path / "x.jsonl")
+    assert list(read_cases(tmp_path / "x.jsonl", DIALECT)) == given
 
 
 def test_unknown_fields_messages_and_documents_are_looked_at_more_closely() -> None:
-    odd = structs.replace(case_of_legal_writing(CHOICES), metadata={"unknown_fields": {"/extra": 1}})
-    said = case_of_legal_writing(CHOICES, history=(Message(role=Role.USER, content="Hi"),))
-    filed = case_of_legal_writing(CHOICES, attachments=(Attachment(path="a.txt"),))
+    odd = structs.replace(writable_case(CHOICES), metadata={"unknown_fields": {"/extra": 1}})
+    said = writable_case(CHOICES, history=(Message(role=Role.USER, content="Hi"),))
+    filed = writable_case(CHOICES, attachments=(Attachment(path="a.txt"),))
     assert lines(odd)[0]["extra"] == 1
     assert isinstance(lines(said)[0], LegalLine)
     assert [sure_lines(lines(one)) for one in (odd, said, filed)] == [False, False, False]
@@ -401,35 +401,33 @@ def test_unknown_fields_messages_and_documents_are_looked_at_more_closely() -> N
 @pytest.mark.parametrize(
     "wrong",
     [
-        case_of_legal_writing(CHOICES, " "),
-        case_of_legal_writing(CHOICES, message=" "),
-        case_of_legal_writing(CHOICES, message=5),
-        case_of_legal_writing(CHOICES, context=5),
-        case_of_legal_writing(CorrectChoice(choices=CHOICES.choices, correct=("C",))),
-        case_of_legal_writing(CorrectChoice(choices=CHOICES.choices, correct=("B", "B"))),
-        case_of_legal_writing(CorrectChoice(choices=CHOICES.choices[:1], correct=("A",))),
-        case_of_legal_writing(CorrectChoice(choices=(*CHOICES.choices, CHOICES.choices[0]), correct=("B",))),
-        case_of_legal_writing(WeightedCriteria(criteria=())),
-        case_of_legal_writing(WeightedCriteria(criteria=(*RUBRIC.criteria, RUBRIC.criteria[0]))),
-        case_of_legal_writing(WeightedCriteria(criteria=(Criterion(id="c", text=" "),))),
-        case_of_legal_writing(weighing("heavy")),
-        case_of_legal_writing(weighing(True)),
-        case_of_legal_writing(weighing(float("nan"))),
-        case_of_legal_writing(weighing(10**400)),
-        case_of_legal_writing(ReferenceAnswer(answers=())),
-        case_of_legal_writing(ReferenceAnswer(answers=("",))),
+        writable_case(CHOICES, " "),
+        writable_case(CHOICES, message=" "),
+        writable_case(CHOICES, message=5),
+        writable_case(CHOICES, context=5),
+        writable_case(CorrectChoice(choices=CHOICES.choices, correct=("C",))),
+        writable_case(CorrectChoice(choices=CHOICES.choices, correct=("B", "B"))),
+        writable_case(CorrectChoice(choices=CHOICES.choices[:1], correct=("A",))),
+        writable_case(CorrectChoice(choices=(*CHOICES.choices, CHOICES.choices[0]), correct=("B",))),
+        writable_case(WeightedCriteria(criteria=())),
+        writable_case(WeightedCriteria(criteria=(*RUBRIC.criteria, RUBRIC.criteria[0]))),
+        writable_case(WeightedCriteria(criteria=(Criterion(id="c", text=" "),))),
+        writable_case(weighing("heavy")),
+        writable_case(weighing(True)),
+        writable_case(weighing(float("nan"))),
+        writable_case(weighing(10**400)),
+        writable_case(ReferenceAnswer(answers=())),
+        writable_case(ReferenceAnswer(answers=("",))),
     ],
 )
 def test_what_is_wrong_is_never_sure_and_never_written(wrong: Case, tmp_path: Path) -> None:
-    assert not sure_lines(lines(case_of_legal_writing(CHOICES, "first"), wrong))
+    assert not sure_lines(lines(writable_case(CHOICES, "first"), wrong))
     with pytest.raises(DatasetInvalid):
-        DIALECT_LEGAL_WRITING.write([case_of_legal_writing(CHOICES, "first"), wrong], tmp_path / "x.jsonl")
+        DIALECT.write([writable_case(CHOICES, "first"), wrong], tmp_path / "x.jsonl")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_an_id_that_stands_twice_is_found_among_sure_lines(tmp_path: Path) -> None:
     with pytest.raises(DatasetInvalid) as raised:
-        DIALECT_LEGAL_WRITING.write(
-            [case_of_legal_writing(CHOICES, f"{number % 300}") for number in range(301)], tmp_path / "x.jsonl"
-        )
+        DIALECT.write([writable_case(CHOICES, f"{number % 300}") for number in range(301)], tmp_path / "x.jsonl")
     assert [(problem.code, problem.line) for problem in raised.value.problems] == [("duplicate-id", 301)]

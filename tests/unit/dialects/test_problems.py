@@ -1,4 +1,4 @@
-"""Schema violations in our words."""
+"""Problems: schema violations in words, the compiled check beside the slow one, and how values are shown."""
 
 from __future__ import annotations
 

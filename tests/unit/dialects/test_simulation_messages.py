@@ -19,7 +19,7 @@ from howsure.dialects.simulation_messages import (
     result_of,
     without_empty,
 )
-from howsure.dialects.simulation_traces import camel, repaired
+from howsure.dialects.simulation_traces import camel, repair_calls
 from howsure.model.transcript import Message, Role, ToolCall, ToolResult
 from json_strategies import objects, texts, values
 from simulation_files import event
@@ -222,7 +222,7 @@ def one_call(arguments: Any, result: Any = None) -> tuple[Message, ...]:
 def test_only_what_was_rewritten_is_restored(
     made: tuple[Message, ...], originals: list[Any], expected: tuple[Message, ...]
 ) -> None:
-    assert repaired(made, originals) == expected
+    assert repair_calls(made, originals) == expected
 
 
 ids = st.integers(0, 10_000).map(str)

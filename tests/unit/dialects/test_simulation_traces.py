@@ -8,7 +8,7 @@ import pytest
 
 from howsure.dialects.problems import Spot
 from howsure.dialects.simulation_traces import (
-    invented,
+    has_made_up_times,
     nanoseconds,
     read_spans,
     span_document,
@@ -128,12 +128,12 @@ def timed(name: str, start: int | None, length: int, trace: str = "t", id: str =
     ],
 )
 def test_times_that_were_made_up_show(spans: list[Span], expected: bool) -> None:
-    assert invented(spans) is expected
+    assert has_made_up_times(spans) is expected
 
 
 def test_the_two_kinds_of_traces_are_told_apart() -> None:
-    assert invented(spans_of(*INVENTED_TRACE))
-    assert not invented(spans_of(*REAL_TRACE))
+    assert has_made_up_times(spans_of(*INVENTED_TRACE))
+    assert not has_made_up_times(spans_of(*REAL_TRACE))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""JSON, read strictly."""
+"""Strict JSON: problems with their place, repeated keys, the lines of list elements, the keys of a cut-off text."""
 
 from __future__ import annotations
 

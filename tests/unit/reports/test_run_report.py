@@ -14,7 +14,7 @@ from howsure.model.score import Score, Unscored, UnscoredReason
 from howsure.model.summary import Summary
 from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Transcript
 from howsure.model.verdict import Verdict
-from howsure.reports.document import Document
+from howsure.reports.document import ReportDocument
 from howsure.reports.run_report import SHOWN_RESULTS, case_report, run_report
 from howsure.testing import a_case, a_transcript
 from unit.reports.northwind import SUPPORT_PINS, a_result, refund_results, summary_of, support_results
@@ -35,7 +35,7 @@ def in_ascii(shown: RenderableType) -> str:
     return raw.getvalue().decode("ascii")
 
 
-def report(results: list[Result], summary: Summary | None = None) -> Document:
+def report(results: list[Result], summary: Summary | None = None) -> ReportDocument:
     """With the failed results named first, then the errored ones."""
     worst = [each for verdict in (Verdict.FAILED, Verdict.ERRORED) for each in results if each.verdict is verdict]
     return run_report(summary or summary_of(results), worst[:SHOWN_RESULTS])

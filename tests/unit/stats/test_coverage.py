@@ -1,4 +1,4 @@
-"""Do the intervals cover as often as they promise? Summed exactly over all outcomes where possible, simulated elsewhere."""
+"""Do the intervals cover as often as they promise? Summed exactly over all outcomes, or simulated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scipy.stats import binom, fisher_exact
 from howsure.stats.clusters import ClusterSums, Floats, cluster_rate
 from howsure.stats.estimates import clopper_pearson, estimate_mean, estimate_rate
 from howsure.stats.intervals import Interval, rate_interval, wilson
-from howsure.stats.paired import mcnemar, paired_means, paired_rates, tango
+from howsure.stats.paired_differences import mcnemar, paired_means, paired_rates, tango
 from howsure.stats.rate_correction import corrected_rate, label_table
 
 pytestmark = [pytest.mark.slow, pytest.mark.thorough]

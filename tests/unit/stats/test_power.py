@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from howsure.stats.estimates import estimate_rate
-from howsure.stats.paired import mcnemar
+from howsure.stats.paired_differences import mcnemar
 from howsure.stats.power import (
     TABLED,
     Design,

@@ -68,7 +68,7 @@ def test_an_uneven_design_gives_back_what_went_in_on_average_and_mostly_inside_i
     for name, truth, error in (("cases", 4.0, 0.12), ("agent", 1.0, 0.03), ("judge", 0.25, 0.006)):
         parts = [getattr(each, name) for each in found]
         assert np.mean([part.value for part in parts]) == pytest.approx(truth, abs=3 * error)
-        assert np.mean([part.low <= truth <= part.high for part in parts]) >= 0.85
+        assert np.mean([part.interval[0] <= truth <= part.interval[1] for part in parts]) >= 0.85
 
 
 def test_the_same_data_give_the_same_interval() -> None:

@@ -1,12 +1,12 @@
-"""What a conversation knows before each turn."""
+"""What live targets know of a conversation, and what a case brings before the first turn."""
 
 from __future__ import annotations
 
-from howsure.model.case import Case, Scenario, SingleTurn
+from howsure.model.case import Case, Scenario, Script, SingleTurn
 from howsure.model.transcript import Message, Role, ToolCall
 from howsure.targets.base import Closing, Reply, TargetRequest
 from howsure.targets.bot_answers import BotAnswer
-from howsure.targets.conversations import ConversationState
+from howsure.targets.conversations import ConversationState, PriorContext
 from howsure.testing import a_case
 
 WISH = TargetRequest(name="shop", state={"shop": "Moss", "count": 1}, candidate="new")
@@ -27,7 +27,7 @@ def test_the_history_grows_by_what_was_said() -> None:
     conversation = ConversationState(a_case(), WISH)
     calling = Message(role=Role.ASSISTANT, tool_calls=(ToolCall(name="x"),))
     said = Message(role=Role.ASSISTANT, content="Hello!")
-    conversation.heard("Hi", BotAnswer(reply=Reply(messages=(calling, said))))
+    conversation.record_turn("Hi", BotAnswer(reply=Reply(messages=(calling, said))))
     values = conversation.values("Bye")
     before = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello!"}]
     assert values["history"] == before
@@ -49,8 +49,8 @@ def test_a_scenario_has_no_history() -> None:
 
 def test_a_state_that_the_bot_tells_takes_the_place_of_what_was_known() -> None:
     conversation = ConversationState(a_case(), WISH)
-    conversation.learn({"a": 1})
-    conversation.learn(None)
+    conversation.update_state({"a": 1})
+    conversation.update_state(None)
     assert conversation.state == {"a": 1}
     assert conversation.closing() == Closing(state={"a": 1})
 
@@ -62,3 +62,30 @@ def test_what_a_bot_does_with_the_values_changes_nothing() -> None:
     values["state"]["x"] = 1
     assert conversation.history == []
     assert conversation.state == {"shop": "Moss", "count": 1}
+
+
+ASKED = Message(role=Role.USER, content="May I?")
+ANSWERED = Message(role=Role.ASSISTANT, content="You may.")
+
+
+def prelude(**fields: object) -> PriorContext:
+    return PriorContext.of(Case(id="1", input=SingleTurn(message="And now?", **fields)))  # type: ignore[arg-type]
+
+
+def test_context_goes_before_the_question_and_history_is_told() -> None:
+    found = prelude(context="She is twelve.", history=(ASKED, ANSWERED))
+    assert found.first_message("And now?") == "She is twelve.\n\nAnd now?"
+    assert found.earlier_messages == [
+        {"role": "user", "content": "May I?"},
+        {"role": "assistant", "content": "You may."},
+    ]
+
+
+def test_the_question_is_not_asked_twice_and_empty_messages_are_none() -> None:
+    last = Message(role=Role.USER, content="And now?")
+    assert prelude(history=(ASKED, Message(role=Role.ASSISTANT), last)).earlier == (ASKED,)
+
+
+def test_a_script_brings_nothing_along() -> None:
+    assert PriorContext.of(Case(id="1", input=Script(turns=("Hi",)))) == PriorContext()
+    assert PriorContext().first_message("Hi") == "Hi"

@@ -26,32 +26,32 @@ def results(turn: TurnBuilder) -> list[tuple[str, Any]]:
 
 def test_a_result_finds_its_call_by_id_whatever_the_order() -> None:
     turn = TurnBuilder()
-    turn.say("", "desk", [ToolCall(name="look", id="1"), ToolCall(name="look", id="2")])
-    turn.give_back("2", "look", ToolResult(content="second"))
-    turn.give_back("1", "look", ToolResult(content="first"))
+    turn.add_message("", "desk", [ToolCall(name="look", id="1"), ToolCall(name="look", id="2")])
+    turn.add_result("2", "look", ToolResult(content="second"))
+    turn.add_result("1", "look", ToolResult(content="first"))
     assert results(turn) == [("look", "first"), ("look", "second")]
 
 
 def test_without_ids_results_go_to_calls_of_that_tool_in_order() -> None:
     turn = TurnBuilder()
-    turn.say("", "", [ToolCall(name="look"), ToolCall(name="pay"), ToolCall(name="look")])
+    turn.add_message("", "", [ToolCall(name="look"), ToolCall(name="pay"), ToolCall(name="look")])
     for name, content in (("look", "a"), ("look", "b"), ("pay", "c")):
-        turn.give_back("", name, ToolResult(content=content))
+        turn.add_result("", name, ToolResult(content=content))
     assert results(turn) == [("look", "a"), ("pay", "c"), ("look", "b")]
 
 
 def test_a_result_of_another_turn_changes_nothing() -> None:
     turn = TurnBuilder()
-    turn.say("", "", [ToolCall(name="look", id="1")])
-    turn.give_back("0", "look", ToolResult(content="late"))
+    turn.add_message("", "", [ToolCall(name="look", id="1")])
+    turn.add_result("0", "look", ToolResult(content="late"))
     assert results(turn) == [("look", None)]
 
 
 def test_a_message_that_says_and_calls_nothing_is_none_but_taking_over_is_seen() -> None:
     turn = TurnBuilder()
-    turn.say("", "desk")
-    turn.take_over("billing")
-    turn.say("Hello", "billing")
+    turn.add_message("", "desk")
+    turn.add_handoff("billing")
+    turn.add_message("Hello", "billing")
     assert turn.reply().messages == (
         Message(role=Role.ASSISTANT, agent="billing"),
         Message(role=Role.ASSISTANT, content="Hello", agent="billing"),
@@ -60,7 +60,7 @@ def test_a_message_that_says_and_calls_nothing_is_none_but_taking_over_is_seen()
 
 def test_a_turn_that_counted_nothing_has_unknown_tokens() -> None:
     turn = TurnBuilder()
-    turn.spend(None)
+    turn.add_usage(None)
     assert turn.reply().usage == Usage()
 
 

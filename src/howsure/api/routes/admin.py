@@ -1,10 +1,11 @@
-"""Keys and the log of writes: for those who look after the service."""
+"""Keys, the audit log, export and import of documents, health and metrics."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request
+from msgspec.structs import asdict
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
 from howsure.api.access import Admin, Hosted, Operator, Overseer, Reader, Writer
@@ -19,7 +20,6 @@ from howsure.reports.figures import iso_utc
 from howsure.services.host.keys import KeyRequest, make_key
 from howsure.services.host.transfer import export_documents, import_documents
 from howsure.store.keys import ApiKey, KeyScope
-from howsure.store.logs import AuditEntry
 from howsure.store.pages import next_cursor
 from howsure.version import __version__
 from howsure.wire import admin as wire
@@ -30,21 +30,21 @@ router = APIRouter(tags=["admin"], route_class=StrictRoute)
 
 @router.get("/keys", responses={**list_answer(wire.ApiKey, headers=PAGE_HEADERS), **errors()})
 async def list_keys(
-    request: Request, asking: Overseer, host: Hosted, limit: Limit = 50, cursor: Cursor = None
+    request: Request, caller: Overseer, host: Hosted, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:
     """Newest first; no secret is kept."""
-    found = await host.store.keys.several(limit=limit, before=read_cursor(cursor), within=asking.within)
+    found = await host.store.keys.several(limit=limit, before=read_cursor(cursor), within=caller.within)
     further = next_cursor(found[-1]) if len(found) == limit else None
     return page(request, [_shape(key) for key in found], further)
 
 
 @router.post("/keys", status_code=201, responses={**answer(wire.NewApiKey, 201), **errors(409)})
-async def create_key(request: Request, asking: Admin, host: Hosted, body: KeyGiven) -> Response:
+async def create_key(request: Request, caller: Admin, host: Hosted, body: KeyGiven) -> Response:
     """Nobody can make a key that opens more than their own."""
-    home = asking.within.organization_id
+    home = caller.within.organization_id
     if home is not None and body.organization_id not in (None, home):
         raise RequestRefusal(403, "forbidden", "this key may make keys for its own organisation only")
-    own = asking.within.agent_ids
+    own = caller.within.agent_ids
     agents = None if body.agent_ids is None else tuple(dict.fromkeys(body.agent_ids))
     if own is not None and (agents is None or not set(agents) <= set(own)):
         raise RequestRefusal(403, "forbidden", f"this key may make keys for the agents {', '.join(own)} only")
@@ -61,20 +61,20 @@ async def create_key(request: Request, asking: Admin, host: Hosted, body: KeyGiv
 
 
 @router.delete("/keys/{id}", responses={**answer(wire.ApiKey), **errors(404)})
-async def revoke_key(id: Annotated[Key, Path()], asking: Overseer, host: Hosted) -> Response:
+async def revoke_key(id: Annotated[Key, Path()], caller: Overseer, host: Hosted) -> Response:
     """From now on it opens nothing; it stays in the list."""
-    return JsonAnswer(_shape(await host.store.keys.revoke(id, asking.within)))
+    return JsonAnswer(_shape(await host.store.keys.revoke(id, caller.within)))
 
 
 # The name is part of the operation's id in OpenAPI.
 @router.get("/audit", name="list_deeds", responses={**list_answer(wire.AuditEntry, headers=PAGE_HEADERS), **errors()})
 async def list_audit_entries(
-    request: Request, asking: Overseer, host: Hosted, limit: Limit = 50, cursor: Cursor = None
+    request: Request, caller: Overseer, host: Hosted, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:
     """Who wrote what, newest first."""
-    found = await host.store.audit.several(limit=limit, before=read_cursor(cursor), within=asking.within)
+    found = await host.store.audit.several(limit=limit, before=read_cursor(cursor), within=caller.within)
     further = next_cursor(found[-1]) if len(found) == limit else None
-    return page(request, [_audit_entry(entry) for entry in found], further)
+    return page(request, [{**asdict(entry), "at": iso_utc(entry.at)} for entry in found], further)
 
 
 def _shape(key: ApiKey) -> dict[str, Any]:
@@ -88,11 +88,6 @@ def _shape(key: ApiKey) -> dict[str, Any]:
     }
 
 
-def _audit_entry(entry: AuditEntry) -> dict[str, Any]:
-    shown = {name: getattr(entry, name) for name in entry.__struct_fields__}
-    return {**shown, "at": iso_utc(entry.at)}
-
-
 bulk_router = APIRouter(tags=["bulk"], route_class=StrictRoute)
 KindName = Literal["rubric", "test_set", "question_set", "dataset", "agent", "graders"]
 TEXT: dict[str, Any] = {"schema": {"type": "string"}}
@@ -102,20 +97,20 @@ BODY: dict[str, Any] = {"requestBody": {"required": True, "content": {"applicati
 
 
 @bulk_router.get("/export", response_class=Response, responses=LINES)
-async def export(asking: Reader, host: Hosted, kind: Annotated[list[KindName] | None, Query()] = None) -> Response:
+async def export(caller: Reader, host: Hosted, kind: Annotated[list[KindName] | None, Query()] = None) -> Response:
     """Every document that you may see at its newest version, one a line: kind, id and the document itself."""
     kinds = [DocumentKind(each) for each in kind] if kind else list(DocumentKind)
-    return StreamingResponse(export_documents(host, kinds, asking.within), media_type="application/x-ndjson")
+    return StreamingResponse(export_documents(host, kinds, caller.within), media_type="application/x-ndjson")
 
 
 @bulk_router.post("/import", responses={**list_answer(ImportedDocument), **errors(409)}, openapi_extra=BODY)
-async def import_lines(request: Request, asking: Writer, host: Hosted) -> Response:
+async def import_lines(request: Request, caller: Writer, host: Hosted) -> Response:
     """Documents from lines such as `GET /export` gives. One that is there already is left as it is; a line that cannot
     be taken says why, and the others are taken."""
     content = await request.body()
     if not content.strip():
         raise RequestRefusal(422, "invalid", "send documents, one a line, such as `GET /export` gives")
-    return JsonAnswer(await import_documents(host, content, asking.name, asking.within))
+    return JsonAnswer(await import_documents(host, content, caller.name, caller.within))
 
 
 health_router = APIRouter(tags=["health"])
@@ -145,6 +140,6 @@ COUNTED: dict[int | str, dict[str, Any]] = {
 
 
 @metrics_router.get("/metrics", response_class=Response, responses=COUNTED)
-async def counters(request: Request, asking: Operator, host: Hosted) -> Response:
+async def counters(request: Request, caller: Operator, host: Hosted) -> Response:
     """Requests, latencies and the queue, for Prometheus."""
     return PlainTextResponse(request.app.state.counters.text(await host.store.queue.lengths()))

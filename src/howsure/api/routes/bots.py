@@ -30,25 +30,25 @@ BotId = Annotated[Key, Path(description="The agent's id", examples=["64f0c2a1e4b
 
 
 @router.get("/bots/{id}/context", responses={**answer(BotContext, headers=ETAG), **errors(404)})
-async def context(id: BotId, asking: Reader, host: Hosted) -> Response:
+async def context(id: BotId, caller: Reader, host: Hosted) -> Response:
     """What is known of an agent: prompt, tools, knowledge bases, model, harness."""
-    return await _answer(host, id, asking.within)
+    return await _answer(host, id, caller.within)
 
 
 @router.put("/bots/{id}/context", responses={**answer(BotContext, headers=ETAG), **errors(404, 409, 412)})
-async def describe(id: BotId, asking: Writer, host: Hosted, body: BotGiven, if_match: IfMatch = None) -> Response:
+async def describe(id: BotId, caller: Writer, host: Hosted, body: BotGiven, if_match: IfMatch = None) -> Response:
     """Describe an agent, or describe it anew. Runs keep the description that they started with."""
-    agents = asking.within.agent_ids
+    agents = caller.within.agent_ids
     if agents is not None and id not in agents:
         raise RequestRefusal(404, "not_found", f"there is no agent {id}")
     expected = expected_version(if_match)
-    await require_version(host, DocumentKind.AGENT, id, asking, expected)
-    change = documents.DocumentChange(body=body.model_dump(mode="json", exclude_unset=True), author=asking.name)
+    await require_version(host, DocumentKind.AGENT, id, caller, expected)
+    change = documents.DocumentChange(body=body.model_dump(mode="json", exclude_unset=True), author=caller.name)
     try:
-        await documents.change_document(host, DocumentKind.AGENT, id, change, asking.within, expected)
+        await documents.change_document(host, DocumentKind.AGENT, id, change, caller.within, expected)
     except NotFound:
-        await documents.add_document(host, DocumentKind.AGENT, change, asking.within, id)
-    return await _answer(host, id, asking.within)
+        await documents.add_document(host, DocumentKind.AGENT, change, caller.within, id)
+    return await _answer(host, id, caller.within)
 
 
 async def _answer(host: Host, id: str, within: AccessScope) -> JsonAnswer:
@@ -78,9 +78,9 @@ async def _content(_: Host, document: Document) -> Any:
     return document_body(document)
 
 
-async def _restored(host: Host, id: str, version: int, asking: Caller) -> Document:
-    change = documents.DocumentChange(body={}, author=asking.name)
-    return await documents.restore_document(host, DocumentKind.AGENT, id, version, change, asking.within)
+async def _restored(host: Host, id: str, version: int, caller: Caller) -> Document:
+    change = documents.DocumentChange(body={}, author=caller.name)
+    return await documents.restore_document(host, DocumentKind.AGENT, id, version, change, caller.within)
 
 
 EDITIONS = VersionRoutes(
@@ -95,7 +95,7 @@ add_version_routes(router, EDITIONS)
 
 
 @router.get("/evaluators/types", responses={**list_answer(EvaluatorType), **errors()}, tags=["evaluator-configs"])
-async def types(asking: Reader, host: Hosted) -> Response:
+async def types(caller: Reader, host: Hosted) -> Response:
     """The graders that a run may have."""
     graders = host.work.kit.graders
     return JsonAnswer([{"type": each.name, "description": _about(each)} for each in graders])

@@ -1,4 +1,4 @@
-"""Datasets: upload a file of any dialect, read it back, look at its cases, add and take out single ones."""
+"""Datasets: upload a file of any dialect, read it back, list its cases, add and remove single ones."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ UPLOAD: dict[str, Any] = {
 @router.get("/datasets", responses={**list_answer(UploadedDataset, headers=PAGE_HEADERS), **errors()})
 async def list_datasets(
     request: Request,
-    asking: Reader,
+    caller: Reader,
     host: Hosted,
     agent_id: Annotated[Key | None, Query()] = None,
     name: Annotated[Name | None, Query()] = None,
@@ -61,16 +61,16 @@ async def list_datasets(
 ) -> Response:
     """Newest first."""
     listing = DocumentQuery(limit=limit, before=read_cursor(cursor_), agent_id=agent_id, name=name)
-    found = await host.store.documents.several(DATASET, listing, asking.within)
+    found = await host.store.documents.several(DATASET, listing, caller.within)
     counts = await host.store.dataset_cases.count(found)
     further = next_cursor(found[-1]) if len(found) == limit else None
     return page(request, [shape_of(each, counts.get((each.organization_id, each.id), 0)) for each in found], further)
 
 
 @router.post("/datasets", status_code=201, responses={**answer(UploadedDataset, 201, headers=ETAG), **errors(409)})
-async def create_dataset(request: Request, asking: Writer, host: Hosted, body: DatasetGiven) -> Response:
+async def create_dataset(request: Request, caller: Writer, host: Hosted, body: DatasetGiven) -> Response:
     """A file as text. Every problem is named, and then nothing is stored."""
-    return await _create(request, asking, host, upload_of(body, asking))
+    return await _create(request, caller, host, upload_of(body, caller))
 
 
 @router.post(
@@ -81,7 +81,7 @@ async def create_dataset(request: Request, asking: Writer, host: Hosted, body: D
 )
 async def upload_dataset(
     request: Request,
-    asking: Writer,
+    caller: Writer,
     host: Hosted,
     name: Annotated[Name, Query(min_length=1)],
     agent_id: Annotated[Key | None, Query()] = None,
@@ -89,14 +89,14 @@ async def upload_dataset(
 ) -> Response:
     """A file as it is, in the body."""
     content = await request.body()
-    upload = Upload(content=content, name=name, agent_id=agent_id or "", dialect=dialect or "", author=asking.name)
-    return await _create(request, asking, host, upload)
+    upload = Upload(content=content, name=name, agent_id=agent_id or "", dialect=dialect or "", author=caller.name)
+    return await _create(request, caller, host, upload)
 
 
 @router.get("/datasets/{id}", responses={**answer(UploadedDataset, headers=ETAG), **errors(404)})
-async def one_dataset(id: Id, asking: Reader, host: Hosted) -> Response:
+async def one_dataset(id: Id, caller: Reader, host: Hosted) -> Response:
     """The newest version, without its content."""
-    return await _answer(host, await host.store.documents.get(DATASET, id, within=asking.within))
+    return await _answer(host, await host.store.documents.get(DATASET, id, within=caller.within))
 
 
 @router.get(
@@ -104,42 +104,42 @@ async def one_dataset(id: Id, asking: Reader, host: Hosted) -> Response:
     response_class=Response,
     responses={200: {"content": {"application/octet-stream": FILE}}, **errors(404)},
 )
-async def content(id: Id, version: Version, asking: Reader, host: Hosted) -> Response:
+async def content(id: Id, version: Version, caller: Reader, host: Hosted) -> Response:
     """The file, byte for byte."""
-    found = await host.store.documents.get(DATASET, id, version, within=asking.within, deleted=True)
+    found = await host.store.documents.get(DATASET, id, version, within=caller.within, deleted=True)
     return Response(found.edition.body, media_type="application/octet-stream")
 
 
 @router.put("/datasets/{id}", responses={**answer(UploadedDataset, headers=ETAG), **errors(404, 409, 412)})
 async def change_dataset(
-    id: Id, asking: Writer, host: Hosted, body: DatasetGiven, if_match: IfMatch = None
+    id: Id, caller: Writer, host: Hosted, body: DatasetGiven, if_match: IfMatch = None
 ) -> Response:
     """The next version."""
     expected = expected_version(if_match)
-    await require_version(host, DATASET, id, asking, expected)
-    upload = upload_of(body, asking)
+    await require_version(host, DATASET, id, caller, expected)
+    upload = upload_of(body, caller)
     if upload.agent_id is not None:
-        _check_agent(upload.agent_id, asking)
+        _check_agent(upload.agent_id, caller)
     draft = await check_upload(host, upload)
-    changed = await host.store.documents.revise(DATASET, id, draft, expected=expected, within=asking.within)
+    changed = await host.store.documents.revise(DATASET, id, draft, expected=expected, within=caller.within)
     return await _answer(host, changed)
 
 
 @router.delete("/datasets/{id}", status_code=204, responses={204: {}, **errors(404, 409, 412)})
-async def delete_dataset(id: Id, asking: Writer, host: Hosted, if_match: IfMatch = None) -> Response:
+async def delete_dataset(id: Id, caller: Writer, host: Hosted, if_match: IfMatch = None) -> Response:
     """Runs that used it can still read their version."""
     expected = expected_version(if_match)
-    await require_version(host, DATASET, id, asking, expected)
-    await host.store.documents.delete(DATASET, id, expected=expected, within=asking.within)
+    await require_version(host, DATASET, id, caller, expected)
+    await host.store.documents.delete(DATASET, id, expected=expected, within=caller.within)
     return Response(status_code=204)
 
 
 @router.get("/datasets/{id}/test-cases", responses={**list_answer(DatasetCase, headers=PAGE_HEADERS), **errors(404)})
 async def list_cases(
-    request: Request, id: Id, asking: Reader, host: Hosted, limit: Limit = 100, cursor: Cursor = None
+    request: Request, id: Id, caller: Reader, host: Hosted, limit: Limit = 100, cursor: Cursor = None
 ) -> Response:
     """In the order of the file."""
-    document = await host.store.documents.get(DATASET, id, within=asking.within)
+    document = await host.store.documents.get(DATASET, id, within=caller.within)
     start = read_number(cursor) or 0
     cases = await read_case_page(host, document, start, limit)
     further = str(start + limit) if len(cases) == limit else None
@@ -151,54 +151,54 @@ async def list_cases(
     status_code=201,
     responses={**answer(UploadedDataset, 201, headers=ETAG), **errors(404, 409)},
 )
-async def add_case(id: Id, asking: Writer, host: Hosted, body: CaseGiven) -> Response:
+async def add_case(id: Id, caller: Writer, host: Hosted, body: CaseGiven) -> Response:
     """The dataset with one more case: its next version."""
-    document = await host.store.documents.get(DATASET, id, within=asking.within)
-    return await _answer(host, await append_case(host, document, body.case, asking.name, asking.within), 201)
+    document = await host.store.documents.get(DATASET, id, within=caller.within)
+    return await _answer(host, await append_case(host, document, body.case, caller.name, caller.within), 201)
 
 
 CaseId = Annotated[Key, Path(description="The `id` of a case, as lists give it")]
 
 
 @router.get("/test-cases/{id}", responses={**answer(DatasetCase), **errors(404)})
-async def one_case(id: CaseId, asking: Reader, host: Hosted) -> Response:
+async def one_case(id: CaseId, caller: Reader, host: Hosted) -> Response:
     """One case, found by its id alone."""
-    place = await host.store.dataset_cases.find(id, asking.within)
-    document = await host.store.documents.get(DATASET, place.dataset_id, within=asking.within)
+    place = await host.store.dataset_cases.find(id, caller.within)
+    document = await host.store.documents.get(DATASET, place.dataset_id, within=caller.within)
     cases = await read_case_page(host, document, place.position, 1)
     return JsonAnswer(case_shape(document.id, cases[0]))
 
 
 @router.delete("/test-cases/{id}", status_code=204, responses={204: {}, **errors(404, 409)})
-async def delete_case(id: CaseId, asking: Writer, host: Hosted) -> Response:
+async def delete_case(id: CaseId, caller: Writer, host: Hosted) -> Response:
     """The dataset without this case: its next version."""
-    place = await host.store.dataset_cases.find(id, asking.within)
-    document = await host.store.documents.get(DATASET, place.dataset_id, within=asking.within)
-    await drop_case(host, document, place.position, asking.name, asking.within)
+    place = await host.store.dataset_cases.find(id, caller.within)
+    document = await host.store.documents.get(DATASET, place.dataset_id, within=caller.within)
+    await drop_case(host, document, place.position, caller.name, caller.within)
     return Response(status_code=204)
 
 
-def upload_of(body: DatasetGiven, asking: Caller) -> Upload:
+def upload_of(body: DatasetGiven, caller: Caller) -> Upload:
     return Upload(
         content=body.content.encode(),
         name=body.name,
         agent_id=body.agent_id,
         dialect=body.dialect or "",
-        author=asking.name,
+        author=caller.name,
         note=body.note or "",
     )
 
 
-def _check_agent(agent_id: str, asking: Caller) -> None:
-    agents = asking.within.agent_ids
+def _check_agent(agent_id: str, caller: Caller) -> None:
+    agents = caller.within.agent_ids
     if agents is not None and agent_id not in agents:
         raise RequestRefusal(422, "invalid", f"agent_id: this key may write for the agents {', '.join(agents)} only")
 
 
-async def _create(request: Request, asking: Caller, host: Host, upload: Upload) -> JsonAnswer:
-    _check_agent(upload.agent_id or "", asking)
+async def _create(request: Request, caller: Caller, host: Host, upload: Upload) -> JsonAnswer:
+    _check_agent(upload.agent_id or "", caller)
     draft = await check_upload(host, upload)
-    return await _answer(host, await host.store.documents.create(DATASET, new_id(request), draft, asking.within), 201)
+    return await _answer(host, await host.store.documents.create(DATASET, new_id(request), draft, caller.within), 201)
 
 
 async def _answer(host: Host, document: Document, status: int = 200) -> JsonAnswer:
@@ -217,8 +217,8 @@ async def _content(host: Host, document: Document) -> Any:
     return await to_thread(lambda: {"cases": [{**case_shape(document.id, case), "id": case.id} for case in cases]})
 
 
-async def _restored(host: Host, id: str, version: int, asking: Caller) -> Document:
-    return await restore_upload(host, id, version, asking.name, asking.within)
+async def _restored(host: Host, id: str, version: int, caller: Caller) -> Document:
+    return await restore_upload(host, id, version, caller.name, caller.within)
 
 
 EDITIONS = VersionRoutes(

@@ -1,4 +1,4 @@
-"""The paths that every versioned document has: list, create, read, change, delete, versions, differences, restoring."""
+"""The routes that every document with versions has: list, create, read, change, delete, versions, diff, restore."""
 
 # No postponed annotations here: the type of a body is known only when the routes of a kind are made.
 from asyncio import to_thread
@@ -59,8 +59,8 @@ def add_version_routes(router: APIRouter, editions: VersionRoutes) -> None:
         responses={**answer(editions.shape, 201, headers=ETAG), **errors(404, 409)},
         summary="An old version again, as the newest",
     )
-    async def restore(id: Id, version: Version, asking: Writer, host: Hosted) -> Response:
-        return await editions.answer(host, await editions.restored(host, id, version, asking), 201)
+    async def restore(id: Id, version: Version, caller: Writer, host: Hosted) -> Response:
+        return await editions.answer(host, await editions.restored(host, id, version, caller), 201)
 
 
 def _listing(router: APIRouter, editions: VersionRoutes) -> None:
@@ -71,10 +71,10 @@ def _listing(router: APIRouter, editions: VersionRoutes) -> None:
         summary="Every version, newest first",
     )
     async def versions(
-        request: Request, id: Id, asking: Reader, host: Hosted, limit: Limit = 50, cursor: Cursor = None
+        request: Request, id: Id, caller: Reader, host: Hosted, limit: Limit = 50, cursor: Cursor = None
     ) -> Response:
         last, kind = read_number(cursor), editions.kind
-        found = await host.store.documents.versions(kind, id, limit=limit, before=last, within=asking.within)
+        found = await host.store.documents.versions(kind, id, limit=limit, before=last, within=caller.within)
         further = str(found[-1].edition.version) if len(found) == limit else None
         return page(request, await editions.shown(host, found), further)
 
@@ -83,8 +83,8 @@ def _listing(router: APIRouter, editions: VersionRoutes) -> None:
         responses={**answer(editions.shape, headers=ETAG), **errors(404)},
         summary="One version",
     )
-    async def one(id: Id, version: Version, asking: Reader, host: Hosted) -> Response:
-        return await editions.answer(host, await _edition(host, editions.kind, id, version, asking))
+    async def one(id: Id, version: Version, caller: Reader, host: Hosted) -> Response:
+        return await editions.answer(host, await _edition(host, editions.kind, id, version, caller))
 
 
 def _comparing(router: APIRouter, editions: VersionRoutes) -> None:
@@ -94,16 +94,16 @@ def _comparing(router: APIRouter, editions: VersionRoutes) -> None:
         responses={**list_answer(DocumentDifference), **errors(404)},
         summary="What changed between two versions",
     )
-    async def diff(id: Id, a: Version, b: Version, asking: Reader, host: Hosted) -> Response:
-        old, new = [await _edition(host, editions.kind, id, version, asking) for version in (a, b)]
+    async def diff(id: Id, a: Version, b: Version, caller: Reader, host: Hosted) -> Response:
+        old, new = [await _edition(host, editions.kind, id, version, caller) for version in (a, b)]
         before, after = await editions.content(host, old), await editions.content(host, new)
         # Two datasets of many cases take their time: others are answered meanwhile.
         return JsonAnswer(await to_thread(lambda: list(find_differences(before, after))))
 
 
-async def _edition(host: Host, kind: DocumentKind, id: str, version: int, asking: Caller) -> Document:
+async def _edition(host: Host, kind: DocumentKind, id: str, version: int, caller: Caller) -> Document:
     """Also of one that was deleted: runs still point to it."""
-    return await host.store.documents.get(kind, id, version, within=asking.within, deleted=True)
+    return await host.store.documents.get(kind, id, version, within=caller.within, deleted=True)
 
 
 # No postponed annotations here: what a body looks like is known only when the routes of a kind are made.
@@ -150,9 +150,9 @@ def expected_version(if_match: str | None) -> int | None:
     return int(text)
 
 
-def change_of(given: BaseModel, asking: Caller) -> documents.DocumentChange:
+def change_of(given: BaseModel, caller: Caller) -> documents.DocumentChange:
     body = given.model_dump(mode="json", exclude_unset=True)
-    return documents.DocumentChange(body=body, author=asking.name, note=body.get("note") or "")
+    return documents.DocumentChange(body=body, author=caller.name, note=body.get("note") or "")
 
 
 def document_router(shelf: DocumentRoutes) -> APIRouter:
@@ -171,7 +171,7 @@ def _reading(router: APIRouter, shelf: DocumentRoutes, editions: VersionRoutes) 
     )
     async def several(
         request: Request,
-        asking: Reader,
+        caller: Reader,
         host: Hosted,
         agent_id: Annotated[Key | None, Query()] = None,
         name: Annotated[Name | None, Query()] = None,
@@ -179,16 +179,14 @@ def _reading(router: APIRouter, shelf: DocumentRoutes, editions: VersionRoutes) 
         cursor: Cursor = None,
     ) -> Response:
         listing = DocumentQuery(limit=limit, before=read_cursor(cursor), agent_id=agent_id, name=name)
-        found = await host.store.documents.several(shelf.kind, listing, asking.within)
-        return page(request, [shape_of(each) for each in found], _further(found, limit))
+        found = await host.store.documents.several(shelf.kind, listing, caller.within)
+        return page(
+            request, [shape_of(each) for each in found], next_cursor(found[-1]) if len(found) == limit else None
+        )
 
     @router.get("/{id}", responses={**answer(shelf.shape, headers=ETAG), **errors(404)}, summary="The newest version")
-    async def newest(id: Id, asking: Reader, host: Hosted) -> Response:
-        return await editions.answer(host, await host.store.documents.get(shelf.kind, id, within=asking.within))
-
-
-def _further(found: list[Document], limit: int) -> str | None:
-    return next_cursor(found[-1]) if len(found) == limit else None
+    async def newest(id: Id, caller: Reader, host: Hosted) -> Response:
+        return await editions.answer(host, await host.store.documents.get(shelf.kind, id, within=caller.within))
 
 
 def editions_of(shelf: DocumentRoutes) -> VersionRoutes:
@@ -198,9 +196,9 @@ def editions_of(shelf: DocumentRoutes) -> VersionRoutes:
     async def content(_: Host, document: Document) -> Any:
         return document_body(document)
 
-    async def restored(host: Host, id: str, version: int, asking: Caller) -> Document:
-        change = documents.DocumentChange(body={}, author=asking.name)
-        return await documents.restore_document(host, shelf.kind, id, version, change, asking.within)
+    async def restored(host: Host, id: str, version: int, caller: Caller) -> Document:
+        change = documents.DocumentChange(body={}, author=caller.name)
+        return await documents.restore_document(host, shelf.kind, id, version, change, caller.within)
 
     return VersionRoutes(
         kind=shelf.kind, path="/{id}", shape=shelf.shape, shown=shown, content=content, restored=restored
@@ -217,12 +215,12 @@ def _writing(router: APIRouter, shelf: DocumentRoutes, given: type[Given], editi
     )
     async def create(
         request: Request,
-        asking: Writer,
+        caller: Writer,
         host: Hosted,
         body: given,  # type: ignore[valid-type]
     ) -> Response:
         created = await documents.add_document(
-            host, shelf.kind, change_of(body, asking), asking.within, new_id(request)
+            host, shelf.kind, change_of(body, caller), caller.within, new_id(request)
         )
         return await editions.answer(host, created, 201)
 
@@ -233,32 +231,32 @@ def _writing(router: APIRouter, shelf: DocumentRoutes, given: type[Given], editi
     )
     async def change(
         id: Id,
-        asking: Writer,
+        caller: Writer,
         host: Hosted,
         body: given,  # type: ignore[valid-type]
         if_match: IfMatch = None,
     ) -> Response:
         expected = expected_version(if_match)
-        await require_version(host, shelf.kind, id, asking, expected)
+        await require_version(host, shelf.kind, id, caller, expected)
         changed = await documents.change_document(
-            host, shelf.kind, id, change_of(body, asking), asking.within, expected
+            host, shelf.kind, id, change_of(body, caller), caller.within, expected
         )
         return await editions.answer(host, changed)
 
     @router.delete("/{id}", status_code=204, responses={204: {}, **errors(404, 409, 412)}, summary="Delete")
-    async def delete(id: Id, asking: Writer, host: Hosted, if_match: IfMatch = None) -> Response:
+    async def delete(id: Id, caller: Writer, host: Hosted, if_match: IfMatch = None) -> Response:
         """Runs that used it can still read their version, labelled "(deleted)"."""
         expected = expected_version(if_match)
-        await require_version(host, shelf.kind, id, asking, expected)
-        await host.store.documents.delete(shelf.kind, id, expected=expected, within=asking.within)
+        await require_version(host, shelf.kind, id, caller, expected)
+        await host.store.documents.delete(shelf.kind, id, expected=expected, within=caller.within)
         return Response(status_code=204)
 
 
-async def require_version(host: Hosted, kind: DocumentKind, id: str, asking: Caller, expected: int | None) -> None:
+async def require_version(host: Hosted, kind: DocumentKind, id: str, caller: Caller, expected: int | None) -> None:
     """412 where the document is not at the version that was read."""
     if expected is None:
         return
-    found = await host.store.documents.get(kind, id, within=asking.within)
+    found = await host.store.documents.get(kind, id, within=caller.within)
     if found.latest != expected:
         detail = f"this document is at version {found.latest}, not {expected}: somebody else changed it; read it again"
         raise RequestRefusal(412, "precondition_failed", detail)

@@ -33,7 +33,7 @@ LINES: dict[str, Any] = {"content": {"application/x-ndjson": {"schema": {"type":
 @router.get("/labels", responses={**list_answer(wire.HumanLabel, headers=PAGE_HEADERS), **errors()})
 async def list_labels(
     request: Request,
-    asking: Reader,
+    caller: Reader,
     host: Hosted,
     agent_id: Annotated[Key | None, Query()] = None,
     labeler: Labeler = None,
@@ -42,73 +42,73 @@ async def list_labels(
 ) -> Response:
     """Of every run, newest first; a label outlives its run."""
     wanted = LabelQuery(limit=limit, before=read_cursor(cursor), agent_id=agent_id, labeler=labeler)
-    return await _page(request, host, wanted, asking)
+    return await _page(request, host, wanted, caller)
 
 
 @router.get("/runs/{run_id}/labels", responses={**list_answer(wire.HumanLabel, headers=PAGE_HEADERS), **errors(404)})
 async def list_run_labels(
     request: Request,
     run_id: RunId,
-    asking: Reader,
+    caller: Reader,
     host: Hosted,
     labeler: Labeler = None,
     limit: Limit = 100,
     cursor: Cursor = None,
 ) -> Response:
     """Of one run, newest first."""
-    run = await host.store.run(run_id, asking.within)
+    run = await host.store.run(run_id, caller.within)
     wanted = LabelQuery(limit=limit, before=read_cursor(cursor), run_id=run.id, labeler=labeler)
-    return await _page(request, host, wanted, asking)
+    return await _page(request, host, wanted, caller)
 
 
 @router.post("/runs/{run_id}/labels", status_code=201, responses={**answer(wire.HumanLabel, 201), **errors(404, 409)})
-async def give_label(run_id: RunId, asking: Writer, host: Hosted, body: LabelGiven) -> Response:
+async def give_label(run_id: RunId, caller: Writer, host: Hosted, body: LabelGiven) -> Response:
     """Say pass or fail of one grade. Saying something else of it later replaces this."""
-    run = await host.store.run(run_id, asking.within)
+    run = await host.store.run(run_id, caller.within)
     about = GradeReference(result_id=body.result_id, grader=body.grader, criterion_id=body.criterion_id or "")
     said = LabelInput(Opinion(body.opinion), (body.why or "").strip(), body.blind)
     return JsonAnswer(
-        _shape(await save_label(host.store, run, about, _labeler(asking, body.labeler), said)), status_code=201
+        _shape(await save_label(host.store, run, about, _labeler(caller, body.labeler), said)), status_code=201
     )
 
 
 @router.delete("/runs/{run_id}/labels/{label_id}", status_code=204, responses={204: {}, **errors(404)})
-async def take_label_back(run_id: RunId, label_id: LabelId, asking: Writer, host: Hosted) -> Response:
+async def take_label_back(run_id: RunId, label_id: LabelId, caller: Writer, host: Hosted) -> Response:
     """One's own; an admin takes back anybody's."""
-    found = await host.store.labels.one(run_id, label_id, asking.within)
-    _labeler(asking, found.labeler)
+    found = await host.store.labels.one(run_id, label_id, caller.within)
+    _labeler(caller, found.labeler)
     await host.store.labels.remove(found)
     return Response(status_code=204)
 
 
 @router.get("/runs/{run_id}/agreement", responses={**answer(wire.RunAgreement), **errors(404)})
-async def label_agreement(run_id: RunId, asking: Reader, host: Hosted) -> Response:
+async def label_agreement(run_id: RunId, caller: Reader, host: Hosted) -> Response:
     """How far people agree with the judge, over all graders and by each; and with each other."""
-    run = await host.store.run(run_id, asking.within)
-    found = await measure_agreement(host.store, run, await host.store.labels.of_run(run.id, asking.within))
+    run = await host.store.run(run_id, caller.within)
+    found = await measure_agreement(host.store, run, await host.store.labels.of_run(run.id, caller.within))
     return JsonAnswer({"run_id": run.id, "judge": run.pins.request.judge or None, **_concord(found)})
 
 
 @router.get("/runs/{run_id}/labels.ndjson", response_class=Response, responses={200: LINES, **errors(404)})
-async def label_file(run_id: RunId, asking: Reader, host: Hosted) -> Response:
+async def label_file(run_id: RunId, caller: Reader, host: Hosted) -> Response:
     """The file that `howsure judge calibrate` reads: every pass and fail, one a line."""
-    run = await host.store.run(run_id, asking.within)
-    content = write_label_lines(await host.store.labels.of_run(run.id, asking.within))
+    run = await host.store.run(run_id, caller.within)
+    content = write_label_lines(await host.store.labels.of_run(run.id, caller.within))
     return Response(content, media_type="application/x-ndjson")
 
 
-async def _page(request: Request, host: Host, wanted: LabelQuery, asking: Caller) -> JsonAnswer:
-    found = await host.store.labels.several(wanted, asking.within)
+async def _page(request: Request, host: Host, wanted: LabelQuery, caller: Caller) -> JsonAnswer:
+    found = await host.store.labels.several(wanted, caller.within)
     further = label_cursor(found, wanted.before) if len(found) == wanted.limit else None
     return page(request, [_shape(label) for label in found], further)
 
 
-def _labeler(asking: Caller, wanted: str | None) -> str:
-    """Whose word it is. Nobody speaks for others but those who look after the service."""
-    if wanted is None or wanted == asking.name or asking.may(KeyScope.ADMIN):
-        return wanted or asking.name
+def _labeler(caller: Caller, wanted: str | None) -> str:
+    """The labeler. Only an admin may label in the name of another."""
+    if wanted is None or wanted == caller.name or caller.may(KeyScope.ADMIN):
+        return wanted or caller.name
     raise RequestRefusal(
-        403, "forbidden", f"this key speaks for {asking.name!r} alone: for others it needs the scope 'admin'"
+        403, "forbidden", f"this key speaks for {caller.name!r} alone: for others it needs the scope 'admin'"
     )
 
 

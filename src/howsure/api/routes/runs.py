@@ -1,4 +1,5 @@
-"""Runs: list, start, look at, steer, and their results."""
+"""Runs: list, start, steer, their results, their progress as events, results across runs, comparisons; evaluations of a
+test set in one request, and of one finished conversation."""
 
 from __future__ import annotations
 
@@ -41,29 +42,29 @@ StatusName = Literal["pending", "running", "completed", "failed"]
 RunId = Annotated[Key, Path(description="The run's id")]
 
 
-def gallery_of(request: Request) -> RunViews:
-    gallery: RunViews = request.app.state.gallery
-    return gallery
+def run_views_of(request: Request) -> RunViews:
+    run_views: RunViews = request.app.state.run_views
+    return run_views
 
 
 @router.get("", responses={**list_answer(Run, headers=PAGE_HEADERS), **errors()})
 async def list_runs(
     request: Request,
-    asking: Reader,
+    caller: Reader,
     agent_id: Annotated[Key | None, Query()] = None,
     status: Annotated[StatusName | None, Query()] = None,
     limit: Limit = 20,
     cursor: Cursor = None,
 ) -> Response:
     """Newest first."""
-    shown, last = await gallery_of(request).page(
-        limit=limit, before=read_cursor(cursor), agent_id=agent_id, status=status, within=asking.within
+    shown, last = await run_views_of(request).page(
+        limit=limit, before=read_cursor(cursor), agent_id=agent_id, status=status, within=caller.within
     )
     return page(request, shown, None if last is None else next_cursor(last))
 
 
 @router.post("", status_code=202, responses={**answer(Run, 202), **errors(404, 409)})
-async def start_run(request: Request, asking: Runner, host: Hosted, body: RunGiven) -> Response:
+async def start_run(request: Request, caller: Runner, host: Hosted, body: RunGiven) -> Response:
     """Plan a run and queue it. It is a row before it is work: whatever becomes of the service, it is not forgotten."""
     named = (
         (DocumentKind.TEST_SET, body.test_set_id),
@@ -72,20 +73,20 @@ async def start_run(request: Request, asking: Runner, host: Hosted, body: RunGiv
     )
     cases = tuple(document(kind, key) for kind, key in named if key)
     wanted = run_request(body, cases, body.agent_id)
-    ordered = await submit_run(host, wanted, asking.within, new_id(request))
-    return await _shown(request, ordered.run.id, asking, 202)
+    ordered = await submit_run(host, wanted, caller.within, new_id(request))
+    return await _shown(request, ordered.run.id, caller, 202)
 
 
 @router.get("/{run_id}", responses={**answer(Run), **errors(404)})
-async def one_run(request: Request, run_id: RunId, asking: Reader) -> Response:
+async def one_run(request: Request, run_id: RunId, caller: Reader) -> Response:
     """One run, with its counts as they are now."""
-    return await _shown(request, run_id, asking)
+    return await _shown(request, run_id, caller)
 
 
 @router.delete("/{run_id}", status_code=204, responses={204: {}, **errors(404, 409)})
-async def delete_run(run_id: RunId, asking: Writer, host: Hosted) -> Response:
+async def delete_run(run_id: RunId, caller: Writer, host: Hosted) -> Response:
     """The run and all its results."""
-    await run_control.delete(host, run_id, asking.within)
+    await run_control.delete(host, run_id, caller.within)
     return Response(status_code=204)
 
 
@@ -93,7 +94,7 @@ async def delete_run(run_id: RunId, asking: Writer, host: Hosted) -> Response:
 async def list_results(
     request: Request,
     run_id: RunId,
-    asking: Reader,
+    caller: Reader,
     host: Hosted,
     verdict: Annotated[Verdict | None, Query()] = None,
     candidate: Annotated[str | None, Query(max_length=300, pattern=r"^[^\x00]*$")] = None,
@@ -101,7 +102,7 @@ async def list_results(
     cursor: Cursor = None,
 ) -> Response:
     """In the order of the cases."""
-    run = await host.store.run(run_id, asking.within)
+    run = await host.store.run(run_id, caller.within)
     after = read_number(cursor)
     found = await host.store.results(run.id, after=after, limit=limit, verdict=verdict, candidate=candidate)
     further = str(found[-1].position) if len(found) == limit else None
@@ -112,44 +113,44 @@ async def list_results(
 async def one_result(
     run_id: RunId,
     result_id: Annotated[Key, Path(description="The result's id, or its case's")],
-    asking: Reader,
+    caller: Reader,
     host: Hosted,
 ) -> Response:
     """One result, by its id or by its case's where that names only one."""
-    run = await host.store.run(run_id, asking.within)
+    run = await host.store.run(run_id, caller.within)
     return JsonAnswer(evaluation_result(run, await host.store.result(run.id, result_id)))
 
 
 @router.post("/{run_id}/cancel", responses={**answer(Run), **errors(404, 409)})
-async def cancel_run(request: Request, run_id: RunId, asking: Runner, host: Hosted) -> Response:
+async def cancel_run(request: Request, run_id: RunId, caller: Runner, host: Hosted) -> Response:
     """Stop it for good; what is finished stays finished, and it can still be resumed."""
-    await run_control.stop(host, run_id, RequestedState.CANCEL, asking.within)
-    return await _shown(request, run_id, asking)
+    await run_control.stop(host, run_id, RequestedState.CANCEL, caller.within)
+    return await _shown(request, run_id, caller)
 
 
 @router.post("/{run_id}/pause", responses={**answer(Run), **errors(404, 409)})
-async def pause_run(request: Request, run_id: RunId, asking: Runner, host: Hosted) -> Response:
+async def pause_run(request: Request, run_id: RunId, caller: Runner, host: Hosted) -> Response:
     """Stop it until it is resumed."""
-    await run_control.stop(host, run_id, RequestedState.PAUSE, asking.within)
-    return await _shown(request, run_id, asking)
+    await run_control.stop(host, run_id, RequestedState.PAUSE, caller.within)
+    return await _shown(request, run_id, caller)
 
 
 @router.post("/{run_id}/resume", status_code=202, responses={**answer(Run, 202), **errors(404, 409)})
-async def resume_run(request: Request, run_id: RunId, asking: Runner, host: Hosted) -> Response:
+async def resume_run(request: Request, run_id: RunId, caller: Runner, host: Hosted) -> Response:
     """Go on where it stopped; finished cases are not tried again."""
-    await run_control.resume(host, run_id, asking.within)
-    return await _shown(request, run_id, asking, 202)
+    await run_control.resume(host, run_id, caller.within)
+    return await _shown(request, run_id, caller, 202)
 
 
 @router.post("/{run_id}/retry", status_code=202, responses={**answer(Run, 202), **errors(404, 409)})
-async def retry_run(request: Request, run_id: RunId, asking: Runner, host: Hosted) -> Response:
+async def retry_run(request: Request, run_id: RunId, caller: Runner, host: Hosted) -> Response:
     """Try the errored cases again."""
-    await run_control.retry(host, run_id, asking.within)
-    return await _shown(request, run_id, asking, 202)
+    await run_control.retry(host, run_id, caller.within)
+    return await _shown(request, run_id, caller, 202)
 
 
 @router.post("/{run_id}/regrade", status_code=202, responses={**answer(Run, 202), **errors(404, 409)})
-async def regrade_run(request: Request, run_id: RunId, asking: Runner, host: Hosted, body: RegradeGiven) -> Response:
+async def regrade_run(request: Request, run_id: RunId, caller: Runner, host: Hosted, body: RegradeGiven) -> Response:
     """A new run that grades the answers of this one again; the agent is not called."""
     change = RunRequest(
         rubric=document(DocumentKind.RUBRIC, body.rubric_id, body.rubric_version),
@@ -157,32 +158,32 @@ async def regrade_run(request: Request, run_id: RunId, asking: Runner, host: Hos
         profile=body.profile or "",
         name=body.name or "",
     )
-    ordered = await run_control.regrade(host, run_id, change, asking.within, new_id(request))
-    return await _shown(request, ordered.run.id, asking, 202)
+    ordered = await run_control.regrade(host, run_id, change, caller.within, new_id(request))
+    return await _shown(request, ordered.run.id, caller, 202)
 
 
-async def _shown(request: Request, run_id: str, asking: Reader, status: int = 200) -> JsonAnswer:
-    return JsonAnswer(await gallery_of(request).run(run_id, asking.within), status_code=status)
+async def _shown(request: Request, run_id: str, caller: Reader, status: int = 200) -> JsonAnswer:
+    return JsonAnswer(await run_views_of(request).run(run_id, caller.within), status_code=status)
 
 
 evaluation_router = APIRouter(tags=["evaluations"], route_class=StrictRoute)
 
 
 @evaluation_router.post("/evaluations", status_code=202, responses={**answer(Evaluation, 202), **errors(404, 409)})
-async def evaluate(request: Request, asking: Runner, host: Hosted, body: EvaluationGiven) -> Response:
+async def evaluate(request: Request, caller: Runner, host: Hosted, body: EvaluationGiven) -> Response:
     """Run a test set against a bot; with `mode: transcript`, hold finished conversations against all its criteria."""
     _check_mode(body)
     run_id = new_id(request)
     test_set = document(DocumentKind.TEST_SET, body.test_set_id, body.test_set_version)
     wanted = run_request(body, (test_set,), body.bot_id)
     if body.conversation_ids:
-        by = Upload(content=b"", agent_id=body.bot_id, author=asking.name)
-        kept = await save_conversations(host, body.conversation_ids, run_id, by, asking.within)
+        by = Upload(content=b"", agent_id=body.bot_id, author=caller.name)
+        kept = await save_conversations(host, body.conversation_ids, run_id, by, caller.within)
         conversations = document(DocumentKind.DATASET, kept.id)
         wanted = run_request(body, (conversations,), body.bot_id, criteria_from=test_set)
-    ordered = await submit_run(host, wanted, asking.within, run_id)
+    ordered = await submit_run(host, wanted, caller.within, run_id)
     if body.keep and not body.conversation_ids:
-        await save_run_cases(host, ordered.run, asking.name, asking.within)
+        await save_run_cases(host, ordered.run, caller.name, caller.within)
     return JsonAnswer(_evaluation_shape(ordered, body), status_code=202)
 
 
@@ -209,7 +210,7 @@ def _evaluation_shape(ordered: QueuedRun, body: EvaluationGiven) -> dict[str, An
 
 
 @evaluation_router.post("/evaluate-transcript", responses={**answer(Result), **errors(404, 409)})
-async def evaluate_transcript(asking: Runner, host: Hosted, body: TranscriptGiven) -> Response:
+async def evaluate_transcript(caller: Runner, host: Hosted, body: TranscriptGiven) -> Response:
     """Grade one finished conversation now. Nothing is stored."""
     finished = FinishedConversation(
         messages=tuple((each.role, each.content) for each in body.messages),
@@ -222,7 +223,7 @@ async def evaluate_transcript(asking: Runner, host: Hosted, body: TranscriptGive
         component_scope=body.component_scope or "",
         component_ids=tuple(body.component_ids),
     )
-    return JsonAnswer(await grade_conversation(host, finished, asking.within))
+    return JsonAnswer(await grade_conversation(host, finished, caller.within))
 
 
 stream_router = APIRouter(tags=["runs"], route_class=StrictRoute)
@@ -254,14 +255,14 @@ class ResultQueryParameters(OpenBody):
 
 
 @stream_router.get("/runs/{run_id}/events", response_class=Response, responses={**EVENTS, **errors(404)})
-async def events(request: Request, run_id: RunId, asking: Reader) -> Response:
+async def events(request: Request, run_id: RunId, caller: Reader) -> Response:
     """Progress as it happens: an event `progress` with the run whenever it changes, and `end` when it has ended."""
-    gallery = gallery_of(request)
-    first = await gallery.run(run_id, asking.within)
-    return StreamingResponse(_progress(request, gallery, first, asking), media_type="text/event-stream")
+    run_views = run_views_of(request)
+    first = await run_views.run(run_id, caller.within)
+    return StreamingResponse(_progress(request, run_views, first, caller), media_type="text/event-stream")
 
 
-async def _progress(request: Request, gallery: RunViews, run: Json, asking: Caller) -> AsyncIterator[bytes]:
+async def _progress(request: Request, run_views: RunViews, run: Json, caller: Caller) -> AsyncIterator[bytes]:
     shown: Json | None = None
     silent = 0.0
     while not await request.is_disconnected():
@@ -277,7 +278,7 @@ async def _progress(request: Request, gallery: RunViews, run: Json, asking: Call
         await asyncio.sleep(LOOK_SECONDS)
         silent += LOOK_SECONDS
         try:
-            run = await gallery.run(run["run_id"], asking.within)
+            run = await run_views.run(run["run_id"], caller.within)
         except NotFound:
             yield _event("end", {**run, "status": "failed", "error": "the run was deleted"})
             return
@@ -288,9 +289,9 @@ def _event(name: str, content: Json) -> bytes:
 
 
 @stream_router.get("/runs/{run_id}/results.ndjson", response_class=Response, responses={**RESULT_LINES, **errors(404)})
-async def export(run_id: RunId, asking: Reader, host: Hosted) -> Response:
+async def export(run_id: RunId, caller: Reader, host: Hosted) -> Response:
     """Every result of a run, one a line."""
-    run = await host.store.run(run_id, asking.within)
+    run = await host.store.run(run_id, caller.within)
 
     async def lines() -> AsyncIterator[bytes]:
         async for result in host.store.iterate(run.id):
@@ -302,7 +303,7 @@ async def export(run_id: RunId, asking: Reader, host: Hosted) -> Response:
 @stream_router.get("/results", responses={**list_answer(Result, headers=PAGE_HEADERS), **errors()}, tags=["results"])
 async def across(
     request: Request,
-    asking: Reader,
+    caller: Reader,
     host: Hosted,
     wanted: Annotated[ResultQueryParameters, Query()],
     limit: Limit = 50,
@@ -310,7 +311,7 @@ async def across(
 ) -> Response:
     """Results of every run, newest run first."""
     chosen = CrossRunFilter(**wanted.model_dump())
-    found, further = await results_across_runs(host.store, chosen, read_cursor(cursor), limit, asking.within)
+    found, further = await results_across_runs(host.store, chosen, read_cursor(cursor), limit, caller.within)
     return page(request, [evaluation_result(run, result) for run, result in found], further)
 
 
@@ -320,10 +321,10 @@ async def across(
     tags=["results"],
 )
 async def org_evaluations(
-    request: Request, asking: Reader, host: Hosted, limit: Limit = 50, cursor: Cursor = None
+    request: Request, caller: Reader, host: Hosted, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:
     """Every agent that was tried, by id, with its newest run that is complete."""
-    found = await agent_statuses(host.store, gallery_of(request), read_cursor(cursor) or "", limit, asking.within)
+    found = await agent_statuses(host.store, run_views_of(request), read_cursor(cursor) or "", limit, caller.within)
     further = found[-1].agent_id if len(found) == limit else None
     return page(request, [_standing(each) for each in found], further)
 
@@ -342,9 +343,9 @@ def _standing(found: AgentStatus) -> Json:
 @stream_router.get(
     "/compare/{first}/{second}", responses={200: {"model": dict[str, Any]}, **errors(404)}, tags=["compare"]
 )
-async def compare(first: Key, second: Key, asking: Reader, host: Hosted) -> Response:
+async def compare(first: Key, second: Key, caller: Reader, host: Hosted) -> Response:
     """Two runs, case by case: what can be compared, flips both ways, differences with intervals, and a sentence."""
-    run_ids = tuple([(await host.store.run(run_id, asking.within)).id for run_id in (first, second)])
+    run_ids = tuple([(await host.store.run(run_id, caller.within)).id for run_id in (first, second)])
     # Loaded here, because it loads numpy and scipy, which no other request needs.
     module = await asyncio.to_thread(import_module, "howsure.services.compare.compare")
     comparison = await module.compare_stored(host.store, module.CompareRequest(runs=run_ids))

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from howsure.dialects.importers.adk_recordings import either_case, expected_calls, public, text_of
+from howsure.dialects.importers.adk_recordings import either_case, expected_calls, text_of, without_private_keys
 from howsure.dialects.importers.base import (
     HashIds,
     ImportOptions,
@@ -23,7 +23,7 @@ from howsure.dialects.importers.questions import (
     PREFIX,
     LoggedTurn,
     QuestionSource,
-    hashed,
+    hash_id,
     question,
     turn_of,
     turn_problems,
@@ -125,7 +125,7 @@ class _EvalSetReader:
 
     def _made(self, name: str, turns: list[LoggedTurn], source: QuestionSource, spot: Spot) -> Iterator[Case | Problem]:
         if self._options.per_turn:
-            yield from (question(hashed(self._ids, [turn]), [turn], source, self._options) for turn in turns)
+            yield from (question(hash_id(self._ids, [turn]), [turn], source, self._options) for turn in turns)
             return
         if name and self._names.setdefault(name, spot.line) != spot.line:
             message = f"the id {shown(name)} stands on line {self._names[name]} already"
@@ -136,7 +136,7 @@ class _EvalSetReader:
     def _named(self, name: str, turns: list[LoggedTurn]) -> str:
         """The id of a case: its own name, after --prefix; else a hash."""
         if not name.strip():
-            return hashed(self._ids, turns)
+            return hash_id(self._ids, turns)
         return f"{self._options.prefix}_{name}" if self._options.prefix else name
 
     def _source(self, element: Json) -> QuestionSource:
@@ -146,8 +146,8 @@ class _EvalSetReader:
         return QuestionSource(
             file=self._file,
             agent=str(either_case(session, "app_name") or ""),
-            state=public(state) if isinstance(state, dict) else {},
-            final_state=public(final) if isinstance(final, dict) else {},
+            state=without_private_keys(state) if isinstance(state, dict) else {},
+            final_state=without_private_keys(final) if isinstance(final, dict) else {},
         )
 
 

@@ -18,7 +18,7 @@ from howsure.dialects.importers.adk_recordings import (
     either_case,
     events_of_invocation,
     expected_calls,
-    moment,
+    iso_time,
     text_of,
 )
 from howsure.dialects.importers.adk_tools import declared_tools_of
@@ -133,7 +133,7 @@ class _History:
         ):
             return f"the run {self._run or name} is none of those asked for ({', '.join(options.runs)})"
         if options.since is not None and not (isinstance(self._at, int | float) and self._at >= options.since):
-            return f"the run {self._run or name} is of {moment(self._at) or 'an unknown time'}, before --since"
+            return f"the run {self._run or name} is of {iso_time(self._at) or 'an unknown time'}, before --since"
         return ""
 
     def _case(self, result: Json, spot: Spot, declared: list[Json]) -> Iterator[Case | Problem]:
@@ -259,7 +259,7 @@ class AdkSessionImporter(OptionImporter):
             yield skipped_case(spot, "the session is older than --since")
             return
         state = either_case(session, "state") or session.get("context")
-        declared, instruction = _asked_of_model(session)
+        declared, instruction = _model_request(session)
         source = declared_tools_of(self._options.agent_folder) if self._options.agent_folder and not declared else None
         if source is not None:
             yield from source.problems
@@ -276,7 +276,7 @@ class AdkSessionImporter(OptionImporter):
         yield from AdkRecordingReader(self._options).read(conversation, spot)
 
 
-def _asked_of_model(session: Json) -> tuple[list[Json], str]:
+def _model_request(session: Json) -> tuple[list[Json], str]:
     """The tools and instruction that the model was given, where the session logged its requests."""
     requests = [either_case(log, "model_request") for log in objects_in(either_case(session, "event_logs"))]
     configs = objects_in([either_case(request, "config") for request in requests])

@@ -69,11 +69,11 @@ def expected_calls(invocation: Json) -> tuple[ExpectedCall, ...] | None:
     )
 
 
-def public(value: Any) -> Any:
+def without_private_keys(value: Any) -> Any:
     """The value without private keys, at any depth."""
     if isinstance(value, dict):
-        return {key: public(inner) for key, inner in value.items() if not key.startswith(PRIVATE)}
-    return [public(inner) for inner in value] if isinstance(value, list) else value
+        return {key: without_private_keys(inner) for key, inner in value.items() if not key.startswith(PRIVATE)}
+    return [without_private_keys(inner) for inner in value] if isinstance(value, list) else value
 
 
 def events_of_invocation(invocation: Json) -> Iterator[Json]:
@@ -279,7 +279,7 @@ class AdkRecordingReader:
             "app_name": app,
             "ADK_USER_ID": conversation.user,
             "run_id": conversation.run,
-            "interaction_datetime": moment(conversation.at),
+            "interaction_datetime": iso_time(conversation.at),
             "agents_evaluated": [app] if app else [],
             "question_metadata": dict(options.metadata),
             "final_session_state": _session(conversation, app),
@@ -299,9 +299,9 @@ def _session(conversation: AdkConversation, app: str) -> Json:
         "id": conversation.session,
         "appName": app,
         "userId": conversation.user,
-        "events": public(conversation.events),
+        "events": without_private_keys(conversation.events),
     }
-    return session if conversation.state is None else {**session, "state": public(conversation.state)}
+    return session if conversation.state is None else {**session, "state": without_private_keys(conversation.state)}
 
 
 def _extracted(conversation: AdkConversation) -> Json:
@@ -314,7 +314,7 @@ def _extracted(conversation: AdkConversation) -> Json:
     return extracted
 
 
-def moment(seconds: Any) -> str:
+def iso_time(seconds: Any) -> str:
     """Epoch seconds as ISO text; "" where there are none."""
     if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not 0 < seconds < 4e9:
         return ""

@@ -146,7 +146,7 @@ class AgentSessionImporter(OptionImporter):
             yield wrong_kind(loaded.spot, _WANTED, loaded.value)
             return
         session = _session(messages, loaded.value)
-        missing = _lacking(session, loaded.spot)
+        missing = _missing_text(session, loaded.spot)
         if missing is not None:
             yield missing
             return
@@ -261,7 +261,7 @@ def _call(part: Json, results: Json) -> ToolCall:
     return ToolCall(name=str(part.get("name") or ""), arguments=arguments_of(part.get("arguments")), result=outcome)
 
 
-def _lacking(session: AgentSession, spot: Spot) -> Problem | None:
+def _missing_text(session: AgentSession, spot: Spot) -> Problem | None:
     if not session.question:
         return spot.problem("no-user-inputs", "the user says nothing in this session", expected="a user's text")
     if not session.answer:

@@ -82,7 +82,7 @@ def _in_object(value: Json, role: str) -> Iterator[LoggedMessage]:
         yield LoggedMessage(TOOL, answers=(_answer(value, value),))
     elif isinstance(value.get("args"), list):
         yield from (message for one in value["args"][:1] for message in read_messages(one, role))
-    elif (wrapper := next((name for name in _WRAPPERS if _holds_talk(value.get(name))), "")) and wrapper:
+    elif (wrapper := next((name for name in _WRAPPERS if _holds_messages(value.get(name))), "")) and wrapper:
         instruction = _instruction(value)
         yield from [LoggedMessage(SYSTEM, instruction)] if instruction else []
         yield from read_messages(value[wrapper], ASSISTANT if wrapper in ("choices", "candidates", "output") else role)
@@ -90,7 +90,7 @@ def _in_object(value: Json, role: str) -> Iterator[LoggedMessage]:
         yield from _message(value, role)
 
 
-def _holds_talk(value: Any) -> bool:
+def _holds_messages(value: Any) -> bool:
     if isinstance(value, str):
         return bool(value.strip())
     return isinstance(value, Mapping) or (isinstance(value, list) and bool(value) and _are_messages(value))

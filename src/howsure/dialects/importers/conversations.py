@@ -73,7 +73,7 @@ def _case(fields: RecordFields, row: Row) -> Case | None:
         message = "is a line of an evaluation's results, not a conversation"
         fields.wrong("", "wrong-kind", message, expected=", ".join(_TOLD), found=", ".join(list(row)[:4]))
         return None
-    messages_logged, answered = _talk(fields)
+    messages_logged, answered = _all_messages(fields)
     turns = [said.text for said in messages_logged if said.role == USER and said.text]
     if not turns:
         if fields.sound:
@@ -98,7 +98,7 @@ def _case(fields: RecordFields, row: Row) -> Case | None:
     )
 
 
-def _talk(fields: RecordFields) -> tuple[list[LoggedMessage], bool]:
+def _all_messages(fields: RecordFields) -> tuple[list[LoggedMessage], bool]:
     """All messages, and whether the agent's side is among them."""
     conversation = fields.left.get("conversation")
     for name in ("messages", "conversation"):

@@ -84,10 +84,12 @@ def _case(loaded: LoadedFile) -> Iterator[Case | Problem]:
     trace: Json = loaded.value.get("trace") if isinstance(loaded.value.get("trace"), dict) else {}
     metadata = {key: trace[key] for key in _KEPT if trace.get(key) not in (None, "", [], {})}
     id = str(trace.get("id") or next((span.trace_id for span in spans if span.trace_id), ""))
-    yield from case_of_spans(spans, id, loaded.spot, metadata, _told(trace.get("input")), _told(trace.get("output")))
+    yield from case_of_spans(
+        spans, id, loaded.spot, metadata, _decoded_twice(trace.get("input")), _decoded_twice(trace.get("output"))
+    )
 
 
-def _told(value: Any) -> Any:
+def _decoded_twice(value: Any) -> Any:
     """The input or output of a trace, which the export writes as JSON text, sometimes encoded twice."""
     inner = decode_value(value)
     return decode_value(inner) if isinstance(inner, str) and inner.startswith('"') and inner.endswith('"') else inner

@@ -171,5 +171,5 @@ def _unknown(turns: Sequence[LoggedTurn]) -> Json:
     return unknown
 
 
-def hashed(ids: HashIds, turns: Sequence[LoggedTurn]) -> str:
+def hash_id(ids: HashIds, turns: Sequence[LoggedTurn]) -> str:
     return ids.of(*(turn.query for turn in turns))

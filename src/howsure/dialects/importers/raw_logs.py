@@ -28,7 +28,7 @@ from howsure.dialects.importers.questions import (
     PREFIX,
     LoggedTurn,
     QuestionSource,
-    hashed,
+    hash_id,
     question,
     turn_of,
     turn_problems,
@@ -64,7 +64,7 @@ class TurnRow(Struct, frozen=True, gc=False, forbid_unknown_fields=True):
     session_id: Any = UNSET
 
     @property
-    def talk(self) -> str:
+    def conversation(self) -> str:
         """The conversation of the turn; turns without a name belong to one."""
         named = (self.conversation_id, self.session_id)
         return next((str(name) for name in named if name is not UNSET and name not in (None, "")), "")
@@ -167,7 +167,7 @@ def _typed(row: TurnRow) -> tuple[str, LoggedTurn]:
     calls = row.expected_tool_use
     expected = None if calls is None or calls is UNSET else tuple([_call(call) for call in calls])
     others = row.expected_intermediate_agent_responses or []
-    return row.talk, LoggedTurn(query=row.query, calls=expected, reference=row.reference or "", others=others)
+    return row.conversation, LoggedTurn(query=row.query, calls=expected, reference=row.reference or "", others=others)
 
 
 def _call(call: CallRow) -> ExpectedCall:
@@ -181,7 +181,7 @@ def _one(element: Json, spot: Spot) -> Iterator[tuple[str, LoggedTurn] | Problem
     problems = list(turn_problems(element, spot))
     yield from problems
     if not any(problem.level is Level.ERROR for problem in problems):
-        yield _talk(element), turn_of(element)
+        yield _conversation_name(element), turn_of(element)
 
 
 class _LogReader:
@@ -202,7 +202,7 @@ class _LogReader:
             yield self.question(turns)
 
     def question(self, turns: list[LoggedTurn]) -> Case:
-        id, turn = hashed(self._ids, turns), turns[0]
+        id, turn = hash_id(self._ids, turns), turns[0]
         if len(turns) > 1 or turn.more or turn.others or turn.beside:
             return question(id, turns, self._source, self._options)
         return self._made(id, turn)
@@ -224,7 +224,7 @@ class _LogReader:
         )
 
 
-def _talk(element: Json) -> str:
+def _conversation_name(element: Json) -> str:
     """The conversation of a turn; turns without a name belong to one."""
     named = (element.get(name) for name in ("conversation_id", "session_id"))
     return next((str(name) for name in named if name not in (None, "")), "")

@@ -75,7 +75,7 @@ class RepeatedRecords:
         self._numbered = numbered
         self._seen: dict[str, dict[bytes, int | None]] = {}
 
-    def told(self, case: Case, row: Row, spot: Spot, field: str) -> Iterator[Case | Problem]:
+    def check(self, case: Case, row: Row, spot: Spot, field: str) -> Iterator[Case | Problem]:
         digest = sha256(msgspec.json.encode(row, order="sorted")).digest()
         seen = self._seen.setdefault(case.id, {})
         if digest in seen:
@@ -110,7 +110,7 @@ class BenchmarkImporter(WatchedDialect):
         return self.telling <= head_columns(path, head)
 
     def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
-        twins = RepeatedRecords(numbered=self.numbered)
+        repeated = RepeatedRecords(numbered=self.numbered)
         for spot, row in self.records(path, watch):
             if isinstance(row, Problem):
                 yield row
@@ -119,7 +119,7 @@ class BenchmarkImporter(WatchedDialect):
             made = self.row(fields)
             yield from fields.problems
             if made is not None and fields.sound:
-                yield from twins.told(made.case(), row, spot, self.id_field)
+                yield from repeated.check(made.case(), row, spot, self.id_field)
 
     def records(self, path: Path, watch: Watch | None) -> Iterator[Place]:
         return records(path, watch, self.telling)

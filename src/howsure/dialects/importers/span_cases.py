@@ -50,7 +50,7 @@ _PART = re.compile(r"contents\.\d+\.message_content\.text")
 _SPOKEN = re.compile(r"^(system|developer|user|assistant|tool): ", re.MULTILINE)
 
 
-def given_messages(span: Span) -> list[LoggedMessage]:
+def input_messages(span: Span) -> list[LoggedMessage]:
     """The messages that were given to the model."""
     for name in GIVEN:
         value = span.attributes.get(name)
@@ -62,7 +62,7 @@ def given_messages(span: Span) -> list[LoggedMessage]:
     return numbered or _printed(span.attributes.get("langfuse.observation.input"))
 
 
-def said_messages(span: Span) -> list[LoggedMessage]:
+def output_messages(span: Span) -> list[LoggedMessage]:
     """The messages that the model wrote."""
     for name in SAID:
         messages = [
@@ -170,9 +170,9 @@ def conversation_of_spans(spans: Sequence[Span], run_input: Any = None, run_outp
     """The conversation of a run. `run_input` and `run_output` are those of the whole run, where they were recorded."""
     trace, tree = read_trace(spans), SpanTree(spans, TraceProblems())
     calls = _model_spans(tree)
-    logged = _joined([(given_messages(span), said_messages(span), agent) for span, agent in calls])
+    logged = _join_calls([(input_messages(span), output_messages(span), agent) for span, agent in calls])
     turns = _turns(run_input, logged)
-    logged = _closed(_with_tools(_by_user(logged, turns), trace.tool_uses), run_output)
+    logged = _with_final_answer(_with_tools(_by_user(logged, turns), trace.tool_uses), run_output)
     messages = transcript_messages(logged)
     transcript = Transcript(
         answer=last_answer(messages),
@@ -196,7 +196,7 @@ def _model_spans(tree: SpanTree) -> list[tuple[Span, str]]:
     return model_spans
 
 
-def _joined(calls: Iterable[tuple[list[LoggedMessage], list[LoggedMessage], str]]) -> list[LoggedMessage]:
+def _join_calls(calls: Iterable[tuple[list[LoggedMessage], list[LoggedMessage], str]]) -> list[LoggedMessage]:
     """Joins the messages of all calls. A call that was given everything said before continues it. A call with other
     input belongs to another agent: its input is not the user's, but what it said and what its tools answered is kept.
     """
@@ -249,7 +249,7 @@ def _with_tools(messages: list[LoggedMessage], uses: Sequence[ToolUse]) -> list[
     results: list[tuple[LoggedToolCall, ToolUse]] = []
     lone: list[ToolUse] = []
     for use in uses:
-        call = _asked_for(use, open_calls)
+        call = _call_of_use(use, open_calls)
         if call is None:
             lone.append(use)
             continue
@@ -260,11 +260,11 @@ def _with_tools(messages: list[LoggedMessage], uses: Sequence[ToolUse]) -> list[
     if lone:
         last = bool(out) and out[-1].role == ASSISTANT and not out[-1].calls
         place = len(out) - 1 if last else len(out)
-        out[place:place] = [added for use in lone for added in _alone(use)]
+        out[place:place] = [added for use in lone for added in _call_and_result(use)]
     return out
 
 
-def _asked_for(use: ToolUse, calls: Sequence[LoggedToolCall]) -> LoggedToolCall | None:
+def _call_of_use(use: ToolUse, calls: Sequence[LoggedToolCall]) -> LoggedToolCall | None:
     """The call of a tool use: by id, else by name. Where the ids differ, the arguments must agree, because some tracers
     give new ids."""
     named = [call for call in calls if call.name == use.name]
@@ -288,7 +288,7 @@ def _with_results(
     return out
 
 
-def _alone(use: ToolUse) -> list[LoggedMessage]:
+def _call_and_result(use: ToolUse) -> list[LoggedMessage]:
     call = LoggedToolCall(use.call_id, use.name, arguments_of(use.arguments))
     messages = [LoggedMessage(ASSISTANT, calls=(call,), agent=use.agent)]
     if use.outcome is not ToolOutcome.NO_RESPONSE:
@@ -296,7 +296,7 @@ def _alone(use: ToolUse) -> list[LoggedMessage]:
     return messages
 
 
-def _closed(messages: list[LoggedMessage], run_output: Any) -> list[LoggedMessage]:
+def _with_final_answer(messages: list[LoggedMessage], run_output: Any) -> list[LoggedMessage]:
     """Adds the answer of the whole run, where no message has it."""
     answers = [message.text for message in messages if message.role == ASSISTANT and message.text and not message.calls]
     last = next(

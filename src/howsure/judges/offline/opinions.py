@@ -53,98 +53,39 @@ class MeasuredAgreement(Struct, frozen=True, kw_only=True):
     value: float
 
 
-def _measured(what: str, data: str, kind: AgreementKind, decided: tuple[int, int], value: float) -> MeasuredAgreement:
-    return MeasuredAgreement(what=what, data=data, kind=kind, decided=decided[0], n=decided[1], value=value)
-
-
 BEM = "a trained matcher (BEM)"
-MEASURED = (
-    _measured("short reference answers", "openqa_eval, all", AgreementKind.AGREEMENT, (1490, 1490), 0.813),
-    _measured(
-        "short reference answers", "openqa_eval, the half it was built on", AgreementKind.AGREEMENT, (728, 728), 0.860
-    ),
-    _measured("short reference answers", "openqa_eval, the half held out", AgreementKind.AGREEMENT, (762, 762), 0.769),
-    _measured(f"short reference answers, {BEM}", "openqa_eval, all", AgreementKind.COMPARISON, (1490, 1490), 0.806),
-    _measured(
-        f"short reference answers, {BEM}",
-        "openqa_eval, the half it was built on",
-        AgreementKind.COMPARISON,
-        (728, 728),
-        0.838,
-    ),
-    _measured(
-        f"short reference answers, {BEM}", "openqa_eval, the half held out", AgreementKind.COMPARISON, (762, 762), 0.776
-    ),
-    _measured(
-        "short reference answers, built on minus held out", "openqa_eval, all", AgreementKind.GAP, (1490, 1490), 0.091
-    ),
-    _measured(
-        "short reference answers, the same, less the trained matcher's",
-        "openqa_eval, all",
-        AgreementKind.GAP,
-        (1490, 1490),
-        0.029,
-    ),
-    _measured("criteria: “Names …”", "openqa_eval, one gold answer", AgreementKind.DECIDED, (703, 829), 0.787),
-    _measured(
-        "criteria: “Does not mention …”", "openqa_eval, one gold answer", AgreementKind.DECIDED, (716, 829), 0.806
-    ),
-    _measured("long references against itself", "lexam, open questions", AgreementKind.SELF_CHECK, (100, 100), 1.0),
-    _measured(
-        "long references against the next question's", "lexam, open questions", AgreementKind.SELF_CHECK, (95, 100), 1.0
-    ),
-    _measured(
-        "CoherenceExplain against rated coherence",
-        "unieval, dialogue turns",
-        AgreementKind.CORRELATION,
-        (360, 360),
-        0.344,
-    ),
-    _measured(
-        "FluencyExplain against rated naturalness",
-        "unieval, dialogue turns",
-        AgreementKind.CORRELATION,
-        (360, 360),
-        0.206,
-    ),
-    _measured(
-        "PerceivedIntelligenceExplain against rated engagingness",
-        "unieval, dialogue turns",
-        AgreementKind.CORRELATION,
-        (360, 360),
-        0.35,
-    ),
-    _measured(
-        "IntentResolutionExplain against rated groundedness",
-        "unieval, dialogue turns",
-        AgreementKind.CORRELATION,
-        (360, 360),
-        0.279,
-    ),
-    _measured(
-        "RelevanceExplain against rated overall",
-        "unieval, dialogue turns",
-        AgreementKind.CORRELATION,
-        (360, 360),
-        0.297,
-    ),
-    _measured(
-        "HelpfulnessExplain against rated overall",
-        "unieval, dialogue turns",
-        AgreementKind.CORRELATION,
-        (360, 360),
-        0.300,
-    ),
-    _measured(
-        "TaskAdherenceExplain against rated overall",
-        "unieval, dialogue turns",
-        AgreementKind.CORRELATION,
-        (360, 360),
-        0.263,
-    ),
-    _measured("HelpfulnessExplain", "pandalm, pairs without a tie", AgreementKind.PREFERENCE, (814, 894), 0.655),
-    _measured("HelpfulnessExplain", "llmbar/Natural", AgreementKind.PREFERENCE, (91, 100), 0.595),
-)
+_ALL = "openqa_eval, all"
+_BUILT_ON = "openqa_eval, the half it was built on"
+_HELD_OUT = "openqa_eval, the half held out"
+_ONE_GOLD = "openqa_eval, one gold answer"
+_LEXAM = "lexam, open questions"
+_CHAT = "unieval, dialogue turns"
+MEASURED = tuple(
+    MeasuredAgreement(what=what, data=data, kind=kind, decided=decided, n=n, value=value)
+    for what, data, kind, decided, n, value in (
+        ("short reference answers", _ALL, AgreementKind.AGREEMENT, 1490, 1490, 0.813),
+        ("short reference answers", _BUILT_ON, AgreementKind.AGREEMENT, 728, 728, 0.86),
+        ("short reference answers", _HELD_OUT, AgreementKind.AGREEMENT, 762, 762, 0.769),
+        (f"short reference answers, {BEM}", _ALL, AgreementKind.COMPARISON, 1490, 1490, 0.806),
+        (f"short reference answers, {BEM}", _BUILT_ON, AgreementKind.COMPARISON, 728, 728, 0.838),
+        (f"short reference answers, {BEM}", _HELD_OUT, AgreementKind.COMPARISON, 762, 762, 0.776),
+        ("short reference answers, built on minus held out", _ALL, AgreementKind.GAP, 1490, 1490, 0.091),
+        ("short reference answers, the same, less the trained matcher's", _ALL, AgreementKind.GAP, 1490, 1490, 0.029),
+        ("criteria: “Names …”", _ONE_GOLD, AgreementKind.DECIDED, 703, 829, 0.787),
+        ("criteria: “Does not mention …”", _ONE_GOLD, AgreementKind.DECIDED, 716, 829, 0.806),
+        ("long references against itself", _LEXAM, AgreementKind.SELF_CHECK, 100, 100, 1.0),
+        ("long references against the next question's", _LEXAM, AgreementKind.SELF_CHECK, 95, 100, 1.0),
+        ("CoherenceExplain against rated coherence", _CHAT, AgreementKind.CORRELATION, 360, 360, 0.344),
+        ("FluencyExplain against rated naturalness", _CHAT, AgreementKind.CORRELATION, 360, 360, 0.206),
+        ("PerceivedIntelligenceExplain against rated engagingness", _CHAT, AgreementKind.CORRELATION, 360, 360, 0.35),
+        ("IntentResolutionExplain against rated groundedness", _CHAT, AgreementKind.CORRELATION, 360, 360, 0.279),
+        ("RelevanceExplain against rated overall", _CHAT, AgreementKind.CORRELATION, 360, 360, 0.297),
+        ("HelpfulnessExplain against rated overall", _CHAT, AgreementKind.CORRELATION, 360, 360, 0.3),
+        ("TaskAdherenceExplain against rated overall", _CHAT, AgreementKind.CORRELATION, 360, 360, 0.263),
+        ("HelpfulnessExplain", "pandalm, pairs without a tie", AgreementKind.PREFERENCE, 814, 894, 0.655),
+        ("HelpfulnessExplain", "llmbar/Natural", AgreementKind.PREFERENCE, 91, 100, 0.595),
+    )
+)  # fmt: skip
 NOT_MEASURED = (
     "criteria about tone, reasoning or conduct, rubric rules and expected outcomes: mostly `cannot tell`; no public "
     "set of ours has answers with people's verdicts on them",

@@ -123,10 +123,10 @@ def shared_roots(text: frozenset[str], own: Sequence[Sentence]) -> set[str]:
     """The roots of a text that an answer uses. A figure counts in a sentence that has a word of the text: alone it may
     be any figure, unless it is the whole answer."""
     words = {each for each in text if not is_number(each)}
-    told = [content_roots(sentence.words) for sentence in own]
-    if not words or (len(told) == 1 and all(map(is_number, told[0]))):
-        return {each for sentence in told for each in sentence & text}
-    return {each for sentence in told if not words.isdisjoint(sentence) for each in sentence & text}
+    sentence_roots = [content_roots(sentence.words) for sentence in own]
+    if not words or (len(sentence_roots) == 1 and all(map(is_number, sentence_roots[0]))):
+        return {each for sentence in sentence_roots for each in sentence & text}
+    return {each for sentence in sentence_roots if not words.isdisjoint(sentence) for each in sentence & text}
 
 
 @lru_cache(maxsize=4096)
@@ -154,8 +154,8 @@ def _is_copied(sentence: Words, given: Words) -> bool:
 def _not_shuffled(sentences: list[Sentence], given: Words) -> list[Sentence]:
     """The sentences without those made only of the given words, where these together repeat most of the given text."""
     asked = content_roots(given)
-    told = (content_roots(sentence.words) for sentence in sentences)
-    back = {each for roots in told if roots <= asked for each in roots}
+    sentence_roots = (content_roots(sentence.words) for sentence in sentences)
+    back = {each for roots in sentence_roots if roots <= asked for each in roots}
     if len(asked) < SHORT or len(back) < HANDED_BACK * len(asked):
         return sentences
     return [sentence for sentence in sentences if not content_roots(sentence.words) <= asked]
@@ -250,7 +250,11 @@ def signals(answer: str, context: AnswerContext) -> Signals:
         echo=bool(sentences) and not own,
         refuses=refuses(answer),
         practical=min(1.0, len(_PRACTICAL.findall(said)) / max(2, n)),
-        specific=min(1.0, sum(map(is_number, words)) / n + _names(own) / (2 * n)),
+        specific=min(
+            1.0,
+            sum(map(is_number, words)) / n
+            + sum(len(re.findall(r"(?<=[a-z,] )[A-Z][\w-]+", sentence.text)) for sentence in own) / (2 * n),
+        ),
         reasoned=min(1.0, len(_REASONS.findall(said)) / max(2, n) * 2),
         feeling=len(_FEELING.findall(answer)),
         user_feels=bool(_USER_FEELS.search(context.question)),
@@ -268,10 +272,6 @@ def _share(text: str, own: Sequence[Sentence]) -> float | None:
     total = sum(weights.values())
     found = shared_roots(frozenset(weights), own)
     return sum(weight for each, weight in weights.items() if each in found) / total if total else None
-
-
-def _names(sentences: Sequence[Sentence]) -> int:
-    return sum(len(re.findall(r"(?<=[a-z,] )[A-Z][\w-]+", sentence.text)) for sentence in sentences)
 
 
 WEAK, CLEAR = 0.6, 0.85

@@ -91,21 +91,21 @@ def agrees(expected: Quantity, stated: Quantity) -> bool:
     if kind and other_kind and kind != other_kind and {kind, other_kind} not in _DEGREES:
         return False
     convert = kind and other_kind and factor != other_factor
-    wanted, given = (
+    expected_value, stated_value = (
         (expected.value * factor, stated.value * other_factor) if convert else (expected.value, stated.value)
     )
-    if wanted == given:
+    if expected_value == stated_value:
         return True
     match expected.exactness:
         case Exactness.EXACT:
-            near = convert and isclose(wanted, given, rel_tol=ROUNDING)
-            return bool(near) or (stated.exactness is Exactness.NEAR and _rounds_to(wanted, given))
+            near = convert and isclose(expected_value, stated_value, rel_tol=ROUNDING)
+            return bool(near) or (stated.exactness is Exactness.NEAR and _rounds_to(expected_value, stated_value))
         case Exactness.NEAR:
-            return isclose(wanted, given, rel_tol=ROUGHLY)
+            return isclose(expected_value, stated_value, rel_tol=ROUGHLY)
         case Exactness.MORE:
-            return wanted <= given <= wanted * ABOVE
+            return expected_value <= stated_value <= expected_value * ABOVE
         case Exactness.LESS:
-            return wanted / ABOVE <= given <= wanted
+            return expected_value / ABOVE <= stated_value <= expected_value
 
 
 def _rounds_to(exact: float, rough: float) -> bool:

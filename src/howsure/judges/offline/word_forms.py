@@ -188,23 +188,23 @@ def _is_short_for(short: str, name: str) -> bool:
     return bool(ending) or len(rest) > 2 or (len(rest) == 2 and len(stem) > 3)
 
 
-def _find_given_names(given: Sequence[str], words: Sequence[str], surname: int) -> int | None:
+def _find_given_names(given_names: Sequence[str], words: Sequence[str], surname: int) -> int | None:
     """Where the given names begin that stand before the last name: `Bhimrao Ramji` fits `B. R.`."""
     titles = word_list("titles")
-    for start in range(max(0, surname - len(given) - 2), surname):
+    for start in range(max(0, surname - len(given_names) - 2), surname):
         stated = [word for word in words[start:surname] if word not in titles]
         if not stated:
             continue
-        if same_given_name(stated[0], given[0]) and _middle_names_fit(given[1:], stated[1:]):
+        if same_given_name(stated[0], given_names[0]) and _middle_names_fit(given_names[1:], stated[1:]):
             return start
         # Many people are known by a later name: James Paul McCartney, or Mimi for Greta "Mimi" Halvorsen.
-        if len(stated) == 1 and len(stated[0]) > 2 and stated[0] in given[1:]:
+        if len(stated) == 1 and len(stated[0]) > 2 and stated[0] in given_names[1:]:
             return start
     return None
 
 
-def _middle_names_fit(given: Sequence[str], stated: Sequence[str]) -> bool:
-    shorter, longer = sorted((given, stated), key=len)
+def _middle_names_fit(given_names: Sequence[str], stated: Sequence[str]) -> bool:
+    shorter, longer = sorted((given_names, stated), key=len)
     return all(any(same_given_name(one, other) for other in longer) for one in shorter)
 
 

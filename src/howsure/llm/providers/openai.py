@@ -128,7 +128,13 @@ class OpenAiProvider:
         calls = tuple(map(_tool_call, message.tool_calls)) if message.tool_calls else ()
         logprobs = choice.logprobs.content if choice.logprobs else None
         return ModelReply(
-            text=message.refusal or "" if message.content is None else _text(message.content),
+            text=message.refusal or ""
+            if message.content is None
+            else (
+                message.content
+                if isinstance(message.content, str)
+                else "".join(part.text or "" for part in message.content)
+            ),
             model=reply.model or "",
             usage=_usage(reply.usage) if reply.usage else Usage(),
             finish=FinishReason.REFUSED if message.refusal else finish,
@@ -292,10 +298,6 @@ def _echo(body: bytes, calls: tuple[ToolCall, ...]) -> dict[str, Any]:
     sound = all(call.id and UNREAD_ARGUMENTS not in call.arguments for call in calls)
     names = ("reasoning_content", "tool_calls") if sound else ("reasoning_content",)
     return {name: message[name] for name in names if message.get(name)}
-
-
-def _text(content: str | list[OpenAiContentPart]) -> str:
-    return content if isinstance(content, str) else "".join(part.text or "" for part in content)
 
 
 def _usage(usage: OpenAiUsage) -> Usage:

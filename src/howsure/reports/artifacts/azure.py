@@ -41,13 +41,13 @@ def azure_name(grader: str) -> str:
 
 
 def _given(result: Result) -> dict[str, Any]:
-    said = result.transcript
+    transcript = result.transcript
     return {
         "inputs.id": result.case.id,
         "inputs.candidate": result.candidate,
         "inputs.repeat": result.repeat,
         "inputs.query": "\n".join(user_turns(result.case.input)),
-        "inputs.response": said.answer if said else None,
+        "inputs.response": transcript.answer if transcript else None,
         "outputs.howsure.verdict": result.verdict.value,
     }
 

@@ -95,8 +95,8 @@ def case_entry(result: Result, place: int = 0, causes: tuple[int, ...] = (), cha
 
 def tags_and_labels(result: Result) -> tuple[str, ...]:
     """Tags, and labels as `name: value`."""
-    said = (*result.case.tags, *(f"{name}: {value}" for name, value in result.case.labels.items()))
-    return tuple(one_line(tag, ID_LENGTH) for tag in said[:MAX_TAGS])
+    texts = (*result.case.tags, *(f"{name}: {value}" for name, value in result.case.labels.items()))
+    return tuple(one_line(tag, ID_LENGTH) for tag in texts[:MAX_TAGS])
 
 
 def failure_causes(result: Result) -> list[FailureCause]:
@@ -175,24 +175,24 @@ class TextCutter:
 
 
 def _given(result: Result, cut: TextCutter) -> list[dict[str, str]]:
-    """What the user's side was told beyond what it says."""
+    """What the user's side was facts beyond what it says."""
     given = result.case.input
     if isinstance(given, Scenario):
-        told = [(f"persona, up to {given.max_turns} turns", given.persona), *simulation_facts(result)]
-        return [{"title": title, "text": cut(text)} for title, text in told]
+        facts = [(f"persona, up to {given.max_turns} turns", given.persona), *simulation_facts(result)]
+        return [{"title": title, "text": cut(text)} for title, text in facts]
     if isinstance(given, SingleTurn):
         documents = [{"title": "attachment", "text": cut(file.title or file.path)} for file in given.attachments]
         return ([{"title": "context", "text": cut(given.context)}] if given.context else []) + documents
     return []
 
 
-def _conversation_block(said: tuple[Message, ...], cut: TextCutter, ends: int) -> list[dict[str, Any]]:
-    left = len(said) - 2 * ends
+def _conversation_block(messages: tuple[Message, ...], cut: TextCutter, ends: int) -> list[dict[str, Any]]:
+    left = len(messages) - 2 * ends
     if not ends or left <= 0:
-        return [_message(message, cut) for message in said]
+        return [_message(message, cut) for message in messages]
     gap = f"… {left:,} messages left out here: the conversation is too long for this page"
     between: dict[str, Any] = {"role": "left out", "agent": "", "text": gap, "calls": []}
-    first, last = said[:ends], said[-ends:]
+    first, last = messages[:ends], messages[-ends:]
     return [*(_message(each, cut) for each in first), between, *(_message(each, cut) for each in last)]
 
 
@@ -215,8 +215,8 @@ def _call(call: ToolCall, cut: TextCutter) -> dict[str, Any]:
     }
     if call.result is None:
         return {**shown, "result": "", "said": "no response", "failed": False}
-    said = one_line(_brief(call.result.content), QUESTION_LENGTH)
-    return {**shown, "result": cut.json(call.result.content), "said": said, "failed": call.result.failed}
+    answer = one_line(_brief(call.result.content), QUESTION_LENGTH)
+    return {**shown, "result": cut.json(call.result.content), "said": answer, "failed": call.result.failed}
 
 
 def _brief(value: Any) -> str:

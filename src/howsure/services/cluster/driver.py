@@ -75,51 +75,51 @@ async def open_cluster(work: Workspace, plan: Plan, run: Run) -> AsyncIterator[E
         needs = shard_needs(settings, plan.candidates)
         found = usable_nodes(needs)
         files = RunLogs(trace=plan.request.trace, record=plan.request.record_judge)
-        site = WorkerConfig.of(work, plan, run)
-        desk = await stack.enter_async_context(_desk(work, site))
-        hired = ClusterHandle(
-            desk=desk,
-            site=ray.put(site.packed()),
+        config = WorkerConfig.of(work, plan, run)
+        coordinator = await stack.enter_async_context(_coordinator(work, config))
+        cluster = ClusterHandle(
+            coordinator=coordinator,
+            config=ray.put(config.packed()),
             token=uuid4().hex,
             needs=needs,
             options=task_options(needs, environ),
         )
-        await check_nodes(node_checker(hired), found, site)
-        driver = ClusterDriver(hired, plan, settings.shard, files)
+        await check_nodes(node_checker(cluster), found, config)
+        driver = ClusterDriver(cluster, plan, settings.shard, files)
         yield driver.execute
 
 
 @asynccontextmanager
-async def _desk(work: Workspace, site: WorkerConfig) -> AsyncIterator[Any]:
+async def _coordinator(work: Workspace, config: WorkerConfig) -> AsyncIterator[Any]:
     make = ray.remote(RateCoordinatorActor).options(
-        name=f"howsure-{site.run.id}-{uuid4().hex[:8]}",
+        name=f"howsure-{config.run.id}-{uuid4().hex[:8]}",
         namespace=NAMESPACE,
         num_cpus=0,
         scheduling_strategy=on_driver_node(),
     )
-    desk = make.remote(site.budget, site.run.spent, str(work.replies.resolve()) if site.caches else None)
+    coordinator = make.remote(config.budget, config.run.spent, str(work.replies.resolve()) if config.caches else None)
     try:
-        yield desk
+        yield coordinator
     finally:
         with suppress(ray.exceptions.RayError, TimeoutError):
-            await asyncio.wait_for(await_ref(desk.close.remote()), GRACE_SECONDS)
-        ray.kill(desk)
+            await asyncio.wait_for(await_ref(coordinator.close.remote()), GRACE_SECONDS)
+        ray.kill(coordinator)
 
 
 class ClusterDriver:
     """Hands out the shards of one run."""
 
-    def __init__(self, hired: ClusterHandle, plan: Plan, wished: int, files: RunLogs) -> None:
-        self._hired = hired
+    def __init__(self, cluster: ClusterHandle, plan: Plan, wished: int, files: RunLogs) -> None:
+        self._cluster = cluster
         self._plan = plan
         self._files = files
         self._wished = wished
         self._spent: ModelSpending | None = None
         self._kept_at = 0.0
-        self._slots = _slots(hired)
+        self._slots = _slots(cluster)
         # Once: Ray sends a function to the workers each time it is made a remote one.
         self._work_on = ray.remote(work_on_shard).options(
-            **hired.options, max_retries=RETRIES, scheduling_strategy="SPREAD"
+            **cluster.options, max_retries=RETRIES, scheduling_strategy="SPREAD"
         )
         self._refs: dict[asyncio.Future[ShardOutcome], tuple[Any, Shard]] = {}
 
@@ -159,21 +159,21 @@ class ClusterDriver:
 
     async def _tasks(self, store: Store, run: Run, owner: str, again: Collection[int]) -> AsyncIterator[ShardTask]:
         """What is left to do. What is done is asked for shard by shard: a run may have more attempts than fit here."""
-        plan, lanes = self._plan, len(self._plan.candidates)
-        size = shard_size(plan.cases.total, lanes, self._slots, self._wished)
+        plan, candidates = self._plan, len(self._plan.candidates)
+        size = shard_size(plan.cases.total, candidates, self._slots, self._wished)
         repeated, begun = sorted(again), (await store.run(run.id)).counts.completed > 0
         cuts = cut_shards(plan.cases, size, shard_sources(plan.pins.datasets))
         while (shard := await _next(cuts, store, run)) is not None:
-            near = shard_positions(shard, lanes)
+            near = shard_positions(shard, candidates)
             own = tuple(repeated[bisect_left(repeated, near[0]) : bisect_right(repeated, near[1])])
-            if own or not begun or has_open_attempts(shard, lanes, await store.finished(run.id, near)):
+            if own or not begun or has_open_attempts(shard, candidates, await store.finished_positions(run.id, near)):
                 yield ShardTask(shard=shard, owner=owner, again=own)
 
     async def _hand_out(self, tasks: AsyncIterator[ShardTask]) -> bool:
         """Whether anything is being worked on."""
-        hired = self._hired
+        cluster = self._cluster
         while len(self._refs) < self._slots * AHEAD and (task := await anext(tasks, None)):
-            ref = self._work_on.remote(hired.site, hired.desk, hired.token, msgspec.json.encode(task))
+            ref = self._work_on.remote(cluster.config, cluster.coordinator, cluster.token, msgspec.json.encode(task))
             self._refs[asyncio.ensure_future(await_ref(ref))] = (ref, task.shard)
         return bool(self._refs)
 
@@ -191,7 +191,7 @@ class ClusterDriver:
     async def _tell(self, store: Store, run: Run, progress: Progress, owner: str) -> None:
         """How far it is, to whoever watches; and now and then, what was spent, to the store."""
         try:
-            news: ClusterProgress = await await_ref(self._hired.desk.progress.remote())
+            news: ClusterProgress = await await_ref(self._cluster.coordinator.progress.remote())
         except ray.exceptions.RayError as error:
             raise ConfigInvalid(
                 f"the run's limits and budget are lost with their actor: {error_text(error)}"
@@ -203,7 +203,7 @@ class ClusterDriver:
             progress(told)
         now = asyncio.get_running_loop().time()
         if now - self._kept_at >= KEPT_SECONDS:
-            self._kept_at, self._slots = now, _slots(self._hired)
+            self._kept_at, self._slots = now, _slots(self._cluster)
             await store.set_state(run.id, RunState.RUNNING, spent=self._spent, owner=owner)
 
     async def _stopped(self) -> None:
@@ -230,6 +230,6 @@ async def _next(cuts: Iterator[Shard], store: Store, run: Run) -> Shard | None:
     return looking.result()
 
 
-def _slots(hired: ClusterHandle) -> int:
+def _slots(cluster: ClusterHandle) -> int:
     """Shards that can be worked on at once, on the nodes that are alive now."""
-    return max(1, sum(node.holds(hired.needs) for node in living_nodes()))
+    return max(1, sum(node.holds(cluster.needs) for node in living_nodes()))

@@ -139,8 +139,8 @@ class LeaseSource(Protocol):
 class LeasedBudget:
     """A `Budget` (llm/base.py) over all workers. A lease is renewed in the limiter, where there is time to wait."""
 
-    def __init__(self, desk: LeaseSource, worker: str, clock: Callable[[], float] = monotonic) -> None:
-        self._desk = desk
+    def __init__(self, coordinator: LeaseSource, worker: str, clock: Callable[[], float] = monotonic) -> None:
+        self._coordinator = coordinator
         self._worker = worker
         self._clock = clock
         self._lease: BudgetLease | None = None
@@ -169,7 +169,7 @@ class LeasedBudget:
         """Return the rest of the lease; whoever goes on needs another."""
         usd, tokens, self._usd, self._tokens = self._usd, self._tokens, 0.0, 0.0
         self._lease = None
-        await self._desk.settle(self._worker, usd, tokens)
+        await self._coordinator.settle(self._worker, usd, tokens)
 
     def _is_used_up(self) -> bool:
         lease = self._lease
@@ -186,7 +186,7 @@ class LeasedBudget:
         usd, tokens, self._usd, self._tokens = self._usd, self._tokens, 0.0, 0.0
         # The old lease must not look unused while the new one is requested.
         self._lease = None
-        lease = await self._desk.lease(self._worker, usd, tokens)
+        lease = await self._coordinator.lease(self._worker, usd, tokens)
         if lease.wait:
             await asyncio.sleep(lease.wait)
             return
@@ -235,8 +235,8 @@ class LeasedLimiter(CallLimiter):
 class WorkerLeases:
     """Makes the limiters of a worker, and returns what it has not used."""
 
-    def __init__(self, desk: LeaseSource, budget: LeasedBudget | None) -> None:
-        self._desk = desk
+    def __init__(self, coordinator: LeaseSource, budget: LeasedBudget | None) -> None:
+        self._coordinator = coordinator
         self._budget = budget
         self._stocks: list[LeasedTokens] = []
 
@@ -247,7 +247,7 @@ class WorkerLeases:
     def _stock(self, spec: ModelSpec, kind: str, per_minute: float | None) -> LeasedTokens | None:
         if not per_minute:
             return None
-        self._stocks.append(LeasedTokens(partial(self._desk.pace, str(spec), kind, per_minute), per_minute))
+        self._stocks.append(LeasedTokens(partial(self._coordinator.pace, str(spec), kind, per_minute), per_minute))
         return self._stocks[-1]
 
     async def give_back(self) -> None:
@@ -260,12 +260,12 @@ class WorkerLeases:
 class SharedCache:
     """A `Cache` (llm/base.py) that all workers share; it knows the worker's own latest replies itself."""
 
-    def __init__(self, desk: LeaseSource) -> None:
-        self._desk = desk
+    def __init__(self, coordinator: LeaseSource) -> None:
+        self._coordinator = coordinator
         self._waiting: dict[bytes, bytes] = {}
 
     async def get(self, key: bytes) -> bytes | None:
-        return self._waiting.get(key) or await self._desk.get(key)
+        return self._waiting.get(key) or await self._coordinator.get(key)
 
     async def put(self, key: bytes, value: bytes) -> None:
         self._waiting[key] = value
@@ -274,7 +274,7 @@ class SharedCache:
 
     async def flush(self) -> None:
         if batch := list(self._waiting.items()):
-            await self._desk.put(batch)
+            await self._coordinator.put(batch)
             for key, value in batch:
                 if self._waiting.get(key) is value:
                     del self._waiting[key]

@@ -121,11 +121,11 @@ def usable_nodes(needs: Mapping[str, float]) -> list[ClusterNode]:
     return fitting
 
 
-def shard_needs(settings: ClusterSettings, lanes: Sequence[CandidateRepeat]) -> dict[str, float]:
+def shard_needs(settings: ClusterSettings, candidates: Sequence[CandidateRepeat]) -> dict[str, float]:
     """The resources that a shard needs: the most that the settings, its target or one of its graders ask for."""
     requests: list[Mapping[str, float]] = [{"num_cpus": 1.0}] if "num_cpus" not in settings.resources else []
     requests.append(settings.resources)
-    parts: list[Any] = [each for lane in lanes for each in (lane.target, *lane.graders)]
+    parts: list[Any] = [each for lane in candidates for each in (lane.target, *lane.graders)]
     for part in parts:
         requests += [settings.needs.get(part.name, {}), getattr(part, "resources", None) or {}]
     needs: dict[str, float] = {}
@@ -177,8 +177,8 @@ class ClusterHandle(Struct, frozen=True, kw_only=True):
     """What a run uses of the cluster: its coordinator, the configuration of its workers, and the options of a shard's
     task."""
 
-    desk: Any
-    site: Any
+    coordinator: Any
+    config: Any
     token: str
     needs: dict[str, float]
     options: dict[str, Any]
@@ -200,26 +200,26 @@ class NodeWatch(Struct, frozen=True, kw_only=True):
     poll: float = POLL_SECONDS
 
 
-def node_checker(hired: ClusterHandle) -> CheckOneNode:
+def node_checker(cluster: ClusterHandle) -> CheckOneNode:
     look = ray.remote(check_machine)
 
     def ask(node: ClusterNode) -> Awaitable[MachineReport]:
-        there = look.options(**hired.options, scheduling_strategy=on_node(node), max_retries=1)
-        return await_ref(there.remote(hired.site, hired.desk, hired.token))
+        there = look.options(**cluster.options, scheduling_strategy=on_node(node), max_retries=1)
+        return await_ref(there.remote(cluster.config, cluster.coordinator, cluster.token))
 
     return ask
 
 
 async def check_nodes(
-    ask: CheckOneNode, found: Sequence[ClusterNode], site: WorkerConfig, watch: NodeWatch | None = None
+    ask: CheckOneNode, found: Sequence[ClusterNode], config: WorkerConfig, watch: NodeWatch | None = None
 ) -> None:
     """Check on every node what the run needs; everything that is missing anywhere is reported at once."""
     watch = watch or NodeWatch()
-    looked = list(
-        zip(found, await asyncio.gather(*(_check_node(ask, node, site, watch) for node in found)), strict=True)
+    checks = list(
+        zip(found, await asyncio.gather(*(_check_node(ask, node, config, watch) for node in found)), strict=True)
     )
-    dead = await _dead([node.id for node, each in looked if each.silent], watch)
-    left = [(node, each) for node, each in looked if node.id not in dead]
+    dead = await _dead([node.id for node, each in checks if each.silent], watch)
+    left = [(node, each) for node, each in checks if node.id not in dead]
     if problems := [f"{node}: {problem}" for node, each in left for problem in each.problems]:
         raise PlanRefused("the cluster is not ready: " + "; ".join(problems) + ". Nothing was run.")
     if not left:
@@ -229,7 +229,7 @@ async def check_nodes(
         )
 
 
-async def _check_node(ask: CheckOneNode, node: ClusterNode, site: WorkerConfig, watch: NodeWatch) -> NodeCheck:
+async def _check_node(ask: CheckOneNode, node: ClusterNode, config: WorkerConfig, watch: NodeWatch) -> NodeCheck:
     try:
         found = await asyncio.wait_for(ask(node), watch.answer)
     except TimeoutError:
@@ -239,9 +239,9 @@ async def _check_node(ask: CheckOneNode, node: ClusterNode, site: WorkerConfig, 
     except ray.exceptions.RayError as error:
         # Not our code: the node, or its process, is lost.
         return NodeCheck([error_text(error)], silent=True)
-    if site.location and found.machine != machine_id():
+    if config.location and found.machine != machine_id():
         several = "several machines need a PostgreSQL (HOWSURE_DATABASE_URL)"
-        return NodeCheck([f"it cannot write to {site.location}: {several}"])
+        return NodeCheck([f"it cannot write to {config.location}: {several}"])
     return NodeCheck(found.problems)
 
 

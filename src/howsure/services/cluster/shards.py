@@ -5,7 +5,7 @@ driver reads the cases and sends them along. Positions are the same as in the lo
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum, auto
 from hashlib import sha256
 from itertools import islice
@@ -179,23 +179,23 @@ class CarriedCases(Struct, frozen=True, kw_only=True, tag=True):
 Shard = FileRange | CarriedCases
 
 
-def shard_size(cases: int, lanes: int, slots: int, wished: int = 0) -> int:
+def shard_size(cases: int, candidates: int, slots: int, requested: int = 0) -> int:
     """Cases in a shard: every slot gets several shards, and no shard is so large that much is lost with it."""
-    if wished:
-        return max(1, wished // lanes)
-    return max(1, min(MOST, max(FEWEST, cases * lanes // (max(1, slots) * PER_SLOT))) // lanes)
+    if requested:
+        return max(1, requested // candidates)
+    return max(1, min(MOST, max(FEWEST, cases * candidates // (max(1, slots) * PER_SLOT))) // candidates)
 
 
-def cut_shards(survey: CaseSelection, size: int, sources: Sequence[str] = ()) -> Iterator[Shard]:
+def cut_shards(selection: CaseSelection, size: int, sources: Sequence[str] = ()) -> Iterator[Shard]:
     """The shards of the whole run, in order; only the position in a file is held in memory. `sources`: for each file
     the address that workers read it from; "" where they have it on a disk."""
     first = 0
-    for number, dataset in enumerate(survey.datasets):
-        left = None if survey.limit is None else survey.limit - first
+    for number, dataset in enumerate(selection.datasets):
+        left = None if selection.limit is None else selection.limit - first
         if left is not None and left <= 0:
             return
-        for cut in _cut(survey, number, dataset, size, left):
-            yield msgspec.structs.replace(
+        for cut in _cut(selection, number, dataset, size, left):
+            yield replace(
                 cut, first=first, **({"source": sources[cut.file]} if sources and isinstance(cut, FileRange) else {})
             )
             first += cut.cases
@@ -206,21 +206,23 @@ def shard_sources(pins: Sequence[DatasetPin]) -> tuple[str, ...]:
     return tuple(pin.path if is_address(pin.path) else "" for pin in pins)
 
 
-def _cut(survey: CaseSelection, number: int, dataset: CheckedDataset, size: int, limit: int | None) -> Iterator[Shard]:
+def _cut(
+    selection: CaseSelection, number: int, dataset: CheckedDataset, size: int, limit: int | None
+) -> Iterator[Shard]:
     """The shards of one file, as if it were the first."""
-    way = cut_mode(dataset)
-    if way is CutMode.NOT:
-        return _carried(msgspec.structs.replace(survey, datasets=(dataset,), limit=limit, shape=None), size)
-    if survey.filters or way is CutMode.COUNTED:
-        return _picked_ranges(number, dataset, survey, size, limit)
+    mode = cut_mode(dataset)
+    if mode is CutMode.NOT:
+        return _carried(replace(selection, datasets=(dataset,), limit=limit, shape=None), size)
+    if selection.filters or mode is CutMode.COUNTED:
+        return _picked_ranges(number, dataset, selection, size, limit)
     return _ranges(number, dataset, size, limit)
 
 
-def _carried(survey: CaseSelection, size: int) -> Iterator[CarriedCases]:
+def _carried(selection: CaseSelection, size: int) -> Iterator[CarriedCases]:
     # The worker's plan shapes the cases: they must be sent as they were read.
     bodies: list[msgspec.Raw] = []
     size_so_far = 0
-    for case in survey.read():
+    for case in selection.read():
         bodies.append(msgspec.Raw(encode(case)))
         size_so_far += len(bodies[-1])
         if len(bodies) == size or size_so_far >= MOST_BYTES:
@@ -258,24 +260,23 @@ class _RangeBuilder:
             self.ids[place] = case.id
 
     def whole(self) -> FileRange:
-        return self._range(self.read)
-
-    def picked(self) -> FileRange:
-        picks = None if len(self.picks) == self.read else tuple(self.picks)
-        return msgspec.structs.replace(self._range(len(self.picks)), picks=picks, ids=self.ids)
-
-    def _range(self, cases: int) -> FileRange:
+        """The range with all its cases."""
         return FileRange(
             file=self._file,
             start=self.start,
             end=self.end,
             first=0,
-            cases=cases,
+            cases=self.read,
             sha256=self._hashed.hexdigest(),
             before=self._before,
             read=self.read,
             head=self._head,
         )
+
+    def picked(self) -> FileRange:
+        """The range with the chosen cases only."""
+        picks = None if len(self.picks) == self.read else tuple(self.picks)
+        return replace(self.whole(), cases=len(self.picks), picks=picks, ids=self.ids)
 
 
 def _ranges(number: int, dataset: CheckedDataset, size: int, limit: int | None) -> Iterator[FileRange]:
@@ -297,13 +298,13 @@ def _ranges(number: int, dataset: CheckedDataset, size: int, limit: int | None) 
 
 
 def _picked_ranges(
-    number: int, dataset: CheckedDataset, survey: CaseSelection, size: int, limit: int | None
+    number: int, dataset: CheckedDataset, selection: CaseSelection, size: int, limit: int | None
 ) -> Iterator[FileRange]:
     """Cut a file of which the driver reads every case, to filter or to count; no case is sent."""
     header = read_records(dataset.path)[0]
     growing, place, cases, taken = None, len(header), 0, 0
     for record, case in _read_along(dataset):
-        wanted = case is not None and matches(case, survey.filters)
+        wanted = case is not None and matches(case, selection.filters)
         if wanted and growing is None:
             growing = _RangeBuilder(number, header, place, cases)
         place += len(record)
@@ -335,14 +336,14 @@ def _read_along(dataset: CheckedDataset) -> Iterator[tuple[bytes, Case | None]]:
         raise file_changed(dataset.path)
 
 
-def shard_positions(shard: Shard, lanes: int) -> tuple[int, int]:
+def shard_positions(shard: Shard, candidates: int) -> tuple[int, int]:
     """The positions of the first and the last attempt of a shard."""
-    return shard.first * lanes, (shard.first + shard.cases) * lanes - 1
+    return shard.first * candidates, (shard.first + shard.cases) * candidates - 1
 
 
-def has_open_attempts(shard: Shard, lanes: int, done: set[int]) -> bool:
+def has_open_attempts(shard: Shard, candidates: int, done: set[int]) -> bool:
     """Whether any attempt of the shard is left; `done`: positions that have a result."""
-    first, last = shard_positions(shard, lanes)
+    first, last = shard_positions(shard, candidates)
     return not all(position in done for position in range(first, last + 1))
 
 
@@ -368,43 +369,35 @@ def decode_cases(shard: CarriedCases) -> list[Case]:
 _case = msgspec.json.Decoder(Case).decode
 
 
-def shard_cases(survey: CaseSelection, shard: Shard) -> list[Case]:
+def shard_cases(selection: CaseSelection, shard: Shard) -> list[Case]:
     """The cases of a shard, in order, shaped as the run shapes them. Records are given to the dialect in a small file
     of their own, so that any line dialect can be cut, a plug-in's too, without knowing it."""
-    cases = decode_cases(shard) if isinstance(shard, CarriedCases) else _ranged(survey.datasets[shard.file], shard)
-    return cases if survey.shape is None else list(map(survey.shape, cases))
+    cases = decode_cases(shard) if isinstance(shard, CarriedCases) else _ranged(selection.datasets[shard.file], shard)
+    return cases if selection.shape is None else list(map(selection.shape, cases))
 
 
 def _ranged(dataset: CheckedDataset, shard: FileRange) -> list[Case]:
-    records = _far_bytes(shard, dataset.path) if shard.source else read_range(dataset.path, shard)
+    if shard.source:
+        head = read_part(shard.source, 0, shard.head) if shard.head else b""
+        records = check_bytes(head + read_part(shard.source, shard.start, shard.end), shard, dataset.path)
+    else:
+        records = read_range(dataset.path, shard)
     with TemporaryDirectory(prefix="howsure-shard-") as folder:
         part = Path(folder) / dataset.path.name
         part.write_bytes(records)
         cases = _read(part, dataset.dialect)
     if cases is None and not shard.source:
         # The dialect needs files beside the whole file: attachments, a catalog.
-        cases = list(islice(_whole(dataset), shard.before, shard.before + shard.read))
+        whole = (each for each in dataset.dialect.read(dataset.path) if isinstance(each, Case))
+        cases = list(islice(whole, shard.before, shard.before + shard.read))
     if cases is None or len(cases) != shard.read:
         raise file_changed(dataset.path)
-    return _pick(_named(cases, shard.ids), shard.picks)
-
-
-def _far_bytes(shard: FileRange, path: Path) -> bytes:
-    head = read_part(shard.source, 0, shard.head) if shard.head else b""
-    return check_bytes(head + read_part(shard.source, shard.start, shard.end), shard, path)
-
-
-def _named(cases: list[Case], ids: Mapping[int, str]) -> list[Case]:
-    """Set the ids that depend on earlier cases of the file: `q#3` is the third conversation about that question."""
-    for place, id in ids.items():
+    for place, id in shard.ids.items():
+        # The id depends on earlier cases of the file: `q#3` is the third conversation about that question.
         if cases[place].id != id:
             labels = {**cases[place].labels, "repeat": id.rpartition("#")[2]}
             cases[place] = replace(cases[place], id=id, labels=labels)
-    return cases
-
-
-def _pick(cases: list[Case], picks: Sequence[int] | None) -> list[Case]:
-    return cases if picks is None else [cases[place] for place in picks]
+    return cases if shard.picks is None else [cases[place] for place in shard.picks]
 
 
 def _read(part: Path, dialect: Importer) -> list[Case] | None:
@@ -417,8 +410,3 @@ def _read(part: Path, dialect: Importer) -> list[Case] | None:
         elif each.level is Level.ERROR:
             return None
     return cases
-
-
-def _whole(dataset: CheckedDataset) -> Iterator[Case]:
-    found = dataset.dialect.read(dataset.path)
-    return (each for each in found if isinstance(each, Case))

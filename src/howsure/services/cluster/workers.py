@@ -125,9 +125,9 @@ class ShardOutcome(Struct, frozen=True, kw_only=True):
 class WorkerContext(Struct, frozen=True, kw_only=True):
     """Everything that a worker process holds open for a run. `worker` is its name at the coordinator."""
 
-    site: WorkerConfig
+    config: WorkerConfig
     worker: str
-    desk: RunCoordinator
+    coordinator: RunCoordinator
     store: Store
     plan: Plan
     spent: Callable[[], ModelSpending | None]
@@ -137,23 +137,27 @@ class WorkerContext(Struct, frozen=True, kw_only=True):
     stack: AsyncExitStack
 
     @classmethod
-    async def opened(cls, site: WorkerConfig, desk: RunCoordinator, worker: str) -> Self:
+    async def opened(cls, config: WorkerConfig, coordinator: RunCoordinator, worker: str) -> Self:
         async with AsyncExitStack() as stack:
-            work, run = site.workplace(), site.run
+            work, run = config.workplace(), config.run
             store = await stack.enter_async_context(await work.store())
-            budget = LeasedBudget(desk, worker) if site.budget else None
-            leases, cache = WorkerLeases(desk, budget), SharedCache(desk) if site.caches else None
-            notes = WorkerLogs(_folder(stack, site), traces=site.traces, records=site.records)
+            budget = LeasedBudget(coordinator, worker) if config.budget else None
+            leases, cache = WorkerLeases(coordinator, budget), SharedCache(coordinator) if config.caches else None
+            notes = WorkerLogs(_folder(stack, config), traces=config.traces, records=config.records)
             request = pinned_request(
-                run, budget=site.budget, cache=False, trace=str(notes.trace or ""), record_judge=str(notes.record or "")
+                run,
+                budget=config.budget,
+                cache=False,
+                trace=str(notes.trace or ""),
+                record_judge=str(notes.record or ""),
             )
             shared = SharedAccess(cache=cache, budget=budget, limiters=leases.limiter)
-            plan = await replan(work, store, run, request, stack, known_cases=site.cases, shared=shared)
+            plan = await replan(work, store, run, request, stack, known_cases=config.cases, shared=shared)
             await stack.enter_async_context(open_targets(plan.candidates))
             return cls(
-                site=site,
+                config=config,
                 worker=worker,
-                desk=desk,
+                coordinator=coordinator,
                 store=store,
                 plan=plan,
                 spent=plan.models.spent,
@@ -170,9 +174,9 @@ class WorkerContext(Struct, frozen=True, kw_only=True):
     async def work_on(self, shard: Shard, owner: str, again: Collection[int] = ()) -> ShardOutcome:
         """Make the attempts of a shard that have no Result yet, and those to make again. Nothing is stored if the run
         belongs to another owner by now."""
-        plan, run = self.plan, self.site.run
+        plan, run = self.plan, self.config.run
         near = shard_positions(shard, len(plan.candidates))
-        done = await self.store.finished(run.id, near) - set(again)
+        done = await self.store.finished_positions(run.id, near) - set(again)
         todo = _open_attempts(shard_cases(plan.cases, shard), plan, near[0], done)
         left, made, unreached = near[1] - near[0] + 1 - len(done), 0, False
         async with aclosing(run_attempts(todo, plan.rules, concurrency=plan.concurrency, clock=utc_now)) as stream:
@@ -191,10 +195,10 @@ class WorkerContext(Struct, frozen=True, kw_only=True):
             await self.cache.flush()
         await self.leases.give_back()
         if traced := self.notes.traced():
-            await self.desk.report(WorkerReport(worker=self.worker, verdicts={}, traced=traced))
+            await self.coordinator.report(WorkerReport(worker=self.worker, verdicts={}, traced=traced))
 
     async def _saved(self, batch: Sequence[Result], owner: str) -> None:
-        await self.store.save(self.site.run.id, batch, owner)
+        await self.store.save(self.config.run.id, batch, owner)
         done = WorkerReport(
             worker=self.worker,
             verdicts=Counter(result.verdict.value for result in batch),
@@ -202,12 +206,12 @@ class WorkerContext(Struct, frozen=True, kw_only=True):
             traced=self.notes.traced(),
             recorded=self.notes.recorded(batch),
         )
-        await self.desk.report(done)
+        await self.coordinator.report(done)
 
 
-def _folder(stack: AsyncExitStack, site: WorkerConfig) -> Path:
+def _folder(stack: AsyncExitStack, config: WorkerConfig) -> Path:
     """The folder of the logs until the coordinator has them, if there are any: Ray ends workers without a warning."""
-    wanted = site.traces or site.records
+    wanted = config.traces or config.records
     return Path(stack.enter_context(TemporaryDirectory(prefix="howsure-notes-"))) if wanted else Path()
 
 
@@ -267,7 +271,7 @@ class WorkerProcess:
 
     def __init__(self) -> None:
         self._runner: asyncio.Runner | None = None
-        self._room: WorkerContext | None = None
+        self._context: WorkerContext | None = None
         self._key: tuple[bytes, str] | None = None
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -277,22 +281,22 @@ class WorkerProcess:
             atexit.register(self.end)
         return self._runner.run(work)
 
-    async def room(self, packed: bytes, desk: Any, token: str) -> WorkerContext:
+    async def context(self, packed: bytes, coordinator: Any, token: str) -> WorkerContext:
         """The context of this run. A driver that was restarted has another token, and so another context."""
-        if self._room is None or self._key != (packed, token):
+        if self._context is None or self._key != (packed, token):
             await self.leave()
-            self._room = await WorkerContext.opened(
-                WorkerConfig.unpacked(packed), RemoteCoordinator(desk), f"{os.getpid()}-{uuid4().hex}"
+            self._context = await WorkerContext.opened(
+                WorkerConfig.unpacked(packed), RemoteCoordinator(coordinator), f"{os.getpid()}-{uuid4().hex}"
             )
             self._key = (packed, token)
-        return self._room
+        return self._context
 
     async def leave(self) -> None:
-        room, self._room, self._key = self._room, None, None
-        if room is not None:
+        context, self._context, self._key = self._context, None, None
+        if context is not None:
             # A failure to close what an earlier run left open must not break the next run.
             with suppress(HowsureError, OSError):
-                await room.close()
+                await context.close()
 
     def end(self) -> None:
         runner, self._runner = self._runner, None
@@ -311,38 +315,38 @@ class ShardTask(Struct, frozen=True, kw_only=True):
     again: tuple[int, ...] = ()
 
 
-def work_on_shard(packed: bytes, desk: Any, token: str, task: bytes) -> ShardOutcome:
+def work_on_shard(packed: bytes, coordinator: Any, token: str, task: bytes) -> ShardOutcome:
     """Work on one shard. What the user can fix comes back as data; anything else is raised, through Ray, as our
     fault."""
-    return PROCESS.run(_work_on_shard(packed, desk, token, msgspec.json.decode(task, type=ShardTask)))
+    return PROCESS.run(_work_on_shard(packed, coordinator, token, msgspec.json.decode(task, type=ShardTask)))
 
 
-async def _work_on_shard(packed: bytes, desk: Any, token: str, task: ShardTask) -> ShardOutcome:
+async def _work_on_shard(packed: bytes, coordinator: Any, token: str, task: ShardTask) -> ShardOutcome:
     try:
-        room = await PROCESS.room(packed, desk, token)
-        return await room.work_on(task.shard, task.owner, task.again)
+        context = await PROCESS.context(packed, coordinator, token)
+        return await context.work_on(task.shard, task.owner, task.again)
     except InputError as error:
         return ShardOutcome(error=str(error))
 
 
-def check_machine(packed: bytes, desk: Any, token: str) -> MachineReport:
+def check_machine(packed: bytes, coordinator: Any, token: str) -> MachineReport:
     """Whether this machine has what the run needs: the pinned files, plug-ins, keys, the store, the target."""
-    return PROCESS.run(_check_machine(packed, desk, token))
+    return PROCESS.run(_check_machine(packed, coordinator, token))
 
 
-async def _check_machine(packed: bytes, desk: Any, token: str) -> MachineReport:
+async def _check_machine(packed: bytes, coordinator: Any, token: str) -> MachineReport:
     problems: list[str] = []
     try:
-        await PROCESS.room(packed, desk, token)
+        await PROCESS.context(packed, coordinator, token)
     except InputError as error:
         problems.append(str(error))
     problems += _file_problems(WorkerConfig.unpacked(packed))
     return MachineReport(machine=machine_id(), problems=tuple(dict.fromkeys(problems)))
 
 
-def _file_problems(site: WorkerConfig) -> list[str]:
-    pins = site.run.pins
-    sizes = dict(zip(pins.datasets, site.sizes, strict=True)) if site.sizes else {}
+def _file_problems(config: WorkerConfig) -> list[str]:
+    pins = config.run.pins
+    sizes = dict(zip(pins.datasets, config.sizes, strict=True)) if config.sizes else {}
     files = (*pins.datasets, *pins.responses, *pins.evals, *filter(None, [pins.criteria_from]))
     return [problem for pin in files if (problem := _file_problem(pin, sizes.get(pin, 0)))]
 

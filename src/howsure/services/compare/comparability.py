@@ -5,6 +5,7 @@ second run: they are counted, and a comparison still lists those whose verdict d
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 from msgspec.structs import replace
@@ -50,21 +51,15 @@ def drop_changed(aligned: PairedUnits, ids: Collection[str]) -> PairedUnits:
     )
 
 
+T = TypeVar("T")
 SHOWN_CHANGES = 200
 
 
 def run_mismatches(first: Pins, second: Pins, changed: Sequence[tuple[Case, Case]]) -> tuple[Mismatch, ...]:
     """Everything that the runs do not share. `changed` are the cases of the same id that ask or expect something
     else."""
-    found = (
-        _test_set(first, second, changed),
-        _rubric(first, second),
-        _judge(first, second),
-        _simulator(first, second),
-        _policy(first, second),
-        _graders(first, second),
-        _target(first, second),
-    )
+    checks = (_rubric, _judge, _simulator, _policy, _graders, _target)
+    found = (_test_set(changed), *(check(first, second) for check in checks))
     return tuple(_bounded(each) for each in found if each is not None)
 
 
@@ -79,7 +74,7 @@ def _bounded(each: Mismatch) -> Mismatch:
     return each if left <= 0 else replace(each, changes=each.changes[:SHOWN_CHANGES], changes_left_out=left)
 
 
-def _test_set(first: Pins, second: Pins, changed: Sequence[tuple[Case, Case]]) -> Mismatch | None:
+def _test_set(changed: Sequence[tuple[Case, Case]]) -> Mismatch | None:
     """The mismatch of the test sets. Files that differ only in recorded answers or notes are the same test set."""
     if not changed:
         return None
@@ -95,18 +90,22 @@ def case_changes(before: Case, after: Case) -> Iterator[PartChange]:
     for name in ("input", "world", "profile", "tools", "state"):
         if getattr(before, name) != getattr(after, name):
             yield PartChange(turn=ChangeKind.CHANGED, kind=name, case_id=before.id)
-    yield from _statements(_criteria(before.expectations), _criteria(after.expectations), before.id)
-    ones, others = _kinds(before.expectations), _kinds(after.expectations)
-    for kind in dict.fromkeys((*ones, *others)):
-        if ones.get(kind) != others.get(kind):
-            turn = (
-                ChangeKind.ADDED
-                if kind not in ones
-                else ChangeKind.REMOVED
-                if kind not in others
-                else ChangeKind.CHANGED
-            )
-            yield PartChange(turn=turn, kind=kind, case_id=before.id)
+    criteria = _criteria(before.expectations), _criteria(after.expectations)
+    for id, turn, known in _changes(*criteria):
+        yield PartChange(turn=turn, kind="criterion", id=id, text=known.text, case_id=before.id)
+    for kind, turn, _ in _changes(_kinds(before.expectations), _kinds(after.expectations)):
+        yield PartChange(turn=turn, kind=kind, case_id=before.id)
+
+
+def _changes(before: Mapping[str, T], after: Mapping[str, T]) -> Iterator[tuple[str, ChangeKind, T]]:
+    """Every key whose value was added, removed or changed, with the newer value."""
+    for key in dict.fromkeys((*before, *after)):
+        if key not in before:
+            yield key, ChangeKind.ADDED, after[key]
+        elif key not in after:
+            yield key, ChangeKind.REMOVED, before[key]
+        elif before[key] != after[key]:
+            yield key, ChangeKind.CHANGED, after[key]
 
 
 def _criteria(expectations: Sequence[Expectation]) -> dict[str, Criterion]:
@@ -127,24 +126,11 @@ def _kinds(expectations: Sequence[Expectation]) -> dict[str, list[Expectation]]:
     return found
 
 
-def _statements(ones: Mapping[str, Criterion], others: Mapping[str, Criterion], case_id: str) -> Iterator[PartChange]:
-    for id in dict.fromkeys((*ones, *others)):
-        before, after = ones.get(id), others.get(id)
-        if before != after and (known := after or before):
-            turn = ChangeKind.ADDED if before is None else ChangeKind.REMOVED if after is None else ChangeKind.CHANGED
-            yield PartChange(turn=turn, kind="criterion", id=id, text=known.text, case_id=case_id)
-
-
 def _rubric(first: Pins, second: Pins) -> Mismatch | None:
     if first.rubric_sha256 == second.rubric_sha256:
         return None
     ones, others = _rules(first.rubric), _rules(second.rubric)
-    changes: list[PartChange] = []
-    for id in dict.fromkeys((*ones, *others)):
-        before, after = ones.get(id), others.get(id)
-        if before != after and (known := after or before):
-            turn = ChangeKind.ADDED if before is None else ChangeKind.REMOVED if after is None else ChangeKind.CHANGED
-            changes.append(PartChange(turn=turn, kind="rule", id=id, text=known.name))
+    changes = [PartChange(turn=turn, kind="rule", id=id, text=rule.name) for id, turn, rule in _changes(ones, others)]
     if not ones or not others:
         has, lacks = ("second", "first") if others else ("first", "second")
         text = f"the {has} run has a rubric and the {lacks} has none"
@@ -158,11 +144,8 @@ def _rules(rubric: Rubric | None) -> dict[str, Rule]:
 
 
 def _judge(first: Pins, second: Pins) -> Mismatch | None:
-    if (first.judge_sha256, first.judge_prompts, first.request.batch_criteria) == (
-        second.judge_sha256,
-        second.judge_prompts,
-        second.request.batch_criteria,
-    ):
+    ours, theirs = ((pins.judge_sha256, pins.judge_prompts, pins.request.batch_criteria) for pins in (first, second))
+    if ours == theirs:
         return None
     if first.request.judge != second.request.judge:
         text = f"{judge_name(first)} and {judge_name(second)}: a difference of judged grades may be the judge's"
@@ -184,11 +167,8 @@ def _simulator(first: Pins, second: Pins) -> Mismatch | None:
 def _policy(first: Pins, second: Pins) -> Mismatch | None:
     if (first.policy_sha256, first.request.normalization) == (second.policy_sha256, second.request.normalization):
         return None
-    names = (
-        f" ({first.request.profile or 'default'} and {second.request.profile or 'default'})"
-        if first.request.profile != second.request.profile
-        else ""
-    )
+    ours, theirs = (pins.request.profile or "default" for pins in (first, second))
+    names = f" ({ours} and {theirs})" if first.request.profile != second.request.profile else ""
     text = f"pass marks or weights differ{names}: a flipped verdict may come from that"
     return Mismatch(what=PinKind.POLICY, bearing=MismatchEffect.FLAGS, said=text)
 

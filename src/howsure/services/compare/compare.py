@@ -245,11 +245,11 @@ async def _columns(store: Store, found: Sequence[Run], place: int, request: Comp
     run, faced = found[place], not place
     smaller = _much_smaller(found, place, request)
     if smaller is not None:
-        own = await store.shared(run.id, smaller.id)
+        own = await store.shared_cases(run.id, smaller.id)
         known = {face.id: face for face in own.faces} if faced else {}
         return RunColumns(run=run, attempts=own.attempts, measured=own.measured, faces=known, unread=own.others)
     attempts, measured = await store.columns(run.id)
-    known = {face.id: face for face in await store.faces(run.id)} if faced else {}
+    known = {face.id: face for face in await store.case_previews(run.id)} if faced else {}
     return RunColumns(run=run, attempts=attempts, measured=measured, faces=known)
 
 

@@ -16,15 +16,14 @@ from howsure.services.compare.pairs import (
     Flags,
     Key,
     PairedUnits,
-    PairedValues,
     UnitMeasure,
     grade_means,
     paired_values,
     verdict_means,
 )
-from howsure.stats.intervals import Interval, clip_interval
-from howsure.stats.paired import PairedDifference as Found
-from howsure.stats.paired import holm, is_equal, paired_means, paired_rates, pairs_to_settle
+from howsure.stats.intervals import clip_interval
+from howsure.stats.paired_differences import PairedDifference as Found
+from howsure.stats.paired_differences import holm, is_equal, paired_means, paired_rates, pairs_to_settle
 from howsure.store.run_columns import CasePreview
 
 VERDICT = "verdict"
@@ -80,7 +79,7 @@ def test_family(
 
 
 def compared_quantities(
-    aligned: PairedUnits, seen: Sequence[CasePreview], by: Sequence[str], rules: Mapping[str, str]
+    aligned: PairedUnits, previews: Sequence[CasePreview], by: Sequence[str], rules: Mapping[str, str]
 ) -> list[ComparedQuantity]:
     """Graders, rules, components, tags, difficulties and slices, in this order. `rules` are the rules to compare by id,
     with their names; rules that changed are not among them."""
@@ -98,8 +97,8 @@ def compared_quantities(
             if key[1] is not None and key[1] in rules
         ),
         *_components(aligned, [key for key in keys if key[1] in rules]),
-        *_tags(seen),
-        *(question for label in dict.fromkeys((DIFFICULTY, *by)) for question in _slices(seen, label)),
+        *_tags(previews),
+        *(question for label in dict.fromkeys((DIFFICULTY, *by)) for question in _slices(previews, label)),
     ]
 
 
@@ -136,25 +135,25 @@ def _joined(keys: Sequence[Key]) -> UnitMeasure:
     return lambda side: grade_means(side, keys)
 
 
-def _tags(seen: Sequence[CasePreview]) -> Iterator[ComparedQuantity]:
+def _tags(previews: Sequence[CasePreview]) -> Iterator[ComparedQuantity]:
     """The tags; one that every case has says nothing that the verdict does not say."""
     places: dict[str, list[int]] = {}
-    for place, face in enumerate(seen):
-        for tag in face.tags:
+    for place, preview in enumerate(previews):
+        for tag in preview.tags:
             places.setdefault(tag, []).append(place)
     for tag, own in sorted(places.items()):
-        if len(own) < len(seen):
-            yield _slice(tag, DifferenceKind.TAG, own, len(seen))
+        if len(own) < len(previews):
+            yield _slice(tag, DifferenceKind.TAG, own, len(previews))
 
 
-def _slices(seen: Sequence[CasePreview], label: str) -> Iterator[ComparedQuantity]:
+def _slices(previews: Sequence[CasePreview], label: str) -> Iterator[ComparedQuantity]:
     places: dict[str, list[int]] = {}
-    for place, face in enumerate(seen):
-        if (value := face.labels.get(label)) is not None:
+    for place, preview in enumerate(previews):
+        if (value := preview.labels.get(label)) is not None:
             places.setdefault(value, []).append(place)
     for value, own in sorted(places.items()):
-        if len(own) < len(seen):
-            yield _slice(f"{label}={value}", DifferenceKind.SLICE, own, len(seen))
+        if len(own) < len(previews):
+            yield _slice(f"{label}={value}", DifferenceKind.SLICE, own, len(previews))
 
 
 def _slice(name: str, kind: DifferenceKind, places: Sequence[int], total: int) -> ComparedQuantity:
@@ -165,7 +164,11 @@ def _slice(name: str, kind: DifferenceKind, places: Sequence[int], total: int) -
 
 def _answer(aligned: PairedUnits, question: ComparedQuantity, options: DifferenceOptions) -> TestedDifference:
     both = paired_values(aligned, question.measuring, question.among)
-    found = _found(both, question, options)
+    clusters = None if options.clusters is None else [options.clusters[pair] for pair in both.pairs.tolist()]
+    test = paired_rates if question.is_rate else paired_means
+    found = test(
+        both.before, both.after, clusters, direction=question.direction, confidence=options.confidence, seed=SEED
+    )
     plain = Difference(
         name=question.name,
         kind=question.kind,
@@ -177,40 +180,23 @@ def _answer(aligned: PairedUnits, question: ComparedQuantity, options: Differenc
     )
     if found is None:
         return TestedDifference(plain, None)
-    return TestedDifference(
-        replace(
-            plain,
-            first=found.before,
-            second=found.after,
-            difference=found.difference,
-            interval=_possible(found.interval, question.scale),
-            p_value=found.p_value,
-            method=found.method.value,
-            clusters=found.clusters,
-            margin=options.margin
-            * (abs(found.before) if question.scale.high is None else question.scale.high - question.scale.low),
-            raised=found.raised,
-            lowered=found.lowered,
-            same=found.same,
-        ),
-        found,
+    scale, interval = question.scale, found.interval
+    span = None if scale.high is None else scale.high - scale.low
+    difference = replace(
+        plain,
+        first=found.before,
+        second=found.after,
+        difference=found.difference,
+        interval=interval if interval is None or span is None else clip_interval(interval, (-span, span)),
+        p_value=found.p_value,
+        method=found.method.value,
+        clusters=found.clusters,
+        margin=options.margin * (abs(found.before) if span is None else span),
+        raised=found.raised,
+        lowered=found.lowered,
+        same=found.same,
     )
-
-
-def _found(both: PairedValues, question: ComparedQuantity, options: DifferenceOptions) -> Found | None:
-    clusters = None if options.clusters is None else [options.clusters[pair] for pair in both.pairs.tolist()]
-    compare = paired_rates if question.is_rate else paired_means
-    return compare(
-        both.before, both.after, clusters, direction=question.direction, confidence=options.confidence, seed=SEED
-    )
-
-
-def _possible(interval: Interval | None, scale: Scale) -> Interval | None:
-    """The interval, cut to the differences that the scale allows."""
-    if interval is None or scale.high is None:
-        return interval
-    span = scale.high - scale.low
-    return clip_interval(interval, (-span, span))
+    return TestedDifference(difference, found)
 
 
 def _concluded(answered: TestedDifference, p_value: float | None) -> Difference:
@@ -221,13 +207,9 @@ def _concluded(answered: TestedDifference, p_value: float | None) -> Difference:
         return difference
     excluded = found.interval is None or not found.interval[0] <= 0 <= found.interval[1]
     if p_value <= 1 - found.confidence and excluded:
-        return replace(difference, conclusion=_which_way(found))
+        if found.gain is None:
+            return replace(difference, conclusion=Conclusion.DIFFERENT)
+        return replace(difference, conclusion=Conclusion.BETTER if found.gain > 0 else Conclusion.WORSE)
     if is_equal(found, difference.margin):
         return replace(difference, conclusion=Conclusion.EQUAL)
     return replace(difference, needed=pairs_to_settle(found, difference.margin))
-
-
-def _which_way(found: Found) -> Conclusion:
-    if found.gain is None:
-        return Conclusion.DIFFERENT
-    return Conclusion.BETTER if found.gain > 0 else Conclusion.WORSE

@@ -47,19 +47,22 @@ def find_sources(
     paths: Sequence[str], kit: Kit, name: str, options: ImportOptions, spooled: Path
 ) -> list[ConversionSource]:
     """Every file with its reader; folders are expanded, pipes are copied to `spooled`."""
-    return [_source(path, kit, name, options) for path in _files(paths, kit, name, options, spooled)]
-
-
-def _files(paths: Sequence[str], kit: Kit, name: str, options: ImportOptions, spooled: Path) -> Iterator[Path]:
     known: list[Importer] = (
-        [_reader(kit, name, options)] if name else [*kit.dialects, *(_chosen(each, options) for each in kit.importers)]
+        [_configured(kit.reader(name), options)]
+        if name
+        else [*kit.dialects, *(_configured(each, options) for each in kit.importers)]
     )
-    for path in map(Path, paths):
-        for one in _own_places(path, known) or expand([path], known):
-            yield spool(one, spooled)
+    files = [
+        spool(file, spooled) for path in map(Path, paths) for file in _own_files(path, known) or expand([path], known)
+    ]
+    sources = []
+    for file in files:
+        reader = _configured(kit.reader(name or recognise(file, kit)), options)
+        sources.append(ConversionSource(file, reader, foreign=reader.name in kit.importers))
+    return sources
 
 
-def _own_places(path: Path, readers: Iterable[Importer]) -> list[Path]:
+def _own_files(path: Path, readers: Iterable[Importer]) -> list[Path]:
     """The files that an importer knows how to find in an agent's folder."""
     for reader in readers if path.is_dir() else ():
         if isinstance(reader, FolderImporter) and (found := reader.files(path)):
@@ -67,17 +70,8 @@ def _own_places(path: Path, readers: Iterable[Importer]) -> list[Path]:
     return []
 
 
-def _chosen(reader: Importer, options: ImportOptions) -> Importer:
+def _configured(reader: Importer, options: ImportOptions) -> Importer:
     return reader.chosen(options) if isinstance(reader, ConfigurableImporter) else reader
-
-
-def _reader(kit: Kit, name: str, options: ImportOptions) -> Importer:
-    return _chosen(kit.reader(name), options)
-
-
-def _source(path: Path, kit: Kit, name: str, options: ImportOptions) -> ConversionSource:
-    reader = _reader(kit, name or recognise(path, kit), options)
-    return ConversionSource(path, reader, foreign=reader.name in kit.importers)
 
 
 def recognise(path: Path, kit: Kit) -> str:

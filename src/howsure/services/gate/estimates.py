@@ -31,9 +31,10 @@ WHOLE = (0.0, 1.0)
 
 
 def rule_pass_rate(condition: PassRate, evidence: Evidence, candidate: str) -> GateRuling:
-    observed = observe_passes(condition.scope, evidence, candidate)
-    if _at_the_end(condition.bound):
-        return _every_one(condition.bound, observed)
+    observed, bound = observe_passes(condition.scope, evidence, candidate), condition.bound
+    if (bound.sign, bound.limit) in ((BoundSign.AT_LEAST, 1), (BoundSign.AT_MOST, 0)):
+        # No number of cases can show that about other cases; it can only be counted for these.
+        return _every_one(bound, observed)
     question = GateQuestion(
         bound=condition.bound,
         unit=GateUnit.SHARE,
@@ -64,13 +65,6 @@ def _rate_needed(observed: Observations, found: Estimate, limit: float) -> int |
         n = found.clusters
         return cases_for_rate(round(found.value * n), n, limit)
     return cases_for_value(found.value, found.interval, found.clusters, limit)
-
-
-def _at_the_end(bound: GateBound) -> bool:
-    """`>= 100%` and `<= 0%`: no number of cases can show that about other cases; it can only be counted for these."""
-    return (bound.sign is BoundSign.AT_LEAST and bound.limit == 1) or (
-        bound.sign is BoundSign.AT_MOST and bound.limit == 0
-    )
 
 
 def _every_one(bound: GateBound, observed: Observations) -> GateRuling:
@@ -168,15 +162,11 @@ def value_needed(limit: float, _: Observations, found: Estimate) -> int | None:
 
 
 def rule_latency(condition: Latency, evidence: Evidence, candidate: str) -> GateRuling:
-    observed = evidence.seconds(candidate, condition.scope)
-    return decide_estimate(_latency_question(condition, observed), observed)
-
-
-def _latency_question(condition: Latency, observed: Observations) -> GateQuestion:
-    share, lacking = condition.share, "a known duration"
+    observed, share, lacking = evidence.seconds(candidate, condition.scope), condition.share, "a known duration"
     if share is None:
-        return _mean_question(condition.bound, GateUnit.SECONDS, observed, None, lacking)
-    return GateQuestion(
+        question = _mean_question(condition.bound, GateUnit.SECONDS, observed, None, lacking)
+        return decide_estimate(question, observed)
+    question = GateQuestion(
         bound=condition.bound,
         unit=GateUnit.SECONDS,
         what=f"{100 * share:g} % take no longer than {{}}",
@@ -185,6 +175,7 @@ def _latency_question(condition: Latency, observed: Observations) -> GateQuestio
         needed=lambda seen, _: _percentile_needed(seen, share, condition.bound),
         lacking=lacking,
     )
+    return decide_estimate(question, observed)
 
 
 def _percentile_needed(observed: Observations, share: float, bound: GateBound) -> int | None:

@@ -50,7 +50,7 @@ async def read_gate_columns(store: Store, run: Run, conditions: Sequence[GateCon
     return GateColumns(
         attempts=attempts,
         measured=measured,
-        tolls=await store.tolls(run.id) if with_costs else (),
+        tolls=await store.costs(run.id) if with_costs else (),
         part_ids=known,
         part_grades=await store.part_grades(run.id, part_ids) if part_ids else (),
         chosen=await _chosen(store, run, [gate_scope(each).labels for each in conditions]),
@@ -85,7 +85,7 @@ async def _chosen(store: Store, run: Run, wanted: Sequence[dict[str, tuple[str, 
     found: dict[str, set[str]] = {key: set() for key in filters}
     if filters and all(key in TAGS for labels in filters.values() for key in labels):
         # Tags can be read without decoding whole cases.
-        for face in await store.faces(run.id):
+        for face in await store.case_previews(run.id):
             for key, labels in filters.items():
                 if all(set(values) & set(face.tags) for values in labels.values()):
                     found[key].add(face.id)
@@ -102,7 +102,7 @@ async def scenario_clusters(store: Store, run: Run) -> dict[str, str]:
     cluster."""
     if any(pin.dialect != World.EXPLAIN for pin in run.pins.datasets):
         return {}
-    faces = await store.faces(run.id)
+    faces = await store.case_previews(run.id)
     return {face.id: f"scenario {face.labels[SCENARIO]}" for face in faces if SCENARIO in face.labels}
 
 

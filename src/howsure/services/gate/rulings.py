@@ -46,7 +46,7 @@ from howsure.services.gate.estimates import (
 )
 from howsure.services.gate.evidence import Evidence, Observations, UnknownInRun, gate_scope, read_gate_columns
 from howsure.stats.intervals import Estimate
-from howsure.stats.paired import pair_cases, paired_rates
+from howsure.stats.paired_differences import pair_cases, paired_rates
 from howsure.store.store import Store
 
 RECORDED = "recorded"

@@ -153,7 +153,7 @@ async def save_conversations(
 
 
 async def _visible_results(host: Host, result_ids: list[str], within: AccessScope) -> list[Result]:
-    found = await host.store.found(result_ids)
+    found = await host.store.results_by_id(result_ids)
     runs = {run_id: await host.store.run(run_id) for run_id in {run_id for run_id, _ in found}}
     visible = [
         result for run_id, result in found if within.sees(runs[run_id].organization_id, runs[run_id].pins.agent_key)

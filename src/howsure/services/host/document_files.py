@@ -1,5 +1,5 @@
-"""Documents as files, where a run can read them: `document:KIND/ID@VERSION` names one, and any worker can write it
-down. The content decides the file's name, so that it is written once and never changes."""
+"""Documents of the library as files that a run can read. `document:KIND/ID@VERSION` refers to a document, and any
+worker can write it to a file. The name of the file contains a hash of its content, so that it never changes."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ def reference_to(document: Document) -> DocumentReference:
 
 
 class DocumentFiles(Struct, frozen=True):
-    """The files that were written down for a run, with what they are."""
+    """The files that were written for a run, and the references that they stand for."""
 
     files: dict[str, str]
 
     def with_references(self, pins: Pins) -> Pins:
-        """The pins with references in place of the files, which lie elsewhere on every machine."""
+        """The pins with references in place of paths, which differ on every machine."""
         datasets = tuple(replace(pin, path=self.files.get(pin.path, pin.path)) for pin in pins.datasets)
         pool = pins.criteria_from
         if pool is not None:
@@ -81,9 +81,9 @@ class DocumentFiles(Struct, frozen=True):
 async def write_documents(
     store: Store, options: RunRequest, folder: Path, within: AccessScope = EVERYWHERE, *, fetch: bool = True
 ) -> tuple[RunRequest, DocumentFiles]:
-    """The options with files in place of references and addresses. A deleted document's versions can still be read.
-    `within` is whose run it is: two organisations may call their agents by the same id. Without `fetch` files at
-    addresses stay there: only the names of their copies are told."""
+    """The request with files in place of references and addresses. The versions of a deleted document can still be
+    read. `within` is the scope of the run: two organisations may use the same id. Without `fetch`, files at addresses
+    are not downloaded; the request then has the paths that their copies would have."""
     files: dict[str, str] = {}
 
     async def file(text: str) -> str:
@@ -113,20 +113,21 @@ async def write_documents(
 
 
 def service_folders(work: Workspace) -> tuple[Path, ...]:
-    """Where our own files lie, which nobody who asks has any use for."""
+    """The folders of the service's own files, which messages to callers must not show."""
     return (work.data_folder.absolute(), work.data_folder, Path(gettempdir()))
 
 
 def hide_folders(text: str, folders: Sequence[Path]) -> str:
-    """The text, with what lies in these folders called by its name alone."""
+    """The text with only the file names of paths in these folders."""
     for folder in folders:
         text = re.sub(re.escape(f"{folder}/") + r"(?:[\w.-]+/)*", "", text)
     return text
 
 
 def document_path(document: Document, folder: Path) -> Path:
-    asked = document.kind is DocumentKind.QUESTION_SET
-    content = question_set_lines(document.name, document_body(document)) if asked else file_content(document)
+    """The path of the document as a file; it is written if it is not there yet."""
+    is_question_set = document.kind is DocumentKind.QUESTION_SET
+    content = question_set_lines(document.name, document_body(document)) if is_question_set else file_content(document)
     shown = _UNSAFE.sub("-", document.name)[:60].strip("-.") or document.kind.value
     path = folder / sha256(content).hexdigest()[:32] / (Path(shown).stem + _ending(document, content))
     if path.is_file() and path.stat().st_size == len(content):
@@ -140,7 +141,7 @@ def document_path(document: Document, folder: Path) -> Path:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """All of it or nothing: another worker may be reading it."""
+    """Write the file in one step: another worker may be reading it."""
     with NamedTemporaryFile(dir=path.parent, delete=False) as file:
         file.write(content)
     os.replace(file.name, path)

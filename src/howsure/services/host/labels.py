@@ -126,7 +126,7 @@ class LabelledGrade(Struct, frozen=True):
 async def grades_for_labels(store: Store, run: Run, labels: Sequence[HumanLabel]) -> dict[GradeKey, LabelledGrade]:
     """The grades of the results that these labels are about, as far as the store still has them."""
     wanted = {(each.position, each.case_id, each.candidate, each.repeat) for each in labels}
-    stored = await store.graded(run.id, sorted({position for position, *_ in wanted}))
+    stored = await store.result_grades(run.id, sorted({position for position, *_ in wanted}))
     matching = [each for each in stored if (each.position, each.case_id, each.candidate, each.repeat) in wanted]
     return {
         (each.position, grade.name, grade.part.id if grade.part else ""): LabelledGrade(

@@ -31,7 +31,7 @@ FREE = ("", "none", OFFLINE)
 async def regrade_from_pins(
     host: Host, run: Run, change: RunRequest, within: AccessScope, new_id: str = ""
 ) -> QueuedRun:
-    """A new run over the answers of this one. What `change` does not say is as the pins say."""
+    """Queue a new run over the answers of this one. The pins say what `change` leaves open."""
     _check_files(run.pins)
     judge = allowed_judge(host, change.judge) if change.judge else _judge(host, run.pins)
     request = replace(
@@ -53,7 +53,7 @@ async def regrade_from_pins(
 
 
 def _check_files(pins: Pins) -> None:
-    """What the run was made of must still be here; only the names of files are told."""
+    """Refuse if a file of the run is gone; the message has only file names."""
     named = [pin.path for pin in (*pins.datasets, *pins.evals) if not is_reference(pin.path) and "://" not in pin.path]
     gone = [Path(native_path(path)).name for path in named if not Path(native_path(path)).exists()]
     if gone:
@@ -64,7 +64,7 @@ def _check_files(pins: Pins) -> None:
 
 
 def _judge(host: Host, pins: Pins) -> str:
-    """The judge it had: a recording, as long as it is there; a model, if the operator offers it."""
+    """The judge of the run: a recording if the file still exists, a model if the operator offers it."""
     if not pins.request.judge.startswith(RECORDED):
         return pins.request.judge if pins.request.judge in FREE else allowed_judge(host, pins.request.judge)
     path = Path(native_path(pins.request.judge.removeprefix(RECORDED)))
@@ -80,12 +80,12 @@ async def _library_rubric_reference(host: Host, run: Run, within: AccessScope) -
 
 
 def rubric_key(pins: Pins) -> str:
-    """What the library calls the rubric of a run; one that has no id of its own is known by what is in it."""
+    """The id of the run's rubric in the library; a rubric without an id is identified by its content."""
     return (pins.rubric.id or pins.rubric_sha256[:32]) if pins.rubric else ""
 
 
 async def library_rubric(host: Host, run: Run, within: AccessScope) -> Document | None:
-    """The rubric of the run as the library has it now."""
+    """The current version of the run's rubric in the library; None where it has none."""
     key = rubric_key(run.pins)
     try:
         return await host.store.documents.get(DocumentKind.RUBRIC, key, within=within) if key else None
@@ -94,7 +94,7 @@ async def library_rubric(host: Host, run: Run, within: AccessScope) -> Document 
 
 
 async def save_rubric(host: Host, run: Run, author: str, within: AccessScope) -> Document:
-    """The rubric of the run in the library: as it is there, or else as the run used it, as version 1."""
+    """The run's rubric in the library. If it is not there, it is stored as the run used it, at version 1."""
     found = await library_rubric(host, run, within)
     if found is not None:
         return found

@@ -1,5 +1,5 @@
-"""Run requests of the service: what somebody asks for is checked against what the operator allows, planned, and put in
-the queue. What cannot be had is refused before anything is stored."""
+"""Run requests of the service: a request is checked against what the operator allows, planned, and put into the queue.
+A refusal comes before anything is stored."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NAMED_TARGETS = ("recorded", "")
 
 
 class QueuedRun(Struct, frozen=True):
-    """A run that waits for a worker, with what its plan warns of."""
+    """A run that waits for a worker, with the warnings of its plan."""
 
     run: Run
     warnings: tuple[str, ...]
@@ -64,8 +64,8 @@ async def submit_run(host: Host, request: RunRequest, scope: AccessScope, run_id
 
 
 async def check_budget_and_gates(host: Host, request: RunRequest, scope: AccessScope) -> None:
-    """The budget and the gates are the caller's words, not the operator's settings. A run that a gate looks back to is
-    one that the caller may see, named by its id: a name could mean somebody else's."""
+    """Refuse a budget or gates that cannot be read. A gate may compare with a run that the caller may see, named by its
+    id: a name could refer to a run of another organisation."""
     try:
         if request.budget:
             parse_budget(request.budget)
@@ -111,8 +111,8 @@ async def _resolve(host: Host, request: RunRequest, source: Document, agent_id: 
 
 
 async def _agent(host: Host, agent_id: str, scope: AccessScope) -> Document | None:
-    """What is known of the agent; nothing, where nobody has described it. What the bot service says of it is kept, so
-    that the run is pinned to it."""
+    """The description of the agent; None where there is none. A description from the bot service is stored, so that the
+    run is pinned to it."""
     if not agent_id:
         return None
     try:

@@ -59,12 +59,12 @@ class RunViews:
 
     async def summary(self, run_id: str, within: AccessScope = EVERYWHERE) -> Summary:
         run = await self._live(await self._store.run(run_id, within))
-        counted = await self._store.counted([run.id])
+        counted = await self._store.stored_counts([run.id])
         return make_summary(run, counted.get(run.id) or await self._count(run.id))
 
     async def failing(self, run_id: str) -> list[FailureCount]:
         """The criteria, rules and graders that failed most often."""
-        counted = (await self._store.counted([run_id])).get(run_id) or await self._count(run_id)
+        counted = (await self._store.stored_counts([run_id])).get(run_id) or await self._count(run_id)
         return await self._store.browse.failures(run_id) if counted.failing is None else counted.failing
 
     async def page(
@@ -75,7 +75,7 @@ class RunViews:
         found = await self._store.runs(limit=limit, before=before, agent_id=agent_id, states=states, within=within)
         live = [await self._live(run) for run in found]
         runs = [run for run in live if status is None or _has_status(run, status)]
-        counted = await self._store.counted([run.id for run in runs])
+        counted = await self._store.stored_counts([run.id for run in runs])
         summaries = [make_summary(run, counted.get(run.id) or await self._count(run.id)) for run in runs]
         return await self._evaluation_runs(summaries, within), found[-1] if len(found) == limit else None
 

@@ -29,7 +29,7 @@ from howsure.services.run.preflight import values_of
 from howsure.services.run.start import ProgressFactory, start
 from howsure.services.workspace import Workspace
 from howsure.stats.correlation import spearman
-from howsure.stats.intervals import Interval, bootstrap_interval, mean_interval
+from howsure.stats.intervals import bootstrap_interval, mean_interval
 from howsure.store.store import Store
 
 QUALITY = ("poor", "mixed", "good", "excellent")
@@ -105,17 +105,11 @@ def _bands(things: Sequence[BandedGrade], key: str, order: dict[str, float] | No
 
 def _band(name: str, things: Sequence[BandedGrade]) -> GradeBand:
     values = [thing.value for thing in things if thing.value is not None]
-    interval = _inside(mean_interval(values), things[0].scale) if len(values) >= FEW else None
+    interval, scale = mean_interval(values) if len(values) >= FEW else None, things[0].scale
+    if interval is not None:
+        interval = max(interval[0], scale.low), interval[1] if scale.high is None else min(interval[1], scale.high)
     mean = Figure(value=fmean(values) if values else None, interval=interval, n=len(values))
     return GradeBand(value=name, mean=mean, unscored=len(things) - len(values))
-
-
-def _inside(interval: Interval | None, scale: Scale) -> Interval | None:
-    """The interval, cut to the scale."""
-    if interval is None:
-        return None
-    high = interval[1] if scale.high is None else min(interval[1], scale.high)
-    return max(interval[0], scale.low), high
 
 
 Pairs = Sequence[tuple[float, float]]
@@ -123,19 +117,15 @@ Pairs = Sequence[tuple[float, float]]
 
 def ordered_share(known: Pairs) -> float | None:
     """The share of pairs from different bands that are in the right order; equal values count a half."""
-    pairs = _unlike(known)
-    return fmean(map(_rightly, pairs)) if pairs else None
+    shares = [
+        0.5 if value == other_value else float((value > other_value) == (place > other_place))
+        for (place, value), (other_place, other_value) in _unlike(known)
+    ]
+    return fmean(shares) if shares else None
 
 
 def _unlike(known: Pairs) -> list[tuple[tuple[float, float], tuple[float, float]]]:
     return [(one, other) for one, other in combinations(known, 2) if one[0] != other[0]]
-
-
-def _rightly(pair: tuple[tuple[float, float], tuple[float, float]]) -> float:
-    (place, value), (other_place, other_value) = pair
-    if value == other_value:
-        return 0.5
-    return float((value > other_value) == (place > other_place))
 
 
 def _figure(known: Pairs, statistic: Callable[[Pairs], float | None], n: int | None = None) -> Figure:
@@ -166,11 +156,16 @@ class SavedCalibration(Struct, frozen=True):
 
 async def choose_run(work: Workspace, request: CalibrationRequest, watch: ProgressFactory) -> str:
     """The id of the run to calibrate with: the stored one that was named, or one made now."""
-    _check(request)
-    if request.options is None:
+    if request.labels is None and not request.by:
+        raise PlanRefused("calibrating needs a file of labels, or --by a key that says how good the answers are")
+    if bool(request.run) == (request.options is not None):
+        raise PlanRefused("name either a stored run with --run, or the datasets to judge now")
+    if (options := request.options) is None:
         return request.run
-    labels = read_labels(request.labels, work.kit) if request.labels else None
-    return (await start(work, _asking(request.options, labels), watch)).run.id
+    # Only the graders that the labels name: nothing is spent on others.
+    graders = read_labels(request.labels, work.kit).graders if request.labels else options.graders
+    options = replace(options, name=options.name or "calibration", graders=graders)
+    return (await start(work, options, watch)).run.id
 
 
 async def calibrate(work: Workspace, request: CalibrationRequest, run_name: str) -> SavedCalibration:
@@ -181,19 +176,6 @@ async def calibrate(work: Workspace, request: CalibrationRequest, run_name: str)
         calibration = await _measured(store, run, labels, request.by)
     warnings = tuple(map(str, labels.warnings)) if labels else ()
     return SavedCalibration(calibration, CALIBRATIONS.append(work, calibration), warnings)
-
-
-def _check(request: CalibrationRequest) -> None:
-    if request.labels is None and not request.by:
-        raise PlanRefused("calibrating needs a file of labels, or --by a key that says how good the answers are")
-    if bool(request.run) == (request.options is not None):
-        raise PlanRefused("name either a stored run with --run, or the datasets to judge now")
-
-
-def _asking(options: RunRequest, labels: LabelFile | None) -> RunRequest:
-    """The options with only the graders that the labels name: nothing is spent on others."""
-    named = options.name or "calibration"
-    return replace(options, name=named, graders=labels.graders if labels else options.graders)
 
 
 async def _measured(store: Store, run: Run, labels: LabelFile | None, by: str) -> Calibration:

@@ -17,7 +17,7 @@ from howsure.engine.attempt import attempt
 from howsure.engine.candidates import CandidateRepeat, Rules
 from howsure.errors import PlanRefused
 from howsure.graders.base import GraderContext
-from howsure.graders.judged import JudgedGrader
+from howsure.graders.judged_grader import JudgedGrader
 from howsure.kit import Kit
 from howsure.model.agent import Agent
 from howsure.model.calibration import AttackOutcome, Figure, JudgePin, JudgeTest, Stability, VerdictFlip

@@ -17,7 +17,7 @@ from howsure.dialects.lines import CaseLinesDialect
 from howsure.errors import ConfigInvalid, DatasetInvalid, PlanRefused, Problem
 from howsure.model.case import Case
 from howsure.targets.base import Target, TargetRequest
-from howsure.targets.function.target import FunctionKind, FunctionSettings, target_of
+from howsure.targets.function.target import FunctionKind, FunctionSettings, choose_target
 
 
 class SessionOpener(Protocol):
@@ -172,5 +172,5 @@ class FunctionTargets:
 
     def make(self, request: TargetRequest) -> Target:
         if request.rest in self._functions:
-            return target_of(self._functions[request.rest], FunctionSettings(function=request.rest), request)
+            return choose_target(self._functions[request.rest], FunctionSettings(function=request.rest), request)
         return FunctionKind().make(request)

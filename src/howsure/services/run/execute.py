@@ -64,7 +64,7 @@ async def execute(store: Store, handle: RunHandle, progress: Progress) -> Run:
     run, plan, spent = handle.run, handle.plan, handle.plan.models.spent
     owner = handle.owner or this_owner(uuid4().hex)
     await store.claim(run.id, owner, utc_now())
-    done = await store.finished(run.id) - set(handle.again)
+    done = await store.finished_positions(run.id) - set(handle.again)
     attempts, left, unreached = attempts_left(plan.cases.read(), plan.candidates, done), plan.total - len(done), False
     await store.set_state(run.id, RunState.RUNNING, started_at=run.started_at or utc_now(), owner=owner)
     try:

@@ -182,7 +182,7 @@ async def _go_on(
         if plan.total != run.counts.total:
             raise Conflict(f"run {run.id} has {run.counts.total} attempts, its files now give {plan.total}")
         execute = await stack.enter_async_context(open_engine(work, plan, run))
-        done = len(await store.finished(run.id)) - len(again)
+        done = len(await store.finished_positions(run.id)) - len(again)
         handle = RunHandle(run=run, plan=plan, done=done, again=again, owner=owner)
         await execute(store, handle, watch(handle))
 

@@ -145,7 +145,7 @@ class ResultFacts(Struct, frozen=True, kw_only=True):
     placeholder: str
     cut_off: bool
 
-    def of(self, grader: str) -> tuple[FailedPart, ...]:
+    def failed_parts(self, grader: str) -> tuple[FailedPart, ...]:
         return tuple(part for part in self.parts if part.grader == grader)
 
     def fails(self, *names: str) -> FailedGrade | None:

@@ -274,7 +274,7 @@ def _found(facts: Sequence[ResultFacts], findings: Sequence[Finding]) -> Iterato
     for each, finding in zip(facts, findings, strict=True):
         if each.verdict is not Verdict.FAILED:
             continue
-        unmet, broken = each.of(CRITERIA), each.of(RUBRIC)
+        unmet, broken = each.failed_parts(CRITERIA), each.failed_parts(RUBRIC)
         judged = not any(name in (CRITERIA, RUBRIC) for name, _ in each.errors)
         if unmet and not broken and each.passed_rules:
             yield _divergence(

@@ -4,7 +4,7 @@ must cite cases: one that cites none, or one that is not in the run, is dropped,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from functools import cache
 from hashlib import sha256
@@ -38,7 +38,6 @@ from howsure.model.triage import (
     TriageGroup,
 )
 from howsure.services.run.judges import NONE, open_models
-from howsure.services.run.model_access import OpenModels
 from howsure.services.run.start import ReplyLog
 from howsure.services.triage.triage import triage_run
 from howsure.services.workspace import Workspace
@@ -172,13 +171,10 @@ async def triage_with_report(work: Workspace, name: str, request: RunRequest) ->
     async with AsyncExitStack() as stack:
         record = stack.enter_context(ReplyLog(request.record_judge))
         models = await stack.enter_async_context(open_models(work, request))
-        return replace(found, written=await write_report(found, _asked(models, record), models.judge))
-
-
-def _asked(found: OpenModels, record: Callable[[bytes], None] | None) -> Judge:
-    assert found.source is not None
-    judge = found.source.at("", 1)
-    return RecordingJudge(judge, record) if record else judge
+        assert models.source is not None
+        judge = models.source.at("", 1)
+        asked = RecordingJudge(judge, record) if record else judge
+        return replace(found, written=await write_report(found, asked, models.judge))
 
 
 async def write_report(found: Triage, judge: Judge, spec: str) -> RootCauseReport:

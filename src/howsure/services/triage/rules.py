@@ -60,7 +60,7 @@ def _rule_faults(facts: ResultFacts) -> Iterator[AgentFault]:
         yield from _tool_faults(facts, CERTAIN)
     yield from _grader_faults(facts, LATER)
     # Where every criterion is met, the rule may not apply: the divergence is listed for somebody to look at.
-    for part in facts.of(RUBRIC):
+    for part in facts.failed_parts(RUBRIC):
         if part.severe:
             yield Cause.RULE_BROKEN, LIKELY, f"the rule {part.id} was broken", part.reason
 
@@ -90,14 +90,14 @@ def _answer_faults(facts: ResultFacts) -> Iterator[AgentFault]:
         yield Cause.POOR_ANSWER, LIKELY, f"below the mark: {names}", poor[0].reason
     # A tool check that does not gate still explains why a criterion is not met.
     yield from _tool_faults(facts, LIKELY)
-    for part in facts.of(CRITERIA):
-        alone = facts.passed_rules and not facts.of(RUBRIC) and facts.outcome is None
+    for part in facts.failed_parts(CRITERIA):
+        alone = facts.passed_rules and not facts.failed_parts(RUBRIC) and facts.outcome is None
         yield Cause.CRITERION_UNMET, POSSIBLE if alone else LIKELY, f"not met: “{part.text}”", part.reason
     if (failed := facts.fails(CHOICE)) is not None:
         if failed.partly:
             yield Cause.PARTLY_RIGHT, CERTAIN, "some of several right choices, not the exact set", failed.reason
         yield Cause.WRONG_CHOICE, CERTAIN, "another choice than the right one", failed.reason
-    for part in sorted(facts.of(WEIGHTED), key=lambda part: not part.penalty):
+    for part in sorted(facts.failed_parts(WEIGHTED), key=lambda part: not part.penalty):
         cause, what = (Cause.PENALISED, "says") if part.penalty else (Cause.POINTS_MISSED, "misses")
         yield cause, LIKELY, f"{what}: “{part.text}”", part.reason
     if (failed := facts.fails("reference_answer")) is not None:
@@ -140,9 +140,9 @@ class RunFacts(Struct, frozen=True, kw_only=True):
     retrievers: frozenset[str] = frozenset()
 
 
-def find_cause(facts: ResultFacts, whole: RunFacts) -> Finding:
+def find_cause(facts: ResultFacts, run_facts: RunFacts) -> Finding:
     """The finding about one result."""
-    blame = next(found for rule in RULES if (found := rule(facts, whole)) is not None)
+    blame = next(found for rule in RULES if (found := rule(facts, run_facts)) is not None)
     return Finding(
         case_id=facts.case_id,
         case_name=facts.case_name,
@@ -193,20 +193,20 @@ def _as_said(fault: Fault, cause: Cause, confidence: Confidence) -> Blame:
     return Blame(fault.party, cause, confidence, fault.reason, fault.evidence)
 
 
-def _violation(facts: ResultFacts, whole: RunFacts) -> Blame | None:
+def _violation(facts: ResultFacts, run_facts: RunFacts) -> Blame | None:
     """A broken standing rule is the agent's fault, whatever else is wrong with the case; unless the rule is about what
     the agent searches, or about what it does not have."""
-    own = (part for part in facts.of(RUBRIC) if part.severe and part.id not in whole.lacking_rules)
+    own = (part for part in facts.failed_parts(RUBRIC) if part.severe and part.id not in run_facts.lacking_rules)
     return blame_agent(facts) if any(part.scope != KNOWLEDGE_BASE for part in own) else None
 
 
-def _lacking_component(facts: ResultFacts, whole: RunFacts) -> Blame | None:
+def _lacking_component(facts: ResultFacts, run_facts: RunFacts) -> Blame | None:
     """The case needs a tool, or every broken rule a component, that the agent does not have."""
     if lacking := facts.tools.lacking:
         named = ", ".join(lacking)
         return Blame(Party.TEST_DESIGN, Cause.TOOL_LACKING, CERTAIN, f"the agent does not have {named}", named)
-    rules = [part for part in facts.of(RUBRIC) if part.severe]
-    if rules and not facts.of(CRITERIA) and all(part.id in whole.lacking_rules for part in rules):
+    rules = [part for part in facts.failed_parts(RUBRIC) if part.severe]
+    if rules and not facts.failed_parts(CRITERIA) and all(part.id in run_facts.lacking_rules for part in rules):
         why = f"the rule {rules[0].id} is about a component that the agent does not have"
         return Blame(Party.TEST_DESIGN, Cause.TOOL_LACKING, LIKELY, why, rules[0].reason)
     return None
@@ -228,9 +228,9 @@ def _empty_answer(facts: ResultFacts, _: RunFacts) -> Blame | None:
     return Blame(Party.AGENT, Cause.EMPTY_ANSWER, POSSIBLE, why)
 
 
-def _key(facts: ResultFacts, whole: RunFacts) -> Blame | None:
+def _key(facts: ResultFacts, run_facts: RunFacts) -> Blame | None:
     """Several candidates give the same answer, and the key says otherwise: the key should be checked."""
-    candidates = whole.alike.get(facts.case_id, 0)
+    candidates = run_facts.alike.get(facts.case_id, 0)
     failed = facts.fails(CHOICE)
     if failed is None or candidates < 2:
         return None
@@ -238,14 +238,14 @@ def _key(facts: ResultFacts, whole: RunFacts) -> Blame | None:
     return Blame(Party.EVALUATION, Cause.KEY_DOUBTFUL, POSSIBLE, why, failed.reason)
 
 
-def _strict(facts: ResultFacts, whole: RunFacts) -> Blame | None:
+def _strict(facts: ResultFacts, run_facts: RunFacts) -> Blame | None:
     """Criteria that fail while every standing rule holds, and that nobody meets, or whose goal was reached all the
     same: too strict. A single attempt proves nothing."""
-    unmet = facts.of(CRITERIA)
-    if not unmet or facts.of(RUBRIC) or not facts.passed_rules:
+    unmet = facts.failed_parts(CRITERIA)
+    if not unmet or facts.failed_parts(RUBRIC) or not facts.passed_rules:
         return None
-    if all(_nobody_meets(part, whole) for part in unmet):
-        judged = whole.tried[unmet[0].key].judged
+    if all(_nobody_meets(part, run_facts) for part in unmet):
+        judged = run_facts.tried[unmet[0].key].judged
         why = f"nobody met it in {judged} results, and every rule held in all of them: “{unmet[0].text}”"
         return Blame(Party.EVALUATION, Cause.CRITERIA_STRICT, LIKELY, why, unmet[0].reason)
     if facts.outcome is True:
@@ -254,16 +254,16 @@ def _strict(facts: ResultFacts, whole: RunFacts) -> Blame | None:
     return None
 
 
-def _nobody_meets(part: FailedPart, whole: RunFacts) -> bool:
-    tried = whole.tried.get(part.key, MetCounts(0, 1))
-    return tried.judged >= 2 and tried.met == 0 and part.key not in whole.beside_a_rule
+def _nobody_meets(part: FailedPart, run_facts: RunFacts) -> bool:
+    tried = run_facts.tried.get(part.key, MetCounts(0, 1))
+    return tried.judged >= 2 and tried.met == 0 and part.key not in run_facts.beside_a_rule
 
 
 def _earlier_talk(facts: ResultFacts, _: RunFacts) -> Blame | None:
     """A single message without history, and a criterion about something said earlier."""
     if not facts.single_turn:
         return None
-    for part in facts.of(CRITERIA):
+    for part in facts.failed_parts(CRITERIA):
         if found := _EARLIER.search(part.text):
             why = f"one message without history, and the criterion needs earlier talk (“{found[0]}”): “{part.text}”"
             return Blame(Party.TEST_DESIGN, Cause.NEEDS_EARLIER_TALK, LIKELY, why, part.reason)
@@ -271,13 +271,13 @@ def _earlier_talk(facts: ResultFacts, _: RunFacts) -> Blame | None:
 
 
 def _cut_off(facts: ResultFacts, _: RunFacts) -> Blame | None:
-    if not facts.cut_off or facts.of(RUBRIC):
+    if not facts.cut_off or facts.failed_parts(RUBRIC):
         return None
     why = "the turn limit ended the conversation before its goal was reached"
     return Blame(Party.TEST_DESIGN, Cause.CUT_OFF, POSSIBLE, why, _first(facts))
 
 
-def _retrieval(facts: ResultFacts, whole: RunFacts) -> Blame | None:
+def _retrieval(facts: ResultFacts, run_facts: RunFacts) -> Blame | None:
     """The search that should have found the answer was not made, was made with wrong arguments, or found nothing."""
     blames = (
         (Cause.SEARCH_MISSING, "was not called", facts.tools.missing),
@@ -285,12 +285,12 @@ def _retrieval(facts: ResultFacts, whole: RunFacts) -> Blame | None:
         (Cause.SEARCH_WRONG, "was called with other arguments than required", facts.tools.wrong),
     )
     for cause, what, names in blames:
-        if name := next((each for each in names if searches(each) or each in whole.retrievers), ""):
+        if name := next((each for each in names if searches(each) or each in run_facts.retrievers), ""):
             return Blame(Party.RETRIEVAL, cause, LIKELY, f"the search `{name}` {what}", _first(facts))
     if (poor := facts.fails(*RETRIEVAL_EVALS)) is not None:
         return Blame(Party.RETRIEVAL, Cause.POOR_RETRIEVAL, LIKELY, f"`{poor.name}` is below its mark", poor.reason)
-    based = [part for part in facts.of(RUBRIC) if part.severe and part.scope == KNOWLEDGE_BASE]
-    if based and not facts.tools.searched and whole.retrievers:
+    based = [part for part in facts.failed_parts(RUBRIC) if part.severe and part.scope == KNOWLEDGE_BASE]
+    if based and not facts.tools.searched and run_facts.retrievers:
         why = f"{based[0].id} was broken, and the agent searched nothing"
         return Blame(Party.RETRIEVAL, Cause.SEARCH_MISSING, POSSIBLE, why, based[0].reason)
     return None

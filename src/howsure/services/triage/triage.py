@@ -9,8 +9,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from howsure.model.result import Result
-from howsure.model.rubric import Rubric
-from howsure.model.run import Counts, Run
+from howsure.model.run import Pins, Run
 from howsure.model.triage import RootCauseReport, Triage
 from howsure.model.verdict import Verdict
 from howsure.services.triage.facts import CRITERIA, RUBRIC, ResultFacts, case_part_key, read_facts, search_tools
@@ -43,28 +42,26 @@ async def triage_stored(store: Store, run: Run) -> Triage:
         tried=_tried(grades, attempts),
         graders=_graders(measured),
         components=_components(measured),
-        tags=_tags(attempts, await store.faces(run.id)),
+        tags=_tags(attempts, await store.case_previews(run.id)),
         candidates=Counter(attempts.candidate_names[place] for place in attempts.candidates),
     )
-    whole = _whole(run, facts, attempts, counted)
-    findings = [find_cause(each, whole) for each in facts]
-    counts = run.counts
+    run_facts = _whole(run, facts, attempts, counted)
+    findings = [find_cause(each, run_facts) for each in facts]
     return Triage(
         run_id=run.id,
         run_name=run.name,
         judge=run.pins.request.judge,
-        **_counts(counts),
+        total=run.counts.total,
+        passed=run.counts.passed,
+        failed=run.counts.failed,
+        errored=run.counts.errored,
+        skipped=run.counts.skipped,
         causes=cause_groups(findings),
         divergences=divergences(facts, findings),
         groups=group_results(facts, findings, counted),
         findings=tuple(findings),
         written=RootCauseReport(),
     )
-
-
-def _counts(counts: Counts) -> dict[str, int]:
-    names = ("total", "passed", "failed", "errored", "skipped")
-    return {name: getattr(counts, name) for name in names}
 
 
 async def _facts(store: Store, run: Run) -> AsyncIterator[ResultFacts]:
@@ -118,25 +115,25 @@ def _components(measured: Iterable[GradeColumn]) -> dict[str, int]:
     return {scope: len(found) for scope, found in positions.items()}
 
 
-def _tags(attempts: AttemptColumns, faces: Sequence[CasePreview]) -> Counter[str]:
+def _tags(attempts: AttemptColumns, previews: Sequence[CasePreview]) -> Counter[str]:
     """How many results each tag and label has; those that every result has are left out."""
     made = Counter(attempts.case_ids[place] for place in attempts.cases)
     tags = Counter[str]()
-    for face in faces:
-        for tag in (*face.tags, *(f"{key}:{value}" for key, value in face.labels.items())):
-            tags[tag] += made[face.id]
+    for preview in previews:
+        for tag in (*preview.tags, *(f"{key}:{value}" for key, value in preview.labels.items())):
+            tags[tag] += made[preview.id]
     # What every result has says nothing.
     everywhere = len(attempts.positions)
     return Counter({tag: count for tag, count in tags.items() if count < everywhere})
 
 
 def _whole(run: Run, facts: Sequence[ResultFacts], attempts: AttemptColumns, counted: RunTotals) -> RunFacts:
-    beside = (part.key for each in facts if each.of(RUBRIC) for part in each.of(CRITERIA))
+    beside = (part.key for each in facts if each.failed_parts(RUBRIC) for part in each.failed_parts(CRITERIA))
     return RunFacts(
         tried=counted.tried,
         beside_a_rule=frozenset(beside),
         alike=dict(_alike(facts, attempts)),
-        lacking_rules=frozenset(_lacking(run.pins.rubric, _known(run))),
+        lacking_rules=_lacking_rules(run.pins),
         retrievers=search_tools(run.pins.agent),
     )
 
@@ -164,15 +161,10 @@ def _alike(facts: Iterable[ResultFacts], attempts: AttemptColumns) -> Iterator[t
             yield case, len(answers.candidates)
 
 
-def _known(run: Run) -> frozenset[str] | None:
-    agent = run.pins.agent
-    if agent is None:
-        return None
-    return frozenset((*(tool.id for tool in agent.tools), *(base.id for base in agent.knowledge_bases)))
-
-
-def _lacking(rubric: Rubric | None, known: frozenset[str] | None) -> Iterator[str]:
+def _lacking_rules(pins: Pins) -> frozenset[str]:
     """The rules about components that the agent does not have."""
-    for rule in rubric.rules if rubric and known is not None else ():
-        if rule.component_ids and known is not None and known.isdisjoint(rule.component_ids):
-            yield rule.id
+    if pins.agent is None or pins.rubric is None:
+        return frozenset()
+    known = {*(tool.id for tool in pins.agent.tools), *(base.id for base in pins.agent.knowledge_bases)}
+    rules = pins.rubric.rules
+    return frozenset(rule.id for rule in rules if rule.component_ids and known.isdisjoint(rule.component_ids))

@@ -1,5 +1,5 @@
-"""Events of the Agent Development Kit, as plain data, read into ours. Servers write camelCase and drop nulls; files and
-runners write snake_case and keep them: both are read. No I/O here."""
+"""Events of the Agent Development Kit, as plain data, read into replies. Servers write camelCase and drop nulls; files
+and runners write snake_case and keep them: both are read. No I/O here."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ USER = "user"
 PRIVATE = frozenset({"__llm_request_key__"})
 """Keys that ADK keeps in the state for itself."""
 CODE = "code_execution"
-"""The tool's name under which code that the model ran is kept."""
+"""The tool name for code that the model ran."""
 NO_ERRORS = frozenset({"", "STOP", "FINISH_REASON_UNSPECIFIED"})
 """Older versions report an empty answer with one of these as its error code."""
 
 
 def earlier_events(earlier: Iterable[Message], agent: str) -> list[dict[str, Any]]:
-    """An earlier conversation as events; `agent` said what the assistant said. ADK has no events of a system."""
+    """An earlier conversation as events, with `agent` as the author of the assistant's messages. ADK has no system
+    events."""
     return [
         {
             "author": USER if message.role is Role.USER else agent,
@@ -39,8 +40,8 @@ def earlier_events(earlier: Iterable[Message], agent: str) -> list[dict[str, Any
 
 
 def read_reply(events: Sequence[Event]) -> Reply:
-    """One turn: what each agent said and called, in order, with results and tokens. An error that nobody recovered from
-    raises `TargetFailed`."""
+    """One turn: the messages and calls of each agent, in order, with results and tokens. An error that no agent
+    recovered from raises `TargetFailed`."""
     _check(events)
     turn = TurnBuilder()
     fragments: dict[str, str] = {}
@@ -57,23 +58,23 @@ def read_reply(events: Sequence[Event]) -> Reply:
         _read(event, author, said, turn)
         agent = pick_value(event.get("actions"), "transfer_to_agent", "transferToAgent")
         if isinstance(agent, str) and not any(later.get("author") == agent for later in events[at + 1 :]):
-            turn.take_over(agent)
+            turn.add_handoff(agent)
     for author, said in fragments.items():
-        # A stream that ended before the whole message came: its pieces are all there is.
-        turn.say(said, author)
+        # The stream ended before the whole message came: the pieces are all there is.
+        turn.add_message(said, author)
     return turn.reply()
 
 
 def _read(event: Event, author: str, said: str, turn: TurnBuilder) -> None:
-    turn.say(said, author, _calls(event))
+    turn.add_message(said, author, _calls(event))
     for part in _parts(event):
         if response := pick_value(part, "function_response", "functionResponse"):
             name = str(response.get("name") or "")
-            turn.give_back(str(response.get("id") or ""), name, tool_result(response.get("response")))
+            turn.add_result(str(response.get("id") or ""), name, tool_result(response.get("response")))
         if outcome := pick_value(part, "code_execution_result", "codeExecutionResult"):
             failed = outcome.get("outcome") not in (None, "OUTCOME_OK")
-            turn.give_back(str(outcome.get("id") or ""), CODE, tool_result(outcome.get("output"), failed))
-    turn.spend(read_usage({LLM_RESPONSE: event}, "", TraceProblems()))
+            turn.add_result(str(outcome.get("id") or ""), CODE, tool_result(outcome.get("output"), failed))
+    turn.add_usage(read_usage({LLM_RESPONSE: event}, "", TraceProblems()))
 
 
 def _parts(event: Event) -> Iterator[Mapping[str, Any]]:
@@ -82,7 +83,7 @@ def _parts(event: Event) -> Iterator[Mapping[str, Any]]:
 
 
 def _text(event: Event) -> str:
-    """What is said to the user: not the model's thoughts."""
+    """The text for the user, without the model's thoughts."""
     return "".join(str(part["text"]) for part in _parts(event) if part.get("text") and not part.get("thought"))
 
 
@@ -92,12 +93,12 @@ def _calls(event: Event) -> Iterator[ToolCall]:
             arguments = tool_arguments(call.get("args"))
             yield ToolCall(name=str(call.get("name") or ""), arguments=arguments, id=str(call.get("id") or ""))
         if code := pick_value(part, "executable_code", "executableCode"):
-            kept = {name: code[name] for name in ("language", "code") if code.get(name) is not None}
-            yield ToolCall(name=CODE, arguments=kept, id=str(code.get("id") or ""))
+            arguments = {name: code[name] for name in ("language", "code") if code.get(name) is not None}
+            yield ToolCall(name=CODE, arguments=arguments, id=str(code.get("id") or ""))
 
 
 def _check(events: Sequence[Event]) -> None:
-    """The last error counts when nothing was said after it: agents may try again by themselves."""
+    """Raise the last error, unless a message followed it: agents may try again by themselves."""
     error = ""
     for event in events:
         if "error" in event and "author" not in event:
@@ -123,7 +124,7 @@ def read_state(session: Any) -> dict[str, Any] | None:
 
 
 def read_spans(given: Any) -> tuple[Span, ...] | None:
-    """The spans of a session as the trace endpoint gives them; None: it gave none."""
+    """The spans of a session from the trace endpoint; None: it has none."""
     spans = [_span(span) for span in given if isinstance(span, Mapping)] if isinstance(given, list | tuple) else []
     return tuple(spans) or None
 
@@ -137,12 +138,12 @@ def _span(given: Mapping[str, Any]) -> Span:
         parent_id=_hex(pick_value(given, "parent_span_id", "parentSpanId"), 16),
         start_ns=read_count(pick_value(given, "start_time", "startTime")),
         end_ns=read_count(pick_value(given, "end_time", "endTime")),
-        attributes={**_logged(given.get("logs") or ()), **(own if isinstance(own, Mapping) else {})},
+        attributes={**_log_attributes(given.get("logs") or ()), **(own if isinstance(own, Mapping) else {})},
     )
 
 
-def _logged(logs: Iterable[Any]) -> dict[str, Any]:
-    """What newer versions write into logs under the span (prompts, answers) older ones wrote on the span itself."""
+def _log_attributes(logs: Iterable[Any]) -> dict[str, Any]:
+    """Prompts and answers, which newer versions write into logs under the span and older ones on the span itself."""
     attributes: dict[str, Any] = {}
     for log in logs:
         found = pick_value(log, "attributes")

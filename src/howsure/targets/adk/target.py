@@ -55,12 +55,12 @@ class AdkKind:
     name = "adk"
 
     def make(self, request: TargetRequest) -> AdkTarget:
-        wrong = SettingProblems(request)
-        settings = read_block({**request.settings, **_split_address(request.rest)}, AdkSettings, wrong)
-        _check_address(settings, wrong)
-        check_seconds("turn_seconds", settings.turn_seconds, wrong)
-        headers = filled_headers(settings.headers, request.environ, wrong)
-        wrong.settle()
+        problems = SettingProblems(request)
+        settings = read_block({**request.settings, **_split_address(request.rest)}, AdkSettings, problems)
+        _check_address(settings, problems)
+        check_seconds("turn_seconds", settings.turn_seconds, problems)
+        headers = filled_headers(settings.headers, request.environ, problems)
+        problems.raise_if_any()
         return AdkTarget(request, settings, headers)
 
 
@@ -74,15 +74,17 @@ def _split_address(rest: str) -> dict[str, str]:
     return {"url": url, "app_name": app}
 
 
-def _check_address(settings: AdkSettings, wrong: SettingProblems) -> None:
+def _check_address(settings: AdkSettings, problems: SettingProblems) -> None:
     if not settings.url:
-        wrong.add("url", "missing; expected the address of the server, such as http://127.0.0.1:8000")
+        problems.add("url", "missing; expected the address of the server, such as http://127.0.0.1:8000")
     elif urlsplit(settings.url).scheme not in ("http", "https") or not urlsplit(settings.url).hostname:
-        wrong.add("url", f"expected an address such as http://127.0.0.1:8000, found {settings.url!r}")
+        problems.add("url", f"expected an address such as http://127.0.0.1:8000, found {settings.url!r}")
     elif urlsplit(settings.url).username or urlsplit(settings.url).query:
-        wrong.add("url", "may hold no password and no `?`; send secrets in `headers`, by the name of a variable")
+        problems.add("url", "may hold no password and no `?`; send secrets in `headers`, by the name of a variable")
     if not settings.app_name:
-        wrong.add("app_name", "missing; expected the name of the agent's folder, as the server's /list-apps gives it")
+        problems.add(
+            "app_name", "missing; expected the name of the agent's folder, as the server's /list-apps gives it"
+        )
 
 
 class AdkTarget:
@@ -173,7 +175,7 @@ class AdkServerSession:
 
     async def send(self, text: str) -> Reply:
         prelude, self._prelude = self._prelude, PriorContext()
-        return read_reply(await self._client.run_turn(self._user, self._session, prelude.opened(text)))
+        return read_reply(await self._client.run_turn(self._user, self._session, prelude.first_message(text)))
 
     async def close(self) -> Closing:
         """The final state and the spans, where the server has them. The session stays: it can be looked at there."""

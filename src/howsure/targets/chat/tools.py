@@ -1,5 +1,6 @@
-"""The desk where a model's tool calls are answered: from a script, or by Python functions. One is opened for each
-conversation, so that scripted results start afresh."""
+"""The tools of a chat target: its settings, the tools that a model is offered, and the backend that answers its calls
+from a script or by Python functions. Each conversation opens a session of its own, so that scripted results start
+afresh."""
 
 from __future__ import annotations
 
@@ -37,20 +38,20 @@ class ConstantResult(Struct, frozen=True):
 
 
 class ResultSequence(Struct, frozen=True):
-    """A result for the first call, one for the second …"""
+    """One result for the first call, another for the second, and so on."""
 
     results: tuple[ToolResult, ...]
 
 
 class ResultRule(Struct, frozen=True):
-    """A result for calls whose arguments fit; arguments that are not named are free."""
+    """A result for calls whose arguments match; arguments that are not named are free."""
 
     arguments: dict[str, Any]
     result: ToolResult
 
 
 class ResultsByArguments(Struct, frozen=True):
-    """The first that fits."""
+    """The result of the first rule that matches."""
 
     rules: tuple[ResultRule, ...]
 
@@ -79,7 +80,7 @@ class ToolFunctions(Struct, frozen=True):
 
 
 class ToolBackend(Struct, frozen=True, kw_only=True):
-    """What there is to answer calls with. A script wins over a function."""
+    """What answers calls. A script wins over a function."""
 
     scripts: Mapping[str, ScriptedResult] = field(default_factory=dict)
     functions: ToolFunctions | None = None
@@ -90,30 +91,30 @@ class ToolBackend(Struct, frozen=True, kw_only=True):
 
 
 class ToolSession:
-    """A desk during one conversation."""
+    """A backend during one conversation."""
 
-    def __init__(self, desk: ToolBackend, offered: frozenset[str]) -> None:
-        self._desk = desk
+    def __init__(self, backend: ToolBackend, offered: frozenset[str]) -> None:
+        self._tool_session = backend
         self._offered = offered
         self._used: Counter[str] = Counter()
 
     async def answered(self, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
-        """The calls with their results, one after the other."""
+        """The calls with their results, made one after the other."""
         return tuple([replace(call, result=await self._result(call)) for call in calls])
 
     async def _result(self, call: ToolCall) -> ToolResult:
         name = call.name
-        # Only what was offered is looked up: a model must not reach whatever else a module holds.
+        # Only offered names are looked up: a model must not reach whatever else a module holds.
         if name not in self._offered:
             return _failed(f"there is no tool {name!r}; there is: {', '.join(sorted(self._offered)) or 'none'}")
         if UNREAD_ARGUMENTS in call.arguments:
             return _failed("the arguments are not a JSON object")
-        if (script := self._desk.scripts.get(name)) is not None:
+        if (script := self._tool_session.scripts.get(name)) is not None:
             return self._scripted(script, call)
-        function = self._desk.functions.named(name) if self._desk.functions else None
+        function = self._tool_session.functions.named(name) if self._tool_session.functions else None
         if function is None:
             return _failed(f"nothing answers the tool {name!r} here: it has no scripted result and no function")
-        return await _called(function, call, self._desk.seconds)
+        return await _called(function, call, self._tool_session.seconds)
 
     def _scripted(self, script: ScriptedResult, call: ToolCall) -> ToolResult:
         match script:
@@ -124,17 +125,17 @@ class ToolSession:
                 used = self._used[call.name]
                 return results[used - 1] if used <= len(results) else _used_up(call.name, len(results))
             case ResultsByArguments(rules=rules):
-                fitting = (rule.result for rule in rules if _fits(rule, call))
+                fitting = (
+                    rule.result
+                    for rule in rules
+                    if arguments_fit(rule.arguments, call.arguments, ArgumentMode.SUPERSET)
+                )
                 return next(fitting, None) or _failed(f"no scripted result of {call.name!r} fits these arguments")
 
 
-def _fits(rule: ResultRule, call: ToolCall) -> bool:
-    return arguments_fit(rule.arguments, call.arguments, ArgumentMode.SUPERSET)
-
-
 async def _called(function: Function, call: ToolCall, seconds: float) -> ToolResult:
-    """What the function returns. An error of it is a result, too: the model sees it, as it would with its real tools;
-    one that does not come back ends the conversation."""
+    """The result of the function. An error is a result, too: the model sees it, as it would with its real tools. A
+    function that does not return in time ends the conversation."""
     calling = BoundFunction(
         function=function, who=f"tool {call.name!r}", text=False, fixed=call.arguments, seconds=seconds
     )
@@ -183,7 +184,7 @@ class ChatSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class ResultRuleSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One of a list with `when`."""
+    """One entry of a list with `when`."""
 
     when: dict[str, Any] = field(default_factory=dict)
     result: Any = None
@@ -191,11 +192,11 @@ class ResultRuleSettings(Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class ToolOffer(Struct, frozen=True, kw_only=True):
-    """The tools a model is offered where the case brings none of its own, and the desk that answers its calls. Without
-    a desk calls are recorded, and a turn ends with them."""
+    """The tools a model is offered where the case brings none of its own, and the backend that answers its calls.
+    Without a backend calls are recorded, and the turn ends with them."""
 
     tools: tuple[Tool, ...] = ()
-    desk: ToolBackend | None = None
+    backend: ToolBackend | None = None
     rounds: int = ROUNDS
 
     def to(self, case: Case) -> tuple[Tool, ...]:
@@ -206,30 +207,30 @@ NO_TOOLS = ToolOffer()
 
 
 def read_chat_settings(name: str, settings: Mapping[str, Any]) -> tuple[ChatSettings, dict[str, ScriptedResult]]:
-    """The block and its scripted results; `ConfigInvalid` names everything that is wrong with it."""
-    wrong = SettingProblems(TargetRequest(name=name))
-    block = read_block(settings, ChatSettings, wrong)
-    check_seconds("tool_seconds", block.tool_seconds, wrong)
+    """The block and its scripted results; `ConfigInvalid` names every wrong setting."""
+    problems = SettingProblems(TargetRequest(name=name))
+    block = read_block(settings, ChatSettings, problems)
+    check_seconds("tool_seconds", block.tool_seconds, problems)
     if block.max_tool_rounds < 1:
-        wrong.add("max_tool_rounds", f"expected 1 or more, found {block.max_tool_rounds}")
+        problems.add("max_tool_rounds", f"expected 1 or more, found {block.max_tool_rounds}")
     for tool, count in Counter(each.name for each in block.tools or ()).items():
         if count > 1 or not tool.strip():
-            wrong.add("tools", f"{tool!r} is there {count} times" if tool.strip() else "a tool needs a name")
+            problems.add("tools", f"{tool!r} is there {count} times" if tool.strip() else "a tool needs a name")
     # YAML reads dates as such, while models write them as text.
-    scripts = {tool: _script(tool, msgspec.to_builtins(given), wrong) for tool, given in block.tool_results.items()}
-    wrong.settle()
+    scripts = {tool: _script(tool, msgspec.to_builtins(given), problems) for tool, given in block.tool_results.items()}
+    problems.raise_if_any()
     return block, scripts
 
 
 def tool_offer(
     block: ChatSettings, scripts: Mapping[str, ScriptedResult], folder: Path, agent: Agent | None
 ) -> ToolOffer:
-    """What the block offers, else what the agent has. `folder` is where its functions are looked for."""
+    """The tools of the block, else those of the agent. Functions are looked for in `folder`."""
     functions = ToolFunctions.load(block.tool_functions, folder) if block.tool_functions else None
-    desk = ToolBackend(scripts=scripts, functions=functions, seconds=block.tool_seconds)
+    backend = ToolBackend(scripts=scripts, functions=functions, seconds=block.tool_seconds)
     return ToolOffer(
         tools=_tools(block, agent),
-        desk=desk if functions is not None or scripts else None,
+        backend=backend if functions is not None or scripts else None,
         rounds=block.max_tool_rounds,
     )
 
@@ -242,16 +243,16 @@ def _tools(block: ChatSettings, agent: Agent | None) -> tuple[Tool, ...]:
     return tuple(Tool(name=each.tool_name, description=each.description) for each in agent.tools) if agent else ()
 
 
-def _script(tool: str, given: Any, wrong: SettingProblems) -> ScriptedResult:
+def _script(tool: str, given: Any, problems: SettingProblems) -> ScriptedResult:
     if _is_ruled(given):
-        return ResultsByArguments((_rule(f"tool_results.{tool}", given, wrong),))
+        return ResultsByArguments((_rule(f"tool_results.{tool}", given, problems),))
     if not isinstance(given, list):
         return ConstantResult(_result(given))
     if any(_is_ruled(each) for each in given):
         places = [(f"tool_results.{tool}.{place}", each) for place, each in enumerate(given)]
-        return ResultsByArguments(tuple(_rule(place, each, wrong) for place, each in places))
+        return ResultsByArguments(tuple(_rule(place, each, problems) for place, each in places))
     if not given:
-        wrong.add(f"tool_results.{tool}", "expected at least one result in the list; for an empty list write [[]]")
+        problems.add(f"tool_results.{tool}", "expected at least one result in the list; for an empty list write [[]]")
     return ResultSequence(tuple(map(_result, given)))
 
 
@@ -259,14 +260,14 @@ def _is_ruled(given: Any) -> bool:
     return isinstance(given, dict) and "when" in given
 
 
-def _rule(place: str, given: Any, wrong: SettingProblems) -> ResultRule:
+def _rule(place: str, given: Any, problems: SettingProblems) -> ResultRule:
     try:
         rule = msgspec.convert(given, ResultRuleSettings)
     except msgspec.ValidationError as error:
-        wrong.add(place, f"{error}; beside others with `when`, each is {{when, result, failed}}")
+        problems.add(place, f"{error}; beside others with `when`, each is {{when, result, failed}}")
         rule = ResultRuleSettings()
     for problem in check_matcher(rule.when):
-        wrong.add(f"{place}.when", problem)
+        problems.add(f"{place}.when", problem)
     return ResultRule(rule.when, ToolResult(content=rule.result, failed=rule.failed))
 
 

@@ -1,5 +1,5 @@
-"""A program that speaks in lines: started without a shell, in a process group of its own, and always reaped. What it
-writes to stderr is kept for the day it dies.
+"""A program that speaks in lines: started without a shell, in a process group of its own, and always reaped. The end of
+its stderr is kept for error messages.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from msgspec import Struct
 from howsure.errors import TargetFailed
 
 LARGEST = 16 * 1024 * 1024
-"""The longest line that is read, in bytes; also all that may wait unread."""
+"""The longest line that is read, in bytes, and the most that may wait unread."""
 KEPT_LINES = 20
 LONGEST_NOTE = 500
 GRACE_SECONDS = 0.3
-"""How long the last words of a program that has ended may take to arrive."""
+"""How long to wait for the stderr of a program that has ended."""
 
 
 class ProgramEnded(TargetFailed):
-    """It is no more there, or it broke the rules; the message has its last words."""
+    """The program ended or broke the protocol; the message has the end of its stderr."""
 
 
 class ProgramStart(Struct, frozen=True, kw_only=True):
@@ -45,7 +45,7 @@ class ProgramStart(Struct, frozen=True, kw_only=True):
 
 
 async def start_program(start: ProgramStart) -> LineProgram:
-    """The program, running; `TargetFailed` when it cannot be started."""
+    """Start the program; `TargetFailed` when it cannot be started."""
     loop = asyncio.get_running_loop()
     try:
         _, program = await loop.subprocess_exec(
@@ -73,12 +73,12 @@ class LineProgram(asyncio.SubprocessProtocol):
         self._note = bytearray()
         self._news = asyncio.Event()
         self._exited = asyncio.Event()
-        self._told = asyncio.Event()
+        self._stderr_closed = asyncio.Event()
         self._closed = asyncio.Event()
         self._over = False
         self._fault = ""
 
-    # What asyncio tells.
+    # Called by asyncio.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.SubprocessTransport)
@@ -90,8 +90,8 @@ class LineProgram(asyncio.SubprocessProtocol):
             self._take(data)
         else:
             *whole, rest = (bytes(self._note) + data).split(b"\n")
-            self._notes.extend(_noted(line) for line in whole)
-            # Of a line that is too long the beginning is kept.
+            self._notes.extend(_decode_note(line) for line in whole)
+            # Only the beginning of a line that is too long is kept.
             self._note[:] = rest[: LONGEST_NOTE * 4]
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
@@ -99,13 +99,13 @@ class LineProgram(asyncio.SubprocessProtocol):
             self._finish()
         elif fd == 2:
             if self._note:
-                self._notes.append(_noted(bytes(self._note)))
+                self._notes.append(_decode_note(bytes(self._note)))
                 self._note.clear()
-            self._told.set()
+            self._stderr_closed.set()
 
     def process_exited(self) -> None:
         self._exited.set()
-        # A child of it may hold the pipe open for ever.
+        # A child process may hold the pipe open for ever.
         asyncio.get_running_loop().call_later(GRACE_SECONDS, self._finish)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -128,7 +128,7 @@ class LineProgram(asyncio.SubprocessProtocol):
         self._over = True
         self._news.set()
 
-    # What we do.
+    # Called by us.
 
     @property
     def ended(self) -> bool:
@@ -136,17 +136,17 @@ class LineProgram(asyncio.SubprocessProtocol):
 
     @property
     def unread(self) -> bytes | None:
-        """A line that is there although nobody asked for it."""
+        """A line that the program wrote without being asked."""
         return self._lines[0] if self._lines else None
 
     def write(self, line: bytes) -> None:
-        """One line to it. Where it reads no more, the failure shows in the reading."""
+        """Write one line. Where the program reads no more, `line` reports it."""
         pipe = self._transport.get_pipe_transport(0)
         if isinstance(pipe, asyncio.WriteTransport) and not pipe.is_closing():
             pipe.write(line + b"\n")
 
     async def line(self) -> bytes:
-        """The next line; `ProgramEnded` where none can come any more."""
+        """The next line; `ProgramEnded` where no more can come."""
         while not self._lines or self._fault:
             if self._fault or self._over:
                 raise await self._failure()
@@ -161,9 +161,9 @@ class LineProgram(asyncio.SubprocessProtocol):
             with suppress(TimeoutError):
                 async with asyncio.timeout(GRACE_SECONDS):
                     await self._exited.wait()
-                    await self._told.wait()
+                    await self._stderr_closed.wait()
         code = self._transport.get_returncode()
-        why = self._fault or ("closed its output" if code is None else f"ended ({_ending(code)}) before it answered")
+        why = self._fault or ("closed its output" if code is None else f"ended ({_exit_text(code)}) before it answered")
         return ProgramEnded(f"{self._start.shown} {why}{self.last_words()}")
 
     def last_words(self) -> str:
@@ -171,40 +171,40 @@ class LineProgram(asyncio.SubprocessProtocol):
         return "; it said on stderr:\n" + "\n".join(notes) if notes else "; it said nothing on stderr"
 
     def kill(self) -> None:
-        """At once, with its children. Needs no waiting, so that it can be done when cancelled."""
+        """Kill it at once, with its children. Does not wait, so that it can be called when cancelled."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
 
     async def stop(self, patience: float) -> None:
-        """Ask it to end by closing its input, then by a signal, then kill it; in the end it is gone and reaped."""
+        """Close its input, then send a signal, then kill it; afterwards it is gone and reaped."""
         try:
             if isinstance(pipe := self._transport.get_pipe_transport(0), asyncio.WriteTransport):
                 pipe.close()
-            if not await self._gone(patience):
+            if not await self._wait_exit(patience):
                 with suppress(ProcessLookupError, PermissionError):
                     os.killpg(self.pid, signal.SIGTERM)
-                await self._gone(min(patience, 1.0))
+                await self._wait_exit(min(patience, 1.0))
         finally:
             self.kill()
             self._transport.close()
-        await self._gone(5.0)
+        await self._wait_exit(5.0)
         with suppress(TimeoutError):
             async with asyncio.timeout(5.0):
                 await self._closed.wait()
 
-    async def _gone(self, seconds: float) -> bool:
+    async def _wait_exit(self, seconds: float) -> bool:
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._exited.wait()
         return self._exited.is_set()
 
 
-def _noted(line: bytes) -> str:
+def _decode_note(line: bytes) -> str:
     text = line.decode("utf-8", "replace").rstrip()
     return text if len(text) <= LONGEST_NOTE else f"{text[:LONGEST_NOTE]}…"
 
 
-def _ending(code: int) -> str:
+def _exit_text(code: int) -> str:
     if code >= 0:
         return f"exit code {code}"
     names = {each.value: each.name for each in signal.Signals}
@@ -216,23 +216,23 @@ STALLED_SECONDS = 1.0
 
 
 class ProgramServer:
-    """The program, and who waits for which answer."""
+    """A program that serves many conversations at once: every line sent has an `id`, and its answer has the same."""
 
     def __init__(self, program: LineProgram) -> None:
         self.program = program
         self._waiting: dict[str, asyncio.Future[bytes]] = {}
-        self._left: set[str] = set()
+        self._abandoned: set[str] = set()
         self._count = 0
         self._answers = 0
         self._broken: TargetFailed | None = None
-        self._reading = asyncio.create_task(self._read())
+        self._reader = asyncio.create_task(self._read())
 
     @property
     def ended(self) -> bool:
         return self._broken is not None or self.program.ended
 
     async def ask(self, payload: Mapping[str, Any]) -> bytes:
-        """The line that answers this one. Who stops waiting is forgotten; the answer may come late."""
+        """The line that answers this payload. When the caller stops waiting, a late answer is dropped."""
         if self._broken is not None:
             raise TargetFailed(str(self._broken))
         self._count += 1
@@ -245,27 +245,27 @@ class ProgramServer:
             return await future
         except asyncio.CancelledError:
             if self._answers == before:
-                self._stalled(time.monotonic() - begun)
+                self._end_if_stalled(time.monotonic() - begun)
             raise
         finally:
             if self._waiting.pop(id, None) is not None:
-                self._left.add(id)
+                self._abandoned.add(id)
 
-    def _stalled(self, seconds: float) -> None:
-        """One that answered nobody for so long hangs, and would keep every conversation to come waiting."""
+    def _end_if_stalled(self, seconds: float) -> None:
+        """End a program that answered nobody for this long: it would keep all later conversations waiting."""
         if seconds >= STALLED_SECONDS:
             self._fail(TargetFailed(f"the program answered nobody for {seconds:.1f} s, and was ended"))
             self.program.kill()
 
     async def stop(self, patience: float) -> None:
-        self._reading.cancel()
+        self._reader.cancel()
         with suppress(asyncio.CancelledError):
-            await self._reading
+            await self._reader
         self._fail(TargetFailed("the program was stopped"))
         await self.program.stop(patience)
 
     async def _read(self) -> None:
-        """Until the program ends, or writes what belongs to nobody: then all who wait are told."""
+        """Deliver lines until the program ends or breaks the protocol; then fail all waiting calls."""
         try:
             while True:
                 self._deliver(await self.program.line())
@@ -275,9 +275,9 @@ class ProgramServer:
 
     def _deliver(self, line: bytes) -> None:
         id = _id(line)
-        if id in self._left:
+        if id in self._abandoned:
             self._answers += 1
-            self._left.discard(id)
+            self._abandoned.discard(id)
         elif (future := self._waiting.pop(id, None)) is not None:
             self._answers += 1
             if not future.done():

@@ -27,9 +27,9 @@ from howsure.targets.conversations import ConversationState
 from howsure.targets.settings import Secrets, SettingProblems, check_seconds, read_block
 
 ALWAYS = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "TMPDIR", "TZ", "VIRTUAL_ENV", "SYSTEMROOT")
-"""What every program gets of the environment, also where `env` names what it gets."""
+"""The variables that every program gets, even where `env` lists the ones it gets."""
 PYTHON = {"PYTHONUNBUFFERED": "1", "PYTHONUTF8": "1"}
-"""A Python program would otherwise keep its answers in a buffer, and wait while we wait."""
+"""Without these a Python program keeps its answers in a buffer, and both sides wait."""
 SECRET = re.compile(r"key|token|secret|passw|credential", re.IGNORECASE)
 
 
@@ -41,7 +41,7 @@ class CommandMode(Enum):
 
 
 class CommandSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`env` names the variables that the program gets; without it, all."""
+    """`env` lists the variables that the program gets; without it, all."""
 
     command: str | list[str] = ""
     cwd: str = ""
@@ -52,7 +52,7 @@ class CommandSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class CommandPlan(Struct, frozen=True, kw_only=True):
-    """All that a run needs to know."""
+    """The settings of a target, ready for use."""
 
     start: ProgramStart
     mode: CommandMode
@@ -61,61 +61,61 @@ class CommandPlan(Struct, frozen=True, kw_only=True):
     secrets: Secrets
 
 
-def plan_command(wish: TargetRequest) -> CommandPlan:
+def plan_command(request: TargetRequest) -> CommandPlan:
     """The plan; `ConfigInvalid` with every wrong setting."""
-    wrong = SettingProblems(wish)
-    given = {name: value for name, value in wish.settings.items() if name != "kind"}
-    block = read_block({**given, "command": wish.rest} if wish.rest else given, CommandSettings, wrong)
-    check_seconds("turn_seconds", block.turn_seconds, wrong)
-    check_seconds("stop_seconds", block.stop_seconds, wrong)
-    folder = (wish.folder / block.cwd).resolve()
+    problems = SettingProblems(request)
+    given = {name: value for name, value in request.settings.items() if name != "kind"}
+    block = read_block({**given, "command": request.rest} if request.rest else given, CommandSettings, problems)
+    check_seconds("turn_seconds", block.turn_seconds, problems)
+    check_seconds("stop_seconds", block.stop_seconds, problems)
+    folder = (request.folder / block.cwd).resolve()
     if not folder.is_dir():
-        wrong.add("cwd", f"there is no folder {block.cwd!r}")
-    environ = _environ(block, wish.environ, wrong)
-    words = _words(block, wrong)
+        problems.add("cwd", f"there is no folder {block.cwd!r}")
+    environ = _environ(block, request.environ, problems)
+    words = _split_command(block, problems)
     if words and folder.is_dir():
-        words = [_program(words[0], folder, environ, wrong), *words[1:]]
-    wrong.settle()
+        words = [_program(words[0], folder, environ, problems), *words[1:]]
+    problems.raise_if_any()
     return CommandPlan(
         start=ProgramStart(arguments=words, folder=folder, environ=environ),
         mode=block.mode,
         turn_seconds=block.turn_seconds,
         stop_seconds=block.stop_seconds,
-        secrets=_secrets(block, wish.environ),
+        secrets=_secrets(block, request.environ),
     )
 
 
-def _words(block: CommandSettings, wrong: SettingProblems) -> list[str]:
+def _split_command(block: CommandSettings, problems: SettingProblems) -> list[str]:
     try:
         words = shlex.split(block.command) if isinstance(block.command, str) else list(block.command)
     except ValueError as error:
-        wrong.add("command", f"cannot be read: {error}")
+        problems.add("command", f"cannot be read: {error}")
         return []
     if not words:
-        wrong.add("command", "is needed: the program that answers, such as `python bot.py`")
+        problems.add("command", "is needed: the program that answers, such as `python bot.py`")
     return words
 
 
-def _program(word: str, folder: Path, environ: Mapping[str, str], wrong: SettingProblems) -> str:
-    """The program itself: a file from the folder, or one found on the PATH."""
+def _program(word: str, folder: Path, environ: Mapping[str, str], problems: SettingProblems) -> str:
+    """The path of the program: a file in the folder, or one on the PATH."""
     if "/" not in word and os.sep not in word:
         found = which(word, path=environ.get("PATH", os.defpath))
         if found is None:
             hint = f" (there is a file of that name: write ./{word})" if (folder / word).is_file() else ""
-            wrong.add("command", f"there is no program {word!r} on the PATH{hint}")
+            problems.add("command", f"there is no program {word!r} on the PATH{hint}")
         return found or word
     path = folder / Path(word).expanduser()
     if not path.is_file():
-        wrong.add("command", f"there is no file {word!r} in {folder.name or folder}")
+        problems.add("command", f"there is no file {word!r} in {folder.name or folder}")
     elif not os.access(path, os.X_OK):
-        wrong.add("command", f"{word!r} may not be executed: `chmod +x {word}`, or write `python {word}`")
+        problems.add("command", f"{word!r} may not be executed: `chmod +x {word}`, or write `python {word}`")
     return str(path)
 
 
-def _environ(block: CommandSettings, environ: Mapping[str, str], wrong: SettingProblems) -> dict[str, str]:
+def _environ(block: CommandSettings, environ: Mapping[str, str], problems: SettingProblems) -> dict[str, str]:
     for name in block.env or ():
         if name not in environ:
-            wrong.add("env", f"the environment variable {name} is not set")
+            problems.add("env", f"the environment variable {name} is not set")
     names = set(environ) if block.env is None else {*ALWAYS, *block.env}
     return {**PYTHON, **{name: value for name, value in environ.items() if name in names}}
 
@@ -134,22 +134,22 @@ class CommandKind:
 
     name = "command"
 
-    def make(self, wish: TargetRequest) -> CommandTarget:
-        return CommandTarget(plan_command(wish), wish)
+    def make(self, request: TargetRequest) -> CommandTarget:
+        return CommandTarget(plan_command(request), request)
 
 
 class CommandTarget:
     """A program: one process for each conversation, or (`mode: server`) one for all."""
 
-    def __init__(self, plan: CommandPlan, wish: TargetRequest) -> None:
-        self.name = wish.name
+    def __init__(self, plan: CommandPlan, request: TargetRequest) -> None:
+        self.name = request.name
         self._plan = plan
-        self._wish = wish
+        self._request = request
         self._server: ProgramServer | None = None
         self._starting = asyncio.Lock()
 
     async def start(self) -> None:
-        """Nothing yet: a server starts with the first conversation."""
+        """Does nothing: a server starts with the first conversation."""
 
     async def stop(self) -> None:
         server, self._server = self._server, None
@@ -157,13 +157,13 @@ class CommandTarget:
             await server.stop(self._plan.stop_seconds)
 
     async def open(self, case: Case) -> CommandSession | CommandServerSession:
-        conversation = ConversationState(case, self._wish)
+        conversation = ConversationState(case, self._request)
         if self._plan.mode is CommandMode.SERVER:
-            return CommandServerSession(self._plan, await self._serving(), conversation)
+            return CommandServerSession(self._plan, await self._running_server(), conversation)
         return CommandSession(self._plan, await start_program(self._plan.start), conversation)
 
-    async def _serving(self) -> ProgramServer:
-        """The server; a new one in the place of one that died."""
+    async def _running_server(self) -> ProgramServer:
+        """The server; a new one where the last has died."""
         async with self._starting:
             if self._server is not None and self._server.ended:
                 await self._server.stop(0.1)
@@ -173,7 +173,7 @@ class CommandTarget:
             return self._server
 
     async def check(self) -> str:
-        """It starts, and does not end by itself."""
+        """Check that the program starts, and does not end by itself."""
         program = await start_program(self._plan.start)
         try:
             async with asyncio.timeout(CHECK_SECONDS):
@@ -186,7 +186,7 @@ class CommandTarget:
 
 
 class CommandSession:
-    """One conversation, one process. It is killed when a turn is broken off, so that nothing is left behind."""
+    """One conversation in a process of its own, which is killed when a turn is broken off."""
 
     def __init__(self, plan: CommandPlan, program: LineProgram, conversation: ConversationState) -> None:
         self._plan = plan
@@ -197,28 +197,28 @@ class CommandSession:
         self._conversation.turn += 1
         done = False
         try:
-            answer = read_line(await self._asked(text), self._plan)
+            answer = read_line(await self._ask_program(text), self._plan)
             done = True
         except TargetFailed as failure:
             raise type(failure)(self._plan.secrets.clean(str(failure))) from failure
         finally:
             if not done:
                 self._program.kill()
-        self._conversation.heard(text, answer)
+        self._conversation.record_turn(text, answer)
         return answer.reply
 
-    async def _asked(self, text: str) -> bytes:
+    async def _ask_program(self, text: str) -> bytes:
         if (line := self._program.unread) is not None:
             raise TargetFailed(
                 f"{self._plan.start.shown} wrote a line that nobody asked for: {quoted(line)};"
                 " expected one line for each message, and notes on stderr"
             )
-        self._program.write(msgspec.json.encode(sent(self._conversation, text)))
+        self._program.write(msgspec.json.encode(message_payload(self._conversation, text)))
         try:
             async with asyncio.timeout(self._plan.turn_seconds):
                 return await self._program.line()
         except TimeoutError:
-            raise TargetTimedOut(silent(self._plan, self._program)) from None
+            raise TargetTimedOut(no_answer_message(self._plan, self._program)) from None
 
     async def close(self) -> Closing:
         await self._program.stop(self._plan.stop_seconds)
@@ -237,29 +237,29 @@ class CommandServerSession:
         self._conversation.turn += 1
         try:
             async with asyncio.timeout(self._plan.turn_seconds):
-                line = await self._server.ask(sent(self._conversation, text))
+                line = await self._server.ask(message_payload(self._conversation, text))
             answer = read_line(line, self._plan)
         except TimeoutError:
-            message = silent(self._plan, self._server.program)
+            message = no_answer_message(self._plan, self._server.program)
             raise TargetTimedOut(self._plan.secrets.clean(message)) from None
         except TargetFailed as failure:
             raise type(failure)(self._plan.secrets.clean(str(failure))) from failure
-        self._conversation.heard(text, answer)
+        self._conversation.record_turn(text, answer)
         return answer.reply
 
     async def close(self) -> Closing:
         return self._conversation.closing()
 
 
-def sent(conversation: ConversationState, text: str) -> dict[str, Any]:
-    """What the program is told with each message."""
+def message_payload(conversation: ConversationState, text: str) -> dict[str, Any]:
+    """The JSON object that the program gets with each message."""
     values = conversation.values(text)
     del values["messages"]
     return values
 
 
 def read_line(line: bytes, plan: CommandPlan) -> BotAnswer:
-    """The answer in a line: a JSON object, and nothing else."""
+    """Read an answer from a line, which must be one JSON object."""
     line = plan.secrets.clean_bytes(line)
     who = plan.start.shown
     expected = 'expected one line of JSON such as {"answer": "…"}'
@@ -275,7 +275,7 @@ def read_line(line: bytes, plan: CommandPlan) -> BotAnswer:
         raise TargetFailed(f"{who}: {error}") from error
 
 
-def silent(plan: CommandPlan, program: LineProgram) -> str:
+def no_answer_message(plan: CommandPlan, program: LineProgram) -> str:
     hint = "does it write a whole line, and flush it?"
     return f"{plan.start.shown}: no answer in {plan.turn_seconds:g} s ({hint}){program.last_words()}"
 

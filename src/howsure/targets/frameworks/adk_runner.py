@@ -16,9 +16,8 @@ from howsure.targets.frameworks.in_process import (
     initial_state,
     load_agent,
     read_in_process_settings,
-    run_limited,
 )
-from howsure.targets.turns import plain_value
+from howsure.targets.turns import plain_value, run_limited
 
 ADK = Framework("adk-agent", "google.adk.runners", "google-adk", "adk")
 APP = "howsure"
@@ -29,21 +28,21 @@ class AdkAgentKind:
 
     name = ADK.kind
 
-    def make(self, wish: TargetRequest) -> AdkAgentTarget:
-        settings = read_in_process_settings(wish, InProcessSettings)
+    def make(self, request: TargetRequest) -> AdkAgentTarget:
+        settings = read_in_process_settings(request, InProcessSettings)
         runners, events = ADK.load(), ADK.load("google.adk.events")
-        agent = load_agent(wish, settings.object, ("run_async", "root_agent"), "an ADK agent or App")
+        agent = load_agent(request, settings.object, ("run_async", "root_agent"), "an ADK agent or App")
         wrapped = {"app": agent} if hasattr(agent, "root_agent") and hasattr(agent, "plugins") else {"agent": agent}
         runner = runners.InMemoryRunner(**wrapped, **({} if "app" in wrapped else {"app_name": APP}))
-        return AdkAgentTarget(wish, settings, runner, events.Event)
+        return AdkAgentTarget(request, settings, runner, events.Event)
 
 
 class AdkAgentTarget:
     """One runner for the whole run: sessions are its own, and so is what agents keep open (MCP connections)."""
 
-    def __init__(self, wish: TargetRequest, settings: InProcessSettings, runner: Any, event: Any) -> None:
-        self.name = wish.name
-        self._wish = wish
+    def __init__(self, request: TargetRequest, settings: InProcessSettings, runner: Any, event: Any) -> None:
+        self.name = request.name
+        self._request = request
         self._settings = settings
         self._runner = runner
         self._event = event
@@ -55,13 +54,13 @@ class AdkAgentTarget:
         await self._runner.close()
 
     async def check(self) -> str:
-        return ADK.said(self._settings.object)
+        return ADK.describe(self._settings.object)
 
     async def open(self, case: Case) -> AdkAgentSession:
         # A user of their own for every conversation: what an agent remembers about a user stays in its case.
         user = f"howsure-{uuid4().hex}"
         session = await self._runner.session_service.create_session(
-            app_name=self._runner.app_name, user_id=user, state=initial_state(self._wish, case)
+            app_name=self._runner.app_name, user_id=user, state=initial_state(self._request, case)
         )
         prelude = PriorContext.of(case)
         for event in earlier_events(prelude.earlier, self._runner.agent.name):
@@ -85,7 +84,7 @@ class AdkAgentSession:
     async def _events(self, text: str) -> list[Event]:
         prelude, self._prelude = self._prelude, PriorContext()
         content = ADK.load("google.genai.types").Content
-        message = content.model_validate({"role": "user", "parts": [{"text": prelude.opened(text)}]})
+        message = content.model_validate({"role": "user", "parts": [{"text": prelude.first_message(text)}]})
         return [
             event.model_dump(mode="json", exclude_none=True)
             async for event in self._runner.run_async(**self._place, new_message=message)

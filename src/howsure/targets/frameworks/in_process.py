@@ -1,9 +1,8 @@
-"""What the in-process adapters share: their block of settings, loading framework and agent, and the limit on a turn."""
+"""What the frameworks that run in this process share: settings, loading of framework and agent, the limit on a turn."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import Mapping
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
@@ -11,7 +10,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from howsure.errors import ConfigInvalid, TargetTimedOut
+from howsure.errors import ConfigInvalid
 from howsure.model.case import Case
 from howsure.targets.base import TargetRequest
 from howsure.targets.objects import load_object
@@ -39,8 +38,8 @@ class Framework(Struct, frozen=True):
                 f" pip install 'howsure[{self.extra}]'"
             ) from error
 
-    def said(self, place: str) -> str:
-        """What was loaded, in one sentence."""
+    def describe(self, place: str) -> str:
+        """One sentence on what was loaded."""
         try:
             installed = f"{self.package} {version(self.package)}"
         except PackageNotFoundError:
@@ -55,20 +54,20 @@ class InProcessSettings(Struct, frozen=True, kw_only=True):
     turn_seconds: float = 120.0
 
 
-def read_in_process_settings(wish: TargetRequest, block: type[Block]) -> Block:
+def read_in_process_settings(request: TargetRequest, block: type[Block]) -> Block:
     """The target's block; `--target kind:module:object` names the object too."""
-    wrong = SettingProblems(wish)
-    found = read_block({**wish.settings, **({"object": wish.rest} if wish.rest else {})}, block, wrong)
+    problems = SettingProblems(request)
+    found = read_block({**request.settings, **({"object": request.rest} if request.rest else {})}, block, problems)
     if not getattr(found, "object", ""):
-        wrong.add("object", "missing; expected `module:object` or `path/file.py:object`")
-    check_seconds("turn_seconds", getattr(found, "turn_seconds", 1.0), wrong)
-    wrong.settle()
+        problems.add("object", "missing; expected `module:object` or `path/file.py:object`")
+    check_seconds("turn_seconds", getattr(found, "turn_seconds", 1.0), problems)
+    problems.raise_if_any()
     return found
 
 
-def load_agent(wish: TargetRequest, place: str, marks: tuple[str, ...], expected: str) -> Any:
-    """The object, or what it makes when it is a function without arguments. It must have one of the `marks`."""
-    found = load_object(place, wish.folder)
+def load_agent(request: TargetRequest, place: str, marks: tuple[str, ...], expected: str) -> Any:
+    """The object, or what it returns when it is a function. It must have one of the attributes `marks`."""
+    found = load_object(place, request.folder)
     if callable(found) and not any(hasattr(found, mark) for mark in marks):
         found = found()
     if isinstance(found, type) or not any(hasattr(found, mark) for mark in marks):
@@ -76,30 +75,18 @@ def load_agent(wish: TargetRequest, place: str, marks: tuple[str, ...], expected
     return found
 
 
-async def run_limited(turn: Awaitable[Given], seconds: float) -> Given:
-    """The turn's result, if it comes in time."""
-    limit = asyncio.timeout(seconds)
-    try:
-        async with limit:
-            return await turn
-    except TimeoutError:
-        if limit.expired():
-            raise TargetTimedOut(f"no answer in {seconds:g} s") from None
-        raise
+def initial_state(request: TargetRequest, case: Case) -> dict[str, Any]:
+    """The state that a conversation starts with; the case's own variables win."""
+    return {**request.state, **case.state}
 
 
-def initial_state(wish: TargetRequest, case: Case) -> dict[str, Any]:
-    """What the agent's state starts with; the case's own variables win."""
-    return {**wish.state, **case.state}
-
-
-def make_context(wish: TargetRequest, factory: str, state: Mapping[str, Any]) -> Any:
-    """What tools see as their context: the state itself, or what the named function makes of it."""
-    return load_object(factory, wish.folder)(dict(state)) if factory else dict(state)
+def make_context(request: TargetRequest, factory: str, state: Mapping[str, Any]) -> Any:
+    """The context of tools: the state itself, or what the named function makes from it."""
+    return load_object(factory, request.folder)(dict(state)) if factory else dict(state)
 
 
 def context_state(held: Any) -> dict[str, Any] | None:
-    """The final state in a context; None where it holds nothing that has a name."""
+    """The final state in a context; None where it has no named values."""
     if not isinstance(held, Mapping) and hasattr(held, "__dict__") and not hasattr(held, "model_dump"):
         held = vars(held)
     found = plain_value(held)

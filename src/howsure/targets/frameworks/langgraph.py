@@ -20,9 +20,16 @@ from howsure.targets.frameworks.in_process import (
     initial_state,
     load_agent,
     read_in_process_settings,
-    run_limited,
 )
-from howsure.targets.turns import TurnBuilder, content_text, convert_usage, plain_value, tool_arguments, tool_result
+from howsure.targets.turns import (
+    TurnBuilder,
+    content_text,
+    convert_usage,
+    plain_value,
+    run_limited,
+    tool_arguments,
+    tool_result,
+)
 
 GRAPHS = Framework("langgraph", "langgraph.graph", "langgraph", "langgraph")
 COMMON = frozenset({"agent", "model", "tools", "__start__", "__interrupt__"})
@@ -30,7 +37,7 @@ COMMON = frozenset({"agent", "model", "tools", "__start__", "__interrupt__"})
 UNNAMED = "LangGraph"
 """What a graph that was given no name calls itself."""
 
-Said = tuple[str, Mapping[str, Any]]
+AgentMessage = tuple[str, Mapping[str, Any]]
 
 
 class LangGraphSettings(InProcessSettings, frozen=True, kw_only=True):
@@ -45,32 +52,32 @@ class LangGraphKind:
 
     name = GRAPHS.kind
 
-    def make(self, wish: TargetRequest) -> LangGraphTarget:
-        settings = read_in_process_settings(wish, LangGraphSettings)
+    def make(self, request: TargetRequest) -> LangGraphTarget:
+        settings = read_in_process_settings(request, LangGraphSettings)
         GRAPHS.load()
-        found = load_agent(wish, settings.object, ("astream", "compile"), "a LangGraph")
-        graph = found if hasattr(found, "astream") else found.compile()
+        loaded = load_agent(request, settings.object, ("astream", "compile"), "a LangGraph")
+        graph = loaded if hasattr(loaded, "astream") else loaded.compile()
         if not graph.checkpointer:
-            # A thread needs someone who keeps it. The user's own graph stays as it is: this is a copy.
+            # A thread needs a checkpointer. The user's own graph stays as it is: this is a copy.
             saver = GRAPHS.load("langgraph.checkpoint.memory").InMemorySaver()
             graph = graph.copy({"checkpointer": saver})
-        return LangGraphTarget(wish, settings, graph)
+        return LangGraphTarget(request, settings, graph)
 
 
 class LangGraphTarget:
     """The graph; every conversation has a thread of its own."""
 
-    def __init__(self, wish: TargetRequest, settings: LangGraphSettings, graph: Any) -> None:
-        self.name = wish.name
-        self._wish = wish
+    def __init__(self, request: TargetRequest, settings: LangGraphSettings, graph: Any) -> None:
+        self.name = request.name
+        self._request = request
         self._settings = settings
         self._graph = graph
 
     async def check(self) -> str:
-        return GRAPHS.said(self._settings.object)
+        return GRAPHS.describe(self._settings.object)
 
     async def open(self, case: Case) -> LangGraphSession:
-        return LangGraphSession(self._graph, self._settings, initial_state(self._wish, case), PriorContext.of(case))
+        return LangGraphSession(self._graph, self._settings, initial_state(self._request, case), PriorContext.of(case))
 
 
 class LangGraphSession:
@@ -82,13 +89,13 @@ class LangGraphSession:
         self._graph = graph
         self._prelude = prelude
         self._settings = settings
-        self._given = dict(state)
-        self._place = {
+        self._start_state = dict(state)
+        self._config = {
             "configurable": {"thread_id": f"howsure-{uuid4().hex}"},
             "recursion_limit": settings.recursion_limit,
         }
         self._seen: set[str] = set()
-        self._asking = False
+        self._is_interrupted = False
 
     async def send(self, text: str) -> Reply:
         return await run_limited(self._turn(text), self._settings.turn_seconds)
@@ -97,67 +104,70 @@ class LangGraphSession:
         chunks = [
             chunk
             async for chunk in self._graph.astream(
-                self._input(text), self._place, stream_mode="updates", subgraphs=True
+                self._input(text), self._config, stream_mode="updates", subgraphs=True
             )
         ]
-        state = await self._graph.aget_state(self._place)
+        state = await self._graph.aget_state(self._config)
         questions = [plain_value(each.value) for each in state.interrupts or ()]
-        self._asking = bool(questions)
-        added = list(self._added(chunks))
-        said = [(agent, message) for agent, message in added if getattr(message, "id", None)]
-        said += self._kept(state.values, {_words(message): agent for agent, message in added})
-        return reply_of(self._unseen(said), questions)
+        self._is_interrupted = bool(questions)
+        node_messages = list(self._node_messages(chunks))
+        messages = [(agent, message) for agent, message in node_messages if getattr(message, "id", None)]
+        messages += self._state_messages(state.values, {_text(message): agent for agent, message in node_messages})
+        return reply_of(self._new_messages(messages), questions)
 
     def _input(self, text: str) -> Any:
-        if self._asking:
+        if self._is_interrupted:
             return GRAPHS.load("langgraph.types").Command(resume=text)
-        given, self._given = self._given, {}
+        start_state, self._start_state = self._start_state, {}
         prelude, self._prelude = self._prelude, PriorContext()
-        earlier = [{**message, "id": f"earlier-{at}"} for at, message in enumerate(prelude.told)]
+        earlier = [{**message, "id": f"earlier-{at}"} for at, message in enumerate(prelude.earlier_messages)]
         self._seen.update(message["id"] for message in earlier)
-        return {**given, self._settings.messages_key: [*earlier, {"role": "user", "content": prelude.opened(text)}]}
+        return {
+            **start_state,
+            self._settings.messages_key: [*earlier, {"role": "user", "content": prelude.first_message(text)}],
+        }
 
-    def _added(self, chunks: Iterable[tuple[Sequence[str], Any]]) -> Iterator[tuple[str, Any]]:
-        """Messages as the nodes added them, with who did."""
+    def _node_messages(self, chunks: Iterable[tuple[Sequence[str], Any]]) -> Iterator[tuple[str, Any]]:
+        """The messages that nodes added, each with its agent."""
         for path, update in chunks:
             for node, change in update.items() if isinstance(update, Mapping) else ():
                 for message in _messages_in(change, self._settings.messages_key):
                     yield speaker(path, node), message
 
-    def _kept(self, values: Any, speakers: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
-        """The state's messages: those a node wrote as plain data have an id only here, and are known by their words."""
+    def _state_messages(self, values: Any, speakers: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+        """The messages of the state. Those written as plain data have an id only here, and are matched by text."""
         key = self._settings.messages_key
         if not isinstance(values, Mapping) or key not in values:
-            held = ", ".join(values) if isinstance(values, Mapping) else type(values).__name__
-            raise TargetFailed(f"the graph's state has no {key!r}; it has: {held}. Name its part in `messages_key`")
+            parts = ", ".join(values) if isinstance(values, Mapping) else type(values).__name__
+            raise TargetFailed(f"the graph's state has no {key!r}; it has: {parts}. Name its part in `messages_key`")
         for at, message in enumerate(values[key]):
             if not getattr(message, "id", None):
                 message.id = f"position-{at}"
-            yield speakers.get(_words(message), ""), message
+            yield speakers.get(_text(message), ""), message
 
-    def _unseen(self, said: Iterable[tuple[str, Any]]) -> Iterator[Said]:
+    def _new_messages(self, messages: Iterable[tuple[str, Any]]) -> Iterator[AgentMessage]:
         to_plain = GRAPHS.load("langchain_core.messages").message_to_dict
         own = self._graph.get_name() if hasattr(self._graph, "get_name") else UNNAMED
-        for agent, message in said:
+        for agent, message in messages:
             if message.id not in self._seen:
                 self._seen.add(message.id)
                 yield agent or ("" if own == UNNAMED else own), plain_value(to_plain(message))
 
     async def close(self) -> Closing:
-        state = await self._graph.aget_state(self._place)
+        state = await self._graph.aget_state(self._config)
         key = self._settings.messages_key
         return Closing(state=plain_value({name: value for name, value in state.values.items() if name != key}))
 
 
 def _messages_in(change: Any, key: str) -> list[Any]:
-    """The messages in what a node returned: its update, or several of them."""
+    """The messages in the update of a node, or in several updates."""
     if isinstance(change, list | tuple):
         return [message for each in change for message in _messages_in(each, key)]
-    found = change.get(key) if isinstance(change, Mapping) else None
-    return list(found) if isinstance(found, list | tuple) else [] if found is None else [found]
+    loaded = change.get(key) if isinstance(change, Mapping) else None
+    return list(loaded) if isinstance(loaded, list | tuple) else [] if loaded is None else [loaded]
 
 
-def _words(message: Any) -> str:
+def _text(message: Any) -> str:
     content = message.get("content") if isinstance(message, Mapping) else getattr(message, "content", message)
     return content_text(content)
 
@@ -168,23 +178,23 @@ def speaker(path: Sequence[str], node: str) -> str:
     return next((name for name in reversed(names) if name not in COMMON), "")
 
 
-def reply_of(said: Iterable[Said], questions: Sequence[Any] = ()) -> Reply:
-    """One turn from (agent, message as `messages_to_dict` writes it). A message's own name tells better who spoke."""
+def reply_of(messages: Iterable[AgentMessage], questions: Sequence[Any] = ()) -> Reply:
+    """One turn from (agent, message as `messages_to_dict` writes it). The name of a message wins over the node."""
     turn = TurnBuilder()
-    for node, message in said:
+    for node, message in messages:
         data = message.get("data") or {}
         match message.get("type"):
             case "ai" | "AIMessageChunk":
-                turn.say(content_text(data.get("content")), str(data.get("name") or node), _calls(data))
-                turn.spend(convert_usage(data.get("usage_metadata")))
+                turn.add_message(content_text(data.get("content")), str(data.get("name") or node), _calls(data))
+                turn.add_usage(convert_usage(data.get("usage_metadata")))
             case "tool":
                 content = content_text(data.get("content")) or data.get("content")
                 result = tool_result(content, data.get("status") == "error")
-                turn.give_back(str(data.get("tool_call_id") or ""), str(data.get("name") or ""), result)
+                turn.add_result(str(data.get("tool_call_id") or ""), str(data.get("name") or ""), result)
             case _:
                 continue
     for question in questions:
-        turn.say(question if isinstance(question, str) else msgspec.json.encode(question).decode())
+        turn.add_message(question if isinstance(question, str) else msgspec.json.encode(question).decode())
     return turn.reply()
 
 

@@ -19,9 +19,16 @@ from howsure.targets.frameworks.in_process import (
     load_agent,
     make_context,
     read_in_process_settings,
-    run_limited,
 )
-from howsure.targets.turns import TurnBuilder, content_text, convert_usage, plain_value, tool_arguments, tool_result
+from howsure.targets.turns import (
+    TurnBuilder,
+    content_text,
+    convert_usage,
+    plain_value,
+    run_limited,
+    tool_arguments,
+    tool_result,
+)
 
 SDK = Framework("openai-agents", "agents", "openai-agents", "openai-agents")
 BROKEN = "An error occurred while running the tool"
@@ -42,29 +49,29 @@ class OpenAiAgentsKind:
 
     name = SDK.kind
 
-    def make(self, wish: TargetRequest) -> OpenAiAgentsTarget:
-        settings = read_in_process_settings(wish, OpenAiAgentsSettings)
+    def make(self, request: TargetRequest) -> OpenAiAgentsTarget:
+        settings = read_in_process_settings(request, OpenAiAgentsSettings)
         runner = SDK.load().Runner
-        agent = load_agent(wish, settings.object, ("handoffs",), "an Agent of the OpenAI Agents SDK")
-        return OpenAiAgentsTarget(wish, settings, agent, runner)
+        agent = load_agent(request, settings.object, ("handoffs",), "an Agent of the OpenAI Agents SDK")
+        return OpenAiAgentsTarget(request, settings, agent, runner)
 
 
 class OpenAiAgentsTarget:
     """The agent that opens every conversation."""
 
-    def __init__(self, wish: TargetRequest, settings: OpenAiAgentsSettings, agent: Any, runner: Any) -> None:
-        self.name = wish.name
-        self._wish = wish
+    def __init__(self, request: TargetRequest, settings: OpenAiAgentsSettings, agent: Any, runner: Any) -> None:
+        self.name = request.name
+        self._request = request
         self._settings = settings
         self._agent = agent
         self._runner = runner
 
     async def check(self) -> str:
-        return SDK.said(self._settings.object)
+        return SDK.describe(self._settings.object)
 
     async def open(self, case: Case) -> OpenAiAgentsSession:
-        held = make_context(self._wish, self._settings.context, initial_state(self._wish, case))
-        return OpenAiAgentsSession(self._runner, self._settings, (self._agent, held), PriorContext.of(case))
+        context_value = make_context(self._request, self._settings.context, initial_state(self._request, case))
+        return OpenAiAgentsSession(self._runner, self._settings, (self._agent, context_value), PriorContext.of(case))
 
 
 class OpenAiAgentsSession:
@@ -75,27 +82,23 @@ class OpenAiAgentsSession:
     ) -> None:
         self._runner = runner
         self._settings = settings
-        self._agent, self._held = who
+        self._agent, self._context = who
         self._prelude = prelude
-        self._said: list[Any] = [*prelude.told]
+        self._input: list[Any] = [*prelude.earlier_messages]
 
     async def send(self, text: str) -> Reply:
         prelude, self._prelude = self._prelude, PriorContext()
-        self._said.append({"role": "user", "content": prelude.opened(text)})
-        turn = self._runner.run(self._agent, self._said, context=self._held, max_turns=self._settings.max_turns)
+        self._input.append({"role": "user", "content": prelude.first_message(text)})
+        turn = self._runner.run(self._agent, self._input, context=self._context, max_turns=self._settings.max_turns)
         result = await run_limited(turn, self._settings.turn_seconds)
-        self._said = list(result.to_input_list())
+        self._input = list(result.to_input_list())
         self._agent = result.last_agent
-        done = [(each.agent.name, _as_input(each)) for each in result.new_items]
+        done = [(each.agent.name, plain_value(each.to_input_item())) for each in result.new_items]
         usages = [plain_value(_usage(response.usage)) for response in result.raw_responses]
         return reply_of(done, usages, result.final_output)
 
     async def close(self) -> Closing:
-        return Closing(state=context_state(self._held))
-
-
-def _as_input(done: Any) -> Any:
-    return plain_value(done.to_input_item())
+        return Closing(state=context_state(self._context))
 
 
 def _usage(usage: Any) -> dict[str, Any]:
@@ -106,23 +109,25 @@ def _usage(usage: Any) -> dict[str, Any]:
 def reply_of(done: Iterable[tuple[str, Any]], usages: Iterable[Mapping[str, Any]], output: Any = None) -> Reply:
     """One turn from what was done: (agent, the SDK's input form of it), the tokens of each model call, the output."""
     turn = TurnBuilder()
-    said = False
+    has_message = False
     for agent, step in done:
         match step:
             case {"type": "function_call_output", "call_id": call_id, **rest}:
-                given = rest.get("output")
-                turn.give_back(str(call_id), "", tool_result(_joined(given), str(given).startswith(BROKEN)))
+                returned = rest.get("output")
+                # A tool's output may be a list of blocks; then their text counts.
+                content = content_text(returned) or returned if isinstance(returned, list) else returned
+                turn.add_result(str(call_id), "", tool_result(content, str(returned).startswith(BROKEN)))
             case {"type": str(kind)} if kind.endswith("_call"):
-                turn.say("", agent, [_call(step, kind)])
-                _own_result(step, kind, turn)
+                turn.add_message("", agent, [_call(step, kind)])
+                _add_own_result(step, kind, turn)
             case {"role": "assistant", "content": content} if content_text(content):
-                turn.say(content_text(content), agent)
-                said = True
-    if not said and output is not None:
+                turn.add_message(content_text(content), agent)
+                has_message = True
+    if not has_message and output is not None:
         # A run may end in a tool's output (`stop_on_first_tool`), with no message that says it.
-        turn.say(output if isinstance(output, str) else msgspec.json.encode(plain_value(output)).decode())
+        turn.add_message(output if isinstance(output, str) else msgspec.json.encode(plain_value(output)).decode())
     for usage in usages:
-        turn.spend(spent(usage))
+        turn.add_usage(convert_call_usage(usage))
     return turn.reply()
 
 
@@ -131,24 +136,19 @@ def _call(step: Mapping[str, Any], kind: str) -> ToolCall:
     call_id = str(step.get("call_id") or step.get("id") or "")
     if "name" in step:
         return ToolCall(name=str(step["name"]), arguments=tool_arguments(step.get("arguments")), id=call_id)
-    asked = {name: value for name, value in step.items() if name not in ASIDE | RESULTS | {"call_id"}}
-    return ToolCall(name=kind.removesuffix("_call"), arguments=asked, id=call_id)
+    arguments = {name: value for name, value in step.items() if name not in ASIDE | RESULTS | {"call_id"}}
+    return ToolCall(name=kind.removesuffix("_call"), arguments=arguments, id=call_id)
 
 
-def _own_result(step: Mapping[str, Any], kind: str, turn: TurnBuilder) -> None:
-    given = {name: step[name] for name in sorted(RESULTS & set(step)) if step[name] is not None}
-    if given and kind != "function_call":
-        content = next(iter(given.values())) if len(given) == 1 else given
-        turn.give_back(
-            _call(step, kind).id, "", tool_result(content, "error" in given or step.get("status") == "failed")
+def _add_own_result(step: Mapping[str, Any], kind: str, turn: TurnBuilder) -> None:
+    results = {name: step[name] for name in sorted(RESULTS & set(step)) if step[name] is not None}
+    if results and kind != "function_call":
+        content = next(iter(results.values())) if len(results) == 1 else results
+        turn.add_result(
+            _call(step, kind).id, "", tool_result(content, "error" in results or step.get("status") == "failed")
         )
 
 
-def _joined(output: Any) -> Any:
-    """A tool's output may be a list of blocks; text in them is what it said."""
-    return content_text(output) or output if isinstance(output, list) else output
-
-
-def spent(usage: Mapping[str, Any]) -> Usage | None:
+def convert_call_usage(usage: Mapping[str, Any]) -> Usage | None:
     """The tokens of one model call. The SDK writes zeros where the provider counted nothing."""
     return convert_usage(usage) if usage.get("input_tokens") or usage.get("output_tokens") else None

@@ -20,9 +20,8 @@ from howsure.targets.frameworks.in_process import (
     load_agent,
     make_context,
     read_in_process_settings,
-    run_limited,
 )
-from howsure.targets.turns import TurnBuilder, convert_usage, plain_value, tool_arguments, tool_result
+from howsure.targets.turns import TurnBuilder, convert_usage, plain_value, run_limited, tool_arguments, tool_result
 
 LIBRARY = Framework("pydantic-ai", "pydantic_ai.messages", "pydantic-ai-slim", "pydantic-ai")
 OUTPUT_TOOL = "final_result"
@@ -40,31 +39,31 @@ class PydanticAiKind:
 
     name = LIBRARY.kind
 
-    def make(self, wish: TargetRequest) -> PydanticAiTarget:
-        settings = read_in_process_settings(wish, PydanticAiSettings)
+    def make(self, request: TargetRequest) -> PydanticAiTarget:
+        settings = read_in_process_settings(request, PydanticAiSettings)
         adapter = LIBRARY.load().ModelMessagesTypeAdapter
-        agent = load_agent(wish, settings.object, ("run_stream",), "an Agent of Pydantic AI")
-        return PydanticAiTarget(wish, settings, agent, adapter)
+        agent = load_agent(request, settings.object, ("run_stream",), "an Agent of Pydantic AI")
+        return PydanticAiTarget(request, settings, agent, adapter)
 
 
 class PydanticAiTarget:
     """The agent, which keeps nothing itself between turns."""
 
-    def __init__(self, wish: TargetRequest, settings: PydanticAiSettings, agent: Any, adapter: Any) -> None:
-        self.name = wish.name
-        self._wish = wish
+    def __init__(self, request: TargetRequest, settings: PydanticAiSettings, agent: Any, adapter: Any) -> None:
+        self.name = request.name
+        self._request = request
         self._settings = settings
         self._agent = agent
         self._adapter = adapter
 
     async def check(self) -> str:
-        return LIBRARY.said(self._settings.object)
+        return LIBRARY.describe(self._settings.object)
 
     async def open(self, case: Case) -> PydanticAiSession:
-        held = make_context(self._wish, self._settings.deps, initial_state(self._wish, case))
+        context = make_context(self._request, self._settings.deps, initial_state(self._request, case))
         prelude = PriorContext.of(case)
         history = self._adapter.validate_python([_earlier(message) for message in prelude.earlier])
-        turns = Turns(self._agent, self._adapter, held, self._settings.turn_seconds)
+        turns = Turns(self._agent, self._adapter, context, self._settings.turn_seconds)
         return PydanticAiSession(turns, history, prelude)
 
 
@@ -73,7 +72,7 @@ class Turns(Struct, frozen=True):
 
     agent: Any
     adapter: Any
-    held: Any
+    context: Any
     seconds: float
 
 
@@ -88,14 +87,14 @@ class PydanticAiSession:
     async def send(self, text: str) -> Reply:
         prelude, self._prelude = self._prelude, PriorContext()
         agent = self._turns.agent
-        turn = agent.run(prelude.opened(text), message_history=list(self._history), deps=self._turns.held)
+        turn = agent.run(prelude.first_message(text), message_history=list(self._history), deps=self._turns.context)
         result = await run_limited(turn, self._turns.seconds)
         self._history = result.all_messages()
         messages = self._turns.adapter.dump_python(result.new_messages(), mode="json")
         return reply_of(messages, str(agent.name or ""), result.output)
 
     async def close(self) -> Closing:
-        return Closing(state=context_state(self._turns.held))
+        return Closing(state=context_state(self._turns.context))
 
 
 def _earlier(message: Message) -> dict[str, Any]:
@@ -112,13 +111,13 @@ def reply_of(messages: Iterable[Mapping[str, Any]], agent: str = "", output: Any
     for message in messages:
         parts = [part for part in message.get("parts") or () if isinstance(part, Mapping)]
         if message.get("kind") == "response":
-            said = "".join(str(part.get("content") or "") for part in parts if part.get("part_kind") == "text")
-            turn.say(said, agent, [_call(part) for part in parts if _is_call(part)])
-            turn.spend(spent(message.get("usage")))
+            text = "".join(str(part.get("content") or "") for part in parts if part.get("part_kind") == "text")
+            turn.add_message(text, agent, [_call(part) for part in parts if _is_call(part)])
+            turn.add_usage(convert_call_usage(message.get("usage")))
         for part in parts:
-            _give_back(part, turn)
+            _add_result(part, turn)
     if output is not None and not isinstance(output, str):
-        turn.say(msgspec.json.encode(plain_value(output)).decode(), agent)
+        turn.add_message(msgspec.json.encode(plain_value(output)).decode(), agent)
     return turn.reply()
 
 
@@ -132,16 +131,16 @@ def _call(part: Mapping[str, Any]) -> ToolCall:
     return ToolCall(name=str(part.get("tool_name")), arguments=arguments, id=str(part.get("tool_call_id") or ""))
 
 
-def _give_back(part: Mapping[str, Any], turn: TurnBuilder) -> None:
+def _add_result(part: Mapping[str, Any], turn: TurnBuilder) -> None:
     """A result, or the demand to try again because a tool refused its arguments."""
     kind = str(part.get("part_kind") or "")
     if kind.endswith("tool-return") or (kind == "retry-prompt" and part.get("tool_name")):
         failed = kind == "retry-prompt" or part.get("outcome", "success") != "success"
         result = tool_result(part.get("content"), failed)
-        turn.give_back(str(part.get("tool_call_id") or ""), str(part.get("tool_name") or ""), result)
+        turn.add_result(str(part.get("tool_call_id") or ""), str(part.get("tool_name") or ""), result)
 
 
-def spent(usage: Any) -> Usage | None:
+def convert_call_usage(usage: Any) -> Usage | None:
     """The tokens of one model call. The library writes zeros where the provider counted nothing."""
     if not isinstance(usage, Mapping) or not (usage.get("input_tokens") or usage.get("output_tokens")):
         return None

@@ -1,4 +1,5 @@
-"""Calling a user's function: what it is given is decided once, by its signature; sync or async, it has its time."""
+"""Calls of a user's function, sync or async, with a time limit. Its signature decides once what it is given. A blocking
+function runs in a thread of its own: one that hangs must not keep the program from ending, as the loop's pool would."""
 
 from __future__ import annotations
 
@@ -15,50 +16,51 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from howsure.errors import CaseFailure, ConfigInvalid, TargetFailed, TargetTimedOut, boundary
+from howsure.errors import CaseFailure, ConfigInvalid, TargetFailed, boundary
+from howsure.targets.turns import run_limited
 
 T = TypeVar("T")
 
-LEFT = (SystemExit, KeyboardInterrupt, GeneratorExit, asyncio.CancelledError)
-"""What a function may raise that is no error of it, and must not end us."""
+EXIT_ERRORS = (SystemExit, KeyboardInterrupt, GeneratorExit, asyncio.CancelledError)
+"""What a function may raise to end the program; it must not end ours."""
 
 
 async def in_thread(work: Callable[[], T], who: str) -> T:
-    """What `work` returns; what it raises is attributed to `who`. Cancelled, the thread is left to itself."""
+    """The result of `work`; its errors are attributed to `who`. When cancelled, the thread is left running."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[T] = loop.create_future()
 
     def run() -> None:
-        settle = _outcome(work, who, future)
+        raise_if_any = _outcome(work, who, future)
         with suppress(RuntimeError):  # the loop may be closed by now
-            loop.call_soon_threadsafe(settle)
+            loop.call_soon_threadsafe(raise_if_any)
 
     Thread(target=copy_context().run, args=(run,), daemon=True, name=f"howsure {who}").start()
     return await future
 
 
 def _outcome(work: Callable[[], T], who: str, future: asyncio.Future[T]) -> Callable[[], None]:
-    """How the future is to be settled; decided in the thread, done in the loop."""
+    """Run `work` in the thread; the returned function sets the future, in the loop."""
     try:
         with boundary(TargetFailed, who):
             value = work()
     except CaseFailure as failure:
         failed: CaseFailure = failure
-    except LEFT as error:
-        failed = quit_failure(error, who)
+    except EXIT_ERRORS as error:
+        failed = exit_failure(error, who)
     else:
         return lambda: None if future.done() else future.set_result(value)
     return lambda: None if future.done() else future.set_exception(failed)
 
 
-def quit_failure(error: BaseException, who: str) -> TargetFailed:
-    """A function that wanted to end the program."""
+def exit_failure(error: BaseException, who: str) -> TargetFailed:
+    """The failure of a function that wanted to end the program."""
     said = f" {error}" if str(error) else ""
     return TargetFailed(f"{who}: it wanted to end the program ({type(error).__name__}{said})")
 
 
 KNOWN = ("case", "session_id", "history", "state", "turn", "candidate", "context")
-"""What a function may take by name, beside the text."""
+"""The parameters that a function may have beside the text."""
 TEXT = "message"
 
 _BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -75,7 +77,7 @@ class BoundFunction(Struct, frozen=True, kw_only=True):
     seconds: float = 60.0
 
     async def __call__(self, values: Mapping[str, Any]) -> Any:
-        """What it returns; whatever breaks is a `TargetFailed` that names it."""
+        """Call it; any error becomes a `TargetFailed` that names it."""
         given = [values[TEXT]] if self.text else []
         named = {**self.fixed, **{name: values[name] for name in self.names}}
         return await run_limited(self._call(partial(self.function, *given, **named)), self.seconds, self.who)
@@ -89,26 +91,14 @@ class BoundFunction(Struct, frozen=True, kw_only=True):
                 return value
         except CaseFailure as failure:
             raise add_source_line(failure) from failure.__cause__
-        except LEFT as error:
+        except EXIT_ERRORS as error:
             if isinstance(error, asyncio.CancelledError) and _cancelled():
                 raise
-            raise quit_failure(error, self.who) from error
-
-
-async def run_limited(work: Any, seconds: float, who: str) -> Any:
-    """The result of a coroutine within its time. A `TimeoutError` of its own is its own."""
-    clock = asyncio.timeout(seconds)
-    try:
-        async with clock:
-            return await work
-    except TimeoutError:
-        if not clock.expired():
-            raise
-    raise TargetTimedOut(f"{who}: no answer in {seconds:g} s")
+            raise exit_failure(error, self.who) from error
 
 
 def _cancelled() -> bool:
-    """Whether it is us who are cancelled, and not something inside the function."""
+    """Whether our own task is cancelled, and not something inside the function."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 
@@ -130,7 +120,7 @@ def is_async(function: Callable[..., Any]) -> bool:
 
 
 def bind_function(function: Callable[..., Any], who: str, fixed: Mapping[str, Any], seconds: float) -> BoundFunction:
-    """How to call it; `ConfigInvalid` when it needs something that nobody can give it. A class takes no text."""
+    """How to call it; `ConfigInvalid` when it needs a parameter that is not known. A class takes no text."""
     parameters = _parameters(function)
     first = next((each for each in parameters if each.kind in _BY_PLACE), None)
     several = any(each.kind is inspect.Parameter.VAR_POSITIONAL for each in parameters)
@@ -153,7 +143,7 @@ def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
     try:
         return list(inspect.signature(function).parameters.values())
     except (ValueError, TypeError):
-        # Some built-ins do not tell; a function of text is what is asked for.
+        # Some built-ins have no signature; they are taken for functions of text.
         return [inspect.Parameter("text", inspect.Parameter.POSITIONAL_ONLY)]
 
 

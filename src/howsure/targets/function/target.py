@@ -13,7 +13,7 @@ from msgspec import UNSET, Struct, field
 from howsure.errors import ConfigInvalid, TargetFailed
 from howsure.model.case import Case
 from howsure.model.transcript import AgentStep, Message, Role, Span, Step, ToolCall, Transcript
-from howsure.targets.answer_parts import UnreadableAnswer, describe_value, since_the_user
+from howsure.targets.answer_parts import UnreadableAnswer, after_last_user, describe_value
 from howsure.targets.base import Closing, FinishedSession, Reply, Target, TargetRequest
 from howsure.targets.bot_answers import BotAnswer, BotError, read_answer, state_of
 from howsure.targets.conversations import ConversationState
@@ -25,21 +25,22 @@ EXPECTED = "text, an object with `answer`, a Reply or a Transcript"
 
 
 class FunctionOutcome(Struct, frozen=True, kw_only=True):
-    """One turn, with the spans that came with it."""
+    """The answer of one turn, with its spans."""
 
     answered: BotAnswer
     spans: tuple[Span, ...] | None = None
 
 
 def outcome_of(value: Any, who: str) -> FunctionOutcome:
-    """What the function did; `TargetFailed` when it returned anything else."""
+    """The outcome in what the function returned: text, an object with an answer, a Reply, or a whole Transcript.
+    `TargetFailed` for anything else."""
     match value:
         case Reply():
             return FunctionOutcome(answered=BotAnswer(reply=value))
         case Transcript():
-            return _transcribed(value)
+            return _transcript_outcome(value)
         case FinishedSession(transcript=transcript):
-            return _transcribed(transcript)
+            return _transcript_outcome(transcript)
         case Message():
             return FunctionOutcome(answered=BotAnswer(reply=Reply(messages=(value,))))
         case str() | Mapping():
@@ -49,7 +50,7 @@ def outcome_of(value: Any, who: str) -> FunctionOutcome:
 
 
 def closing_of(value: Any, known: Closing, who: str) -> Closing:
-    """What is left at the end: as `close` tells it, else as the turns did."""
+    """The closing that `close` returned; what it does not say comes from the turns."""
     match value:
         case None:
             return known
@@ -79,19 +80,19 @@ def _read(value: str | Mapping[str, Any], who: str) -> BotAnswer:
         raise TargetFailed(f"{who}: {error}") from error
 
 
-def _transcribed(transcript: Transcript) -> FunctionOutcome:
-    """A Transcript as one turn: its messages since the user spoke, its state, spans and usage."""
-    messages = list(since_the_user(transcript.messages) or _stepped(transcript.steps))
+def _transcript_outcome(transcript: Transcript) -> FunctionOutcome:
+    """A Transcript as one turn: the messages after the last user message, state, spans and usage."""
+    messages = list(after_last_user(transcript.messages) or _step_messages(transcript.steps))
     last = messages[-1] if messages else None
     if last is None or (transcript.answer and (last.content != transcript.answer or last.tool_calls)):
         messages.append(Message(role=Role.ASSISTANT, content=transcript.answer))
-    told = UNSET if transcript.duration_ms is None else transcript.duration_ms
-    reply = Reply(messages=tuple(messages), usage=transcript.usage, duration_ms=told)
+    result = UNSET if transcript.duration_ms is None else transcript.duration_ms
+    reply = Reply(messages=tuple(messages), usage=transcript.usage, duration_ms=result)
     return FunctionOutcome(answered=BotAnswer(reply=reply, state=transcript.state), spans=transcript.spans)
 
 
-def _stepped(steps: tuple[Step, ...]) -> list[Message]:
-    """Steps alone, as messages that pass through the same agents and tools."""
+def _step_messages(steps: tuple[Step, ...]) -> list[Message]:
+    """Steps as messages of the same agents and tools."""
     messages: list[Message] = []
     agent = ""
     for step in steps:
@@ -119,31 +120,31 @@ class FunctionKind:
 
     name = "function"
 
-    def make(self, wish: TargetRequest) -> Target:
-        block = _block(wish)
+    def make(self, request: TargetRequest) -> Target:
+        block = _block(request)
         try:
-            bot = load_object(block.function, wish.folder)
+            bot = load_object(block.function, request.folder)
         except SystemExit as error:
             raise ConfigInvalid(f"{block.function}: it ended the program when it was imported ({error})") from error
-        return target_of(bot, block, wish)
+        return choose_target(bot, block, request)
 
 
-def _block(wish: TargetRequest) -> FunctionSettings:
-    wrong = SettingProblems(wish)
-    given = {name: value for name, value in wish.settings.items() if name != "kind"}
-    block = read_block({**given, "function": wish.rest} if wish.rest else given, FunctionSettings, wrong)
+def _block(request: TargetRequest) -> FunctionSettings:
+    problems = SettingProblems(request)
+    given = {name: value for name, value in request.settings.items() if name != "kind"}
+    block = read_block({**given, "function": request.rest} if request.rest else given, FunctionSettings, problems)
     if not block.function and "function" not in given:
-        wrong.add("function", "is needed, such as `shop.bot:answer` or `bot.py:answer`")
-    check_seconds("turn_seconds", block.turn_seconds, wrong)
-    wrong.settle()
+        problems.add("function", "is needed, such as `shop.bot:answer` or `bot.py:answer`")
+    check_seconds("turn_seconds", block.turn_seconds, problems)
+    problems.raise_if_any()
     return block
 
 
-def target_of(bot: Any, block: FunctionSettings, wish: TargetRequest) -> Target:
-    """By what the object is: the three forms, and nothing else."""
+def choose_target(bot: Any, block: FunctionSettings, request: TargetRequest) -> Target:
+    """The target for one of the three forms; `ConfigInvalid` for anything else."""
     who = block.function
     if callable(getattr(bot, "open", None)):
-        return ObjectTarget(_made(bot, block) if inspect.isclass(bot) else bot, block, wish)
+        return ObjectTarget(_make_bot(bot, block) if inspect.isclass(bot) else bot, block, request)
     if not callable(bot):
         one = "; that is one object for all conversations: name its class, or a function that makes it"
         raise ConfigInvalid(
@@ -152,10 +153,10 @@ def target_of(bot: Any, block: FunctionSettings, wish: TargetRequest) -> Target:
     if inspect.isclass(bot) and not callable(getattr(bot, "send", None)):
         raise ConfigInvalid(f"{who}: expected {FORMS}; this class has neither `send` nor `open`")
     call = bind_function(bot, who, block.arguments, block.turn_seconds)
-    return FunctionTarget(call, wish) if call.text else FactoryTarget(call, wish)
+    return FunctionTarget(call, request) if call.text else FactoryTarget(call, request)
 
 
-def _made(bot: Callable[..., Any], block: FunctionSettings) -> Any:
+def _make_bot(bot: Callable[..., Any], block: FunctionSettings) -> Any:
     try:
         return bot(**block.arguments)
     except TypeError as error:
@@ -163,15 +164,15 @@ def _made(bot: Callable[..., Any], block: FunctionSettings) -> Any:
 
 
 class FunctionTarget:
-    """A function of text. It is told what was said before, where it wants to know."""
+    """A function of text. It gets the earlier messages where it has a parameter for them."""
 
-    def __init__(self, call: BoundFunction, wish: TargetRequest) -> None:
-        self.name = wish.name
+    def __init__(self, call: BoundFunction, request: TargetRequest) -> None:
+        self.name = request.name
         self._call = call
-        self._wish = wish
+        self._request = request
 
     async def open(self, case: Case) -> FunctionSession:
-        return FunctionSession(ConversationState(case, self._wish), self._call)
+        return FunctionSession(ConversationState(case, self._request), self._call)
 
     async def check(self) -> str:
         takes = ", ".join(("text", *self._call.names))
@@ -181,13 +182,13 @@ class FunctionTarget:
 class FactoryTarget:
     """A class with `send`, or a function that makes such an object: one for each conversation."""
 
-    def __init__(self, make: BoundFunction, wish: TargetRequest) -> None:
-        self.name = wish.name
+    def __init__(self, make: BoundFunction, request: TargetRequest) -> None:
+        self.name = request.name
         self._make = make
-        self._wish = wish
+        self._request = request
 
     async def open(self, case: Case) -> FunctionSession:
-        conversation = ConversationState(case, self._wish)
+        conversation = ConversationState(case, self._request)
         made = await self._make(_values(conversation, ""))
         return _session(made, conversation, self._make)
 
@@ -196,35 +197,35 @@ class FactoryTarget:
 
 
 class ObjectTarget:
-    """An object with `open(case)`: a target of the user's own. What it holds is started and stopped with the run."""
+    """An object with `open(case)`: a target of the user's own, started and stopped with the run."""
 
-    def __init__(self, bot: Any, block: FunctionSettings, wish: TargetRequest) -> None:
-        self.name = wish.name
+    def __init__(self, bot: Any, block: FunctionSettings, request: TargetRequest) -> None:
+        self.name = request.name
         self._bot = bot
         self._block = block
-        self._wish = wish
+        self._request = request
         self._open = self._calling("open", bot.open)
 
     def _calling(self, name: str, function: Callable[..., Any]) -> BoundFunction:
         return bind_function(function, f"{self._block.function}.{name}", {}, self._block.turn_seconds)
 
     async def start(self) -> None:
-        await self._asked("start")
+        await self._call_optional("start")
 
     async def stop(self) -> None:
-        await self._asked("stop")
+        await self._call_optional("stop")
 
     async def check(self) -> str:
-        told = await self._asked("check")
-        return told if isinstance(told, str) else f"{self._block.function} is there"
+        result = await self._call_optional("check")
+        return result if isinstance(result, str) else f"{self._block.function} is there"
 
-    async def _asked(self, name: str) -> Any:
+    async def _call_optional(self, name: str) -> Any:
         function = getattr(self._bot, name, None)
         return await self._calling(name, function)({}) if callable(function) else None
 
     async def open(self, case: Case) -> FunctionSession | FinishedSession:
-        conversation = ConversationState(case, self._wish)
-        # `open(case)` whatever its parameter is called.
+        conversation = ConversationState(case, self._request)
+        # The case is passed by position, whatever the parameter is called.
         made = await self._open({**_values(conversation, ""), "message": case})
         match made:
             case FinishedSession():
@@ -263,13 +264,13 @@ class FunctionSession:
         self._conversation.turn += 1
         value = await self._send(_values(self._conversation, text))
         outcome = outcome_of(value, self._send.who)
-        self._conversation.heard(text, outcome.answered)
+        self._conversation.record_turn(text, outcome.answered)
         if outcome.spans is not None:
             self._spans = (*(self._spans or ()), *outcome.spans)
         return outcome.answered.reply
 
     async def close(self) -> Closing:
-        known = Closing(state=self._conversation.told, spans=self._spans)
+        known = Closing(state=self._conversation.reported_state, spans=self._spans)
         if self._close is None:
             return known
         return closing_of(await self._close(_values(self._conversation, "")), known, self._close.who)

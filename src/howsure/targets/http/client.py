@@ -35,7 +35,8 @@ Cookies = list[CookieJar]
 
 
 class HttpClient:
-    """Sends requests to a bot. Raises `TargetFailed` (`TargetUnreachable`, `TargetTimedOut`) where there is no response.
+    """Sends requests to a bot. Raises `TargetFailed` (`TargetUnreachable`, `TargetTimedOut`) where there is no
+    response.
 
     Waiting for one of the `max_connections` is not part of a turn's time: that wait is ours, not the bot's.
     """

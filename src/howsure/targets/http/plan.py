@@ -1,4 +1,5 @@
-"""An HTTP target's settings, made ready: templates, paths and secrets, read once for a whole run."""
+"""The settings of an HTTP target (`kind: http` in howsure.yaml), and the plan made from them once for a whole run:
+templates, paths and secrets."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ BODY = {
     "history": "{history}",
     "state": "{state}",
 }
-"""What is sent where no `body` is set."""
+"""The body where none is set."""
 
 
 class StreamFormat(Enum):
@@ -93,7 +94,7 @@ class SessionCalls(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class HttpSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The block itself. Without `answer` and `messages` the body is read as an answer (answers/reading.py); with one of
+    """The block itself. Without `answer` and `messages` the body is read as an answer (bot_answers.py); with one of
     them, only what is set is read."""
 
     url: str = ""
@@ -119,18 +120,18 @@ class HttpSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     retries: int = 0
 
 
-def read_http_settings(wish: TargetRequest, wrong: SettingProblems) -> HttpSettings:
-    """The block of a wish; `--target http:URL` needs none."""
-    given = {name: value for name, value in wish.settings.items() if name != "kind"}
-    if wish.rest:
+def read_http_settings(request: TargetRequest, problems: SettingProblems) -> HttpSettings:
+    """The block of a request; `--target http:URL` needs none."""
+    given = {name: value for name, value in request.settings.items() if name != "kind"}
+    if request.rest:
         # `--target http://host/chat` means what it says.
-        given["url"] = f"http:{wish.rest}" if wish.rest.startswith("//") else wish.rest
-    before = len(wrong.found)
-    block = read_block(given, HttpSettings, wrong)
-    if len(wrong.found) == before or block.url:
+        given["url"] = f"http:{request.rest}" if request.rest.startswith("//") else request.rest
+    before = len(problems.messages)
+    block = read_block(given, HttpSettings, problems)
+    if len(problems.messages) == before or block.url:
         for name, message in _problems(block):
-            wrong.add(name, message)
-    check_seconds("turn_seconds", block.turn_seconds, wrong)
+            problems.add(name, message)
+    check_seconds("turn_seconds", block.turn_seconds, problems)
     return block
 
 
@@ -196,12 +197,12 @@ ACCEPT = {
 }
 AGENT = f"howsure/{__version__}"
 DONE = b"\ndata: [DONE]"
-"""What ends a stream of events: at the start of a line, where no text of the bot can stand."""
+"""The end of a stream of events: at the start of a line, where no text of the bot can be."""
 FORM = "application/x-www-form-urlencoded"
 
 
 class RequestPlan(Struct, frozen=True, kw_only=True, dict=True):
-    """One kind of request. `body` None: none is sent."""
+    """One kind of request. `body` None: no body is sent."""
 
     method: str
     url: TextTemplate
@@ -213,18 +214,22 @@ class RequestPlan(Struct, frozen=True, kw_only=True, dict=True):
         headers = self._fixed
         if headers is None:
             headers = {name: as_text(fill_template(value, values)) for name, value in self.headers.items()}
-        body = None if self.body is None else encoded(fill_template(self.body, values), headers.get("Content-Type", ""))
+        body = (
+            None
+            if self.body is None
+            else encode_body(fill_template(self.body, values), headers.get("Content-Type", ""))
+        )
         return HttpRequest(method=self.method, url=self.url.address(values), headers=headers, body=body, stop=self.stop)
 
     @cached_property
     def _fixed(self) -> dict[str, str] | None:
-        """The headers, where nothing is filled in: the same for every request."""
+        """The headers, where they are the same for every request; None: values are filled in."""
         fixed = {name: value for name, value in self.headers.items() if isinstance(value, str)}
         return fixed if len(fixed) == len(self.headers) else None
 
 
 class AnswerPaths(Struct, frozen=True, kw_only=True):
-    """Where things are in an answer; None: not set. `call` and `amounts` are inside calls and usage."""
+    """Where the parts of an answer are; None: not set. `call` and `amounts` are paths inside calls and usage."""
 
     answer: JsonPath | None = None
     messages: JsonPath | None = None
@@ -239,7 +244,7 @@ class AnswerPaths(Struct, frozen=True, kw_only=True):
 
 
 class HttpPlan(Struct, frozen=True, kw_only=True):
-    """All that a run needs to know."""
+    """The settings of a target, ready for use."""
 
     call: RequestPlan
     paths: AnswerPaths
@@ -256,30 +261,30 @@ class HttpPlan(Struct, frozen=True, kw_only=True):
     health: RequestPlan | None = None
 
 
-def plan_http_target(wish: TargetRequest) -> HttpPlan:
+def plan_http_target(request: TargetRequest) -> HttpPlan:
     """The plan; `ConfigInvalid` with every wrong setting."""
-    wrong = SettingProblems(wish)
-    block = read_http_settings(wish, wrong)
-    planner = _Planner(TemplateCompiler(wish.environ, wrong.add), wrong, block)
+    problems = SettingProblems(request)
+    block = read_http_settings(request, problems)
+    planner = _Planner(TemplateCompiler(request.environ, problems.add), problems, block)
     plan = planner.plan()
-    wrong.settle()
+    problems.raise_if_any()
     return plan
 
 
 class _Planner:
     """Reads the templates and paths of one block."""
 
-    def __init__(self, compiler: TemplateCompiler, wrong: SettingProblems, block: HttpSettings) -> None:
+    def __init__(self, compiler: TemplateCompiler, problems: SettingProblems, block: HttpSettings) -> None:
         self._compiler = compiler
-        self._wrong = wrong
+        self._problems = problems
         self._block = block
         self._shared = self._headers(block.headers, "headers")
 
     def plan(self) -> HttpPlan:
         block, session = self._block, self._block.session
-        call, paths = self._main(), self._paths()
-        opening = self._extra(session.open, "session.open") if session.open else None
-        ending = self._extra(session.close, "session.close") if session.close else None
+        call, paths = self._turn_call(), self._paths()
+        opening = self._session_call(session.open, "session.open") if session.open else None
+        ending = self._session_call(session.close, "session.close") if session.close else None
         return HttpPlan(
             call=call,
             paths=paths,
@@ -296,24 +301,24 @@ class _Planner:
             secrets=Secrets(self._compiler.secrets),
         )
 
-    def _main(self) -> RequestPlan:
+    def _turn_call(self) -> RequestPlan:
         block = self._block
         body = block.body if block.body is not None or block.method.upper() == "GET" else BODY
         return RequestPlan(
             method=block.method.upper(),
             url=self._address(block.url, "url", PLACEHOLDERS),
-            headers=_completed(self._shared, body is not None, ACCEPT[block.stream]),
+            headers=_default_headers(self._shared, body is not None, ACCEPT[block.stream]),
             body=self._compiler.value(body, "body"),
             stop=DONE if block.stream is StreamFormat.SSE else None,
         )
 
-    def _extra(self, given: SessionOpenCall | SessionCloseCall, field: str) -> RequestPlan:
+    def _session_call(self, given: SessionOpenCall | SessionCloseCall, field: str) -> RequestPlan:
         known = (*SIMPLE, "state")
         headers = {**self._shared, **self._headers(given.headers, f"{field}.headers")}
         return RequestPlan(
             method=given.method.upper(),
             url=self._address(given.url, f"{field}.url", SIMPLE),
-            headers=_completed(headers, given.body is not None, ACCEPT[StreamFormat.NONE]),
+            headers=_default_headers(headers, given.body is not None, ACCEPT[StreamFormat.NONE]),
             body=self._compiler.value(given.body, f"{field}.body", known),
         )
 
@@ -321,7 +326,7 @@ class _Planner:
         text = self._compiler.text(url, field, allowed)
         # One whose beginning is in the environment could not be checked before.
         if url.startswith("${") and not str(text.parts[0]).startswith(("http://", "https://")):
-            self._wrong.add(field, "its environment variable holds no address with http:// or https://")
+            self._problems.add(field, "its environment variable holds no address with http:// or https://")
         return text
 
     def _health(self) -> RequestPlan | None:
@@ -329,7 +334,7 @@ class _Planner:
             return None
         url = urljoin(self._block.url.split("{")[0], self._block.health)
         plain = {name: value for name, value in self._shared.items() if isinstance(value, str)}
-        headers = _completed(plain, False, "*/*")
+        headers = _default_headers(plain, False, "*/*")
         return RequestPlan(method="GET", url=self._compiler.text(url, "health", ()), headers=headers)
 
     def _headers(self, given: Mapping[str, str], field: str) -> dict[str, str | TextTemplate]:
@@ -337,7 +342,7 @@ class _Planner:
         for name, value in given.items():
             place = f"{field}.{name}"
             if SECRET.search(name) and value and "{" not in value:
-                self._wrong.add(place, "a secret may not stand in a file; write ${NAME} of an environment variable")
+                self._problems.add(place, "a secret may not stand in a file; write ${NAME} of an environment variable")
             headers[name.title()] = self._compiler.value(value, place, SIMPLE)
         return headers
 
@@ -354,11 +359,11 @@ class _Planner:
             agent=self._path("agent", block.agent),
             error=self._path("error", block.error),
             delta=self._path("delta", block.delta),
-            call=self._several("tool_call", calls),
-            amounts=self._several("usage_fields", amounts),
+            call=self._paths_in("tool_call", calls),
+            amounts=self._paths_in("usage_fields", amounts),
         )
 
-    def _several(self, field: str, given: Mapping[str, str]) -> dict[str, JsonPath]:
+    def _paths_in(self, field: str, given: Mapping[str, str]) -> dict[str, JsonPath]:
         read = {name: self._path(f"{field}.{name}", text) for name, text in given.items()}
         return {name: path for name, path in read.items() if path is not None}
 
@@ -368,17 +373,19 @@ class _Planner:
         try:
             return parse_path(text)
         except ValueError as error:
-            self._wrong.add(field, str(error))
+            self._problems.add(field, str(error))
             return None
 
 
-def _completed(given: Mapping[str, str | TextTemplate], sends: bool, accept: str) -> dict[str, str | TextTemplate]:
+def _default_headers(
+    given: Mapping[str, str | TextTemplate], sends: bool, accept: str
+) -> dict[str, str | TextTemplate]:
     headers: dict[str, str | TextTemplate] = {"User-Agent": AGENT, "Accept": accept, **given}
     return {"Content-Type": "application/json", **headers} if sends else headers
 
 
-def encoded(body: Any, content_type: str) -> bytes:
-    """As the content type says: a form, plain text, or JSON."""
+def encode_body(body: Any, content_type: str) -> bytes:
+    """The body in the form that the content type says: a form, plain text, or JSON."""
     if content_type.startswith(FORM) and isinstance(body, dict):
         return urlencode({name: as_text(value) for name, value in body.items()}).encode()
     if isinstance(body, str) and "json" not in content_type:

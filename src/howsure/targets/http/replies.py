@@ -1,4 +1,5 @@
-"""Streams of an HTTP bot: server-sent events and lines of JSON, gathered into one answer."""
+"""Responses of an HTTP bot, read into an answer by the paths of the settings: status, JSON, and streams (server-sent
+events or lines of JSON), which are merged into one answer."""
 
 from __future__ import annotations
 
@@ -20,10 +21,10 @@ DONE = "[DONE]"
 def read_events(body: bytes, stream: StreamFormat) -> list[Any]:
     """Every event, in order; `UnreadableAnswer` for one that is no JSON."""
     text = body.decode("utf-8", "replace")
-    given = (
+    events = (
         _server_sent(text) if stream is StreamFormat.SSE else ((line, "") for line in text.splitlines() if line.strip())
     )
-    return [_event(data, name) for data, name in given]
+    return [_event(data, name) for data, name in events]
 
 
 def _event(data: str, name: str) -> Any:
@@ -37,7 +38,7 @@ def _event(data: str, name: str) -> Any:
 
 
 def _server_sent(text: str) -> Iterator[tuple[str, str]]:
-    """The data and the name of each event. The stream ends where the bot says so."""
+    """The data and the name of each event, until the bot ends the stream."""
     data: list[str] = []
     name = ""
     # Not `splitlines`: it would break texts at characters that are no line ends here.
@@ -60,9 +61,9 @@ def _server_sent(text: str) -> Iterator[tuple[str, str]]:
 
 
 def merge_events(events: Sequence[Any], paths: AnswerPaths) -> dict[str, Any]:
-    """One answer from all events: pieces joined, lists put behind each other, of everything else the last."""
+    """One answer from all events: pieces are joined, lists are concatenated, of everything else the last counts."""
     for event in events:
-        raise_bot_error(_found(event, paths.error))
+        raise_bot_error(_follow_or_none(paths.error, event))
     answer: dict[str, Any] = {}
     if paths.delta is not None and (pieces := _all(events, paths.delta)):
         answer["answer"] = "".join(_piece(piece, paths.delta) for piece in pieces)
@@ -70,25 +71,25 @@ def merge_events(events: Sequence[Any], paths: AnswerPaths) -> dict[str, Any]:
         answer["answer"] = whole[-1]
     for name, path in (("messages", paths.messages), ("tool_calls", paths.tool_calls)):
         if path is not None and (lists := _all(events, path)):
-            answer[name] = [one for given in lists for one in (given if isinstance(given, list) else [given])]
+            answer[name] = [one for part in lists for one in (part if isinstance(part, list) else [part])]
     for name, path in (("state", paths.state), ("usage", paths.usage), ("agent", paths.agent)):
-        if path is not None and (given := _all(events, path)):
-            answer[name] = given[-1]
+        if path is not None and (values := _all(events, path)):
+            answer[name] = values[-1]
     if "answer" not in answer and "messages" not in answer:
-        raise UnreadableAnswer(_nothing(events, paths))
+        raise UnreadableAnswer(_no_answer_message(events, paths))
     return answer
 
 
 def _all(events: Sequence[Any], path: JsonPath) -> list[Any]:
-    given = (_found(event, path) for event in events)
-    return [one for one in given if one is not None]
+    values = (_follow_or_none(path, event) for event in events)
+    return [value for value in values if value is not None]
 
 
-def _found(event: Any, path: JsonPath | None) -> Any:
+def _follow_or_none(path: JsonPath | None, value: Any) -> Any:
     if path is None:
         return None
     try:
-        return path.follow(event)
+        return path.follow(value)
     except PathNotFound:
         return None
 
@@ -101,14 +102,14 @@ def _piece(piece: Any, path: JsonPath) -> str:
     return piece
 
 
-def _nothing(events: Sequence[Any], paths: AnswerPaths) -> str:
+def _no_answer_message(events: Sequence[Any], paths: AnswerPaths) -> str:
     named = " or ".join(f"`{path.text}`" for path in (paths.delta, paths.answer, paths.messages) if path is not None)
     keys = list(dict.fromkeys(key for event in events if isinstance(event, dict) for key in event))
     return f"the stream ended without an answer: {len(events)} events, none with {named}; they hold {list_names(keys)}"
 
 
 QUOTED = 500
-"""How much of a body that is no answer is kept in the error."""
+"""How many characters of an unreadable body an error quotes."""
 HINTS = {
     401: "check the credentials in `headers`",
     403: "check the credentials in `headers`",
@@ -120,118 +121,107 @@ HINTS = {
 
 
 class ResponseReader:
-    """Reads responses as one plan says. All that leaves here is free of the plan's secrets."""
+    """Reads responses by one plan, and removes the plan's secrets from everything it returns."""
 
     def __init__(self, plan: HttpPlan) -> None:
         self._plan = plan
         self._secrets = plan.secrets
         self._by_names = plan.stream is StreamFormat.NONE and plan.paths == AnswerPaths()
 
-    def answered(self, received: BotResponse) -> BotAnswer:
-        """The answer; `TargetFailed` tells why there is none."""
-        self.check(received)
-        body = self._secrets.clean_bytes(received.body)
+    def read_answer(self, response: BotResponse) -> BotAnswer:
+        """The answer; `TargetFailed` says why there is none."""
+        self.check(response)
+        body = self._secrets.clean_bytes(response.body)
         try:
-            return read_answer(self._told(received, body))
+            return read_answer(self._read_values(response, body))
         except BotError as error:
-            raise TargetFailed(self._secrets.clean(f"{received.said}, and {error}")) from None
+            raise TargetFailed(self._secrets.clean(f"{response.summary}, and {error}")) from None
         except (UnreadableAnswer, PathNotFound) as error:
-            message = f"{received.said}, and that is no answer: {error}; the body: {quote_body(body)}"
+            message = f"{response.summary}, and that is no answer: {error}; the body: {quote_body(body)}"
             raise TargetFailed(self._secrets.clean(message)) from error
 
-    def check(self, received: BotResponse) -> None:
+    def check(self, response: BotResponse) -> None:
         """An answer has a status from 200 to 299."""
-        if 200 <= received.status < 300:
+        if 200 <= response.status < 300:
             return
-        told = [f"{received.said}: {quote_body(self._secrets.clean_bytes(received.body))}"]
-        if received.location:
-            told.append(f"it leads to {received.location}: set that as `url`")
-        if hint := HINTS.get(received.status):
-            told.append(hint)
-        raise TargetFailed(self._secrets.clean("; ".join(told)))
+        parts = [f"{response.summary}: {quote_body(self._secrets.clean_bytes(response.body))}"]
+        if response.location:
+            parts.append(f"it leads to {response.location}: set that as `url`")
+        if hint := HINTS.get(response.status):
+            parts.append(hint)
+        raise TargetFailed(self._secrets.clean("; ".join(parts)))
 
-    def json(self, received: BotResponse) -> Any:
+    def json(self, response: BotResponse) -> Any:
         """The body of a call that opens or closes a session."""
-        self.check(received)
+        self.check(response)
         try:
-            return self._decoded(received, self._secrets.clean_bytes(received.body))
+            return self._decode(response, self._secrets.clean_bytes(response.body))
         except UnreadableAnswer as error:
-            raise TargetFailed(self._secrets.clean(f"{received.said}, and that is no answer: {error}")) from error
+            raise TargetFailed(self._secrets.clean(f"{response.summary}, and that is no answer: {error}")) from error
 
-    def find(self, received: BotResponse, path: JsonPath) -> Any:
-        value = self.json(received)
+    def find(self, response: BotResponse, path: JsonPath) -> Any:
+        value = self.json(response)
         try:
             return path.find(value)
         except PathNotFound as error:
-            raise TargetFailed(self._secrets.clean(f"{received.said}, and {error}")) from error
+            raise TargetFailed(self._secrets.clean(f"{response.summary}, and {error}")) from error
 
-    def _told(self, received: BotResponse, body: bytes) -> Any:
+    def _read_values(self, response: BotResponse, body: bytes) -> Any:
         if self._by_names:
-            return self._decoded(received, body)
+            return self._decode(response, body)
         if self._plan.stream is not StreamFormat.NONE:
-            given = merge_events(read_events(body, self._plan.stream), self._plan.paths)
-            return _refined(_cleaned(given, self._plan), self._plan.paths)
-        value = self._decoded(received, body)
+            values = merge_events(read_events(body, self._plan.stream), self._plan.paths)
+            if isinstance(values.get("answer"), str):
+                # A secret may come in pieces.
+                values["answer"] = self._secrets.clean_text(values["answer"])
+            return _rename_parts(values, self._plan.paths)
+        value = self._decode(response, body)
         paths = self._plan.paths
-        if paths.error is not None:
-            raise_bot_error(_maybe(paths.error, value))
+        raise_bot_error(_follow_or_none(paths.error, value))
         if paths.answer is None and paths.messages is None:
-            told = dict(value) if isinstance(value, dict) else value
-            return _refined({**told, **_by_paths(value, paths)}, paths) if isinstance(told, dict) else told
-        return _refined(_by_paths(value, paths), paths)
+            return (
+                _rename_parts({**value, **_values_by_paths(value, paths)}, paths) if isinstance(value, dict) else value
+            )
+        return _rename_parts(_values_by_paths(value, paths), paths)
 
-    def _decoded(self, received: BotResponse, body: bytes) -> Any:
+    def _decode(self, response: BotResponse, body: bytes) -> Any:
         try:
             return msgspec.json.decode(body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             if not body.strip():
                 raise UnreadableAnswer("expected JSON, found an empty body") from error
-            streams = "event-stream" in received.content_type or "ndjson" in received.content_type
+            streams = "event-stream" in response.content_type or "ndjson" in response.content_type
             hint = "; it is a stream: set `stream: sse` or `stream: ndjson`" if streams else ""
             raise UnreadableAnswer(f"expected JSON ({error}){hint}") from error
 
 
-def _by_paths(value: Any, paths: AnswerPaths) -> dict[str, Any]:
-    """What the set paths lead to, under the names that answers/reading.py knows."""
-    told: dict[str, Any] = {}
+def _values_by_paths(value: Any, paths: AnswerPaths) -> dict[str, Any]:
+    """The values at the paths that are set, under the names that bot_answers.py knows."""
+    values: dict[str, Any] = {}
     for name in ("answer", "messages", "tool_calls", "state", "usage", "agent"):
         path: JsonPath | None = getattr(paths, name)
         if path is not None:
-            given = path.find(value)
-            told[name] = [one for one in given if one is not None] if path.several else given
-    return told
+            part = path.find(value)
+            values[name] = [one for one in part if one is not None] if path.several else part
+    return values
 
 
-def _refined(told: dict[str, Any], paths: AnswerPaths) -> dict[str, Any]:
-    """Calls and amounts by the names the bot has for them; several agents are a list."""
-    if paths.call and told.get("tool_calls") is not None:
-        calls = told["tool_calls"] if isinstance(told["tool_calls"], list) else [told["tool_calls"]]
-        told["tool_calls"] = [_renamed(call, paths.call) for call in calls]
-    if paths.amounts and told.get("usage") is not None:
-        told["usage"] = _renamed(told["usage"], paths.amounts)
-    if isinstance(told.get("agent"), list):
-        told["agents"] = told.pop("agent")
-    return told
+def _rename_parts(values: dict[str, Any], paths: AnswerPaths) -> dict[str, Any]:
+    """Calls and amounts under our names; several agents are a list."""
+    if paths.call and values.get("tool_calls") is not None:
+        calls = values["tool_calls"] if isinstance(values["tool_calls"], list) else [values["tool_calls"]]
+        values["tool_calls"] = [_rename_fields(call, paths.call) for call in calls]
+    if paths.amounts and values.get("usage") is not None:
+        values["usage"] = _rename_fields(values["usage"], paths.amounts)
+    if isinstance(values.get("agent"), list):
+        values["agents"] = values.pop("agent")
+    return values
 
 
-def _renamed(holder: Any, names: Any) -> Any:
+def _rename_fields(holder: Any, names: Any) -> Any:
     if not isinstance(holder, dict):
         return holder
     return {**holder, **{name: path.find(holder) for name, path in names.items()}}
-
-
-def _cleaned(told: dict[str, Any], plan: HttpPlan) -> dict[str, Any]:
-    """A secret may come in pieces."""
-    if isinstance(told.get("answer"), str):
-        told["answer"] = plan.secrets.clean_text(told["answer"])
-    return told
-
-
-def _maybe(path: JsonPath, value: Any) -> Any:
-    try:
-        return path.follow(value)
-    except PathNotFound:
-        return None
 
 
 def quote_body(body: bytes) -> str:

@@ -1,12 +1,11 @@
-"""What the HTTP target and its client hand to each other. No aiohttp here: that takes a quarter of a second to import,
-and is loaded when a run really starts.
+"""Requests to an HTTP bot and its responses, as the target and its client exchange them. No aiohttp here: it takes a
+quarter of a second to import, and is loaded when a run really starts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from typing import Protocol
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -35,12 +34,13 @@ class HttpRequest(Struct, frozen=True, kw_only=True):
 
     @property
     def place(self) -> str:
-        """Where it goes, for messages: without what may be secret in it."""
+        """The address for messages, without what may be secret in it."""
         return address(self.url)
 
 
 class BotResponse(Struct, frozen=True, kw_only=True):
-    """A response, whatever it says. `seconds`: from the request to its last byte, without any wait for a place."""
+    """A response of any status. `seconds`: from the request to the last byte, without the wait for a free
+    connection."""
 
     request: HttpRequest
     status: int
@@ -50,7 +50,7 @@ class BotResponse(Struct, frozen=True, kw_only=True):
     seconds: float = 0.0
 
     @property
-    def said(self) -> str:
+    def summary(self) -> str:
         """`POST http://host/chat answered 500 Internal Server Error (text/html)`."""
         phrase = PHRASES.get(self.status, "")
         kind = f" ({self.content_type})" if self.content_type else ""
@@ -58,26 +58,12 @@ class BotResponse(Struct, frozen=True, kw_only=True):
 
 
 class HttpClientOptions(Struct, frozen=True, kw_only=True):
-    """How a client behaves. `clean` takes secrets out of messages; `guard` says where connections may go."""
+    """The options of a client. `clean` removes secrets from messages; `guard` says where connections may go."""
 
     max_connections: int | None = None
     connect_tries: int = 1
     clean: Callable[[str], str] = str
     guard: AddressGuard | None = None
-
-
-class Cookies(Protocol):
-    """The cookies of one conversation."""
-
-
-class Client(Protocol):
-    """Sends requests; raises `TargetFailed` (`TargetUnreachable`, `TargetTimedOut`) where there is no response."""
-
-    def cookies(self) -> Cookies: ...
-
-    async def send(self, request: HttpRequest, seconds: float, cookies: Cookies | None = None) -> BotResponse: ...
-
-    async def close(self) -> None: ...
 
 
 def address(url: str) -> str:

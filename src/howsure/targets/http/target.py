@@ -6,27 +6,31 @@ import asyncio
 import time
 from importlib import import_module
 from socket import SOCK_STREAM
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
 from howsure.errors import TargetFailed
 from howsure.llm.address_guard import AddressGuard, AddressRefused
+from howsure.llm.retry import retry
 from howsure.model.case import Case
 from howsure.targets.answer_parts import describe_value
 from howsure.targets.base import Closing, Reply, TargetRequest
 from howsure.targets.conversations import ConversationState
 from howsure.targets.http.plan import HttpPlan, RequestPlan, plan_http_target
 from howsure.targets.http.replies import ResponseReader
-from howsure.targets.http.requests import BotResponse, Client, Cookies, HttpClientOptions, TargetUnreachable
+from howsure.targets.http.requests import BotResponse, HttpClientOptions, TargetUnreachable
+
+if TYPE_CHECKING:
+    from howsure.targets.http.client import HttpClient
 
 CLOSE_SECONDS = 10.0
 CHECK_SECONDS = 5.0
 PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 10.0
 BUSY = (429, 502, 503, 504)
-"""Statuses that may be gone at the next attempt."""
+"""Statuses with which a busy server asks for another attempt."""
 
 
 class HttpKind:
@@ -35,19 +39,19 @@ class HttpKind:
     name = "http"
     keeps_time = True
 
-    def make(self, wish: TargetRequest) -> HttpTarget:
-        return HttpTarget(plan_http_target(wish), wish)
+    def make(self, request: TargetRequest) -> HttpTarget:
+        return HttpTarget(plan_http_target(request), request)
 
 
 class HttpTarget:
     """A bot behind an address. `start` opens the pool of connections that all conversations share."""
 
-    def __init__(self, plan: HttpPlan, wish: TargetRequest) -> None:
-        self.name = wish.name
+    def __init__(self, plan: HttpPlan, request: TargetRequest) -> None:
+        self.name = request.name
         self._plan = plan
-        self._wish = wish
+        self._request = request
         self._reader = ResponseReader(plan)
-        self._client: Client | None = None
+        self._client: HttpClient | None = None
 
     async def start(self) -> None:
         if self._client is None:
@@ -61,110 +65,103 @@ class HttpTarget:
     async def open(self, case: Case) -> HttpSession:
         if self._client is None:
             raise TargetFailed(f"target {self.name!r} was not started")
-        session = HttpSession(self._plan, self._client, self._reader, ConversationState(case, self._wish))
+        session = HttpSession(self._plan, self._client, self._reader, ConversationState(case, self._request))
         await session.open()
         return session
 
     async def check(self) -> str:
-        """Whether somebody is there: the health address, else a connection."""
+        """Ask the health address, or open a connection where there is none."""
         if self._plan.health is None:
-            return await _connected(self._plan.call, self._wish.guard)
+            return await _check_connection(self._plan.call, self._request.guard)
         client = self._new_client()
-        begun = time.perf_counter()
+        started = time.perf_counter()
         try:
-            received = await client.send(self._plan.health.request({}), CHECK_SECONDS)
+            response = await client.send(self._plan.health.request({}), CHECK_SECONDS)
         finally:
             await client.close()
-        self._reader.check(received)
-        return self._plan.secrets.clean(f"{received.said} in {_milliseconds(begun)}")
+        self._reader.check(response)
+        return self._plan.secrets.clean(f"{response.summary} in {_milliseconds(started)}")
 
-    def _new_client(self) -> Client:
+    def _new_client(self) -> HttpClient:
         # aiohttp takes a quarter of a second to import.
         module = import_module("howsure.targets.http.client")
-        fittings = HttpClientOptions(
+        options = HttpClientOptions(
             max_connections=self._plan.max_connections,
             connect_tries=self._plan.connect_tries,
             clean=self._plan.secrets.clean,
-            guard=self._wish.guard,
+            guard=self._request.guard,
         )
-        client: Client = module.HttpClient(self._wish.environ, fittings)
+        client: HttpClient = module.HttpClient(self._request.environ, options)
         return client
 
 
 class HttpSession:
     """One conversation: an id and cookies of its own."""
 
-    def __init__(self, plan: HttpPlan, client: Client, reader: ResponseReader, conversation: ConversationState) -> None:
+    def __init__(
+        self, plan: HttpPlan, client: HttpClient, reader: ResponseReader, conversation: ConversationState
+    ) -> None:
         self._plan = plan
         self._client = client
         self._reader = reader
         self._conversation = conversation
-        self._cookies: Cookies = client.cookies()
+        self._cookies = client.cookies()
 
     async def open(self) -> None:
         if self._plan.opening is None:
             return
-        received = await self._call(self._plan.opening, "", self._plan.turn_seconds)
-        self._reader.check(received)
+        response = await self._call(self._plan.opening, "", self._plan.turn_seconds)
+        self._reader.check(response)
         if self._plan.opening_id is not None:
-            given = self._reader.find(received, self._plan.opening_id)
-            if isinstance(given, bool) or not isinstance(given, str | int) or given == "":
-                raise self._refused(received, f"its session id is none: expected text, found {describe_value(given)}")
-            self._conversation.session_id = str(given)
+            session_id = self._reader.find(response, self._plan.opening_id)
+            if isinstance(session_id, bool) or not isinstance(session_id, str | int) or session_id == "":
+                raise self._bad_response(
+                    response, f"its session id is none: expected text, found {describe_value(session_id)}"
+                )
+            self._conversation.session_id = str(session_id)
 
     async def send(self, text: str) -> Reply:
         self._conversation.turn += 1
-        received = await (self._patiently(text) if self._plan.retries else self._asked(text))
-        answer = self._reader.answered(received)
-        self._conversation.heard(text, answer)
-        return replace(answer.reply, duration_ms=received.seconds * 1000)
+        # A message sent twice is two messages: retries are off unless the settings allow them.
+        pauses = [min(PAUSE_SECONDS * 2**number, LONGEST_PAUSE_SECONDS) for number in range(self._plan.retries)]
+        response = await retry(lambda: self._send_turn(text), pauses, TargetUnreachable, lambda it: it.status in BUSY)
+        answer = self._reader.read_answer(response)
+        self._conversation.record_turn(text, answer)
+        return replace(answer.reply, duration_ms=response.seconds * 1000)
 
     async def close(self) -> Closing:
         if self._plan.ending is not None:
-            received = await self._call(self._plan.ending, "", min(self._plan.turn_seconds, CLOSE_SECONDS))
-            self._reader.check(received)
+            response = await self._call(self._plan.ending, "", min(self._plan.turn_seconds, CLOSE_SECONDS))
+            self._reader.check(response)
             if self._plan.ending_state is not None:
-                state = self._reader.find(received, self._plan.ending_state)
+                state = self._reader.find(response, self._plan.ending_state)
                 if state is not None and not isinstance(state, dict):
-                    raise self._refused(
-                        received, f"its state is none: expected an object, found {describe_value(state)}"
+                    raise self._bad_response(
+                        response, f"its state is none: expected an object, found {describe_value(state)}"
                     )
-                self._conversation.learn(state)
+                self._conversation.update_state(state)
         return self._conversation.closing()
 
-    def _refused(self, received: BotResponse, why: str) -> TargetFailed:
-        return TargetFailed(self._plan.secrets.clean(f"{received.said}, and {why}"))
+    def _bad_response(self, response: BotResponse, why: str) -> TargetFailed:
+        return TargetFailed(self._plan.secrets.clean(f"{response.summary}, and {why}"))
 
     async def _call(self, plan: RequestPlan, text: str, seconds: float) -> BotResponse:
         request = plan.request(self._conversation.values(text))
         return await self._client.send(request, seconds, self._cookies)
 
-    async def _asked(self, text: str) -> BotResponse:
+    async def _send_turn(self, text: str) -> BotResponse:
         return await self._call(self._plan.call, text, self._plan.turn_seconds)
 
-    async def _patiently(self, text: str) -> BotResponse:
-        """Again, as often as the settings allow (not at all, unless they say so: a message sent twice is two)."""
-        for attempt in range(self._plan.retries):
-            try:
-                received = await self._asked(text)
-            except TargetUnreachable:
-                pass
-            else:
-                if received.status not in BUSY:
-                    return received
-            await asyncio.sleep(min(PAUSE_SECONDS * 2**attempt, LONGEST_PAUSE_SECONDS))
-        return await self._asked(text)
 
-
-async def _connected(plan: RequestPlan, guard: AddressGuard | None) -> str:
+async def _check_connection(plan: RequestPlan, guard: AddressGuard | None) -> str:
     values: dict[str, Any] = dict.fromkeys(("message", "session_id", "case_id", "candidate", "context"), "")
     values |= {"turn": 1, "history": [], "messages": [], "state": {}}
     parts = urlsplit(plan.url.address(values))
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
-    begun = time.perf_counter()
+    started = time.perf_counter()
     try:
         async with asyncio.timeout(CHECK_SECONDS):
-            place = host if guard is None else await _admitted(guard, host, port)
+            place = host if guard is None else await _allowed_address(guard, host, port)
             _, writer = await asyncio.open_connection(place, port)
     except TimeoutError:
         raise TargetUnreachable(f"cannot reach {host}:{port}: no connection in {CHECK_SECONDS:g} s") from None
@@ -173,17 +170,17 @@ async def _connected(plan: RequestPlan, guard: AddressGuard | None) -> str:
         raise TargetUnreachable(f"cannot reach {host}:{port}: {why}; is the bot running there?") from None
     writer.close()
     await writer.wait_closed()
-    return f"{host}:{port} accepts connections (in {_milliseconds(begun)})"
+    return f"{host}:{port} accepts connections (in {_milliseconds(started)})"
 
 
-async def _admitted(guard: AddressGuard, host: str, port: int) -> str:
+async def _allowed_address(guard: AddressGuard, host: str, port: int) -> str:
     """An address of the host that may be connected to."""
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=SOCK_STREAM)
-    fine = [str(place[0]) for *_, place in found if guard(host, str(place[0]), port)]
-    if not fine:
+    results = await asyncio.get_running_loop().getaddrinfo(host, port, type=SOCK_STREAM)
+    allowed = [str(place[0]) for *_, place in results if guard(host, str(place[0]), port)]
+    if not allowed:
         raise TargetFailed(f"{host}:{port}: {AddressRefused().strerror}")
-    return fine[0]
+    return allowed[0]
 
 
-def _milliseconds(begun: float) -> str:
-    return f"{(time.perf_counter() - begun) * 1000:.0f} ms"
+def _milliseconds(started: float) -> str:
+    return f"{(time.perf_counter() - started) * 1000:.0f} ms"

@@ -1,5 +1,8 @@
-"""Request templates: any JSON value with placeholders in it. Filled in one pass, so that what a user says is never
-taken for a placeholder itself.
+"""Request templates and JSON paths of an HTTP target's settings.
+
+A template is any JSON value with placeholders in it, filled in one pass, so that a user's text is never taken for a
+placeholder. A path is `choices[0].message.content`, `events[*].text`, `data['odd key'].value`, or `$` for the whole;
+one that ends in `?` may lead nowhere, any other that does is an error that says what was there instead.
 """
 
 from __future__ import annotations
@@ -17,10 +20,10 @@ from msgspec import Struct
 from howsure.targets.answer_parts import describe_value, list_names
 
 PLACEHOLDERS = ("message", "session_id", "case_id", "history", "messages", "state", "turn", "candidate", "context")
-"""What a bot may be sent; `conversations.Conversation.values` gives them."""
+"""What a bot may be sent; `ConversationState.values` gives them."""
 ADDRESS = "%/:?#[]@!$&'()*+,;="
 SIMPLE = ("session_id", "case_id", "turn", "candidate")
-"""Those that fit into an address or a header."""
+"""The placeholders that fit into an address or a header."""
 
 # `${NAME}` is of the environment, `{{name}}` is the text `{name}`, `{name}` a placeholder. Other braces are themselves.
 _MARK = re.compile(r"\$\{(?P<variable>\w+)\}|\{\{(?P<literal>\w+)\}\}|\{(?P<name>[A-Za-z_]\w*)\}")
@@ -33,28 +36,28 @@ class Slot(Struct, frozen=True):
 
 
 class TextTemplate(Struct, frozen=True, dict=True):
-    """A text with slots in it; a single slot alone takes the value as it is."""
+    """A text with slots in it. A text that is one slot takes the value as it is, of any type."""
 
     parts: tuple[str | Slot, ...]
 
     def fill(self, values: Mapping[str, Any]) -> Any:
-        return values[self._alone] if self._alone else self.written(values)
+        return values[self._alone] if self._alone else self.render(values)
 
     @cached_property
     def _alone(self) -> str:
-        """The name of the only part, where that is a slot."""
+        """The name of the slot, where the text is one slot."""
         return self.parts[0].name if len(self.parts) == 1 and isinstance(self.parts[0], Slot) else ""
 
     @cached_property
     def _fixed(self) -> str | None:
-        """The whole address, where nothing is filled in."""
+        """The whole address, where it has no slots."""
         return "".join(self._quoted({})) if all(isinstance(part, str) for part in self.parts) else None
 
-    def written(self, values: Mapping[str, Any]) -> str:
+    def render(self, values: Mapping[str, Any]) -> str:
         return "".join(part if isinstance(part, str) else as_text(values[part.name]) for part in self.parts)
 
     def address(self, values: Mapping[str, Any]) -> str:
-        """An address: what is filled in cannot leave its place, and no sign is left that addresses may not have."""
+        """The text as an address: values are quoted, so that they cannot leave their place."""
         return "".join(self._quoted(values)) if self._fixed is None else self._fixed
 
     def _quoted(self, values: Mapping[str, Any]) -> Iterator[str]:
@@ -63,7 +66,7 @@ class TextTemplate(Struct, frozen=True, dict=True):
 
 
 class TemplateCompiler:
-    """Reads templates; what is wrong with them, and which secrets they hold, is collected."""
+    """Compiles templates, and collects their problems and secrets."""
 
     def __init__(self, environ: Mapping[str, str], problem: Callable[[str, str], None]) -> None:
         self._environ = environ
@@ -138,7 +141,7 @@ def _append(parts: list[str | Slot], part: str | Slot) -> None:
 
 
 class PathNotFound(ValueError):
-    """The path leads nowhere in this value."""
+    """The value has nothing at this path."""
 
 
 class Every(Enum):
@@ -157,7 +160,7 @@ _STEP = re.compile(
 
 
 class JsonPath(Struct, frozen=True):
-    """A path, read once and followed often."""
+    """A parsed path."""
 
     text: str
     steps: tuple[Step, ...]
@@ -168,7 +171,7 @@ class JsonPath(Struct, frozen=True):
         return Every.ENTRY in self.steps
 
     def find(self, value: Any) -> Any:
-        """What is there: a list where the path has a `[*]`. None where it may lead nowhere, and does."""
+        """The value at the path; a list where the path has a `[*]`; None where it is optional and leads nowhere."""
         try:
             return self.follow(value)
         except PathNotFound:
@@ -177,12 +180,12 @@ class JsonPath(Struct, frozen=True):
             raise
 
     def follow(self, value: Any) -> Any:
-        """What is there; `PathNotFound` also for paths that may lead nowhere."""
-        return _walked(value, self.steps, 0, self)
+        """The value at the path; raises `PathNotFound` for optional paths, too."""
+        return _follow_steps(value, self.steps, 0, self)
 
 
 def parse_path(text: str) -> JsonPath:
-    """The path in `text`; `ValueError` saying what is wrong with it."""
+    """Parse a path; `ValueError` says what is wrong with it."""
     stripped = text.strip()
     optional = stripped.endswith("?")
     rest = stripped.removesuffix("?").strip()
@@ -208,7 +211,7 @@ def _step(match: re.Match[str]) -> Step:
     return match["quoted"] if match["quoted"] is not None else match["key"].strip()
 
 
-def _walked(value: Any, steps: tuple[Step, ...], at: int, path: JsonPath) -> Any:
+def _follow_steps(value: Any, steps: tuple[Step, ...], at: int, path: JsonPath) -> Any:
     for place in range(at, len(steps)):
         step = steps[place]
         match step:
@@ -219,19 +222,19 @@ def _walked(value: Any, steps: tuple[Step, ...], at: int, path: JsonPath) -> Any
             case int() if isinstance(value, list) and -len(value) <= step < len(value):
                 value = value[step]
             case _:
-                raise PathNotFound(_nowhere(value, steps, place, path))
+                raise PathNotFound(_not_found_message(value, steps, place, path))
     return value
 
 
 def _every(value: Any, steps: tuple[Step, ...], place: int, path: JsonPath) -> list[Any]:
-    """From every entry that has the rest of the path; entries of a list differ in kind, so that some lack it."""
+    """The values of every entry that has the rest of the path: entries of a list may differ in kind."""
     if not isinstance(value, list):
-        raise PathNotFound(_nowhere(value, steps, place, path))
+        raise PathNotFound(_not_found_message(value, steps, place, path))
     given: list[Any] = []
     missed: PathNotFound | None = None
     for entry in value:
         try:
-            one = _walked(entry, steps, place + 1, path)
+            one = _follow_steps(entry, steps, place + 1, path)
         except PathNotFound as error:
             missed = missed or error
             continue
@@ -241,15 +244,15 @@ def _every(value: Any, steps: tuple[Step, ...], place: int, path: JsonPath) -> l
     return given
 
 
-def _nowhere(value: Any, steps: tuple[Step, ...], place: int, path: JsonPath) -> str:
+def _not_found_message(value: Any, steps: tuple[Step, ...], place: int, path: JsonPath) -> str:
     until = "".join(f"[{step.value}]" if isinstance(step, Every) else _written(step) for step in steps[:place])
     where = f"under `{until.lstrip('.')}`" if until else "at the top"
-    there = f"an object with the keys {list_names(list(value))}" if isinstance(value, Mapping) else _there(value)
+    there = (
+        f"an object with the keys {list_names(list(value))}"
+        if isinstance(value, Mapping)
+        else (f"a list of {len(value)}" if isinstance(value, list) else describe_value(value))
+    )
     return f"`{path.text}` leads nowhere: {where} there is {there}, and no `{_written(steps[place]).lstrip('.')}`"
-
-
-def _there(value: Any) -> str:
-    return f"a list of {len(value)}" if isinstance(value, list) else describe_value(value)
 
 
 def _written(step: Step) -> str:

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from howsure.model.case import PlanStep
 from howsure.model.simulation import Ending, MistakeKind, UserMistake
 from howsure.users.checks.conversations import SimulatedConversation, UserTurn
 from howsure.users.checks.facts import is_told
@@ -151,16 +150,12 @@ def _left_unsaid(conversation: SimulatedConversation) -> str:
         if (
             step.say not in spoken
             and step_words(step)
-            and _is_due(conversation, step)
+            and (not step.when or check_condition_ever(step.when, conversation.exchanges) is ConditionStatus.YES)
             and not is_said(step, everything, ANSWERED)
             and not is_said(step, said, ANSWERED)
         ):
             return f"leaves although {step.say!r} was never said"
     return ""
-
-
-def _is_due(conversation: SimulatedConversation, step: PlanStep) -> bool:
-    return not step.when or check_condition_ever(step.when, conversation.exchanges) is ConditionStatus.YES
 
 
 def _gave_up_without_cause(conversation: SimulatedConversation) -> str:
@@ -233,16 +228,8 @@ def _on_topic(conversation: SimulatedConversation, turn: UserTurn) -> bool:
 
 
 _INSISTS = either(
-    r"insist\w*",
-    r"repeat\w*",
-    r"persist\w*",
-    r"keeps? (?:asking|saying|on)",
-    r"stubborn\w*",
-    r"over and over",
-    r"same (?:question|thing)",
-    r"beharr\w+",
-    r"hartnackig\w*",
-    r"insiste\w*",
+    r"insist\w*|repeat\w*|persist\w*|keeps? (?:asking|saying|on)|stubborn\w*|over and over|same (?:question|thing)|"
+    r"beharr\w+|hartnackig\w*|insiste\w*"
 )
 SHORT = 4
 LONG = 8

@@ -14,60 +14,57 @@ from howsure.users.speech import alike, either, is_done, said_words, sentences
 from howsure.users.words import NAMED, fold_case, language_of
 
 _MACHINE = either(
-    r"as an ai(?: \w+)*", r"as a (?:large )?language model",
-    r"i(?:'m| am)(?: just| only)? an? (?:ai|artificial|large language|language model|"
-    r"virtual assistant|chatbot|simulated|simulation|bot|llm)(?: \w+)?", r"simulated (?:user|customer|caller)",
-    r"simulat(?:e|ing) (?:a|the) (?:user|customer)",
-    r"role-?play(?:ing)?(?: as)?", r"in this (?:simulation|scenario|role-?play|test case)",
-    r"(?:my|the) (?:persona|system prompt|test scenario|role description)",
-    r"(?:according to|per|based on|as per) (?:my|the) (?:instructions?|persona|scenario|prompt|script|plan|role)",
-    r"my instructions?", r"(?:stay|remain|am) in character",
-    r"i (?:was|am|have been) (?:instructed|told by (?:the|my) prompt|supposed to play|asked to play|playing)",
-    r"###? ?(?:stop|end|transfer|out[- ]of[- ]scope)",
-    r"(?:goal|task) (?:achieved|completed?|reached|accomplished)", r"end of (?:the )?conversation",
-    r"conversation (?:complete|ended|over)", r"as the (?:simulated )?(?:user|customer)",
-    r"i (?:cannot|can't) (?:continue|fulfil?l|comply with) (?:this|that|the) (?:role|request|conversation|scenario)",
-    r"knowledge cutoff", r"training data",
-    r"als ki(?:-\w+)?", r"als sprachmodell",
-    r"ich bin (?:eine ki|ein ki-\w+|ein sprachmodell|ein virtueller assistent|nur ein programm)",
-    r"laut (?:meinen anweisungen|meiner rolle|szenario)",
-    r"meine (?:anweisungen|rolle ist)", r"en tant qu'(?:ia|assistant|intelligence artificielle)",
-    r"selon mes instructions", r"mon role", r"como (?:una )?(?:ia|inteligencia artificial|modelo de lenguaje)",
-    r"segun mis instrucciones", r"come (?:ia|assistente|modello linguistico)", r"secondo le mie istruzioni",
-    r"als (?:ai|taalmodel)", r"<(?:stop|end|think\w*)>",
-)  # fmt: skip
+    r"as an ai(?: \w+)*|as a (?:large )?language model|"
+    r"i(?:'m| am)(?: just| only)? an? (?:ai|artificial|large language|language model|virtual assistant|chatbot|"
+    r"simulated|simulation|bot|llm)(?: \w+)?|"
+    r"simulated (?:user|customer|caller)|simulat(?:e|ing) (?:a|the) (?:user|customer)|role-?play(?:ing)?(?: as)?|"
+    r"in this (?:simulation|scenario|role-?play|test case)|"
+    r"(?:my|the) (?:persona|system prompt|test scenario|role description)|"
+    r"(?:according to|per|based on|as per) (?:my|the) (?:instructions?|persona|scenario|prompt|script|plan|role)|"
+    r"my instructions?|(?:stay|remain|am) in character|"
+    r"i (?:was|am|have been) (?:instructed|told by (?:the|my) prompt|supposed to play|asked to play|playing)|"
+    r"###? ?(?:stop|end|transfer|out[- ]of[- ]scope)|(?:goal|task) (?:achieved|completed?|reached|accomplished)|"
+    r"end of (?:the )?conversation|conversation (?:complete|ended|over)|as the (?:simulated )?(?:user|customer)|"
+    r"i (?:cannot|can't) (?:continue|fulfil?l|comply with) (?:this|that|the) (?:role|request|conversation|scenario)|"
+    r"knowledge cutoff|training data|als ki(?:-\w+)?|als sprachmodell|"
+    r"ich bin (?:eine ki|ein ki-\w+|ein sprachmodell|ein virtueller assistent|nur ein programm)|"
+    r"laut (?:meinen anweisungen|meiner rolle|szenario)|meine (?:anweisungen|rolle ist)|"
+    r"en tant qu'(?:ia|assistant|intelligence artificielle)|selon mes instructions|mon role|"
+    r"como (?:una )?(?:ia|inteligencia artificial|modelo de lenguaje)|segun mis instrucciones|"
+    r"come (?:ia|assistente|modello linguistico)|secondo le mie istruzioni|als (?:ai|taalmodel)|"
+    r"<(?:stop|end|think\w*)>"
+)
 _ASSISTS = either(
-    r"how (?:can|may) i (?:help|assist) you(?: today)?",
-    r"(?:is there )?anything else (?:that )?i can (?:help|assist|do)(?: \w+){0,3}",
-    r"what can i (?:do|help)(?: \w+){0,2} for you",
-    r"i(?:'d| would| am|'m|'ll| will) (?:be )?(?:happy|glad|pleased|delighted) to (?:help|assist) you",
-    r"i can (?:certainly |definitely )?(?:help|assist) you with (?:that|this)",
-    r"thank you for (?:contacting|calling|reaching out(?: to)?|choosing us|your (?:inquiry|enquiry))",
-    r"i(?:'m| am) here to (?:help|assist)(?: you)?",
-    r"let me (?:pull up|look up|check|access|verify|process|cancel|update) your \w+",
-    r"i(?:'ve| have) (?:\w+ )?(?:updated|processed|cancell?ed|issued|booked|refunded|scheduled|sent you|reset) "
-    r"(?:you|your)(?: \w+)?",
-    r"(?:could|can|may|would) (?:you please |you |i )?(?:provide|have|get|confirm|verify|share)(?: me)?(?: with)? "
-    r"your (?:order|account|booking|customer|full name|date of birth|e-?mail|phone|policy|name)(?: \w+)?",
-    r"please (?:provide|confirm|verify|share|enter)(?: me)?(?: with)? your \w+",
-    r"(?:i|we) (?:sincerely )?apologi[sz]e for (?:the|any) (?:inconvenience|delay|trouble|confusion)",
-    r"we value your",
+    r"how (?:can|may) i (?:help|assist) you(?: today)?|"
+    r"(?:is there )?anything else (?:that )?i can (?:help|assist|do)(?: \w+){0,3}|"
+    r"what can i (?:do|help)(?: \w+){0,2} for you|"
+    r"i(?:'d| would| am|'m|'ll| will) (?:be )?(?:happy|glad|pleased|delighted) to (?:help|assist) you|"
+    r"i can (?:certainly |definitely )?(?:help|assist) you with (?:that|this)|"
+    r"thank you for (?:contacting|calling|reaching out(?: to)?|choosing us|your (?:inquiry|enquiry))|"
+    r"i(?:'m| am) here to (?:help|assist)(?: you)?|"
+    r"let me (?:pull up|look up|check|access|verify|process|cancel|update) your \w+|"
+    r"i(?:'ve| have) (?:\w+ )?(?:updated|processed|cancell?ed|issued|booked|refunded|scheduled|sent you|reset) (?:you|"
+    r"your)(?: \w+)?|"
+    r"(?:could|can|may|would) (?:you please |you |i )?(?:provide|have|get|confirm|verify|"
+    r"share)(?: me)?(?: with)? your (?:order|account|booking|customer|full name|date of birth|e-?mail|phone|policy|"
+    r"name)(?: \w+)?|"
+    r"please (?:provide|confirm|verify|share|enter)(?: me)?(?: with)? your \w+|"
+    r"(?:i|we) (?:sincerely )?apologi[sz]e for (?:the|any) (?:inconvenience|delay|trouble|confusion)|we value your|"
     r"your (?:refund|order|booking|request|claim|appointment|reservation|account|subscription) (?:has been|is now|"
     r"will be) (?:\w+ )?(?:processed|confirmed|cancell?ed|booked|updated|issued|registered|completed|refunded|"
-    r"approved|scheduled)",
-    r"feel free to (?:ask|reach out|contact)", r"don't hesitate to (?:ask|reach out|contact)",
-    r"i understand your (?:frustration|concern)", r"our (?:customers|support team|policy (?:states|allows|is))",
-    r"wie kann ich (?:ihnen|dir)(?: \w+){0,3} (?:helfen|behilflich sein)",
-    r"kann ich (?:sonst )?noch etwas fur sie tun", r"kann ich ihnen (?:sonst )?noch (?:weiter)?helfen",
-    r"vielen dank fur ihre (?:anfrage|nachricht|geduld|kontaktaufnahme|anruf)\w*",
-    r"ich helfe ihnen gerne?(?: \w+)?", r"comment puis-je vous aider", r"en quoi puis-je vous (?:aider|etre utile)",
-    r"puis-je (?:faire autre chose|vous aider)(?: \w+)*", r"merci de nous avoir contactes?",
-    r"(?:en que|como) puedo ayudar(?:le|te|lo|la)?", r"puedo ayudar(?:le|te) en algo mas",
-    r"gracias por (?:contactar\w*|comunicarse|su paciencia)", r"come posso aiutar(?:la|ti|vi)",
-    r"posso aiutarla in altro",
-    r"grazie per (?:averci contattato|la sua pazienza)", r"(?:como|em que) posso ajudar",
-    r"(?:waarmee|hoe) kan ik u (?:verder )?helpen", r"bedankt voor (?:het contact|uw bericht|uw geduld)",
-)  # fmt: skip
+    r"approved|scheduled)|"
+    r"feel free to (?:ask|reach out|contact)|don't hesitate to (?:ask|reach out|contact)|"
+    r"i understand your (?:frustration|concern)|our (?:customers|support team|policy (?:states|allows|is))|"
+    r"wie kann ich (?:ihnen|dir)(?: \w+){0,3} (?:helfen|behilflich sein)|kann ich (?:sonst )?noch etwas fur sie tun|"
+    r"kann ich ihnen (?:sonst )?noch (?:weiter)?helfen|"
+    r"vielen dank fur ihre (?:anfrage|nachricht|geduld|kontaktaufnahme|anruf)\w*|ich helfe ihnen gerne?(?: \w+)?|"
+    r"comment puis-je vous aider|en quoi puis-je vous (?:aider|etre utile)|"
+    r"puis-je (?:faire autre chose|vous aider)(?: \w+)*|merci de nous avoir contactes?|"
+    r"(?:en que|como) puedo ayudar(?:le|te|lo|la)?|puedo ayudar(?:le|te) en algo mas|"
+    r"gracias por (?:contactar\w*|comunicarse|su paciencia)|come posso aiutar(?:la|ti|vi)|posso aiutarla in altro|"
+    r"grazie per (?:averci contattato|la sua pazienza)|(?:como|em que) posso ajudar|"
+    r"(?:waarmee|hoe) kan ik u (?:verder )?helpen|bedankt voor (?:het contact|uw bericht|uw geduld)"
+)
 _QUOTED = re.compile(r"[\"“„«][^\"”“»]*[\"”“»]")
 _REPORTED = re.compile(
     r"\b(?:you (?:said|told|wrote|say|promised)|it (?:says|said)|(?:e-?mail|message|text|letter|page|app|website|"
@@ -131,40 +128,40 @@ def _persona_break(conversation: SimulatedConversation, turn: UserTurn) -> tuple
 
 def _by_form(conversation: SimulatedConversation, turn: UserTurn) -> tuple[str, str] | None:
     """What the form of the text shows, whatever it says."""
-    text, given = turn.text, fold_case(f"{conversation.user_knowledge}\n{turn.agent_text}")
+    text, known_text = turn.text, fold_case(f"{conversation.user_knowledge}\n{turn.agent_text}")
     if _JSON.search(text):
         return "writes data, not a message", text
     if found := _LABELLED.search(text):
         return "writes the lines of a dialogue, with who speaks", found[0]
     for pattern, reason in ((_STAGE, "writes stage directions"), (_PLACEHOLDER, "leaves a placeholder unfilled")):
         for found in pattern.finditer(fold_case(text) if pattern is _STAGE else text):
-            if fold_case(found[0]) not in given:
+            if fold_case(found[0]) not in known_text:
                 return reason, found[0]
     return None
 
 
 def _by_words(conversation: SimulatedConversation, turn: UserTurn) -> tuple[str, str] | None:
-    folded, given = fold_case(turn.text), fold_case(conversation.user_knowledge)
+    folded, known_text = fold_case(turn.text), fold_case(conversation.user_knowledge)
     for pattern, reason in (
         (_MACHINE, "speaks as a machine or of its instructions"),
         (_NARRATED, "tells about the user instead of being it"),
         (_THINKS, "thinks aloud about the conversation"),
         (_TRAIT, "describes its own persona"),
     ):
-        if (found := pattern.search(folded)) and found[0] not in given:
+        if (found := pattern.search(folded)) and found[0] not in known_text:
             return reason, found[0]
     for sentence in sentences(turn.text):
         own = _QUOTED.sub(" ", fold_case(sentence))
         found = _ASSISTS.search(own)
-        if found and found[0] not in given and not _REPORTED.search(own):
+        if found and found[0] not in known_text and not _REPORTED.search(own):
             return "speaks as the assistant", found[0]
     return None
 
 
 def _reads_out_persona(persona: str, text: str) -> tuple[str, str] | None:
     """Words of the persona that address the user: the description was read out, not played."""
-    said, given = said_words(text), said_words(persona)
-    runs = {given[place : place + LEAKED] for place in range(len(given) - LEAKED + 1)}
+    said, known_text = said_words(text), said_words(persona)
+    runs = {known_text[place : place + LEAKED] for place in range(len(known_text) - LEAKED + 1)}
     for place in range(len(said) - LEAKED + 1):
         run = " ".join(said[place : place + LEAKED])
         if said[place : place + LEAKED] in runs and _ADDRESSED.search(run):
@@ -180,79 +177,35 @@ def _echoes_agent(turn: UserTurn) -> tuple[str, str] | None:
 
 
 _TERSE = either(
-    r"terse\w*", r"curt", r"laconic", r"brief", r"(?:very )?short (?:answers?|messages?|replies|sentences)",
-    r"few words", r"one-word", r"monosyllabic", r"taciturn",
-    r"wortkarg", r"kurz angebunden", r"knapp", r"laconique", r"pocas palabras", r"concise", r"man of few words",
-    r"says little", r"minimal",
-)  # fmt: skip
+    r"terse\w*|curt|laconic|brief|(?:very )?short (?:answers?|messages?|replies|sentences)|few words|one-word|"
+    r"monosyllabic|taciturn|wortkarg|kurz angebunden|knapp|laconique|pocas palabras|concise|man of few words|"
+    r"says little|minimal"
+)
 _LIMIT = re.compile(
     r"(?:never|not|no|at most|max(?:imum)?(?: of)?|up to|under|fewer than|less than|"
     r"only)\b[^.]{0,30}?(?P<most>\w+)(?:-| )words?\b",
 )
 _POLITE = either(
-    r"polite\w*",
-    r"courteous",
-    r"calm\w*",
-    r"friendly",
-    r"gentle",
-    r"kind",
-    r"patient",
-    r"respectful",
-    r"soft-spoken",
-    r"hoflich\w*",
-    r"freundlich\w*",
-    r"poli\w?",
-    r"amable",
-    r"cortese",
-    r"vriendelijk",
+    r"polite\w*|courteous|calm\w*|friendly|gentle|kind|patient|respectful|soft-spoken|hoflich\w*|freundlich\w*|"
+    r"poli\w?|amable|cortese|vriendelijk"
 )
 _ANGRY = either(
-    r"angry",
-    r"furious",
-    r"irate",
-    r"hostile",
-    r"rude",
-    r"aggressive",
-    r"annoyed",
-    r"frustrated",
-    r"grumpy",
-    r"upset",
-    r"wutend\w*",
-    r"verargert",
-    r"en colere",
-    r"enfadad[oa]",
-    r"arrabbiat[oa]",
-    r"boos",
+    r"angry|furious|irate|hostile|rude|aggressive|annoyed|frustrated|grumpy|upset|wutend\w*|verargert|en colere|"
+    r"enfadad[oa]|arrabbiat[oa]|boos"
 )
-_MIXED = either(
-    r"but",
-    r"until",
-    r"unless",
-    r"becomes?",
-    r"turns?",
-    r"gets?",
-    r"loses?",
-    r"at first",
-    r"later",
-    r"sometimes",
-    r"calms",
-    r"calm(?:ing)? down",
-)
+_MIXED = either(r"but|until|unless|becomes?|turns?|gets?|loses?|at first|later|sometimes|calms|calm(?:ing)? down")
 _INSULT = either(
-    r"idiots?", r"idiotic", r"stupid", r"morons?", r"moronic", r"dumb(?:ass)?", r"useless", r"shut up", r"screw you",
-    r"go to hell", r"f+u+c+k\w*", r"wtf", r"shit\w*", r"bullshit", r"damn(?: it| you)?", r"pathetic", r"incompetent",
-    r"crap",
-    r"asshole", r"garbage", r"dummkopf", r"scheiss\w*", r"bloder?", r"merde", r"connard", r"imbecile", r"mierda",
-    r"estupid[oa]", r"cazzo", r"stupid[oa]",
-)  # fmt: skip
+    r"idiots?|idiotic|stupid|morons?|moronic|dumb(?:ass)?|useless|shut up|screw you|go to hell|f+u+c+k\w*|wtf|"
+    r"shit\w*|bullshit|damn(?: it| you)?|pathetic|incompetent|crap|asshole|garbage|dummkopf|scheiss\w*|bloder?|merde|"
+    r"connard|imbecile|mierda|estupid[oa]|cazzo|stupid[oa]"
+)
 _DELIGHT = either(
-    r"wonderful", r"amazing", r"awesome", r"fantastic", r"so happy", r"delighted", r"thrilled",
-    r"love (?:it|this|that|your|you)", r"you(?:'re| are) (?:the best|amazing|so kind|an angel|wonderful|great)",
-    r"thank you so much",
-    r"so (?:kind|grateful|excited|glad)", r"no (?:worries|problem|rush) at all", r"take (?:all )?(?:your|the) time",
-    r"absolutely no (?:rush|hurry|problem)", r"have a (?:wonderful|fantastic|lovely|great) \w+",
-    r"what a (?:lovely|wonderful|great)",
-)  # fmt: skip
+    r"wonderful|amazing|awesome|fantastic|so happy|delighted|thrilled|love (?:it|this|that|your|you)|"
+    r"you(?:'re| are) (?:the best|amazing|so kind|an angel|wonderful|great)|thank you so much|"
+    r"so (?:kind|grateful|excited|glad)|no (?:worries|problem|rush) at all|take (?:all )?(?:your|the) time|"
+    r"absolutely no (?:rush|hurry|problem)|have a (?:wonderful|fantastic|lovely|great) \w+|"
+    r"what a (?:lovely|wonderful|great)"
+)
 _LAY = either(
     r"not (?:very |at all |really |too )?(?:tech(?:nical|-savvy| savvy)?|good with (?:computers|technology|tech))",
     r"non-?technical", r"tech(?:nically)?[- ](?:illiterate|averse|challenged)",
@@ -261,13 +214,11 @@ _LAY = either(
     r"computer novice", r"technophobe", r"not good with (?:\w+ )?(?:technology|computers)",
 )  # fmt: skip
 _JARGON = either(
-    r"dns", r"dhcp", r"apis?", r"cache", r"firmware", r"ssh", r"json", r"https?", r"tcp(?:/ip)?", r"mtu", r"regex",
-    r"sql", r"packet loss", r"subnet(?: mask)?", r"ipv[46]", r"latency", r"bandwidth", r"qos", r"nat", r"ssid",
-    r"vlan",
-    r"gateway", r"traceroute", r"ping(?:ed|ing)?", r"bios", r"kernel", r"registry", r"driver", r"endpoint", r"oauth",
-    r"tls", r"ssl", r"port forwarding", r"wpa[23]", r"5 ?ghz", r"2\.4 ?ghz", r"mac address", r"backend", r"frontend",
-    r"payload", r"repository", r"ram", r"cpu", r"gpu", r"hypervisor", r"docker", r"linux", r"terminal", r"command line",
-)  # fmt: skip
+    r"dns|dhcp|apis?|cache|firmware|ssh|json|https?|tcp(?:/ip)?|mtu|regex|sql|packet loss|subnet(?: mask)?|ipv[46]|"
+    r"latency|bandwidth|qos|nat|ssid|vlan|gateway|traceroute|ping(?:ed|ing)?|bios|kernel|registry|driver|endpoint|"
+    r"oauth|tls|ssl|port forwarding|wpa[23]|5 ?ghz|2\.4 ?ghz|mac address|backend|frontend|payload|repository|ram|cpu|"
+    r"gpu|hypervisor|docker|linux|terminal|command line"
+)
 _LOWERCASE = either(r"(?:all |only )?(?:in )?lower-?case", r"no capital(?: letter)?s", r"without capitals")
 _SHOUTS = either(r"all caps", r"capital letters only", r"in capitals", r"upper-?case")
 MANY_WORDS = 40
@@ -299,7 +250,11 @@ def _manner_break(persona: str, turn: UserTurn) -> tuple[str, str] | None:
         and (rude := _INSULT.search(folded))
     ):
         return "insults the agent, and the persona is polite", rude[0]
-    if _ANGRY.search(persona) and not _MIXED.search(persona) and _is_delighted(turn, folded):
+    if (
+        _ANGRY.search(persona)
+        and not _MIXED.search(persona)
+        and (len(set(_DELIGHT.findall(folded))) > 1 and not is_done(turn.last_reply))
+    ):
         return "is delighted, and the persona is angry and nothing was solved", turn.text
     if _LAY.search(persona) and len(terms := _jargon(persona, turn, folded)) > 1:
         return "speaks as an expert, and the persona is none", ", ".join(sorted(terms))
@@ -310,10 +265,6 @@ def _word_limit(persona: str) -> int | None:
     found = _LIMIT.search(persona)
     number = tokens(found["most"]) if found else ()
     return int(number[0]) if number and number[0].isdigit() else None
-
-
-def _is_delighted(turn: UserTurn, folded: str) -> bool:
-    return len(set(_DELIGHT.findall(folded))) > 1 and not is_done(turn.last_reply)
 
 
 def _jargon(persona: str, turn: UserTurn, folded: str) -> set[str]:

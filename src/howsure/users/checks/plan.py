@@ -1,5 +1,5 @@
-"""Whether the user keeps to goal and plan: conditional steps only when their condition held, nothing accepted that the
-scenario refuses, no other wishes."""
+"""Whether the user keeps to goal and plan: conditional steps only when their condition is met, nothing accepted that
+the scenario refuses, no other wishes."""
 
 from __future__ import annotations
 
@@ -28,19 +28,17 @@ _REFUSES = either(
 )  # fmt: skip
 _AGREES = either(r"accept\w*", r"agree\w*", r"say yes", r"take (?:it|the offer)", r"confirm\w*", r"go ahead")
 _TURNS = either(
-    r"(?:by the way|btw)", r"also", r"another (?:thing|question|topic)", r"one more (?:thing|question)",
-    r"while (?:i'm|i am|we're) (?:here|at it)", r"unrelated(?:ly)?",
-    r"on (?:a|an)(?:other| different)? (?:note|topic)",
-    r"changing (?:the )?(?:topic|subject)", r"apropos", r"ubrigens", r"ausserdem", r"au fait", r"por cierto",
-    r"ademas", r"a proposito", r"trouwens", r"speaking of",
-)  # fmt: skip
+    r"(?:by the way|btw)|also|another (?:thing|question|topic)|one more (?:thing|question)|"
+    r"while (?:i'm|i am|we're) (?:here|at it)|unrelated(?:ly)?|on (?:a|an)(?:other| different)? (?:note|topic)|"
+    r"changing (?:the )?(?:topic|subject)|apropos|ubrigens|ausserdem|au fait|por cierto|ademas|a proposito|trouwens|"
+    r"speaking of"
+)
 _WISH = either(
-    r"(?:can|could|would|will) you", r"i(?:'d| would) (?:also )?(?:like|love)", r"i (?:also )?(?:want|need)",
-    r"(?:please )?(?:tell|write|give|show|recommend|book|find|help) me", r"how do i", r"what(?:'s| is| are| about)",
-    r"do you (?:know|have|think|sell|offer)", r"konnen sie", r"ich (?:mochte|brauche|will)", r"pouvez-vous",
-    r"je (?:voudrais|veux)", r"puede", r"quiero", r"vorrei", r"puo", r"quero", r"kunt u", r"ik wil",
-    r"let's talk about", r"interested in",
-)  # fmt: skip
+    r"(?:can|could|would|will) you|i(?:'d| would) (?:also )?(?:like|love)|i (?:also )?(?:want|need)|"
+    r"(?:please )?(?:tell|write|give|show|recommend|book|find|help) me|how do i|what(?:'s| is| are| about)|"
+    r"do you (?:know|have|think|sell|offer)|konnen sie|ich (?:mochte|brauche|will)|pouvez-vous|je (?:voudrais|veux)|"
+    r"puede|quiero|vorrei|puo|quero|kunt u|ik wil|let's talk about|interested in"
+)
 _TOPICS = tuple(
     word_set(words)
     for words in (
@@ -55,12 +53,10 @@ _TOPICS = tuple(
     )
 )  # fmt: skip
 _TURNED_BACK = either(
-    r"(?:i(?:'ve| have)? )?changed my mind", r"i (?:no longer|don't) (?:want|need)(?: \w+){0,6} any ?more",
-    r"i no longer (?:want|need)", r"i(?:'ve| have) decided not to", r"keep (?:it|my \w+) (?:after all|as it is)",
-    r"let's not",
-    r"(?:ich habe es mir anders uberlegt)", r"j'ai change d'avis", r"he cambiado de (?:opinion|idea)",
-    r"ho cambiato idea",
-)  # fmt: skip
+    r"(?:i(?:'ve| have)? )?changed my mind|i (?:no longer|don't) (?:want|need)(?: \w+){0,6} any ?more|"
+    r"i no longer (?:want|need)|i(?:'ve| have) decided not to|keep (?:it|my \w+) (?:after all|as it is)|let's not|"
+    r"(?:ich habe es mir anders uberlegt)|j'ai change d'avis|he cambiado de (?:opinion|idea)|ho cambiato idea"
+)
 _EVERYDAY_WORDS = (
     "make sure use used using check look send help able possible still see tell let give take put find keep go "
     "come thing "

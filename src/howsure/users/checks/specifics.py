@@ -234,12 +234,10 @@ _COMMON = word_set(
     "hr ceo atm usa uk eu us gps wlan api url"
 )
 _NAME_ASKED = either(
-    r"(?:your|full|first|last|whose|the) (?:full |first |last )*names?", r"who am i (?:speaking|talking|chatting)",
-    r"(?:on|under|in) (?:which|what) name",
-    r"ihr(?:en)? (?:vollstandigen )?namen?", r"wie heissen", r"votre nom", r"vous appelez", r"su nombre", r"se llama",
-    r"suo nome", r"si chiama",
-    r"seu nome", r"uw naam", r"heet u", r"names?",
-)  # fmt: skip
+    r"(?:your|full|first|last|whose|the) (?:full |first |last )*names?|who am i (?:speaking|talking|chatting)|"
+    r"(?:on|under|in) (?:which|what) name|ihr(?:en)? (?:vollstandigen )?namen?|wie heissen|votre nom|vous appelez|"
+    r"su nombre|se llama|suo nome|si chiama|seu nome|uw naam|heet u|names?"
+)
 _ALLERGIC = re.compile(
     r"\ballergi(?:c|es?|sch|que|c[oa])\b(?: reaction)? (?:to|against|gegen|a|aux?|alla|al|voor) (?:the |la |le |"
     r"les |el |l')?(?P<what>\w+)",
@@ -282,16 +280,7 @@ _RELATED = {
     "sister": "sibling family",
 }
 _TALKATIVE = either(
-    r"chatty",
-    r"talkative",
-    r"rambl\w+",
-    r"small talk",
-    r"stor(?:y|ies)",
-    r"gossip\w*",
-    r"verbose",
-    r"digress\w*",
-    r"gesprachig\w*",
-    r"bavard\w*",
+    r"chatty|talkative|rambl\w+|small talk|stor(?:y|ies)|gossip\w*|verbose|digress\w*|gesprachig\w*|bavard\w*"
 )
 _PROFESSION = re.compile(
     r"\b(?:i am|i'm|i work as|as) an? (?:\w+ )?(?P<what>doctor|physician|lawyer|attorney|nurse|teacher|professor|"

@@ -146,7 +146,7 @@ def _answer(run: Run, charts: Sequence[Histogram], answers: int) -> str:
 async def show(request: Request) -> Response:
     store = host_of(request).store
     run = await store.run(request.path_params["run_id"], caller_of(request).within)
-    return respond(request, "charts.html", charts_page(run, await store.tolls(run.id, sample_positions(run))))
+    return respond(request, "charts.html", charts_page(run, await store.costs(run.id, sample_positions(run))))
 
 
 def routes() -> list[PageRoute]:

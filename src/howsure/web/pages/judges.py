@@ -28,7 +28,7 @@ from howsure.services.judge.judge_records import (
     read_heads,
     run_judge_pin,
 )
-from howsure.services.run.judges import RECORDED
+from howsure.services.run.model_access import RECORDED
 from howsure.store.pages import is_number
 from howsure.store.store import Store
 from howsure.web.pages.library import short_time

@@ -220,7 +220,7 @@ async def read_content(host: Host, document: Document, runs: Sequence[Run], star
 
 async def _read_rules(store: Store, document: Document, runs: Sequence[Run]) -> DocumentContent:
     """Counts of a run that has ended are read from the store; a small run in progress is counted now."""
-    saved = {run_id: each.rules for run_id, each in (await store.counted([run.id for run in runs])).items()}
+    saved = {run_id: each.rules for run_id, each in (await store.stored_counts([run.id for run in runs])).items()}
     unfinished = [run for run in runs if saved.get(run.id) is None]
     small = [run.id for run in unfinished if run.counts.total <= MAX_UNCOUNTED_RESULTS]
     rules = msgspec.json.decode(document.edition.body).get("rules", ())

@@ -1,4 +1,4 @@
-"""The importer of MMLU-style questions."""
+"""Importers of multiple-choice benchmarks: MMLU-style questions, INCLUDE, LAR-ECHR, LEXam."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ from howsure.dialects.importers.choice_benchmarks import (
 from howsure.model.case import SingleTurn
 from howsure.model.expectation import Choice, CorrectChoice, ReferenceAnswer
 
-IMPORTER = MmluImporter()
+MMLU = MmluImporter()
 LAW = "professional_law_test.csv"
 
 
 def correct(folder: Path, name: str, text: str) -> list[tuple[str, ...]]:
-    expected = [case.expectations[0] for case in imported(IMPORTER, written(folder, name, text))]
+    expected = [case.expectations[0] for case in imported(MMLU, written(folder, name, text))]
     return [one.correct for one in expected if isinstance(one, CorrectChoice)]
 
 
 def test_a_table_without_a_header_is_question_choices_and_letter(tmp_path: Path) -> None:
-    (case,) = imported(IMPORTER, written(tmp_path, LAW, as_cells([mmlu()])))
+    (case,) = imported(MMLU, written(tmp_path, LAW, as_cells([mmlu()])))
     assert case.expectations == (
         CorrectChoice(
             choices=(
@@ -60,8 +60,8 @@ def test_a_table_without_a_header_is_question_choices_and_letter(tmp_path: Path)
 
 
 def test_the_id_depends_on_the_question_alone(tmp_path: Path) -> None:
-    (case,) = imported(IMPORTER, written(tmp_path, LAW, as_cells([mmlu()])))
-    _, again = imported(IMPORTER, written(tmp_path, "other.csv", as_cells([mmlu("New?"), mmlu()])))
+    (case,) = imported(MMLU, written(tmp_path, LAW, as_cells([mmlu()])))
+    _, again = imported(MMLU, written(tmp_path, "other.csv", as_cells([mmlu("New?"), mmlu()])))
     assert again.id == case.id
     assert again.metadata == {}
 
@@ -84,7 +84,7 @@ def test_the_id_depends_on_the_question_alone(tmp_path: Path) -> None:
 )
 def test_all_the_forms_are_known_and_mean_the_same(name: str, text: str, tmp_path: Path) -> None:
     path = written(tmp_path, name, text)
-    assert IMPORTER.detect(path, path.read_bytes())
+    assert MMLU.detect(path, path.read_bytes())
     assert correct(tmp_path, name, text) == [("B",)]
 
 
@@ -103,24 +103,24 @@ def test_all_the_forms_are_known_and_mean_the_same(name: str, text: str, tmp_pat
     ids=["no such letter", "no letter", "one choice", "no question", "ragged", "no answer", "wrong kind", "cut off"],
 )
 def test_what_is_wrong_is_told_with_its_place(text: str, expected: list[Any], tmp_path: Path) -> None:
-    assert faults(IMPORTER, written(tmp_path, "x.csv", text)) == expected
+    assert faults(MMLU, written(tmp_path, "x.csv", text)) == expected
 
 
 def test_text_that_is_not_utf8_is_told_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_bytes("q,one,two,B\nfrançais,one,two,A\n".encode("latin-1"))
-    assert faults(IMPORTER, path) == [(2, "", "encoding")]
+    assert faults(MMLU, path) == [(2, "", "encoding")]
 
 
 def test_two_equal_choices_are_the_source_s_own_affair(tmp_path: Path) -> None:
-    (case,) = imported(IMPORTER, written(tmp_path, "x.csv", "q,same,same,B\n"))
+    (case,) = imported(MMLU, written(tmp_path, "x.csv", "q,same,same,B\n"))
     (expected,) = case.expectations
     assert isinstance(expected, CorrectChoice)
     assert [choice.text for choice in expected.choices] == ["same", "same"]
 
 
 def test_repeated_questions_are_reported(tmp_path: Path) -> None:
-    found = report(IMPORTER, written(tmp_path, "x.csv", "q,one,two,B\nq,one,two,B\nq,one,two,A\n"))
+    found = report(MMLU, written(tmp_path, "x.csv", "q,one,two,B\nq,one,two,B\nq,one,two,A\n"))
     assert [(one.line, one.code) for one in found.warnings] == [(2, "skipped-case"), (3, "repeated-question")]
     assert found.cases == 2
 
@@ -130,7 +130,7 @@ def test_repeated_questions_are_reported(tmp_path: Path) -> None:
     ["question,option_a,option_b,answer\n", "question,choices,gold,course\n", "a,b\n", "", "one,two,three,four\n"],
 )
 def test_files_of_other_sources_are_not_claimed(text: str, tmp_path: Path) -> None:
-    assert not IMPORTER.detect(tmp_path / "x.csv", text.encode())
+    assert not MMLU.detect(tmp_path / "x.csv", text.encode())
 
 
 INCLUDE, ECHR = IncludeImporter(), LarEchrImporter()
@@ -239,15 +239,15 @@ def test_an_equal_row_is_reported_with_the_first_place(importer: Any, row: Row, 
     assert "line 1" in found.warnings[0].message
 
 
-IMPORTER_LEXAM = LexamImporter()
+LEXAM = LexamImporter()
 
 
-def file_of_of_lexam(folder: Path, *rows: Row) -> Path:
+def lexam_file(folder: Path, *rows: Row) -> Path:
     return written(folder, "lexam.jsonl", as_lines(rows))
 
 
 def test_choices_and_open_questions_are_told_apart(tmp_path: Path) -> None:
-    choice, open_question = imported(IMPORTER_LEXAM, file_of_of_lexam(tmp_path, lexam_choice(), lexam_open()))
+    choice, open_question = imported(LEXAM, lexam_file(tmp_path, lexam_choice(), lexam_open()))
     assert choice.expectations == (
         CorrectChoice(
             choices=(Choice(id="A", text="i and ii"), Choice(id="B", text="ii only"), Choice(id="C", text="iii's")),
@@ -268,17 +268,15 @@ def test_choices_and_open_questions_are_told_apart(tmp_path: Path) -> None:
 
 def test_ids_hold_the_source_s_id_and_a_hash_and_no_line(tmp_path: Path) -> None:
     rows = [lexam_choice(), lexam_open()]
-    before = [case.id for case in imported(IMPORTER_LEXAM, file_of_of_lexam(tmp_path, *rows))]
+    before = [case.id for case in imported(LEXAM, lexam_file(tmp_path, *rows))]
     assert [id.rsplit(":", 1)[0] for id in before] == ["lexam:mcq:q-1", "lexam:open:q-2"]
-    after = [
-        case.id for case in imported(IMPORTER_LEXAM, file_of_of_lexam(tmp_path, lexam_open(question="New?"), *rows))
-    ]
+    after = [case.id for case in imported(LEXAM, lexam_file(tmp_path, lexam_open(question="New?"), *rows))]
     assert after[1:] == before
 
 
 def test_variants_of_one_question_have_ids_of_their_own(tmp_path: Path) -> None:
     wider = lexam_choice(choices="['i and ii', 'ii only', \"iii's\", 'iv']")
-    ids = [case.id for case in imported(IMPORTER_LEXAM, file_of_of_lexam(tmp_path, lexam_choice(), wider))]
+    ids = [case.id for case in imported(LEXAM, lexam_file(tmp_path, lexam_choice(), wider))]
     assert len(set(ids)) == 2
 
 
@@ -292,13 +290,13 @@ def test_variants_of_one_question_have_ids_of_their_own(tmp_path: Path) -> None:
     ids=["by its answer", "by its choices", "capitals"],
 )
 def test_the_kind_is_told_by_the_fields_where_nobody_says_it(fields: Row, task: str, tmp_path: Path) -> None:
-    (case,) = imported(IMPORTER_LEXAM, file_of_of_lexam(tmp_path, lexam_choice(**fields)))
+    (case,) = imported(LEXAM, lexam_file(tmp_path, lexam_choice(**fields)))
     assert case.labels["task_type"] == task
 
 
 def test_more_than_26_choices_go_on_with_numbers(tmp_path: Path) -> None:
     many = [f"text {place}" for place in range(32)]
-    (case,) = imported(IMPORTER_LEXAM, file_of_of_lexam(tmp_path, lexam_choice(choices=many, gold=31.0)))
+    (case,) = imported(LEXAM, lexam_file(tmp_path, lexam_choice(choices=many, gold=31.0)))
     (expected,) = case.expectations
     assert isinstance(expected, CorrectChoice)
     assert [choice.id for choice in expected.choices[24:28]] == ["Y", "Z", "CHOICE_26", "CHOICE_27"]
@@ -322,25 +320,23 @@ def test_more_than_26_choices_go_on_with_numbers(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_wrong_with_a_choice_is_told(fields: Row, expected: list[Any], tmp_path: Path) -> None:
-    assert faults(IMPORTER_LEXAM, file_of_of_lexam(tmp_path, lexam_choice(**fields))) == expected
+    assert faults(LEXAM, lexam_file(tmp_path, lexam_choice(**fields))) == expected
 
 
 def test_an_open_question_needs_its_answer(tmp_path: Path) -> None:
-    assert faults(IMPORTER_LEXAM, file_of_of_lexam(tmp_path, lexam_open(answer=" "))) == [(1, "answer", "empty")]
+    assert faults(LEXAM, lexam_file(tmp_path, lexam_open(answer=" "))) == [(1, "answer", "empty")]
 
 
 def test_equal_rows_are_left_out_and_others_of_the_same_words_are_numbered(tmp_path: Path) -> None:
-    found = report(IMPORTER_LEXAM, file_of_of_lexam(tmp_path, lexam_open(), lexam_open(), lexam_open(answer="Yes.")))
+    found = report(LEXAM, lexam_file(tmp_path, lexam_open(), lexam_open(), lexam_open(answer="Yes.")))
     assert [(one.line, one.code) for one in found.warnings] == [(2, "skipped-case"), (3, "repeated-question")]
-    first, other = imported(
-        IMPORTER_LEXAM, file_of_of_lexam(tmp_path, lexam_open(), lexam_open(), lexam_open(answer="Yes."))
-    )
+    first, other = imported(LEXAM, lexam_file(tmp_path, lexam_open(), lexam_open(), lexam_open(answer="Yes.")))
     assert other.id == f"{first.id}-2"
 
 
 def test_a_table_gives_the_same_questions_in_lexam(tmp_path: Path) -> None:
-    (table,) = imported(IMPORTER_LEXAM, written(tmp_path, "l.csv", as_table([lexam_choice()])))
-    (line,) = imported(IMPORTER_LEXAM, file_of_of_lexam(tmp_path, lexam_choice()))
+    (table,) = imported(LEXAM, written(tmp_path, "l.csv", as_table([lexam_choice()])))
+    (line,) = imported(LEXAM, lexam_file(tmp_path, lexam_choice()))
     assert table == line
 
 
@@ -354,4 +350,4 @@ def test_a_table_gives_the_same_questions_in_lexam(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_is_known_by_its_columns(columns: Row, known: bool, tmp_path: Path) -> None:
-    assert IMPORTER_LEXAM.detect(tmp_path / "x.jsonl", as_lines([columns]).encode()) is known
+    assert LEXAM.detect(tmp_path / "x.jsonl", as_lines([columns]).encode()) is known

@@ -1,4 +1,4 @@
-"""The importer of PRBench."""
+"""Importers of benchmarks with rubrics: PRBench, ACE, APEX."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from howsure.model.case import Attachment, SingleTurn
 from howsure.model.expectation import Criterion, WeightedCriteria, text_id
 from howsure.model.transcript import Message, Role
 
-IMPORTER = PrBenchImporter()
+PRBENCH = PrBenchImporter()
 
 
 def file_of(folder: Path, *rows: Row) -> Path:
@@ -34,14 +34,14 @@ def file_of(folder: Path, *rows: Row) -> Path:
 
 
 def criteria(folder: Path, *given: Any) -> tuple[Criterion, ...]:
-    (case,) = imported(IMPORTER, file_of(folder, prbench(rubric=list(given))))
+    (case,) = imported(PRBENCH, file_of(folder, prbench(rubric=list(given))))
     (expected,) = case.expectations
     assert isinstance(expected, WeightedCriteria)
     return expected.criteria
 
 
 def test_a_row_becomes_a_rubric_question_with_its_conversation(tmp_path: Path) -> None:
-    (case,) = imported(IMPORTER, file_of(tmp_path, prbench()))
+    (case,) = imported(PRBENCH, file_of(tmp_path, prbench()))
     assert case.id == "prbench:t-1"
     assert case.world == "legal"
     assert case.labels == {"dataset": "prbench", "task_type": "rubric_qa", "policy_id": "prbench_v1"}
@@ -59,7 +59,7 @@ def test_a_row_becomes_a_rubric_question_with_its_conversation(tmp_path: Path) -
 
 
 def test_criteria_carry_weights_and_their_notes_stay_in_the_metadata(tmp_path: Path) -> None:
-    (case,) = imported(IMPORTER, file_of(tmp_path, prbench()))
+    (case,) = imported(PRBENCH, file_of(tmp_path, prbench()))
     assert case.expectations == (
         WeightedCriteria(
             criteria=(
@@ -105,7 +105,7 @@ def test_the_weight_is_the_one_of_the_named_class(annotations: Row, weight: floa
 )
 def test_a_weight_is_never_guessed(annotations: Row, code: str, tmp_path: Path) -> None:
     path = file_of(tmp_path, prbench(rubric=[{"id": "c", "title": "T", "annotations": annotations}]))
-    assert faults(IMPORTER, path) == [(1, "rubric[0].annotations", code)]
+    assert faults(PRBENCH, path) == [(1, "rubric[0].annotations", code)]
 
 
 def test_a_criterion_is_its_title_and_the_description_explains_it(tmp_path: Path) -> None:
@@ -127,19 +127,19 @@ def test_a_criterion_is_its_title_and_the_description_explains_it(tmp_path: Path
     ids=["no task", "a number"],
 )
 def test_the_id_is_the_source_s_own(fields: Row, expected: str, tmp_path: Path) -> None:
-    (case,) = imported(IMPORTER, file_of(tmp_path, prbench(**fields)))
+    (case,) = imported(PRBENCH, file_of(tmp_path, prbench(**fields)))
     assert case.id == expected
 
 
 def test_without_an_id_it_is_a_hash_of_what_was_said_and_no_canary_or_line(tmp_path: Path) -> None:
     first, second = prbench(task=..., prompt_1="In Graz."), prbench(task=...)
-    ids = [case.id for case in imported(IMPORTER, file_of(tmp_path, first, second))]
+    ids = [case.id for case in imported(PRBENCH, file_of(tmp_path, first, second))]
     assert len(set(ids)) == 2
-    assert [case.id for case in imported(IMPORTER, file_of(tmp_path, second))] == ids[1:]
+    assert [case.id for case in imported(PRBENCH, file_of(tmp_path, second))] == ids[1:]
 
 
 def test_a_row_that_stands_twice_is_left_out_and_the_first_place_is_named(tmp_path: Path) -> None:
-    found = report(IMPORTER, file_of(tmp_path, prbench(), prbench(task="t-2"), prbench()))
+    found = report(PRBENCH, file_of(tmp_path, prbench(), prbench(task="t-2"), prbench()))
     assert found.valid
     assert found.cases == 2
     assert [(one.line, one.code, one.message) for one in found.warnings] == [
@@ -148,7 +148,7 @@ def test_a_row_that_stands_twice_is_left_out_and_the_first_place_is_named(tmp_pa
 
 
 def test_an_id_with_two_contents_is_a_problem(tmp_path: Path) -> None:
-    (problem,) = report(IMPORTER, file_of(tmp_path, prbench(), prbench(topic="Other"))).problems
+    (problem,) = report(PRBENCH, file_of(tmp_path, prbench(), prbench(topic="Other"))).problems
     assert (problem.line, problem.field, problem.code) == (2, "task", "duplicate-id")
     assert problem.message == 'the id "prbench:t-1" stands on line 1 already, with other content'
 
@@ -173,28 +173,28 @@ def test_an_id_with_two_contents_is_a_problem(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(fields: Row, expected: list[Any], tmp_path: Path) -> None:
-    assert faults(IMPORTER, file_of(tmp_path, prbench(**fields))) == expected
+    assert faults(PRBENCH, file_of(tmp_path, prbench(**fields))) == expected
 
 
 def test_a_table_holds_lists_as_json(tmp_path: Path) -> None:
-    lines = imported(IMPORTER, file_of(tmp_path, prbench()))
-    table = imported(IMPORTER, written(tmp_path, "prbench.csv", as_table([prbench()])))
+    lines = imported(PRBENCH, file_of(tmp_path, prbench()))
+    table = imported(PRBENCH, written(tmp_path, "prbench.csv", as_table([prbench()])))
     assert table[0].expectations == lines[0].expectations
     assert table[0].input == lines[0].input
     assert table[0].id == lines[0].id
 
 
 def test_the_answer_that_the_source_has_to_the_last_turn_is_kept_apart(tmp_path: Path) -> None:
-    (case,) = imported(IMPORTER, file_of(tmp_path, prbench(response_1="You may.")))
+    (case,) = imported(PRBENCH, file_of(tmp_path, prbench(response_1="You may.")))
     assert case.metadata["answer_in_source"] == "You may."
     assert isinstance(case.input, SingleTurn)
     assert "You may." not in [message.content for message in case.input.history]
 
 
-IMPORTER_ACE = AceImporter()
+ACE = AceImporter()
 
 
-def file_of_of_ace(folder: Path, *rows: Row) -> Path:
+def ace_file(folder: Path, *rows: Row) -> Path:
     return written(folder, "ACE-DIY.csv", as_table(rows))
 
 
@@ -203,7 +203,7 @@ def second(**fields: Any) -> Row:
 
 
 def test_the_rows_of_a_task_become_one_case(tmp_path: Path) -> None:
-    (case,) = imported(IMPORTER_ACE, file_of_of_ace(tmp_path, ace(), second()))
+    (case,) = imported(ACE, ace_file(tmp_path, ace(), second()))
     assert case.id == "ace:4"
     assert case.input == SingleTurn(message="The light is out. Name each step.")
     assert case.expectations == (
@@ -227,21 +227,21 @@ def test_the_rows_of_a_task_become_one_case(tmp_path: Path) -> None:
 
 def test_tasks_come_in_the_order_of_the_file_and_rows_need_not_be_together(tmp_path: Path) -> None:
     other = ace(**{"Task ID": "9", "Criterion ID": "1"})
-    cases = imported(IMPORTER_ACE, file_of_of_ace(tmp_path, ace(), other, second()))
+    cases = imported(ACE, ace_file(tmp_path, ace(), other, second()))
     assert [case.id for case in cases] == ["ace:4", "ace:9"]
     assert isinstance(cases[0].expectations[0], WeightedCriteria)
     assert len(cases[0].expectations[0].criteria) == 2
 
 
 def test_a_weight_is_read_where_there_is_a_column(tmp_path: Path) -> None:
-    (case,) = imported(IMPORTER_ACE, file_of_of_ace(tmp_path, ace(Weight="3"), second(Weight="")))
+    (case,) = imported(ACE, ace_file(tmp_path, ace(Weight="3"), second(Weight="")))
     (expected,) = case.expectations
     assert isinstance(expected, WeightedCriteria)
     assert [criterion.weight for criterion in expected.criteria] == [3.0, None]
 
 
 def test_the_plain_prompt_is_used_where_there_is_no_other(tmp_path: Path) -> None:
-    (case,) = imported(IMPORTER_ACE, file_of_of_ace(tmp_path, ace(**{"Specified Prompt": ""})))
+    (case,) = imported(ACE, ace_file(tmp_path, ace(**{"Specified Prompt": ""})))
     assert case.input == SingleTurn(message="The light is out.")
     assert "prompt_in_source" not in case.metadata
 
@@ -257,32 +257,32 @@ def test_the_plain_prompt_is_used_where_there_is_no_other(tmp_path: Path) -> Non
     ],
 )
 def test_what_is_wrong_is_told_with_its_place_in_ace(row: Row, expected: list[Any], tmp_path: Path) -> None:
-    assert faults(IMPORTER_ACE, file_of_of_ace(tmp_path, ace(), row)) == expected
+    assert faults(ACE, ace_file(tmp_path, ace(), row)) == expected
 
 
 def test_a_missing_column_is_one_problem(tmp_path: Path) -> None:
     path = written(tmp_path, "a.csv", as_table([ace(Description=...), second(Description=...)]))
-    assert faults(IMPORTER_ACE, path) == [(1, "Description", "missing-field")]
+    assert faults(ACE, path) == [(1, "Description", "missing-field")]
 
 
 def test_a_truncated_table_is_a_problem(tmp_path: Path) -> None:
     text = as_table([ace(), second(Description='Says "why", and how')])
     path = written(tmp_path, "a.csv", text[:-8])
-    (problem,) = report(IMPORTER_ACE, path).problems
+    (problem,) = report(ACE, path).problems
     assert problem.line == 3
     assert problem.code in ("csv-syntax", "wrong-columns")
 
 
 def test_lines_give_the_same_cases(tmp_path: Path) -> None:
     rows = [ace(), second()]
-    lines = imported(IMPORTER_ACE, written(tmp_path, "a.jsonl", as_lines(rows)))
-    assert lines == imported(IMPORTER_ACE, file_of_of_ace(tmp_path, *rows))
+    lines = imported(ACE, written(tmp_path, "a.jsonl", as_lines(rows)))
+    assert lines == imported(ACE, ace_file(tmp_path, *rows))
 
 
-IMPORTER_APEX = ApexImporter()
+APEX = ApexImporter()
 
 
-def file_of_of_apex(folder: Path, *rows: Row) -> Path:
+def apex_file(folder: Path, *rows: Row) -> Path:
     return written(folder, "apex.jsonl", as_lines(rows))
 
 
@@ -291,7 +291,7 @@ def rubric(**criteria: Any) -> Row:
 
 
 def test_a_criterion_is_judged_by_its_sentence_and_not_by_its_justification(tmp_path: Path) -> None:
-    (case,) = imported(IMPORTER_APEX, file_of_of_apex(tmp_path, apex()))
+    (case,) = imported(APEX, apex_file(tmp_path, apex()))
     assert case.expectations == (
         WeightedCriteria(
             criteria=(
@@ -306,9 +306,9 @@ def test_a_criterion_is_judged_by_its_sentence_and_not_by_its_justification(tmp_
 def test_attachments_and_labels_are_carried(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "memo.pdf").write_bytes(b"%PDF")
-    found = report(IMPORTER_APEX, file_of_of_apex(tmp_path, apex()))
+    found = report(APEX, apex_file(tmp_path, apex()))
     assert found.warnings == ()
-    (case,) = imported(IMPORTER_APEX, file_of_of_apex(tmp_path, apex()))
+    (case,) = imported(APEX, apex_file(tmp_path, apex()))
     assert case.id == "apexv1:1037"
     assert case.input == SingleTurn(
         message="Advise the client.", attachments=(Attachment(path="docs/memo.pdf", kind="pdf"),)
@@ -328,19 +328,19 @@ def test_attachments_and_labels_are_carried(tmp_path: Path) -> None:
     ids=["lines", "a list", "empty", "null"],
 )
 def test_attachments_may_be_several(given: Any, paths: list[tuple[str, str]], tmp_path: Path) -> None:
-    (case,) = imported(IMPORTER_APEX, file_of_of_apex(tmp_path, apex(**{"File Attachments": given})))
+    (case,) = imported(APEX, apex_file(tmp_path, apex(**{"File Attachments": given})))
     assert isinstance(case.input, SingleTurn)
     assert [(one.path, one.kind) for one in case.input.attachments] == paths
 
 
 @pytest.mark.parametrize("path", ["../secret.pdf", "/etc/passwd", "C:\\x.pdf"])
 def test_an_attachment_stays_in_its_folder(path: str, tmp_path: Path) -> None:
-    file = file_of_of_apex(tmp_path, apex(**{"File Attachments": path}))
-    assert faults(IMPORTER_APEX, file) == [(1, '["File Attachments"]', "attachment-escapes")]
+    file = apex_file(tmp_path, apex(**{"File Attachments": path}))
+    assert faults(APEX, file) == [(1, '["File Attachments"]', "attachment-escapes")]
 
 
 def test_a_document_that_is_missing_is_worth_a_warning(tmp_path: Path) -> None:
-    found = report(IMPORTER_APEX, file_of_of_apex(tmp_path, apex()))
+    found = report(APEX, apex_file(tmp_path, apex()))
     assert [(one.code, one.found) for one in found.warnings] == [("attachment-missing", '"docs/memo.pdf"')]
 
 
@@ -357,9 +357,9 @@ def test_a_document_that_is_missing_is_worth_a_warning(tmp_path: Path) -> None:
 )
 def test_a_weight_is_a_number_or_stays_a_note(weight: Any, number: Any, codes: list[str], tmp_path: Path) -> None:
     row = apex(**rubric(one={"description": "D", "weight": weight}), **{"File Attachments": None})
-    found = report(IMPORTER_APEX, file_of_of_apex(tmp_path, row))
+    found = report(APEX, apex_file(tmp_path, row))
     assert [warning.code for warning in found.warnings] == codes
-    (case,) = imported(IMPORTER_APEX, file_of_of_apex(tmp_path, row))
+    (case,) = imported(APEX, apex_file(tmp_path, row))
     (expected,) = case.expectations
     assert isinstance(expected, WeightedCriteria)
     assert expected.criteria[0].weight == number
@@ -369,9 +369,9 @@ def test_a_weight_is_a_number_or_stays_a_note(weight: Any, number: Any, codes: l
 def test_without_a_task_id_the_prompt_and_documents_are_hashed(tmp_path: Path) -> None:
     bare = {"Task ID": None, "File Attachments": None}
     rows = [apex(**bare), apex(**bare, Prompt="Another."), apex(**{**bare, "File Attachments": "a.pdf"})]
-    ids = [case.id for case in imported(IMPORTER_APEX, file_of_of_apex(tmp_path, *rows))]
+    ids = [case.id for case in imported(APEX, apex_file(tmp_path, *rows))]
     assert len(set(ids)) == 3
-    assert [case.id for case in imported(IMPORTER_APEX, file_of_of_apex(tmp_path, rows[1]))] == [ids[1]]
+    assert [case.id for case in imported(APEX, apex_file(tmp_path, rows[1]))] == [ids[1]]
 
 
 @pytest.mark.parametrize(
@@ -388,11 +388,9 @@ def test_without_a_task_id_the_prompt_and_documents_are_hashed(tmp_path: Path) -
     ],
 )
 def test_what_is_wrong_is_told_with_its_place_in_apex(fields: Row, expected: list[Any], tmp_path: Path) -> None:
-    assert faults(IMPORTER_APEX, file_of_of_apex(tmp_path, apex(**fields))) == expected
+    assert faults(APEX, apex_file(tmp_path, apex(**fields))) == expected
 
 
 def test_a_table_gives_the_same_cases(tmp_path: Path) -> None:
     row = apex(**{"File Attachments": None, "Rubric JSON": json.dumps({"c": {"description": "D", "weight": 1}})})
-    assert imported(IMPORTER_APEX, written(tmp_path, "a.csv", as_table([row]))) == imported(
-        IMPORTER_APEX, file_of_of_apex(tmp_path, row)
-    )
+    assert imported(APEX, written(tmp_path, "a.csv", as_table([row]))) == imported(APEX, apex_file(tmp_path, row))

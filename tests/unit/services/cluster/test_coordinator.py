@@ -26,100 +26,104 @@ class Clock:
 
 async def test_one_rate_holds_for_all_who_ask() -> None:
     clock = Clock()
-    desk = RateCoordinator(None, clock=clock)
-    assert await desk.pace("openai:m", "requests", 600, 1) == pytest.approx(0.1)
-    assert await desk.pace("openai:m", "requests", 600, 4) == pytest.approx(0.5)
+    coordinator = RateCoordinator(None, clock=clock)
+    assert await coordinator.pace("openai:m", "requests", 600, 1) == pytest.approx(0.1)
+    assert await coordinator.pace("openai:m", "requests", 600, 4) == pytest.approx(0.5)
     clock.now += 0.5
-    assert await desk.pace("openai:m", "requests", 600, 1) == pytest.approx(0.1)
+    assert await coordinator.pace("openai:m", "requests", 600, 1) == pytest.approx(0.1)
 
 
 async def test_models_and_kinds_have_rates_of_their_own() -> None:
-    desk = RateCoordinator(None, clock=Clock())
-    assert await desk.pace("openai:m", "requests", 60, 1) == pytest.approx(1.0)
-    assert await desk.pace("openai:n", "requests", 60, 1) == pytest.approx(1.0)
-    assert await desk.pace("openai:m", "tokens", 6_000, 100) == pytest.approx(1.0)
+    coordinator = RateCoordinator(None, clock=Clock())
+    assert await coordinator.pace("openai:m", "requests", 60, 1) == pytest.approx(1.0)
+    assert await coordinator.pace("openai:n", "requests", 60, 1) == pytest.approx(1.0)
+    assert await coordinator.pace("openai:m", "tokens", 6_000, 100) == pytest.approx(1.0)
 
 
 async def test_what_is_given_back_is_there_for_others() -> None:
-    desk = RateCoordinator(None, clock=Clock())
-    await desk.pace("openai:m", "requests", 600, 10)
-    await desk.pace("openai:m", "requests", 600, -10)
-    assert await desk.pace("openai:m", "requests", 600, 1) == pytest.approx(0.1)
+    coordinator = RateCoordinator(None, clock=Clock())
+    await coordinator.pace("openai:m", "requests", 600, 10)
+    await coordinator.pace("openai:m", "requests", 600, -10)
+    assert await coordinator.pace("openai:m", "requests", 600, 1) == pytest.approx(0.1)
 
 
 async def test_leases_never_add_up_to_more_than_the_budget() -> None:
     clock = Clock()
-    desk = RateCoordinator(Allowance(tokens=1_000), clock=clock)
-    given = [await desk.lease(f"w{number}", 0.0, 0.0) for number in range(60)]
+    coordinator = RateCoordinator(Allowance(tokens=1_000), clock=clock)
+    given = [await coordinator.lease(f"w{number}", 0.0, 0.0) for number in range(60)]
     assert sum(lease.tokens or 0.0 for lease in given) == 1_000
     assert given[0].tokens == 20
     assert given[-1].wait > 0
 
 
 async def test_what_a_worker_did_not_use_is_leased_again() -> None:
-    desk = RateCoordinator(Allowance(usd=1.0), clock=Clock())
+    coordinator = RateCoordinator(Allowance(usd=1.0), clock=Clock())
     for number in range(50):
-        await desk.lease(f"w{number}", 0.0, 0.0)
-    assert (await desk.lease("late", 0.0, 0.0)).wait > 0
-    await desk.settle("w7", 0.005, 0.0)
-    assert (await desk.lease("late", 0.0, 0.0)).usd == pytest.approx(0.015)
+        await coordinator.lease(f"w{number}", 0.0, 0.0)
+    assert (await coordinator.lease("late", 0.0, 0.0)).wait > 0
+    await coordinator.settle("w7", 0.005, 0.0)
+    assert (await coordinator.lease("late", 0.0, 0.0)).usd == pytest.approx(0.015)
 
 
 async def test_a_budget_is_over_when_it_is_spent() -> None:
-    desk = RateCoordinator(Allowance(tokens=100), clock=Clock())
-    assert (await desk.lease("a", 0.0, 0.0)).tokens == 2
-    ended = await desk.lease("a", 0.0, 120.0)
+    coordinator = RateCoordinator(Allowance(tokens=100), clock=Clock())
+    assert (await coordinator.lease("a", 0.0, 0.0)).tokens == 2
+    ended = await coordinator.lease("a", 0.0, 120.0)
     assert ended.reached == "the budget of 100 tokens is spent (120 tokens)"
 
 
 async def test_nobody_waits_for_ever_for_the_lease_of_one_who_died() -> None:
     clock = Clock()
-    desk = RateCoordinator(Allowance(tokens=50), clock=clock)
+    coordinator = RateCoordinator(Allowance(tokens=50), clock=clock)
     for number in range(50):
-        await desk.lease(f"dead{number}", 0.0, 0.0)
-    assert (await desk.lease("alive", 0.0, 0.0)).wait > 0
+        await coordinator.lease(f"dead{number}", 0.0, 0.0)
+    assert (await coordinator.lease("alive", 0.0, 0.0)).wait > 0
     clock.now += 6
-    assert (await desk.lease("alive", 0.0, 0.0)).reached == "the budget is spent (0.0000 USD, 0 tokens) or leased out"
+    assert (
+        await coordinator.lease("alive", 0.0, 0.0)
+    ).reached == "the budget is spent (0.0000 USD, 0 tokens) or leased out"
 
 
 async def test_a_budget_in_time_ends_for_all_at_once() -> None:
     clock = Clock()
-    desk = RateCoordinator(Allowance(seconds=60), ModelSpending(seconds=20.0), clock=clock)
-    assert (await desk.lease("a", 0.0, 0.0)).seconds == 40
+    coordinator = RateCoordinator(Allowance(seconds=60), ModelSpending(seconds=20.0), clock=clock)
+    assert (await coordinator.lease("a", 0.0, 0.0)).seconds == 40
     clock.now += 41
-    assert (await desk.lease("b", 0.0, 0.0)).reached == "the budget of 60 s is over"
+    assert (await coordinator.lease("b", 0.0, 0.0)).reached == "the budget of 60 s is over"
 
 
 async def test_replies_are_shared() -> None:
-    desk = RateCoordinator(None, cache=MemoryCache())
-    await desk.put([(b"key", b"value")])
-    assert (await desk.get(b"key"), await desk.get(b"other")) == (b"value", None)
+    coordinator = RateCoordinator(None, cache=MemoryCache())
+    await coordinator.put([(b"key", b"value")])
+    assert (await coordinator.get(b"key"), await coordinator.get(b"other")) == (b"value", None)
 
 
 async def test_progress_is_told_once_and_spending_adds_up() -> None:
-    desk = RateCoordinator(None, ModelSpending(usd=1.0, tokens=10, calls=1))
-    await desk.report(WorkerReport(worker="a", verdicts={"passed": 2}, spent=ModelSpending(usd=0.5, tokens=5, calls=2)))
-    await desk.report(
+    coordinator = RateCoordinator(None, ModelSpending(usd=1.0, tokens=10, calls=1))
+    await coordinator.report(
+        WorkerReport(worker="a", verdicts={"passed": 2}, spent=ModelSpending(usd=0.5, tokens=5, calls=2))
+    )
+    await coordinator.report(
         WorkerReport(worker="b", verdicts={"passed": 1, "failed": 1}, spent=ModelSpending(usd=0.25, calls=1))
     )
     # What a worker has spent it says in full each time: a report that comes twice, or is lost, does no harm.
-    await desk.report(
+    await coordinator.report(
         WorkerReport(worker="a", verdicts={"failed": 1}, spent=ModelSpending(usd=0.75, tokens=9, calls=3, cached=4))
     )
-    told = await desk.progress()
+    told = await coordinator.progress()
     assert told.verdicts == {"passed": 3, "failed": 2}
     assert told.spent == ModelSpending(usd=2.0, tokens=19, calls=5, cached=4)
-    assert (await desk.progress()).verdicts == {}
+    assert (await coordinator.progress()).verdicts == {}
 
 
 async def test_lines_that_workers_write_down_are_handed_on_once() -> None:
-    desk = RateCoordinator(None)
-    await desk.report(WorkerReport(worker="a", verdicts={}, traced=b"1\n2\n"))
-    await desk.report(WorkerReport(worker="b", verdicts={}, traced=b"3\n", recorded=b"r\n"))
-    await desk.report(WorkerReport(worker="b", verdicts={"passed": 1}))
-    told = await desk.progress()
+    coordinator = RateCoordinator(None)
+    await coordinator.report(WorkerReport(worker="a", verdicts={}, traced=b"1\n2\n"))
+    await coordinator.report(WorkerReport(worker="b", verdicts={}, traced=b"3\n", recorded=b"r\n"))
+    await coordinator.report(WorkerReport(worker="b", verdicts={"passed": 1}))
+    told = await coordinator.progress()
     assert (told.traced, told.recorded) == ((b"1\n2\n", b"3\n"), (b"r\n",))
-    told = await desk.progress()
+    told = await coordinator.progress()
     assert (told.traced, told.recorded) == ((), ())
 
 
@@ -151,9 +155,9 @@ async def calls(gate: LeasedLimiter, until: float) -> int:
     return made
 
 
-def gates(desk: RateCoordinator, per_second: float, workers: int, most: int = 8) -> list[LeasedLimiter]:
+def gates(coordinator: RateCoordinator, per_second: float, workers: int, most: int = 8) -> list[LeasedLimiter]:
     made = [
-        WorkerLeases(desk, None).limiter(MODEL, most, RateLimits(requests_per_minute=per_second * 60))
+        WorkerLeases(coordinator, None).limiter(MODEL, most, RateLimits(requests_per_minute=per_second * 60))
         for _ in range(workers)
     ]
     assert all(isinstance(gate, LeasedLimiter) for gate in made)
@@ -161,31 +165,31 @@ def gates(desk: RateCoordinator, per_second: float, workers: int, most: int = 8)
 
 
 async def test_several_workers_hold_one_rate_together() -> None:
-    desk = Counted()
+    coordinator = Counted()
     until = time.monotonic() + 2.0
-    made = sum(await asyncio.gather(*(calls(gate, until) for gate in gates(desk, 200, 3) for _ in range(8))))
+    made = sum(await asyncio.gather(*(calls(gate, until) for gate in gates(coordinator, 200, 3) for _ in range(8))))
     assert 300 <= made <= 520, "400 calls in two seconds, and half a second's burst"
 
 
 async def test_a_call_costs_no_round_trip() -> None:
-    desk = Counted()
+    coordinator = Counted()
     until = time.monotonic() + 1.5
-    made = sum(await asyncio.gather(*(calls(gate, until) for gate in gates(desk, 400, 2) for _ in range(8))))
+    made = sum(await asyncio.gather(*(calls(gate, until) for gate in gates(coordinator, 400, 2) for _ in range(8))))
     assert made > 300
-    assert desk.asked < made / 4
+    assert coordinator.asked < made / 4
 
 
 async def test_a_slow_worker_leaves_the_rate_to_a_quick_one() -> None:
-    desk = Counted()
-    quick, slow = gates(desk, 200, 2)
+    coordinator = Counted()
+    quick, slow = gates(coordinator, 200, 2)
     await slow.acquire()
     until = time.monotonic() + 1.5
     assert sum(await asyncio.gather(*(calls(quick, until) for _ in range(8)))) > 230
 
 
 async def test_who_is_cancelled_in_line_takes_no_turn() -> None:
-    desk = Counted()
-    (gate,) = gates(desk, 1, 1, most=2)
+    coordinator = Counted()
+    (gate,) = gates(coordinator, 1, 1, most=2)
     waiting = [asyncio.create_task(gate.acquire()) for _ in range(2)]
     await asyncio.sleep(0.05)
     for task in waiting:
@@ -196,20 +200,20 @@ async def test_who_is_cancelled_in_line_takes_no_turn() -> None:
 
 
 async def test_what_was_not_used_is_given_back() -> None:
-    desk = Counted()
-    leases = WorkerLeases(desk, None)
+    coordinator = Counted()
+    leases = WorkerLeases(coordinator, None)
     gate = leases.limiter(MODEL, 8, RateLimits(requests_per_minute=600_000))
     for _ in range(10):
         await gate.acquire()
         gate.release(False)
     await asyncio.sleep(0.05)
     await leases.give_back()
-    assert desk.given == 10
+    assert coordinator.given == 10
 
 
 async def test_tokens_are_leased_by_their_number_and_corrected() -> None:
-    desk = Counted()
-    gate = WorkerLeases(desk, None).limiter(MODEL, 4, RateLimits(tokens_per_minute=60_000))
+    coordinator = Counted()
+    gate = WorkerLeases(coordinator, None).limiter(MODEL, 4, RateLimits(tokens_per_minute=60_000))
     assert gate.counts_tokens
     began = time.monotonic()
     await gate.acquire(300)
@@ -241,9 +245,9 @@ def paid(tokens: int) -> Usage:
     return Usage(prompt_tokens=tokens, completion_tokens=0)
 
 
-async def spend(desk: RateCoordinator, name: str, in_flight: int, each: int) -> int:
+async def spend(coordinator: RateCoordinator, name: str, in_flight: int, each: int) -> int:
     """A worker that calls until the budget ends; what it spent."""
-    budget = LeasedBudget(desk, name)
+    budget = LeasedBudget(coordinator, name)
     gate = LeasedLimiter(in_flight, None, None, budget)
     spent = 0
 
@@ -268,14 +272,14 @@ async def spend(desk: RateCoordinator, name: str, in_flight: int, each: int) -> 
 
 @pytest.mark.parametrize(("tokens", "each"), [(10_000, 10), (1_000, 100), (100, 100)])
 async def test_a_budget_is_exceeded_by_the_calls_in_flight_at_most(tokens: int, each: int) -> None:
-    desk = RateCoordinator(Allowance(tokens=tokens))
-    spent = sum(await asyncio.gather(*(spend(desk, f"w{number}", 4, each) for number in range(3))))
+    coordinator = RateCoordinator(Allowance(tokens=tokens))
+    spent = sum(await asyncio.gather(*(spend(coordinator, f"w{number}", 4, each) for number in range(3))))
     assert tokens * 0.9 <= spent <= tokens + 12 * each
 
 
 async def test_every_worker_hears_why_the_budget_ended() -> None:
-    desk = RateCoordinator(Allowance(tokens=100))
-    budget = LeasedBudget(desk, "w")
+    coordinator = RateCoordinator(Allowance(tokens=100))
+    budget = LeasedBudget(coordinator, "w")
     await budget.ready()
     budget.reserve()
     budget.settle(paid(150), None)
@@ -285,8 +289,8 @@ async def test_every_worker_hears_why_the_budget_ended() -> None:
 
 
 async def test_what_one_worker_asked_another_need_not_ask() -> None:
-    desk = RateCoordinator(None, cache=MemoryCache())
-    first, second = SharedCache(desk), SharedCache(desk)
+    coordinator = RateCoordinator(None, cache=MemoryCache())
+    first, second = SharedCache(coordinator), SharedCache(coordinator)
     await first.put(b"k", b"v")
     assert await first.get(b"k") == b"v"
     await first.flush()
@@ -294,13 +298,13 @@ async def test_what_one_worker_asked_another_need_not_ask() -> None:
 
 
 async def test_a_worker_that_gave_its_lease_back_asks_for_another() -> None:
-    desk = RateCoordinator(Allowance(tokens=100))
-    budget = LeasedBudget(desk, "w")
+    coordinator = RateCoordinator(Allowance(tokens=100))
+    budget = LeasedBudget(coordinator, "w")
     await budget.ready()
     budget.settle(paid(1), None)
     await budget.give_back()
-    others = [await desk.lease(f"o{number}", 0.0, 0.0) for number in range(50)]
+    others = [await coordinator.lease(f"o{number}", 0.0, 0.0) for number in range(50)]
     assert sum(lease.tokens or 0.0 for lease in others) == 99
-    await desk.settle("o0", 0.0, 0.0)
+    await coordinator.settle("o0", 0.0, 0.0)
     await budget.ready()
     budget.reserve()

@@ -1,4 +1,4 @@
-"""What a worker does, in this process: Ray's handle of the desk is one that calls it."""
+"""What a worker does, in this process: Ray's handle of the coordinator is one that calls it."""
 
 from __future__ import annotations
 
@@ -76,13 +76,13 @@ async def begun(work: Workspace, said: RunRequest, store: Store) -> tuple[Worker
         return WorkerConfig.unpacked(WorkerConfig.of(work, plan, run).packed()), plan
 
 
-async def worked(site: WorkerConfig, plan: Plan, size: int, **wish: Any) -> list[int]:
+async def worked(config: WorkerConfig, plan: Plan, size: int, **wish: Any) -> list[int]:
     """How many attempts each shard made."""
-    room = await WorkerContext.opened(site, RateCoordinator(None), "w")
+    context = await WorkerContext.opened(config, RateCoordinator(None), "w")
     try:
-        return [(await room.work_on(shard, "", **wish)).made for shard in cut_shards(plan.cases, size)]
+        return [(await context.work_on(shard, "", **wish)).made for shard in cut_shards(plan.cases, size)]
     finally:
-        await room.close()
+        await context.close()
 
 
 async def exported(store: Store, run: Run) -> list[tuple[int, str, str, str, int]]:
@@ -95,44 +95,44 @@ async def exported(store: Store, run: Run) -> list[tuple[int, str, str, str, int
 async def test_shards_make_the_run_that_one_machine_makes(tmp_path: Path) -> None:
     work, said = place(tmp_path), options(tmp_path, repeat=2)
     async with await work.store() as store:
-        site, plan = await begun(work, said, store)
-        assert await worked(site, plan, 4) == [8, 4]
+        config, plan = await begun(work, said, store)
+        assert await worked(config, plan, 4) == [8, 4]
         near = await start(work, said, lambda _: lambda _: None)
-        assert await exported(store, site.run) == await exported(store, near.run)
-        assert (await store.run(site.run.id)).counts.passed == 12
+        assert await exported(store, config.run) == await exported(store, near.run)
+        assert (await store.run(config.run.id)).counts.passed == 12
 
 
 async def test_a_shard_that_comes_again_makes_only_what_is_missing(tmp_path: Path) -> None:
     work = place(tmp_path)
     async with await work.store() as store:
-        site, plan = await begun(work, options(tmp_path), store)
-        assert await worked(site, plan, 4) == [4, 2]
-        assert await worked(site, plan, 3) == [0, 0]
-        assert await worked(site, plan, 3, again=(0, 5)) == [1, 1]
-        assert (await store.run(site.run.id)).counts.completed == 6
+        config, plan = await begun(work, options(tmp_path), store)
+        assert await worked(config, plan, 4) == [4, 2]
+        assert await worked(config, plan, 3) == [0, 0]
+        assert await worked(config, plan, 3, again=(0, 5)) == [1, 1]
+        assert (await store.run(config.run.id)).counts.completed == 6
 
 
 async def test_a_worker_whose_driver_was_replaced_stores_nothing(tmp_path: Path) -> None:
     work = place(tmp_path)
     async with await work.store() as store:
-        site, plan = await begun(work, options(tmp_path), store)
-        await store.claim(site.run.id, "machine/1/2/new", utc_now())
-        room = await WorkerContext.opened(site, RateCoordinator(None), "w")
+        config, plan = await begun(work, options(tmp_path), store)
+        await store.claim(config.run.id, "machine/1/2/new", utc_now())
+        context = await WorkerContext.opened(config, RateCoordinator(None), "w")
         with pytest.raises(Conflict):
-            await room.work_on(next(cut_shards(plan.cases, 6)), "machine/1/2/old")
-        await room.close()
-        assert (await store.run(site.run.id)).counts.completed == 0
+            await context.work_on(next(cut_shards(plan.cases, 6)), "machine/1/2/old")
+        await context.close()
+        assert (await store.run(config.run.id)).counts.completed == 0
 
 
 async def test_what_was_done_is_reported(tmp_path: Path) -> None:
     work = place(tmp_path)
     async with await work.store() as store:
-        site, plan = await begun(work, options(tmp_path), store)
-        desk = RateCoordinator(None)
-        room = await WorkerContext.opened(site, desk, "w")
-        await room.work_on(next(cut_shards(plan.cases, 6)), "")
-        await room.close()
-        assert (await desk.progress()).verdicts == {"passed": 6}
+        config, plan = await begun(work, options(tmp_path), store)
+        coordinator = RateCoordinator(None)
+        context = await WorkerContext.opened(config, coordinator, "w")
+        await context.work_on(next(cut_shards(plan.cases, 6)), "")
+        await context.close()
+        assert (await coordinator.progress()).verdicts == {"passed": 6}
 
 
 async def test_replies_of_judges_are_handed_in_with_the_results_that_they_made(tmp_path: Path) -> None:
@@ -143,14 +143,14 @@ async def test_replies_of_judges_are_handed_in_with_the_results_that_they_made(t
     near = tmp_path / "near.jsonl"
     said = RunRequest(datasets=(dataset,), target="parrot", judge="offline")
     await start(work, replace(said, record_judge=near), lambda _: lambda _: None)
-    desk = RateCoordinator(None)
+    coordinator = RateCoordinator(None)
     async with await work.store() as store:
-        site, plan = await begun(work, said, store)
-        room = await WorkerContext.opened(replace(site, records=True), desk, "w")
+        config, plan = await begun(work, said, store)
+        context = await WorkerContext.opened(replace(config, records=True), coordinator, "w")
         for shard in cut_shards(plan.cases, 3):
-            await room.work_on(shard, "")
-        await room.close()
-    told = await desk.progress()
+            await context.work_on(shard, "")
+        await context.close()
+    told = await coordinator.progress()
     assert sorted(b"".join(told.recorded).splitlines()) == sorted(near.read_bytes().splitlines())
     assert len(near.read_bytes().splitlines()) == 4
     assert told.traced == ()
@@ -166,46 +166,46 @@ async def test_a_file_at_an_address_is_read_there_and_not_copied(tmp_path: Path)
     work = place(driver)
     (worker / "parrot.py").write_text(PARROT, encoding="utf-8")
     async with await work.store() as store:
-        site, plan = await begun(work, options(driver, datasets=("memory://far/house.jsonl",)), store)
-        elsewhere = replace(site, folder=str(worker))
-        room = await WorkerContext.opened(elsewhere, RateCoordinator(None), "w")
+        config, plan = await begun(work, options(driver, datasets=("memory://far/house.jsonl",)), store)
+        elsewhere = replace(config, folder=str(worker))
+        context = await WorkerContext.opened(elsewhere, RateCoordinator(None), "w")
         sources = shard_sources(plan.pins.datasets)
-        made = [(await room.work_on(shard, "")).made for shard in cut_shards(plan.cases, 4, sources)]
+        made = [(await context.work_on(shard, "")).made for shard in cut_shards(plan.cases, 4, sources)]
         assert (sources, made) == (("memory://far/house.jsonl",), [4, 2])
         assert not list(worker.rglob("*.jsonl"))
         memory.pipe("/far/house.jsonl", memory.cat("/far/house.jsonl").replace(b"Question 5?", b"Question 9?"))
         with pytest.raises(Conflict, match=r"house\.jsonl changed"):
-            await room.work_on(list(cut_shards(plan.cases, 4, sources))[1], "", again=(5,))
-        await room.close()
-        assert (await store.run(site.run.id)).counts.passed == 6
+            await context.work_on(list(cut_shards(plan.cases, 4, sources))[1], "", again=(5,))
+        await context.close()
+        assert (await store.run(config.run.id)).counts.passed == 6
     memory.store.clear()
 
 
 async def test_a_plug_in_that_is_another_here_is_refused(tmp_path: Path) -> None:
     work = place(tmp_path)
     async with await work.store() as store:
-        site, _ = await begun(work, options(tmp_path), store)
+        config, _ = await begun(work, options(tmp_path), store)
         (tmp_path / "parrot.py").write_text(PARROT + "\n# changed\n", encoding="utf-8")
         with pytest.raises(Conflict, match=r"parrot\.py has changed, or is not there"):
-            await WorkerContext.opened(site, RateCoordinator(None), "w")
+            await WorkerContext.opened(config, RateCoordinator(None), "w")
 
 
 async def test_a_plug_in_that_is_missing_here_is_named(tmp_path: Path) -> None:
     work = place(tmp_path)
     async with await work.store() as store:
-        site, _ = await begun(work, options(tmp_path), store)
+        config, _ = await begun(work, options(tmp_path), store)
         (tmp_path / "parrot.py").unlink()
         with pytest.raises(ConfigInvalid, match=r"parrot\.py: no such file"):
-            await WorkerContext.opened(site, RateCoordinator(None), "w")
+            await WorkerContext.opened(config, RateCoordinator(None), "w")
 
 
 async def test_a_site_holds_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     work = place(tmp_path)
     async with await work.store() as store:
-        site, plan = await begun(work, options(tmp_path), store)
+        config, plan = await begun(work, options(tmp_path), store)
     address = "postgresql://howsure:hunter2@db.example/howsure"
     elsewhere = Workspace.made(replace(work.settings, database=address), tmp_path, tmp_path)
-    told = WorkerConfig.of(elsewhere, plan, site.run)
+    told = WorkerConfig.of(elsewhere, plan, config.run)
     assert b"hunter2" not in told.packed()
     assert told.location == ""
     monkeypatch.delenv(ADDRESS, raising=False)
@@ -234,11 +234,11 @@ async def test_settings_arrive_as_they_were_written(tmp_path: Path) -> None:
     written = load(tmp_path, {})
     work = place(tmp_path)
     async with await work.store() as store:
-        site, plan = await begun(work, options(tmp_path), store)
+        config, plan = await begun(work, options(tmp_path), store)
     rich = Workspace.made(replace(written, database=str(tmp_path / "runs.db")), tmp_path, tmp_path)
-    arrived = WorkerConfig.unpacked(WorkerConfig.of(rich, plan, site.run).packed())
+    arrived = WorkerConfig.unpacked(WorkerConfig.of(rich, plan, config.run).packed())
     assert arrived.settings == replace(written, service=ServiceSettings(hosts=("bots.example",)))
-    assert arrived.run == site.run
+    assert arrived.run == config.run
     assert arrived.location == str(tmp_path / "runs.db")
 
 
@@ -250,11 +250,11 @@ class Method:
 class Handle:
     """As Ray gives one: every method has a `remote`."""
 
-    def __init__(self, desk: RateCoordinator) -> None:
-        self._desk = desk
+    def __init__(self, coordinator: RateCoordinator) -> None:
+        self._coordinator = coordinator
 
     def __getattr__(self, name: str) -> Method:
-        return Method(getattr(self._desk, name))
+        return Method(getattr(self._coordinator, name))
 
 
 @pytest.fixture(autouse=True)
@@ -282,7 +282,7 @@ class Told:
             run = new_run(plan, utc_now())
             await store.create_run(run)
         self.run_id = run.id
-        self.site = WorkerConfig.of(self.work, plan, run).packed()
+        self.config = WorkerConfig.of(self.work, plan, run).packed()
         self.tasks = [msgspec.json.encode(ShardTask(shard=shard, owner="")) for shard in cut_shards(plan.cases, 2)]
 
     async def completed(self) -> int:
@@ -292,23 +292,23 @@ class Told:
 
 def test_shards_are_worked_on_one_after_the_other(tmp_path: Path) -> None:
     told, handle = Told(tmp_path), Handle(RateCoordinator(None))
-    made = [work_on_shard(told.site, handle, "token", task) for task in told.tasks]
+    made = [work_on_shard(told.config, handle, "token", task) for task in told.tasks]
     assert made == [ShardOutcome(made=2), ShardOutcome(made=2), ShardOutcome(made=1)]
     assert asyncio.run(told.completed()) == 5
 
 
 def test_a_process_keeps_its_room_until_another_driver_comes(tmp_path: Path) -> None:
     told, handle = Told(tmp_path), Handle(RateCoordinator(None))
-    work_on_shard(told.site, handle, "first", told.tasks[0])
-    room = PROCESS.run(PROCESS.room(told.site, handle, "first"))
-    work_on_shard(told.site, handle, "first", told.tasks[1])
-    assert PROCESS.run(PROCESS.room(told.site, handle, "first")) is room
-    assert PROCESS.run(PROCESS.room(told.site, handle, "second")) is not room
+    work_on_shard(told.config, handle, "first", told.tasks[0])
+    context = PROCESS.run(PROCESS.context(told.config, handle, "first"))
+    work_on_shard(told.config, handle, "first", told.tasks[1])
+    assert PROCESS.run(PROCESS.context(told.config, handle, "first")) is context
+    assert PROCESS.run(PROCESS.context(told.config, handle, "second")) is not context
 
 
 def test_a_machine_that_has_everything_has_no_problem(tmp_path: Path) -> None:
     told = Told(tmp_path)
-    found = check_machine(told.site, Handle(RateCoordinator(None)), "token")
+    found = check_machine(told.config, Handle(RateCoordinator(None)), "token")
     assert found.problems == ()
     assert found.machine == machine_id()
 
@@ -316,7 +316,7 @@ def test_a_machine_that_has_everything_has_no_problem(tmp_path: Path) -> None:
 def test_a_file_that_is_not_here_is_named(tmp_path: Path) -> None:
     told = Told(tmp_path)
     told.dataset.unlink()
-    assert check_machine(told.site, Handle(RateCoordinator(None)), "token").problems == (
+    assert check_machine(told.config, Handle(RateCoordinator(None)), "token").problems == (
         f"no such file: {told.dataset}",
     )
 
@@ -324,14 +324,14 @@ def test_a_file_that_is_not_here_is_named(tmp_path: Path) -> None:
 def test_a_file_that_is_another_here_is_named(tmp_path: Path) -> None:
     told = Told(tmp_path)
     told.dataset.write_bytes(told.dataset.read_bytes() + b"\n")
-    found = check_machine(told.site, Handle(RateCoordinator(None)), "token")
+    found = check_machine(told.config, Handle(RateCoordinator(None)), "token")
     assert found.problems == (f"{told.dataset} is another file than the driver's",)
 
 
 def test_what_the_user_can_mend_comes_back_as_data(tmp_path: Path) -> None:
     told = Told(tmp_path)
     told.responses.unlink()
-    outcome = work_on_shard(told.site, Handle(RateCoordinator(None)), "token", told.tasks[0])
+    outcome = work_on_shard(told.config, Handle(RateCoordinator(None)), "token", told.tasks[0])
     assert outcome.made == 0
     assert str(told.responses) in outcome.error
 
@@ -339,26 +339,26 @@ def test_what_the_user_can_mend_comes_back_as_data(tmp_path: Path) -> None:
 def test_lines_that_changed_are_not_worked_on(tmp_path: Path) -> None:
     told, handle = Told(tmp_path), Handle(RateCoordinator(None))
     told.dataset.write_bytes(told.dataset.read_bytes().replace(b"Question 3?", b"Question 9?"))
-    assert work_on_shard(told.site, handle, "token", told.tasks[0]).made == 2
-    assert "house.jsonl changed" in work_on_shard(told.site, handle, "token", told.tasks[1]).error
+    assert work_on_shard(told.config, handle, "token", told.tasks[0]).made == 2
+    assert "house.jsonl changed" in work_on_shard(told.config, handle, "token", told.tasks[1]).error
 
 
 def test_a_machine_needs_no_file_whose_cases_are_sent_along(tmp_path: Path) -> None:
     told = Told(tmp_path)
-    site = WorkerConfig.unpacked(told.site)
-    assert site.sizes == (told.dataset.stat().st_size,)
+    config = WorkerConfig.unpacked(told.config)
+    assert config.sizes == (told.dataset.stat().st_size,)
     told.dataset.unlink()
-    sent = replace(site, sizes=(SENT,)).packed()
+    sent = replace(config, sizes=(SENT,)).packed()
     assert check_machine(sent, Handle(RateCoordinator(None)), "token").problems == ()
 
 
 def test_a_very_large_file_is_told_by_its_size(tmp_path: Path) -> None:
     """Its bytes are hashed shard by shard, when they are read."""
     told = Told(tmp_path)
-    large = replace(WorkerConfig.unpacked(told.site), sizes=(LARGE,)).packed()
+    large = replace(WorkerConfig.unpacked(told.config), sizes=(LARGE,)).packed()
     found = check_machine(large, Handle(RateCoordinator(None)), "token")
     assert found.problems == (f"{told.dataset} is another file than the driver's",)
     with told.dataset.open("r+b") as file:
-        # A hole: it takes no room on the disk.
+        # A hole: it takes no context on the disk.
         file.truncate(LARGE)
     assert check_machine(large, Handle(RateCoordinator(None)), "token").problems == ()

@@ -319,7 +319,9 @@ def parroting(request: ModelRequest) -> str:
 
 
 @pytest.mark.parametrize("answer", [echoing, quoting, parroting])
-@pytest.mark.parametrize("dialect", ["explain", "test-set", "legal"])
+@pytest.mark.parametrize(
+    "dialect", ["explain", *(pytest.param(name, marks=pytest.mark.thorough) for name in ("test-set", "legal"))]
+)
 async def test_a_judge_that_repeats_the_attack_in_its_reply_is_not_read_as_passing(
     dialect: str, answer: Answering
 ) -> None:

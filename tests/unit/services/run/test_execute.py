@@ -92,7 +92,7 @@ async def test_progress_is_told_of_every_result_once_and_after_it_is_kept(tmp_pa
     async with await work.store() as store:
         run, made = await begun(work, store, house(tmp_path))
         await executed(store, run, made, progress=lambda some: told.extend(each.case.id for each in some))
-        assert len(await store.finished(run.id)) == 4
+        assert len(await store.finished_positions(run.id)) == 4
     assert sorted(told) == ["q1", "q2", "q3", "q4"]
 
 
@@ -120,7 +120,7 @@ async def test_a_cancelled_run_is_interrupted_and_goes_on_without_repeating_anyt
         saved = asyncio.Event()
         task = asyncio.create_task(executed(store, run, made, progress=lambda _: saved.set()))
         await asyncio.wait_for(asyncio.gather(hanging.reached.wait(), saved.wait()), 10)
-        while len(await store.finished(run.id)) < 2:
+        while len(await store.finished_positions(run.id)) < 2:
             await asyncio.sleep(0)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -42,7 +42,7 @@ async def saved(tmp_path: Path, target: Counting, cases: int, concurrency: int) 
         run, made = await begun(work, store, house(tmp_path, cases), concurrency=concurrency)
         done = await executed(store, run, made)
         assert done.state is RunState.COMPLETED
-        assert len(await store.finished(run.id)) == cases
+        assert len(await store.finished_positions(run.id)) == cases
         return store.saved
 
 

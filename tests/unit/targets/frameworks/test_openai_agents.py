@@ -14,8 +14,8 @@ from howsure.targets.frameworks.openai_agents import (
     OpenAiAgentsSession,
     OpenAiAgentsSettings,
     OpenAiAgentsTarget,
+    convert_call_usage,
     reply_of,
-    spent,
 )
 
 Json = dict[str, Any]
@@ -110,7 +110,7 @@ def test_a_run_that_ends_in_a_tools_output_answers_with_it(output: Any, said: st
 
 
 def test_zeros_are_tokens_that_nobody_counted() -> None:
-    assert spent({**USAGE, "input_tokens": 0, "output_tokens": 0}) is None
+    assert convert_call_usage({**USAGE, "input_tokens": 0, "output_tokens": 0}) is None
     assert reply_of([("desk", spoke("Hi"))], [{"input_tokens": 0, "output_tokens": 0}]).usage == Usage()
 
 

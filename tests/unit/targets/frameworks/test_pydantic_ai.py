@@ -9,7 +9,7 @@ import pytest
 from howsure.model.case import Case, SingleTurn
 from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Usage
 from howsure.targets.base import TargetRequest
-from howsure.targets.frameworks.pydantic_ai import PydanticAiSettings, PydanticAiTarget, reply_of, spent
+from howsure.targets.frameworks.pydantic_ai import PydanticAiSettings, PydanticAiTarget, convert_call_usage, reply_of
 
 Json = dict[str, Any]
 USAGE = {"input_tokens": 11, "output_tokens": 7, "cache_read_tokens": 4, "output_reasoning_tokens": 2, "details": {}}
@@ -102,7 +102,7 @@ def test_a_structured_output_is_the_answer_and_its_call_is_none() -> None:
     ids=["zeros: nobody counted", "none", "older versions keep thinking among the details"],
 )
 def test_tokens_of_one_call(usage: Any, expected: Usage | None) -> None:
-    assert spent(usage) == expected
+    assert convert_call_usage(usage) == expected
 
 
 class Result:

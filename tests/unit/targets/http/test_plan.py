@@ -9,7 +9,7 @@ import pytest
 
 from howsure.errors import ConfigInvalid
 from howsure.targets.base import TargetRequest
-from howsure.targets.http.plan import BODY, HttpPlan, HttpSettings, encoded, plan_http_target
+from howsure.targets.http.plan import BODY, HttpPlan, HttpSettings, encode_body, plan_http_target
 
 URL = "http://127.0.0.1:8000/chat"
 VALUES = {
@@ -142,7 +142,7 @@ def test_a_get_has_no_body() -> None:
     ids=["json", "a JSON text", "plain text", "a form"],
 )
 def test_the_body_is_written_as_its_type_says(body: Any, content_type: str, sent: bytes) -> None:
-    assert encoded(body, content_type) == sent
+    assert encode_body(body, content_type) == sent
 
 
 def test_the_health_address_may_be_a_path() -> None:
