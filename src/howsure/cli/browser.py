@@ -287,7 +287,11 @@ class Browser:
     async def _did(self, event: Key | TerminalResize) -> bool:
         """Whether to go on."""
         if isinstance(event, TerminalResize):
-            self._fit()
+            # Adopt the terminal's present size; an open page is broken into lines again.
+            self._width, height = self._terminal.size
+            self._view = resize(self._view, height)
+            if self._view.mode is BrowserMode.PAGE and self._open is not None:
+                self._view = set_page_length(self._view, self._broken(self._open))
             return True
         self._view, act = press_key(self._view, event)
         if isinstance(act, QuitBrowser):
@@ -332,13 +336,6 @@ class Browser:
                     found.add(result.position)
         return frozenset(found)
 
-    def _fit(self) -> None:
-        """Adopt the terminal's present size; an open page is broken into lines again."""
-        self._width, height = self._terminal.size
-        self._view = resize(self._view, height)
-        if self._view.mode is BrowserMode.PAGE and self._open is not None:
-            self._view = set_page_length(self._view, self._broken(self._open))
-
     def _broken(self, shown: RenderableType) -> int:
         """Break a page into lines; how many they are."""
         self._open = shown
@@ -349,20 +346,17 @@ class Browser:
 
     async def _draw(self) -> None:
         if self._view.mode is not BrowserMode.PAGE:
-            await self._look_up()
+            # Fetch the reasons of the results in sight.
+            for entry in self._view.window:
+                if entry.position not in self._notes:
+                    result = await self._result(entry.position)
+                    self._notes[entry.position] = "" if result is None else reason_line(result)
         screen = Screen(width=self._width, ascii_only=self._console.options.ascii_only)
         self._terminal.draw(draw_frame(self._view, screen, self._title, self._notes, self._page))
 
     @property
     def _title(self) -> str:
         return f"{self._summary.run.name or self._summary.run.id}: {run_sentence(self._summary)}"
-
-    async def _look_up(self) -> None:
-        """Fetch the reasons of the results in sight."""
-        for entry in self._view.window:
-            if entry.position not in self._notes:
-                result = await self._result(entry.position)
-                self._notes[entry.position] = "" if result is None else reason_line(result)
 
 
 def reason_line(result: Result) -> str:

@@ -30,7 +30,7 @@ from howsure.reports.judge_reports import (
     migration_report,
 )
 from howsure.services.judge.calibrate import CalibrationRequest, calibrate, choose_run
-from howsure.services.judge.judge_records import JudgeFacts, about_judge, save_judge_test
+from howsure.services.judge.judge_records import about_judge, save_judge_test
 from howsure.services.judge.judge_tests import LIMIT, try_judge
 from howsure.services.judge.labels import looks_like_labels
 from howsure.services.judge.migrate import MigrationRequest, MigrationSide, migrate, run_judge
@@ -173,18 +173,14 @@ def about_command(work: Workspace, spec: str, as_json: bool) -> None:
     if as_json:
         print_json(found)
     else:
-        _tell(found)
-
-
-def _tell(found: JudgeFacts) -> None:
-    shown = console()
-    if found.measured:
-        shown.print(measurements_report(agreement_rows(found.measured), found.not_measured))
-        shown.print(Text())
-    for known in found.calibrations:
-        shown.print(calibration_line(known.calibration, known.current))
-    if not found.calibrations:
-        click.echo(f"No calibration of {found.judge} is kept here: `howsure judge calibrate LABELS ...` makes one.")
+        shown = console()
+        if found.measured:
+            shown.print(measurements_report(agreement_rows(found.measured), found.not_measured))
+            shown.print(Text())
+        for known in found.calibrations:
+            shown.print(calibration_line(known.calibration, known.current))
+        if not found.calibrations:
+            click.echo(f"No calibration of {found.judge} is kept here: `howsure judge calibrate LABELS ...` makes one.")
 
 
 @howsure_command("correct")

@@ -58,7 +58,11 @@ def read_rating(content: Any, scale: Scale, *, whole: bool = False) -> Rating | 
         raise NoValue(unfit[-1] if unfit else "no value in the reply")
     if len(rulings) > 1 and len(meanings := dict.fromkeys(map(_meaning, rulings))) > 1:
         raise UnparsableReply(f"the reply contradicts itself: {' and '.join(meanings)}")
-    return _explained(rulings[-1], prose)
+    # Without a reason of its own, a ruling takes the sentences around it; a bare word is no reason.
+    ruling = rulings[-1]
+    if ruling.reason or not prose or parse_value(prose) is not None:
+        return ruling
+    return replace(ruling, reason=prose)
 
 
 def read_check(content: Any) -> Check | NotApplicable:
@@ -168,13 +172,6 @@ def _plain(value: Value, scale: Scale, whole: bool) -> Rating | NotApplicable:
 def _counts(value: Value, scale: Scale) -> bool:
     """`Yes, it is coherent. Score: 4`: where a number is needed, a yes in the sentences is not a second value."""
     return scale == UNIT or isinstance(value, StatedNumber) or value is VerdictWord.NOT_APPLICABLE
-
-
-def _explained(ruling: Rating | NotApplicable, prose: str) -> Rating | NotApplicable:
-    """Without a reason of its own, a ruling takes the sentences around it; a bare word is no reason."""
-    if ruling.reason or not prose or parse_value(prose) is not None:
-        return ruling
-    return replace(ruling, reason=prose)
 
 
 def _meaning(ruling: Rating | NotApplicable) -> str:

@@ -100,7 +100,14 @@ class CallLimiter:
         now = self._clock()
         lasted = now - self._began
         if lasted >= WINDOW_SECONDS and (self._replies >= FEWEST_REPLIES or lasted >= LONGEST_WINDOW):
-            self._close_window(now, lasted)
+            share = self._refused / self._replies if self._replies else 0.0
+            if share > TOLERATED:
+                self._narrow(share, (self._replies - self._refused) / lasted * 60)
+                if share > 0.5 and self._wait_seconds:
+                    self._held_until = now + self._wait_seconds
+            else:
+                self._widen(self._replies / lasted * 60)
+            self._open_window(now)
         if self._waiting:
             self._admit()
 
@@ -153,16 +160,6 @@ class CallLimiter:
         self._replies = 0
         self._refused = 0
         self._wait_seconds = 0.0
-
-    def _close_window(self, now: float, lasted: float) -> None:
-        share = self._refused / self._replies if self._replies else 0.0
-        if share > TOLERATED:
-            self._narrow(share, (self._replies - self._refused) / lasted * 60)
-            if share > 0.5 and self._wait_seconds:
-                self._held_until = now + self._wait_seconds
-        else:
-            self._widen(self._replies / lasted * 60)
-        self._open_window(now)
 
     def _narrow(self, share: float, answered_per_minute: float) -> None:
         self.width = max(1.0, self.width * (1 - share / 2))

@@ -38,7 +38,9 @@ def parse_model(text: str, environ: Mapping[str, str], providers: Providers = BU
     address = _choose_address(provider.address, given_url, environ, providers)
     url = given_url or _first_set(environ, address.url_variables)[1] or address.url
     base_url = _checked_url(url, str(spec), plain_http=address.plain_http) if url else ""
-    variable = _key_variable(address, environ, base_url)
+    # The variable that holds the key, or ought to; empty where none is needed.
+    needed = address.key_needed and not is_loopback(base_url)
+    variable = _first_set(environ, address.key_variables)[0] or (address.key_variables[0] if needed else "")
     if missing := _missing(address, base_url, variable, environ):
         raise ConfigInvalid(f"model {text!r}: set {' and '.join(missing)} in the environment")
     return replace(
@@ -129,12 +131,6 @@ def _split_url(url: str) -> SplitResult | None:
     except ValueError:
         return None
     return split if port_is_valid and split.scheme in ("http", "https") and split.hostname else None
-
-
-def _key_variable(address: ProviderAddress, environ: Mapping[str, str], base_url: str) -> str:
-    """The variable that holds the key, or ought to; empty where none is needed."""
-    needed = address.key_needed and not is_loopback(base_url)
-    return _first_set(environ, address.key_variables)[0] or (address.key_variables[0] if needed else "")
 
 
 def _missing(address: ProviderAddress, base_url: str, key_variable: str, environ: Mapping[str, str]) -> list[str]:

@@ -80,10 +80,24 @@ async def pull_request(
     page = BoundedPage(limit)
     page.take(f"# {escaped(one_line(summary.run.name or 'Run', WHY_LENGTH))}")
     if comparison:
-        _against_baseline(page, comparison)
+        # In a part of the page, so that the answer of the run itself always has room.
+        part = BoundedPage(int(page.left * BASELINE_SHARE))
+        shown = sum(_compared(part, compared, comparison.unit) for compared in comparison.pairs)
+        if part.blocks:
+            page.take("\n\n".join(part.blocks))
+        _left(page, len(comparison.pairs) - shown, "comparisons")
+        for text in comparison.left_out:
+            page.take(f"Not compared: {_short(text)}.")
     _answer(page, summary)
     _list_failures(page, summary, failures, count)
-    _about(page, summary)
+    run = summary.run
+    if summary.graders and not page.take(f"## Graders\n\n{graders_table(summary)}"):
+        _left(page, len(summary.graders), "graders")
+    for note in run_notes(summary):
+        page.take(escaped(note))
+    facts = [("run", run.id), *run_facts(run), ("created", iso_utc(run.created_at) or "")]
+    page.take("\n".join(f"- {name}: {_short(value)}" for name, value in facts))
+    page.take(f"`howsure show {short_id(run)}` shows more of it, `howsure report {short_id(run)} -o report.html` all.")
     _in_full(page, summary, whole, count)
     return page.text
 
@@ -117,17 +131,6 @@ def _line(result: Result) -> list[str]:
 
 def _short(text: str) -> str:
     return escaped(one_line(text, WHY_LENGTH))
-
-
-def _against_baseline(page: BoundedPage, comparison: Comparison) -> None:
-    """In a part of the page, so that the answer of the run itself always has room."""
-    part = BoundedPage(int(page.left * BASELINE_SHARE))
-    shown = sum(_compared(part, compared, comparison.unit) for compared in comparison.pairs)
-    if part.blocks:
-        page.take("\n\n".join(part.blocks))
-    _left(page, len(comparison.pairs) - shown, "comparisons")
-    for text in comparison.left_out:
-        page.take(f"Not compared: {_short(text)}.")
 
 
 def _compared(page: BoundedPage, compared: PairComparison, unit: str) -> bool:
@@ -171,17 +174,6 @@ def _list_failures(page: BoundedPage, summary: Summary, failures: Sequence[list[
 def _left(page: BoundedPage, left: int, what: str) -> None:
     if left:
         page.take(f"{left:,} more {what} are not shown here; a `.html` or `.jsonl` report has all.")
-
-
-def _about(page: BoundedPage, summary: Summary) -> None:
-    run = summary.run
-    if summary.graders and not page.take(f"## Graders\n\n{graders_table(summary)}"):
-        _left(page, len(summary.graders), "graders")
-    for note in run_notes(summary):
-        page.take(escaped(note))
-    facts = [("run", run.id), *run_facts(run), ("created", iso_utc(run.created_at) or "")]
-    page.take("\n".join(f"- {name}: {_short(value)}" for name, value in facts))
-    page.take(f"`howsure show {short_id(run)}` shows more of it, `howsure report {short_id(run)} -o report.html` all.")
 
 
 def _in_full(page: BoundedPage, summary: Summary, whole: Sequence[Result], count: int) -> None:

@@ -43,7 +43,7 @@ class TurnBuilder:
         """Add a result. One for a call of an earlier turn is dropped."""
         waiting = [place for place in self._places() if place not in self._results]
         for place in waiting:
-            call = self._call(place)
+            call = self._messages[place[0]].tool_calls[place[1]]
             if (call.id == call_id) if call_id and call.id else (call.name == name):
                 self._results[place] = result
                 return
@@ -61,9 +61,6 @@ class TurnBuilder:
 
     def _places(self) -> list[tuple[int, int]]:
         return [(at, call) for at, said in enumerate(self._messages) for call in range(len(said.tool_calls))]
-
-    def _call(self, place: tuple[int, int]) -> ToolCall:
-        return self._messages[place[0]].tool_calls[place[1]]
 
     def _with_results(self, at: int, message: Message) -> Message:
         if not message.tool_calls:

@@ -131,7 +131,12 @@ class OfflineUser:
         self._messages: Sequence[Message] = ()
 
     async def next(self, messages: Sequence[Message]) -> UserMove:
-        exchanges = self._update(messages)
+        # The conversation as exchanges. When it has only grown, the new ones are added.
+        known, new = len(self._messages), messages[len(self._messages) :]
+        grown = bool(new) and new[0].role is Role.USER and (not known or messages[known - 1] is self._messages[-1])
+        self._exchanges = [*self._exchanges, *pair_exchanges(new)] if grown else pair_exchanges(messages)
+        self._messages = tuple(messages)
+        exchanges = self._exchanges
         if not exchanges:
             return UserMessage(self._scenario.initial_message)
         stop = self._stops.check(exchanges, self._scenario.max_turns)
@@ -141,14 +146,6 @@ class OfflineUser:
             due = self._next_step(exchanges[-1])
             return stop if due or not self._is_reached(exchanges[-1]) else self._reached()
         return self._move(exchanges[-1])
-
-    def _update(self, messages: Sequence[Message]) -> Sequence[Exchange]:
-        """The conversation as exchanges. When it has only grown, the new ones are added."""
-        known, new = len(self._messages), messages[len(self._messages) :]
-        grown = bool(new) and new[0].role is Role.USER and (not known or messages[known - 1] is self._messages[-1])
-        self._exchanges = [*self._exchanges, *pair_exchanges(new)] if grown else pair_exchanges(messages)
-        self._messages = tuple(messages)
-        return self._exchanges
 
     def _move(self, last: Exchange) -> UserMove:
         if requested := requested_facts(self._scenario.facts, last.text):

@@ -120,7 +120,13 @@ def judge_tool_statement(statement: str, calls: Sequence[ToolCall], known: Itera
     if names and _USING.search(statement):
         return _judge_named_tools(statement, names, calls)
     if _SEARCHING.search(statement):
-        return _judge_search(statement, calls)
+        denied = bool(_DENIED.search(statement))
+        looked = [call.name for call in calls if _LOOKING & set(map(root, tokens(call.name.replace("_", " "))))]
+        if not calls:
+            return OfflineOpinion(value=float(denied), confidence=0.8, reason="No tool was called at all.")
+        if looked and not denied and not _MORE.search(statement):
+            return OfflineOpinion(value=1.0, confidence=0.65, reason=f"{', '.join(dict.fromkeys(looked))} was called.")
+        return NoOpinion("tools were called, and their names do not show whether this is what they did")
     return None
 
 
@@ -136,16 +142,6 @@ def _judge_named_tools(statement: str, names: Sequence[str], calls: Sequence[Too
         return NoOpinion("the statement names a tool without saying that it is called")
     reason = f"{', '.join(called)} was called." if called else f"{', '.join(names)} was not called."
     return OfflineOpinion(value=float(bool(called) != denied), confidence=0.85, reason=reason)
-
-
-def _judge_search(statement: str, calls: Sequence[ToolCall]) -> Judgment:
-    denied = bool(_DENIED.search(statement))
-    looked = [call.name for call in calls if _LOOKING & set(map(root, tokens(call.name.replace("_", " "))))]
-    if not calls:
-        return OfflineOpinion(value=float(denied), confidence=0.8, reason="No tool was called at all.")
-    if looked and not denied and not _MORE.search(statement):
-        return OfflineOpinion(value=1.0, confidence=0.65, reason=f"{', '.join(dict.fromkeys(looked))} was called.")
-    return NoOpinion("tools were called, and their names do not show whether this is what they did")
 
 
 def _named(statement: str, known: Iterable[str]) -> list[str]:

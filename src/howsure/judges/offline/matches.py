@@ -331,7 +331,10 @@ def match_date(expected: Words, answer: ShortAnswer) -> Match | None:
     """Where a date is expected, dates decide; an answer without a date is left to the other functions."""
     if not is_dates(expected):
         return None
-    stated = _stated_dates(expected, answer)
+    # The dates of the answer without those of the question, unless it has no others.
+    found = [(dated, sentence) for sentence in answer.sentences for dated in locate_dates(sentence.words)]
+    named = [day for day in find_dates(answer.question) if day not in find_dates(expected)]
+    stated = [each for each in found if each[0][0] not in named] or found
     if not stated:
         return None
     return _match_span(expected, answer, stated) or _match_days(expected, stated)
@@ -365,13 +368,6 @@ def _match_span(expected: Words, answer: ShortAnswer, stated: Sequence[tuple[Dat
         if first < days[0].year < last and last - first <= 10:
             return Match(MatchKind.COARSER_DATE, 0.8, stated[0][1].text)
     return None
-
-
-def _stated_dates(expected: Words, answer: ShortAnswer) -> list[tuple[Dated, Sentence]]:
-    """The dates of the answer without those of the question, unless it has no others."""
-    found = [(dated, sentence) for sentence in answer.sentences for dated in locate_dates(sentence.words)]
-    named = [day for day in find_dates(answer.question) if day not in find_dates(expected)]
-    return [each for each in found if each[0][0] not in named] or found
 
 
 def _best_date(wanted: PartialDate, stated: Sequence[tuple[Dated, Sentence]]) -> tuple[DateFit, Dated, Sentence]:

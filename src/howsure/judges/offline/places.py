@@ -66,7 +66,8 @@ def relate_places(expected: Words, stated: Words) -> PlaceRelation | None:
     if place is None:
         return None
     if right is None:
-        site = _last_place(expected)
+        *_, last = _split_places(expected)
+        site = last if isinstance(last, tuple) and len(last) < len(expected) else None
         return PlaceRelation.AROUND if site and (place == site or _is_around(place, site)) else None
     if _SIDES & set(expected) and _SIDES & set(stated) and not _SIDES & set(expected) & set(stated):
         return PlaceRelation.ELSEWHERE
@@ -95,8 +96,3 @@ def _is_around(whole: Words, place: Words) -> bool:
     known = gazetteer()
     wide = whole in known.regions and known.containers[place].isdisjoint(known.regions)
     return whole in enclosing_places(place) and not wide
-
-
-def _last_place(words: Words) -> Words | None:
-    *_, last = _split_places(words)
-    return last if isinstance(last, tuple) and len(last) < len(words) else None

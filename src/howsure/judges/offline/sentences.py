@@ -142,11 +142,8 @@ def is_negated(words: Sequence[str], start: int, end: int) -> bool:
             break
     if before and before[-1] == "no":
         return True
-    return _denied_after(words[end : end + 2])
-
-
-def _denied_after(after: Sequence[str]) -> bool:
-    """`Paris is not …`."""
+    # `Paris is not …`.
+    after = words[end : end + 2]
     if after and after[0] in _CONTRACTED:
         return True
     return len(after) == 2 and after[0] in _COPULAS and after[1] == "not"

@@ -64,7 +64,10 @@ def same_word(one: str, other: str) -> bool:
         return False
     # Two letters would make hypotension of hypertension.
     if _edits(one, other) > 1:
-        return _swapped(one, other)
+        if len(one) != len(other) or len(one) < SWAPPED_WORD:
+            return False
+        apart = [at for at, (left, right) in enumerate(zip(one, other, strict=True)) if left != right]
+        return len(apart) == 2 and apart[1] == apart[0] + 1 and one[apart[0]] == other[apart[1]]
     return min(len(one), len(other)) >= SURE_WORD or _sounds_alike(one, other)
 
 
@@ -154,13 +157,6 @@ def _sounds_alike(one: str, other: str) -> bool:
     if len(one) == len(other):
         return {one[at], other[at]} <= _VOWELS or {one[at], other[at]} in _SIMILAR_LETTERS
     return longer[at] in (longer[at - 1], longer[at + 1]) or {longer[at], longer[at - 1]} <= _VOWELS
-
-
-def _swapped(one: str, other: str) -> bool:
-    if len(one) != len(other) or len(one) < SWAPPED_WORD:
-        return False
-    apart = [at for at, (left, right) in enumerate(zip(one, other, strict=True)) if left != right]
-    return len(apart) == 2 and apart[1] == apart[0] + 1 and one[apart[0]] == other[apart[1]]
 
 
 def _edits(one: str, other: str) -> int:

@@ -38,7 +38,15 @@ async def write_explain(summary: Summary, results: AsyncIterable[Result], folder
         check_world(result, World.EXPLAIN, "explain")
         shown = explain_case(result)
         cases.append(shown)
-        _count(agents.setdefault(shown["agentName"], AgentMeans(composites=[], scores={})), shown)
+        means = agents.setdefault(shown["agentName"], AgentMeans(composites=[], scores={}))
+        means.total += 1
+        means.passed += shown["passed"] is True
+        means.decided += shown["passed"] is not None
+        if shown["compositeScore"] is not None:
+            means.composites.append(shown["compositeScore"])
+        for each in shown["metrics"]:
+            if each["score"] is not None:
+                means.scores.setdefault(each["metricName"], []).append((each["score"], each["probScore"]))
     path = folder / f"eval-report-{start_time(summary.run):%Y%m%d-%H%M%S}.json"
     return [write_json(path, _report(summary, cases, agents))]
 
@@ -86,17 +94,6 @@ def _eval(grade: Grade) -> dict[str, Any]:
         "reasoning": grade.reason,
         "chainOfThought": grade.details.get("thought_chain", ""),
     }
-
-
-def _count(means: AgentMeans, case: dict[str, Any]) -> None:
-    means.total += 1
-    means.passed += case["passed"] is True
-    means.decided += case["passed"] is not None
-    if case["compositeScore"] is not None:
-        means.composites.append(case["compositeScore"])
-    for each in case["metrics"]:
-        if each["score"] is not None:
-            means.scores.setdefault(each["metricName"], []).append((each["score"], each["probScore"]))
 
 
 def _agent(means: AgentMeans) -> dict[str, Any]:

@@ -78,7 +78,14 @@ async def write_golden(summary: Summary, results: AsyncIterable[Result], folder:
         log_file.write("# Question and answer log\n\n")
         async for result in results:
             check_world(result, World.GOLDEN, "golden")
-            _count(questions, result)
+            question = questions.setdefault(result.case.id, QuestionSummary(case=result.case, numbers={}, judged={}))
+            question.runs += 1
+            question.answer = result.transcript.answer if result.transcript else question.answer
+            for grade in case_grades(result.grades):
+                if grade.name not in BY_PROGRAM:
+                    question.judged.setdefault(grade.name, []).append(grade)
+                for name, value in _numbers(grade).items():
+                    question.numbers.setdefault(name, []).append(value)
             conversations.append(_conversation(result))
             log_file.write(log_entry(result))
             writer.writerow(_cells(run, result))
@@ -107,17 +114,6 @@ def _conversation(result: Result) -> Case:
         return replace(result.case, recorded=recorded)
     labels = {**result.case.labels, "repeat": str(result.repeat)}
     return replace(result.case, id=f"{result.case.id}#{result.repeat}", labels=labels, recorded=recorded)
-
-
-def _count(questions: dict[str, QuestionSummary], result: Result) -> None:
-    question = questions.setdefault(result.case.id, QuestionSummary(case=result.case, numbers={}, judged={}))
-    question.runs += 1
-    question.answer = result.transcript.answer if result.transcript else question.answer
-    for grade in case_grades(result.grades):
-        if grade.name not in BY_PROGRAM:
-            question.judged.setdefault(grade.name, []).append(grade)
-        for name, value in _numbers(grade).items():
-            question.numbers.setdefault(name, []).append(value)
 
 
 def _numbers(grade: Grade) -> dict[str, float]:

@@ -107,7 +107,10 @@ def baseline_comparisons(comparison: Comparison | None) -> list[BaselineComparis
 
 
 def _against(comparison: Comparison, compared: PairComparison) -> BaselineComparison:
-    shown = _worth_showing(compared)
+    # The pass rate; then what could be compared, clear conclusions before others where there are too many.
+    known = [each for each in compared.differences if each.n]
+    chosen = sorted(known, key=lambda each: each.conclusion in QUIET)[:SHOWN_DIFFERENCES]
+    shown = [compared.verdict, *sorted(chosen, key=known.index)]
     half, left = axis_half_width(shown), 1 + len(compared.differences) - len(shown)
     (_, worse), (_, better) = flips_by_direction(compared)
     return BaselineComparison(
@@ -129,13 +132,6 @@ def _against(comparison: Comparison, compared: PairComparison) -> BaselineCompar
         ],
         notes=_notes(comparison, compared),
     )
-
-
-def _worth_showing(compared: PairComparison) -> list[Difference]:
-    """The pass rate; then what could be compared, clear conclusions before others where there are too many."""
-    known = [each for each in compared.differences if each.n]
-    chosen = sorted(known, key=lambda each: each.conclusion in QUIET)[:SHOWN_DIFFERENCES]
-    return [compared.verdict, *sorted(chosen, key=known.index)]
 
 
 def axis_half_width(differences: Sequence[Difference]) -> float:

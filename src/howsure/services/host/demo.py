@@ -38,18 +38,13 @@ async def load_demo(host: Host, within: AccessScope) -> list[str]:
         try:
             await host.store.run(demo_id(demo, within))
         except NotFound:
-            await _queue_demo(host, demo, within)
+            home = AccessScope(organization_id=within.organization_id)
+            started = await prepare(host.work, host.store, await _library_request(host, demo, home), home)
+            run = replace(started.run, id=demo_id(demo, within), organization_id=within.home)
+            # A second request at the same time may have queued it already.
+            with suppress(Conflict):
+                await host.store.queue.add(run)
     return [demo_id(demo, within) for demo in DEMOS]
-
-
-async def _queue_demo(host: Host, demo: Demo, within: AccessScope) -> None:
-    # The documents belong to the organisation, even if the caller sees only some of its agents.
-    home = AccessScope(organization_id=within.organization_id)
-    started = await prepare(host.work, host.store, await _library_request(host, demo, home), home)
-    run = replace(started.run, id=demo_id(demo, within), organization_id=within.home)
-    # A second request at the same time may have queued it already.
-    with suppress(Conflict):
-        await host.store.queue.add(run)
 
 
 async def _library_request(host: Host, demo: Demo, home: AccessScope) -> RunRequest:

@@ -134,17 +134,13 @@ def document_path(document: Document, folder: Path) -> Path:
         return path
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _write(path, content)
+        # Write the file in one step: another worker may be reading it.
+        with NamedTemporaryFile(dir=path.parent, delete=False) as file:
+            file.write(content)
+        os.replace(file.name, path)
     except OSError as error:
         raise ConfigInvalid(f"{path.parent} cannot be written: {error.strerror}") from error
     return path
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write the file in one step: another worker may be reading it."""
-    with NamedTemporaryFile(dir=path.parent, delete=False) as file:
-        file.write(content)
-    os.replace(file.name, path)
 
 
 def _ending(document: Document, content: bytes) -> str:

@@ -71,7 +71,11 @@ def plan_command(request: TargetRequest) -> CommandPlan:
     folder = (request.folder / block.cwd).resolve()
     if not folder.is_dir():
         problems.add("cwd", f"there is no folder {block.cwd!r}")
-    environ = _environ(block, request.environ, problems)
+    for name in block.env or ():
+        if name not in request.environ:
+            problems.add("env", f"the environment variable {name} is not set")
+    names = set(request.environ) if block.env is None else {*ALWAYS, *block.env}
+    environ = {**PYTHON, **{name: value for name, value in request.environ.items() if name in names}}
     words = _split_command(block, problems)
     if words and folder.is_dir():
         words = [_program(words[0], folder, environ, problems), *words[1:]]
@@ -110,14 +114,6 @@ def _program(word: str, folder: Path, environ: Mapping[str, str], problems: Sett
     elif not os.access(path, os.X_OK):
         problems.add("command", f"{word!r} may not be executed: `chmod +x {word}`, or write `python {word}`")
     return str(path)
-
-
-def _environ(block: CommandSettings, environ: Mapping[str, str], problems: SettingProblems) -> dict[str, str]:
-    for name in block.env or ():
-        if name not in environ:
-            problems.add("env", f"the environment variable {name} is not set")
-    names = set(environ) if block.env is None else {*ALWAYS, *block.env}
-    return {**PYTHON, **{name: value for name, value in environ.items() if name in names}}
 
 
 def _secrets(block: CommandSettings, environ: Mapping[str, str]) -> Secrets:

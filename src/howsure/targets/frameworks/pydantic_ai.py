@@ -115,7 +115,12 @@ def reply_of(messages: Iterable[Mapping[str, Any]], agent: str = "", output: Any
             turn.add_message(text, agent, [_call(part) for part in parts if _is_call(part)])
             turn.add_usage(convert_call_usage(message.get("usage")))
         for part in parts:
-            _add_result(part, turn)
+            # A result, or the demand to try again because a tool refused its arguments.
+            kind = str(part.get("part_kind") or "")
+            if kind.endswith("tool-return") or (kind == "retry-prompt" and part.get("tool_name")):
+                failed = kind == "retry-prompt" or part.get("outcome", "success") != "success"
+                result = tool_result(part.get("content"), failed)
+                turn.add_result(str(part.get("tool_call_id") or ""), str(part.get("tool_name") or ""), result)
     if output is not None and not isinstance(output, str):
         turn.add_message(msgspec.json.encode(plain_value(output)).decode(), agent)
     return turn.reply()
@@ -129,15 +134,6 @@ def _is_call(part: Mapping[str, Any]) -> bool:
 def _call(part: Mapping[str, Any]) -> ToolCall:
     arguments = tool_arguments(part.get("args"))
     return ToolCall(name=str(part.get("tool_name")), arguments=arguments, id=str(part.get("tool_call_id") or ""))
-
-
-def _add_result(part: Mapping[str, Any], turn: TurnBuilder) -> None:
-    """A result, or the demand to try again because a tool refused its arguments."""
-    kind = str(part.get("part_kind") or "")
-    if kind.endswith("tool-return") or (kind == "retry-prompt" and part.get("tool_name")):
-        failed = kind == "retry-prompt" or part.get("outcome", "success") != "success"
-        result = tool_result(part.get("content"), failed)
-        turn.add_result(str(part.get("tool_call_id") or ""), str(part.get("tool_name") or ""), result)
 
 
 def convert_call_usage(usage: Any) -> Usage | None:

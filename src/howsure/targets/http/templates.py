@@ -101,20 +101,17 @@ class TemplateCompiler:
         if mark["literal"]:
             return f"{{{mark['literal']}}}"
         if name := mark["variable"]:
-            return self._secret(name, field)
+            value = self._environ.get(name, "")
+            if not value.strip():
+                self._problem(field, f"the environment variable {name} is not set; set it, or put it into .env")
+                return ""
+            self.secrets.append(value)
+            return value
         if mark["name"] not in allowed:
             known = ", ".join(f"{{{name}}}" for name in allowed)
             hint = f"write {{{{{mark['name']}}}}} for that text itself"
             self._problem(field, f"{{{mark['name']}}} is not known here; known: {known} ({hint})")
         return Slot(mark["name"])
-
-    def _secret(self, name: str, field: str) -> str:
-        value = self._environ.get(name, "")
-        if not value.strip():
-            self._problem(field, f"the environment variable {name} is not set; set it, or put it into .env")
-            return ""
-        self.secrets.append(value)
-        return value
 
 
 def fill_template(template: Any, values: Mapping[str, Any]) -> Any:

@@ -258,7 +258,14 @@ def _manner_break(persona: str, turn: UserTurn) -> tuple[str, str] | None:
         return "is delighted, and the persona is angry and nothing was solved", turn.text
     if _LAY.search(persona) and len(terms := _jargon(persona, turn, folded)) > 1:
         return "speaks as an expert, and the persona is none", ", ".join(sorted(terms))
-    return _letter_case_break(persona, turn.text)
+    text = turn.text
+    starts = [one for one in sentences(text) if one[:1].isalpha()]
+    if _LOWERCASE.search(persona) and len(starts) > 1 and all(one[0].isupper() for one in starts):
+        return "writes capitals, and the persona does not", text
+    letters = [mark for mark in text if mark.isalpha()]
+    if _SHOUTS.search(persona) and len(letters) > 20 and sum(map(str.isupper, letters)) < len(letters) / 4:
+        return "writes small letters, and the persona shouts", text
+    return None
 
 
 def _word_limit(persona: str) -> int | None:
@@ -273,16 +280,6 @@ def _jargon(persona: str, turn: UserTurn, folded: str) -> set[str]:
             f"{persona}\n{fold_case(turn.agent_text)}\n{fold_case(turn.earlier[0] if turn.earlier else '')}"
         )
     )
-
-
-def _letter_case_break(persona: str, text: str) -> tuple[str, str] | None:
-    starts = [one for one in sentences(text) if one[:1].isalpha()]
-    if _LOWERCASE.search(persona) and len(starts) > 1 and all(one[0].isupper() for one in starts):
-        return "writes capitals, and the persona does not", text
-    letters = [mark for mark in text if mark.isalpha()]
-    if _SHOUTS.search(persona) and len(letters) > 20 and sum(map(str.isupper, letters)) < len(letters) / 4:
-        return "writes small letters, and the persona shouts", text
-    return None
 
 
 def _other_language(

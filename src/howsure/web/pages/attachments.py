@@ -60,17 +60,13 @@ def find_attachment(folders: Sequence[Path], named: str) -> AttachmentFile | Non
         try:
             path = (folder / named).resolve()
             if path.is_relative_to(folder.resolve()) and path.is_file():
-                return _attachment_file(path)
+                picture = media_type(path)
+                if picture:
+                    return AttachmentFile(path, picture, True)
+                return AttachmentFile(path, TEXT, True) if _is_text(path) else AttachmentFile(path, FILE, False)
         except (OSError, ValueError):
             continue
     return None
-
-
-def _attachment_file(path: Path) -> AttachmentFile:
-    picture = media_type(path)
-    if picture:
-        return AttachmentFile(path, picture, True)
-    return AttachmentFile(path, TEXT, True) if _is_text(path) else AttachmentFile(path, FILE, False)
 
 
 def _is_text(path: Path) -> bool:

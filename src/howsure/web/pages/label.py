@@ -186,7 +186,9 @@ def label_page(
     """`labels` are the labels of all people."""
     mine = {label.about: label for label in labels if label.labeler == view.who}
     chosen = [each for each in questions if view.what in ("", each.grade.name)]
-    index = _next_unanswered(chosen, mine, view.at)
+    # The index of the first unanswered question from `at` on; else of the first one at all.
+    unanswered = [index for index, question in enumerate(chosen) if question.about not in mine]
+    index = next((index for index in unanswered if index >= view.at), unanswered[0] if unanswered else None)
     done = sum(each.about in mine for each in chosen)
     return LabelPage(
         answer=_answer(len(chosen), done, finished=index is None),
@@ -214,12 +216,6 @@ def _answer(total: int, done: int, *, finished: bool) -> str:
     if finished:
         return f"All {pluralize(total, 'question')} are answered."
     return f"What would you say? {done:,} of {pluralize(total, 'question')} answered."
-
-
-def _next_unanswered(questions: Sequence[LabelQuestion], mine: Mapping[Any, HumanLabel], at: int) -> int | None:
-    """The index of the first unanswered question from `at` on; else of the first one at all."""
-    unanswered = [index for index, question in enumerate(questions) if question.about not in mine]
-    return next((index for index in unanswered if index >= at), unanswered[0] if unanswered else None)
 
 
 def _question_view(run: Run, question: LabelQuestion, index: int, view: LabelView) -> QuestionView:

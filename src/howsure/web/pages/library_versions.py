@@ -26,7 +26,7 @@ from howsure.services.host.differences import (
 )
 from howsure.services.host.documents import document_body
 from howsure.services.host.drafts import ENTRIES, select_entries
-from howsure.services.host.transfer import EXPORT_DIALECTS, ExportFile, export_as
+from howsure.services.host.transfer import EXPORT_DIALECTS, export_as
 from howsure.services.host.uploads import restore_upload
 from howsure.store.keys import KeyScope
 from howsure.store.pages import is_number
@@ -209,7 +209,9 @@ async def export(request: Request) -> Response:
         host_of(request), document if cases is None else select_entries(document, 0, CASES_TRIED), dialect
     )
     if is_file or written.report is None:
-        return _file_response(document, written)
+        name = f"{document.name or document.id}-v{document.edition.version}{written.ending}"
+        headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
+        return Response(written.content, media_type="application/octet-stream", headers=headers)
     return respond(request, "export.html", export_page(shelf, document, dialect, written.report, cases))
 
 
@@ -219,12 +221,6 @@ def _count_above(document: Document, number: int) -> int | None:
         return None
     cases = len(document_body(document).get(ENTRIES[document.kind]) or ())
     return cases if cases > number else None
-
-
-def _file_response(document: Document, written: ExportFile) -> Response:
-    name = f"{document.name or document.id}-v{document.edition.version}{written.ending}"
-    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
-    return Response(written.content, media_type="application/octet-stream", headers=headers)
 
 
 def routes() -> list[PageRoute]:
