@@ -6,7 +6,7 @@ WORKERS ?= $(shell $(PYTHON) -c "import os; print(2 * (os.cpu_count() or 1))")
 # Tests start hundreds of processes: each would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
-.PHONY: help setup api-docs demo serve test test-web test-service test-thorough test-local test-frameworks test-ray bench-ray check fix bench docs lock
+.PHONY: help setup api-docs contracts-docs demo serve test test-web test-service test-thorough test-local test-frameworks test-ray bench-ray check fix bench docs lock
 # Agents of other frameworks are tested in an environment each: their pins clash.
 FRAMEWORKS := adk langgraph openai-agents pydantic-ai
 
@@ -84,6 +84,9 @@ bench: setup  ## measure the speed figures quoted in the docs
 
 api-docs: setup  ## write the reference in docs/api.md anew from the API itself
 	$(BIN)/python -m howsure.api.reference docs/api.md
+
+contracts-docs: setup  ## write docs/contracts.md anew from the code
+	$(BIN)/python -m howsure.kit.contracts docs/contracts.md
 
 docs: setup  ## run the tests that hold the documentation true
 	$(BIN)/python -m pytest -q tests/docs

@@ -15,7 +15,8 @@ import pytest
 
 import howsure
 from howsure.pytest_plugin import MARKS, SETTINGS
-from howsure.services.python.evaluate import EvaluateOptions
+from howsure.model.run_request import RunRequest
+from howsure.services.python.evaluate import WorkspaceOptions
 from howsure.services.python.objects import SHORT
 
 PAGE = (Path(__file__).parents[2] / "docs" / "python.md").read_text(encoding="utf-8")
@@ -86,7 +87,7 @@ def test_every_mark_setting_and_field_is_on_the_page() -> None:
 def test_the_options_it_names_exist() -> None:
     told = PAGE.split("Options have the names")[1].split("\n\n")[0]
     names = set(re.findall(r"`([a-z_]+)`", told)) - {"wants", "grade"}
-    assert names <= EvaluateOptions.__annotations__.keys()
+    assert names <= {*RunRequest.__struct_fields__, *WorkspaceOptions.__annotations__, "progress"}
     assert len(names) > 20
 
 

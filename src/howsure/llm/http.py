@@ -29,28 +29,15 @@ from yarl import URL
 
 from howsure.llm.address_guard import AddressGuard, AddressRefused
 from howsure.llm.specs import is_loopback
-from howsure.llm.transport import HttpResponse, TransportError, TransportFault
+from howsure.llm.transport import LARGEST, HttpRequest, HttpResponse, TransportError, TransportFault
 
 CONNECT_SECONDS = 15.0
 KEEP_ALIVE_SECONDS = 60.0
-LARGEST = 32 * 1024 * 1024
 UNTRUSTED = (ClientConnectorCertificateError, ClientSSLError, ServerFingerprintMismatch)
 
 
 class BodyTooLarge(ValueError):
     """The response has more bytes than are read."""
-
-
-class PoolRequest(Struct, frozen=True, kw_only=True):
-    """One request. At most `largest` bytes of the response are read, and not beyond `stop`, which ends an answer whose
-    connection stays open."""
-
-    method: str
-    url: str
-    headers: Mapping[str, str]
-    body: bytes | None = None
-    largest: int = LARGEST
-    stop: bytes | None = None
 
 
 class HttpPool:
@@ -65,10 +52,12 @@ class HttpPool:
         guard: AddressGuard | None = None,
         names: AbstractResolver | None = None,
     ) -> None:
+        guarded: dict[str, Any] = {}
+        if guard is not None:
+            resolver = GuardedResolver(guard, names)
+            guarded = {"resolver": resolver, "socket_factory": resolver.socket}
         self._session = ClientSession(
-            connector=TCPConnector(
-                limit=0, ttl_dns_cache=300, keepalive_timeout=keep_alive, **_guarded_options(guard, names)
-            ),
+            connector=TCPConnector(limit=0, ttl_dns_cache=300, keepalive_timeout=keep_alive, **guarded),
             cookie_jar=DummyCookieJar(),
             skip_auto_headers=("Content-Type",),
         )
@@ -78,7 +67,7 @@ class HttpPool:
     async def close(self) -> None:
         await self._session.close()
 
-    async def send(self, request: PoolRequest, seconds: float) -> HttpResponse:
+    async def send(self, request: HttpRequest, seconds: float) -> HttpResponse:
         """The response, within these seconds. Headers of the same name are kept (`headers.getall`)."""
         url = parse_url(request.url)
         async with self._session.request(
@@ -87,7 +76,8 @@ class HttpPool:
             data=request.body,
             headers=request.headers,
             proxy=_proxy_for(url, self._proxies) if self._proxies else None,
-            timeout=_timeout(seconds),
+            # Exact to the tick: aiohttp otherwise rounds limits of more than five seconds up to whole ones.
+            timeout=ClientTimeout(seconds, sock_connect=min(seconds, CONNECT_SECONDS), ceil_threshold=seconds + 1),
             allow_redirects=False,
         ) as response:
             body = await response.content.readany()
@@ -107,7 +97,7 @@ def _timeout(seconds: float) -> ClientTimeout:
     return ClientTimeout(total=seconds, sock_connect=min(seconds, CONNECT_SECONDS), ceil_threshold=seconds + 1)
 
 
-async def _read_rest(stream: StreamReader, first: bytes, request: PoolRequest) -> bytes:
+async def _read_rest(stream: StreamReader, first: bytes, request: HttpRequest) -> bytes:
     body, stop = bytearray(first), request.stop
     start = 0
     while len(body) <= request.largest:
@@ -145,7 +135,7 @@ class HttpTransport:
         await self._pool.close()
 
     async def post(self, url: str, headers: Mapping[str, str], body: bytes, seconds: float) -> HttpResponse:
-        request = PoolRequest(method="POST", url=url, headers=headers, body=body, largest=self._largest)
+        request = HttpRequest(method="POST", url=url, headers=headers, body=body, largest=self._largest)
         try:
             return await self._pool.send(request, seconds)
         except BodyTooLarge as error:
@@ -194,8 +184,3 @@ class GuardedResolver(AbstractResolver):
         return socket.socket(family, kind, protocol)
 
 
-def _guarded_options(guard: AddressGuard | None, names: AbstractResolver | None) -> dict[str, Any]:
-    if guard is None:
-        return {}
-    resolver = GuardedResolver(guard, names)
-    return {"resolver": resolver, "socket_factory": resolver.socket}

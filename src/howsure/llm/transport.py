@@ -1,13 +1,34 @@
-"""The contract of an HTTP client that sends a model's requests: a response, or why there is none. The real one is in
-`http`, which imports aiohttp; nothing here does."""
+"""Requests and responses of HTTP, and the contract of a client that sends a model's requests: a response, or why there
+is none. The real one is in `http`, which imports aiohttp; nothing here does."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
 from typing import Protocol
+from urllib.parse import urlsplit
 
 from msgspec import Struct
+
+LARGEST = 32 * 1024 * 1024
+
+
+class HttpRequest(Struct, frozen=True, kw_only=True):
+    """One request. At most `largest` bytes of the response are read, and not beyond `stop`, which ends an answer whose
+    connection stays open."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    body: bytes | None = None
+    largest: int = LARGEST
+    stop: bytes | None = None
+
+    @property
+    def place(self) -> str:
+        """The address for messages, without its user, query and fragment, which may be secret."""
+        parts = urlsplit(self.url)
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 class HttpResponse(Struct, frozen=True):

@@ -201,7 +201,11 @@ def read_gates(texts: Sequence[str]) -> tuple[Gate, ...]:
 
 def _read_condition(name: str, scanner: GateScanner) -> GateCondition:
     if found := REPEATED.match(name):
-        return _read_repeated_pass(scanner, found)
+        k = int(found[2])
+        if k < 1:
+            raise scanner.error(f"expected a number of tries from 1 after pass{found[1]}, found {k}", at=5)
+        scope = _read_scope(scanner, "grader", "candidate", "labels")
+        return RepeatedPass(k=k, every=found[1] == "^", scope=scope, bound=_read_bound(scanner, read_share))
     if found := PERCENTILE.match(name):
         return _read_percentile(scanner, float(found[1]))
     if name not in CONDITION_READERS:
@@ -225,14 +229,6 @@ def _read_mean(scanner: GateScanner) -> GateCondition:
     if not scope.grader:
         raise scanner.error("a mean is that of a grader: expected its name, as in mean[response_correctness]", at=begin)
     return MeanGrade(scope=scope, bound=_read_bound(scanner, read_number))
-
-
-def _read_repeated_pass(scanner: GateScanner, found: re.Match[str]) -> GateCondition:
-    k = int(found[2])
-    if k < 1:
-        raise scanner.error(f"expected a number of tries from 1 after pass{found[1]}, found {k}", at=5)
-    scope = _read_scope(scanner, "grader", "candidate", "labels")
-    return RepeatedPass(k=k, every=found[1] == "^", scope=scope, bound=_read_bound(scanner, read_share))
 
 
 def _read_percentile(scanner: GateScanner, percent: float) -> GateCondition:

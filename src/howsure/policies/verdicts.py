@@ -137,26 +137,20 @@ def decide(grades: Iterable[Grade], profile: Profile | None, free: Collection[st
     ]
     without_value = [grade for grade in gating if isinstance(grade, Unscored)]
     if failed or without_value:
-        return _decide_not_passed(marked, failed, without_value, profile)
+        # The verdict if a gating grade is below its mark or has no value.
+        failed.sort(key=lambda score: not is_hard_fail(score, profile))
+        broken = [grade for grade in without_value if grade.why is UnscoredReason.ERROR]
+        unjudged = [grade for grade in without_value if grade.why is UnscoredReason.NO_JUDGE]
+        verdict = Verdict.FAILED if failed else Verdict.ERRORED if broken else Verdict.SKIPPED
+        reasons = (
+            *(failure_reason(score, profile, hard=is_hard_fail(score, profile)) for score in failed),
+            *error_reasons(broken),
+            *judge_reason(unjudged),
+        )
+        return Decision(verdict=verdict, reasons=reasons, grades=marked)
     if not gating:
         return Decision(verdict=Verdict.SKIPPED, reasons=(NOTHING_TO_DECIDE,), grades=marked)
     return Decision(verdict=Verdict.PASSED, reasons=passing_reasons(gating), grades=marked)
-
-
-def _decide_not_passed(
-    marked: tuple[Grade, ...], failed: list[Score], without_value: Sequence[Unscored], profile: Profile
-) -> Decision:
-    """The verdict if a gating grade is below its mark or has no value."""
-    failed.sort(key=lambda score: not is_hard_fail(score, profile))
-    broken = [grade for grade in without_value if grade.why is UnscoredReason.ERROR]
-    unjudged = [grade for grade in without_value if grade.why is UnscoredReason.NO_JUDGE]
-    verdict = Verdict.FAILED if failed else Verdict.ERRORED if broken else Verdict.SKIPPED
-    reasons = (
-        *(failure_reason(score, profile, hard=is_hard_fail(score, profile)) for score in failed),
-        *error_reasons(broken),
-        *judge_reason(unjudged),
-    )
-    return Decision(verdict=verdict, reasons=reasons, grades=marked)
 
 
 def is_hard_fail(score: Score, profile: Profile) -> bool:

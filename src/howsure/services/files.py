@@ -170,22 +170,18 @@ def _copy_here(system: Any, place: str, address: str, folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=folder, prefix=".copying-") as unfinished:
             copy = Path(unfinished) / "copy"
-            hashed = _copy(system, place, address, copy)
+            hashed = sha256()
+            with copy.open("wb") as file, _reading(address), system.open(place, "rb") as source:
+                while piece := source.read(PIECE):
+                    hashed.update(piece)
+                    file.write(piece)
+            hashed = hashed.hexdigest()
             path = copy_path(address, folder / hashed[:32])
             path.parent.mkdir(exist_ok=True)
             os.replace(copy, path)
     except OSError as error:
         raise ConfigInvalid(f"{folder} cannot be written: {error.strerror}") from error
     return path
-
-
-def _copy(system: Any, place: str, address: str, copy: Path) -> str:
-    hashed = sha256()
-    with copy.open("wb") as file, _reading(address), system.open(place, "rb") as source:
-        while piece := source.read(PIECE):
-            hashed.update(piece)
-            file.write(piece)
-    return hashed.hexdigest()
 
 
 def fingerprint(value: Any) -> str:

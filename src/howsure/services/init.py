@@ -37,7 +37,9 @@ def write_starter_files(folder: Path, *, force: bool = False) -> StarterFiles:
         if not force and (lost := [name for name in others if (folder / name).exists()]):
             raise Conflict(f"{folder} has {', '.join(lost)} already; nothing was written (--force overwrites)")
         for name in others:
-            _write(name, folder)
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes((starter_folder() / name).read_bytes())
     except OSError as error:
         raise ConfigInvalid(f"{error.filename}: cannot be written: {error.strerror}") from error
     return StarterFiles(folder=str(folder), written=tuple(others), unchanged=same)
@@ -46,9 +48,3 @@ def write_starter_files(folder: Path, *, force: bool = False) -> StarterFiles:
 def _is_same(name: str, folder: Path) -> bool:
     path = folder / name
     return path.is_file() and path.read_bytes() == (starter_folder() / name).read_bytes()
-
-
-def _write(name: str, folder: Path) -> None:
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes((starter_folder() / name).read_bytes())

@@ -3,7 +3,7 @@ systems read; and the card of an agent, with its latest runs."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
@@ -16,7 +16,6 @@ from howsure.kit import Kit
 from howsure.kit.report_formats import CheckedReportFormat, ReportFormat
 from howsure.model.agent import Agent
 from howsure.model.comparison import Comparison
-from howsure.model.result import Result
 from howsure.model.run import Run, RunState
 from howsure.model.summary import Summary
 from howsure.reports.agent_card import AgentCard, card_markdown, card_shape
@@ -69,7 +68,10 @@ async def write_reports(
         summary = await rule_on_gates(store, await store.summary(found.id), gates)
         comparison = await _compare_with(store, baseline, found) if baseline else None
         for path, each in zip(map(Path, paths), formats, strict=True):
-            await _write(path, each, summary, store.iterate(found.id), comparison)
+            try:
+                await each.write(summary, store.iterate(found.id), path, comparison)
+            except OSError as error:
+                raise PlanRefused(f"--output {path}: cannot be written: {error.strerror}") from error
     return [Path(path) for path in paths]
 
 
@@ -80,15 +82,6 @@ async def _compare_with(store: Store, baseline: str, run: Run) -> Comparison:
     before = await store.earlier_run(baseline, run)
     found: Comparison = await comparing.compare_stored(store, comparing.CompareRequest(runs=(before.id, run.id)))
     return found
-
-
-async def _write(
-    path: Path, form: ReportFormat, summary: Summary, results: AsyncIterator[Result], comparison: Comparison | None
-) -> None:
-    try:
-        await form.write(summary, results, path, comparison)
-    except OSError as error:
-        raise PlanRefused(f"--output {path}: cannot be written: {error.strerror}") from error
 
 
 async def write_artifacts(work: Workspace, run: str, name: str, folder: Path) -> list[Path]:

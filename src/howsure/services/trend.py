@@ -107,22 +107,7 @@ async def run_history(work: Workspace, query: TrendQuery) -> History:
 
 async def stored_history(store: Store, query: TrendQuery, within: AccessScope = EVERYWHERE) -> History:
     """The same as `run_history`, with a store that is open already and only the runs visible `within` this scope."""
-    found = await _runs(store, query, within)
-    done = [run for run in found if run.state is RunState.COMPLETED]
-    if not done:
-        raise NotFound(f"no run of {query.whose or query.dataset!r} is completed yet")
-    latest = done[-query.limit :]
-    summaries = await store.summaries(latest)
-    changes = await _mismatches(store, latest)
-    clustered = [await clustered_rates(store, run, query.candidate) for run in latest]
-    _check_candidate(summaries, query)
-    left_out = len(found) - len(latest)
-    shown = summaries if query.graders else [replace(each, graders=()) for each in summaries]
-    return build_history(query.whose or query.dataset, shown, changes, query.candidate, clustered, left_out=left_out)
-
-
-async def _runs(store: Store, query: TrendQuery, within: AccessScope) -> list[Run]:
-    """The runs, oldest first."""
+    # The runs, oldest first.
     if query.whose:
         found = await store.runs(limit=query.among, agent_id=query.whose, within=within)
         if not found:
@@ -132,20 +117,27 @@ async def _runs(store: Store, query: TrendQuery, within: AccessScope) -> list[Ru
     if not found:
         kind = "agent or run name" if query.whose else "dataset"
         raise NotFound(f"there is no run of the {kind} {query.whose or query.dataset!r}; `howsure runs` lists them")
-    return found[::-1]
-
-
-def _is_over(run: Run, dataset: str) -> bool:
-    names = {name for pin in run.pins.datasets for name in (pin.path, PurePath(pin.path).name, pin.name, pin.id)}
-    return dataset in names - {""}
-
-
-def _check_candidate(summaries: Sequence[Summary], query: TrendQuery) -> None:
+    found = found[::-1]
+    done = [run for run in found if run.state is RunState.COMPLETED]
+    if not done:
+        raise NotFound(f"no run of {query.whose or query.dataset!r} is completed yet")
+    latest = done[-query.limit :]
+    summaries = await store.summaries(latest)
+    changes = await _mismatches(store, latest)
+    clustered = [await clustered_rates(store, run, query.candidate) for run in latest]
     known = list(dict.fromkeys(name for summary in summaries for name in summary.candidates))
     if query.candidate is not None and query.candidate not in known:
         raise NotFound(f"no run has the candidate {query.candidate!r}; there is {', '.join(map(repr, known))}")
     if query.candidate is None and len(known) > 1 and any(len(each.candidates) > 1 for each in summaries):
         raise PlanRefused(f"these runs have several candidates ({', '.join(map(repr, known))}): say --candidate")
+    left_out = len(found) - len(latest)
+    shown = summaries if query.graders else [replace(each, graders=()) for each in summaries]
+    return build_history(query.whose or query.dataset, shown, changes, query.candidate, clustered, left_out=left_out)
+
+
+def _is_over(run: Run, dataset: str) -> bool:
+    names = {name for pin in run.pins.datasets for name in (pin.path, PurePath(pin.path).name, pin.name, pin.id)}
+    return dataset in names - {""}
 
 
 async def _mismatches(store: Store, runs: Sequence[Run]) -> list[tuple[str, ...]]:

@@ -164,14 +164,10 @@ def _distance(level: MeasurementLevel, totals: Mapping[Any, int]) -> Distance:
         case MeasurementLevel.INTERVAL:
             return lambda one, other: float((one - other) ** 2)
         case MeasurementLevel.ORDINAL:
-            return _ordinal(totals)
-
-
-def _ordinal(totals: Mapping[Any, int]) -> Distance:
-    """The distance of two ranks is the number of values between them, with the ends counted half."""
-    below: dict[Any, float] = {}
-    running = 0
-    for value in sorted(totals):
-        below[value] = running + totals[value] / 2
-        running += totals[value]
-    return lambda one, other: (below[one] - below[other]) ** 2
+            # The distance of two ranks is the number of values between them, with the ends counted half.
+            below: dict[Any, float] = {}
+            running = 0
+            for value in sorted(totals):
+                below[value] = running + totals[value] / 2
+                running += totals[value]
+            return lambda one, other: (below[one] - below[other]) ** 2

@@ -31,7 +31,11 @@ EXACT_BELOW = 300
 
 def clopper_pearson(passed: int, judged: int, confidence: float = 0.95) -> Interval | None:
     """The exact interval of a rate: it covers at least as often as it says, and is a little wide. None if n is 0."""
-    tail = _tail(passed, judged, confidence)
+    if not 0 < confidence < 1:
+        raise ValueError(f"a confidence lies between 0 and 1, not at {confidence}")
+    if judged < 0 or not 0 <= passed <= judged:
+        raise ValueError(f"{passed} of {judged} is not a rate")
+    tail = (1 - confidence) / 2
     if judged == 0:
         return None
     low = float(betaincinv(passed, judged - passed + 1, tail)) if passed else 0.0
@@ -57,25 +61,13 @@ def estimate_rate(
         if verdicts is None:
             raise ValueError("clusters need one verdict for each case, not a count")
         return clustered_rate(verdicts, clusters, confidence)
-    return _independent_rate(count, n, confidence)
-
-
-def _independent_rate(passed: int, judged: int, confidence: float) -> Estimate | None:
-    form, interval = IntervalMethod.EXACT, clopper_pearson(passed, judged, confidence)
-    if judged >= EXACT_BELOW:
-        form, interval = IntervalMethod.WILSON, rate_interval(passed, judged, confidence)
+    form, interval = IntervalMethod.EXACT, clopper_pearson(count, n, confidence)
+    if n >= EXACT_BELOW:
+        form, interval = IntervalMethod.WILSON, rate_interval(count, n, confidence)
     if interval is None:
         return None
-    value = passed / judged
-    return Estimate(value=value, interval=interval, n=judged, clusters=judged, form=form, confidence=confidence)
-
-
-def _tail(passed: int, judged: int, confidence: float) -> float:
-    if not 0 < confidence < 1:
-        raise ValueError(f"a confidence lies between 0 and 1, not at {confidence}")
-    if judged < 0 or not 0 <= passed <= judged:
-        raise ValueError(f"{passed} of {judged} is not a rate")
-    return (1 - confidence) / 2
+    value = count / n
+    return Estimate(value=value, interval=interval, n=n, clusters=n, form=form, confidence=confidence)
 
 
 BCA_FROM = 30

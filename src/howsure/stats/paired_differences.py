@@ -45,7 +45,11 @@ def mcnemar(gained: int, lost: int) -> float:
 
 def tango(gained: int, lost: int, n: int, confidence: float = 0.95) -> Interval | None:
     """Tango's score interval of the difference (gained − lost) / n. It has a width even if no case differs."""
-    z = _normal_quantile(gained, lost, n, confidence)
+    if not 0 < confidence < 1:
+        raise ValueError(f"a confidence lies between 0 and 1, not at {confidence}")
+    if gained < 0 or lost < 0 or gained + lost > n:
+        raise ValueError(f"{gained} gained and {lost} lost are not among {n} cases")
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
     if n == 0:
         return None
     observed = (gained - lost) / n
@@ -75,14 +79,6 @@ def _score(gained: int, lost: int, n: int, difference: float) -> float:
     if variance <= 0:
         return 0.0 if distance == 0 else float("inf") * distance
     return distance / sqrt(variance)
-
-
-def _normal_quantile(gained: int, lost: int, n: int, confidence: float) -> float:
-    if not 0 < confidence < 1:
-        raise ValueError(f"a confidence lies between 0 and 1, not at {confidence}")
-    if gained < 0 or lost < 0 or gained + lost > n:
-        raise ValueError(f"{gained} gained and {lost} lost are not among {n} cases")
-    return NormalDist().inv_cdf((1 + confidence) / 2)
 
 
 K = TypeVar("K", bound=Hashable)

@@ -6,7 +6,6 @@ limit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from math import ceil, floor, sqrt
 
@@ -101,7 +100,16 @@ def power(design: Design, cases: int, difference: float, level: float = LEVEL) -
         return 0.0
     match design:
         case PairedRates(repeats=1):
-            return _mcnemar_power(design.discordant, cases, difference, level)
+            # Summed over the possible numbers of discordant cases and their splits.
+            discordant = design.discordant
+            if abs(difference) > discordant:
+                raise ValueError(f"a difference of {difference} needs more than {discordant} discordant cases")
+            middle, reach = cases * discordant, 10 * sqrt(cases * discordant * (1 - discordant)) + 10
+            counts = np.arange(max(0, floor(middle - reach)), min(cases, ceil(middle + reach)) + 1)
+            fewest = _table(level)[counts] if counts[-1] < TABLED else _rejecting(level, counts)
+            share = (discordant + difference) / (2 * discordant)
+            rejected = binom.cdf(fewest, counts, share) + binom.sf(counts - fewest - 1, counts, share)
+            return float((binom.pmf(counts, cases, discordant) * np.where(fewest >= 0, rejected, 0.0)).sum())
         case PairedRates():
             variance = (_discordant(design, difference) - difference**2) * design.shrink
             return _t_power(sqrt(variance / cases), cases - 1, difference, level)
@@ -132,7 +140,11 @@ def _search_cases_needed(design: Design, difference: float, sure: float, level: 
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if power(design, middle, difference, level) >= sure else (middle, high)
-    return _first_lasting(lambda cases: power(design, cases, difference, level) >= sure, high)
+    # Exact power does not rise steadily: a few more cases may have less. This is the first number from which the
+    # next twenty are enough too.
+    enough = lambda cases: power(design, cases, difference, level) >= sure
+    failing = [more for more in range(high, high + 20) if not enough(more)]
+    return failing[-1] + 1 if failing else high
 
 
 def detectable_difference(design: Design, cases: int, sure: float = USUAL_POWER, level: float = LEVEL) -> float | None:
@@ -146,13 +158,6 @@ def detectable_difference(design: Design, cases: int, sure: float = USUAL_POWER,
     if cases < 2 or missing_power(limit) < 0:
         return None
     return float(brentq(missing_power, limit * 1e-9, limit, xtol=1e-9 * limit))
-
-
-def _first_lasting(enough: Callable[[int], bool], cases: int) -> int:
-    """Exact power does not rise steadily: a few more cases may have less. This is the first number from which the next
-    twenty are enough too."""
-    failing = [more for more in range(cases, cases + 20) if not enough(more)]
-    return failing[-1] + 1 if failing else cases
 
 
 def _largest_difference(design: Design) -> float:
@@ -170,18 +175,6 @@ def _discordant(design: PairedRates, difference: float) -> float:
     if abs(difference) > design.discordant:
         raise ValueError(f"a difference of {difference} needs more than {design.discordant} discordant cases")
     return design.discordant
-
-
-def _mcnemar_power(discordant: float, cases: int, difference: float, level: float) -> float:
-    """Summed over the possible numbers of discordant cases and their splits."""
-    if abs(difference) > discordant:
-        raise ValueError(f"a difference of {difference} needs more than {discordant} discordant cases")
-    middle, reach = cases * discordant, 10 * sqrt(cases * discordant * (1 - discordant)) + 10
-    counts = np.arange(max(0, floor(middle - reach)), min(cases, ceil(middle + reach)) + 1)
-    fewest = _table(level)[counts] if counts[-1] < TABLED else _rejecting(level, counts)
-    share = (discordant + difference) / (2 * discordant)
-    rejected = binom.cdf(fewest, counts, share) + binom.sf(counts - fewest - 1, counts, share)
-    return float((binom.pmf(counts, cases, discordant) * np.where(fewest >= 0, rejected, 0.0)).sum())
 
 
 @lru_cache(maxsize=16)

@@ -4,6 +4,8 @@ evidence."""
 
 from __future__ import annotations
 
+from howsure.users.phrases import phrase_pattern
+
 import json
 import re
 from collections.abc import Sequence
@@ -19,18 +21,6 @@ LONGEST = 200
 JUDGED = "simulator_fidelity_judged"
 MISLEADING = 2.0
 """On the scale from 0 to 5: a mistake that may have misled the agent, or worse."""
-_UNREACHABLE = re.compile(
-    r"cannot (?:reach|connect)|unreachable|connection (?:refused|reset|closed|aborted|error)|connect(?:ion)?error|"
-    r"name or service not known|name resolution|getaddrinfo|\bdns|dnserror|no route to host|network is|\bssl|sslerror|"
-    r"\bcertificate (?:is|has|verif|error)|certificate_verify|certificateerror|\b50[234]\b|\b429\b|bad gateway|"
-    r"service unavailable|gateway time-?out|no such (?:file|program|command)|\bproxy|proxyerror",
-    re.IGNORECASE,
-)
-_BROKEN_TOOL = re.compile(
-    r"time[sd]?[ -]?out|unavailable|connection|unreachable|\b50\d\b|internal (?:server )?error|bad gateway|"
-    r"service (?:is )?down|network|econn\w+|rate limit|too many requests|\b429\b|traceback|exception|maintenance",
-    re.IGNORECASE,
-)
 _BY_JUDGE = re.compile(r"\bjudge\b|\bruling\b", re.IGNORECASE)
 
 
@@ -61,7 +51,7 @@ def _failure_fault(failure: Failure) -> Fault | None:
     match failure.kind:
         case "SimulatorFailed":
             return _fault(Party.SIMULATOR, "the simulated user could not be played", failure.message)
-        case "TargetFailed" if _UNREACHABLE.search(failure.message):
+        case "TargetFailed" if phrase_pattern("unreachable").search(failure.message):
             return _fault(Party.ENVIRONMENT, "the agent could not be reached", failure.message)
         case "TargetFailed":
             return _fault(Party.AGENT, "the agent broke", failure.message)
@@ -118,7 +108,7 @@ def _broken_tool(calls: Sequence[ToolCall]) -> ToolCall | None:
     for place, call in enumerate(calls):
         if call.result is None or not call.result.failed or is_handoff_tool(call.name):
             continue
-        if worked.get(call.name, -1) < place and _BROKEN_TOOL.search(_shown(call)):
+        if worked.get(call.name, -1) < place and phrase_pattern("broken_tool").search(_shown(call)):
             return call
     return None
 

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from howsure.users.phrases import phrase_pattern, listed_words
+
 import re
 from collections.abc import Callable, Iterable
 from enum import Enum
@@ -10,7 +12,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from howsure.judges.offline.lexicon import word_set
+
 from howsure.judges.offline.words import is_number, root, tokens
 from howsure.users.speech import either, is_done, offers, refuses, requests
 from howsure.users.stops import Exchange, handoff_evidence
@@ -25,33 +27,10 @@ class ConditionStatus(Enum):
     NO = "no"
 
 
-_TOOL = re.compile(
-    r"\b(?:calls?|called|uses?|used|invokes?|invoked|runs?|ruft|appelle|llama|chiama)\s+(?:the\s+)?(?:tool\s+|"
-    r"function\s+)?"
-    r"[`'\"]?(?P<tool>[A-Za-z_][\w.-]*)"
-)
-_NOT = either(
-    r"(?:does|do|did|has|have|is|will|can) ?n[o']?t|doesn't|didn't|don't|hasn't|isn't|won't|without|never|fails? to|"
-    r"nicht|kein\w*|ne|no|non|nao|niet"
-)
-_BOUND = re.compile(
-    r"(?<!\w)(?:(?P<more>above|over|more than|higher than|exceeds?|at least|greater than|uber|mehr als|plus de|mas de|"
-    r"piu di)|(?P<less>below|under|less than|lower than|at most|cheaper than|unter|weniger als|moins de|menos de|"
-    r"meno di))(?!\w)"
-)
 _EVEN = ("at least", "at most")
 """Bounds that include the figure itself."""
 _CLAUSE = re.compile(r".*(?:[,;:]|(?<!\w)(?:and|but|or)(?!\w))")
 _FIGURE = re.compile(r"\d+(?:[.,]\d{3})*(?:[.,]\d{1,2})?")
-_SUBJECTS = word_set(
-    "agent assistant bot support chatbot representative system user customer caller company they operator side it "
-    "when if "
-    "once whenever case that about whether anything something agente agenten kundenservice wenn falls quand si "
-    "cuando se als "
-    "answer reply response message says say said tell tells told mention mentions state states explain explains "
-    "quote quotes "
-    "informs inform claims claim gives give sagt dit dice informa"
-)
 
 
 class _AgentAct(Struct, frozen=True):
@@ -103,7 +82,6 @@ _ACTS = (
             r"\b(?:sorry|apologi|entschuldig|desole|lo siento|scusi)", fold_case(exchange.text))),
     ),
 )  # fmt: skip
-_MONEY = word_set("price cost fee charge money expensive kosten preis prix precio prezzo")
 _CURRENCY = re.compile(r"[$€£¥]|\b(?:euros?|dollars?|pounds?|francs?|usd|eur|gbp|chf)\b")
 HALF = 0.5
 
@@ -113,15 +91,15 @@ def check_condition(when: str, exchange: Exchange) -> ConditionStatus:
     condition = fold_case(when).strip()
     if not condition:
         return ConditionStatus.YES
-    if named := _TOOL.search(when):
+    if named := phrase_pattern("tool_call").search(when):
         tool = named["tool"].rstrip(".-")
         if tool in exchange.calls or "_" in tool:
-            denied = bool(_NOT.search(_clause(fold_case(when[: named.start()]))))
+            denied = bool(phrase_pattern("negation").search(_clause(fold_case(when[: named.start()]))))
             return ConditionStatus.NO if (tool in exchange.calls) is denied else ConditionStatus.YES
-    if (bound := _BOUND.search(condition)) and (compared := _compared(condition, bound, exchange.text)):
+    if (bound := phrase_pattern("bound").search(condition)) and (compared := _compared(condition, bound, exchange.text)):
         return compared
     positive = _positive(condition, exchange)
-    if _NOT.search(condition) and not _ACTS[0].verbs.search(condition):
+    if phrase_pattern("negation").search(condition) and not _ACTS[0].verbs.search(condition):
         return {ConditionStatus.YES: ConditionStatus.NO, ConditionStatus.NO: ConditionStatus.YES}.get(
             positive, ConditionStatus.MAYBE
         )
@@ -160,8 +138,8 @@ def _spoken_of(about: tuple[str, ...], text: str) -> ConditionStatus:
 @lru_cache(maxsize=1024)
 def _objects(condition: str, act: _AgentAct | None) -> tuple[str, ...]:
     """What the condition is about: its words without the subject and the verb."""
-    rest = _NOT.sub(" ", act.verbs.sub(" ", condition, count=1) if act else condition)
-    return tuple(word for word in content_words(rest) if word not in _SUBJECTS)
+    rest = phrase_pattern("negation").sub(" ", act.verbs.sub(" ", condition, count=1) if act else condition)
+    return tuple(word for word in content_words(rest) if word not in listed_words("subjects"))
 
 
 def _share(about: tuple[str, ...], text: str) -> float:
@@ -169,7 +147,7 @@ def _share(about: tuple[str, ...], text: str) -> float:
         return 1.0
     there = meanings(text)
     money = bool(_CURRENCY.search(fold_case(text)))
-    found = [word for word in about if means(word, there) or (money and word in _MONEY)]
+    found = [word for word in about if means(word, there) or (money and word in listed_words("money"))]
     return len(found) / len(about)
 
 
@@ -186,13 +164,13 @@ def _compared(condition: str, bound: re.Match[str], text: str) -> ConditionStatu
         return None
     limit = _value(figure[0])
     there = [_value(found) for found in _FIGURE.findall(text)]
-    denied = bool(_NOT.search(_clause(condition[: bound.start()])))
+    denied = bool(phrase_pattern("negation").search(_clause(condition[: bound.start()])))
     if denied and not there:
         return ConditionStatus.MAYBE
     if any(_meets(value, limit, bound) for value in there) is denied:
         return ConditionStatus.NO
     about = [
-        word for word in content_words(condition[: bound.start()]) if word not in _SUBJECTS and not is_number(word)
+        word for word in content_words(condition[: bound.start()]) if word not in listed_words("subjects") and not is_number(word)
     ]
     spoken = any(has_kin(root(word), frozenset(map(root, tokens(text)))) for word in about) or bool(
         _CURRENCY.search(fold_case(text))

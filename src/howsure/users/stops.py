@@ -6,6 +6,8 @@ passing on to another agent of the same system."""
 
 from __future__ import annotations
 
+from howsure.users.phrases import phrase_pattern, listed_words
+
 import re
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
@@ -13,7 +15,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from howsure.judges.empty_answers import is_blank
-from howsure.judges.offline.lexicon import word_set
+
 from howsure.model.agent import AgentTool
 from howsure.model.simulation import Ending
 from howsure.model.transcript import Message, Role
@@ -24,64 +26,11 @@ from howsure.users.words import fold_case
 HANDOFF_TYPES = frozenset({"human_handoff", "offline_human_handoff"})
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _PART = re.compile(r"[^a-z0-9]+")
-_PEOPLE = word_set(
-    "human humans person people live operator representative rep staff colleague supervisor employee specialist"
-)
-_PASSING = word_set("handoff handover transfer escalate escalation connect route forward request talk speak call")
 _ALONE = frozenset(
     {"handoff", "handover", "hand_off", "hand_over", "escalate", "escalation", "live_chat", "live_support"}
 )
 _ESCALATES = re.compile(r"\Aescalate_(?:to|call|chat|conversation|case|issue|user|customer)(?:_|\Z)")
 
-_PERSON = (
-    r"(?:(?:real |live |human )?(?:person|people|human(?: being)?|colleague|co-?worker|representative|operator|"
-    r"supervisor|"
-    r"specialist|advis[eo]r|staff member|team member|member of (?:our|the) (?:\w+ )?(?:team|staff)|human agent|"
-    r"live agent|"
-    r"someone (?:who|from|on|in))|(?:an|our|one of our|a (?:customer )?(?:service|support)) agents?|manager)s?"
-)
-_HANDS_OVER = either(
-    r"(?:i'm|i am|i'll|i will|we're|we are|we'll|we will|let me|i've|i have|we've|we have|now|going to)(?: now| "
-    r"just| immediately"
-    r"| directly| go ahead and)* (?:\w+ )?(?:transfer(?:ring|red)?|connect(?:ing|ed)?|hand(?:ing|ed)?|escalat(?:e|"
-    r"ing|ed)|put(?:ting)?|"
-    rf"pass(?:ing|ed)?|forward(?:ing|ed)?|redirect(?:ing|ed)?|patch(?:ing|ed)?)(?: \w+){{0,6}}? (?:\w+ "
-    rf"){{0,3}}{_PERSON}",
-    rf"(?:transferring|connecting|escalating|forwarding|passing|handing)(?: \w+){{0,5}}? to (?:\w+ ){{0,3}}{_PERSON}",
-    rf"you (?:are|will be|have been|'re|'ll be)(?: now)?(?: being)? (?:transferred|connected|handed over|put "
-    rf"through|forwarded)"
-    rf"(?: \w+){{0,2}}? (?:to|with) (?:\w+ ){{0,3}}{_PERSON}",
-    rf"{_PERSON} (?:will|is going to) (?:take over|join|be with you|take it from here|assist you (?:now|shortly))",
-    r"handoff triggered",
-    r"(?:ich|wir) (?:verbinde|verbinden|leite|leiten|ubergebe|ubergeben|gebe|geben)(?: \w+){1,6}? (?:kolleg\w+|"
-    r"mitarbeiter\w*|menschen|"
-    r"berater\w*|kundenberater\w*|person|ansprechpartner\w*|spezialist\w*)",
-    r"sie werden (?:jetzt |nun |gleich )?(?:mit|an) (?:\w+ ){1,4}(?:verbunden|weitergeleitet|ubergeben)",
-    r"je (?:vous |te )(?:transfere|passe|mets en (?:relation|contact)|redirige)(?: \w+){0,4}? (?:conseill\w+|"
-    r"collegue|humain\w*|personne|"
-    r"agent humain|operat\w+|responsable)",
-    r"(?:le|la|lo|te|les) (?:transfiero|paso|comunico|derivo|conecto|pongo en contacto)(?: \w+){0,4}? (?:agente|"
-    r"companer[oa]|persona|"
-    r"humano|asesora?|operadora?|supervisora?|colega)",
-    r"(?:la|ti|vi) (?:trasferisco|passo|metto in contatto|collego)(?: \w+){0,4}? (?:operat\w+|collega|person\w*|"
-    r"consulente|umano)",
-    r"(?:vou|estou)(?: a)? (?:transferi\w*|encaminha\w*|conecta\w*|passa\w*)(?:-\w+)?(?: \w+){0,4}? (?:atendente|"
-    r"colega|pessoa|humano|operador\w*)",
-    r"ik (?:verbind|schakel|zet|draag)(?: \w+){1,5}? (?:collega|medewerker|mens|persoon|specialist)",
-)  # fmt: skip
-_CONDITIONAL = either(
-    r"would you|do you want|shall i|should i|if (?:you|that|this|it|needed|necessary)|before|unless|once you|in case|"
-    r"(?:i|we) (?:can|could|may|might) (?:also |then )?(?:transfer|connect|hand|put|escalate|forward|pass)|"
-    r"mochten sie|soll ich|wenn sie|falls|kann ich|voulez-vous|souhaitez-vous|si vous|je peux|desea|quiere|puedo|"
-    r"si (?:lo )?(?:desea|quiere|prefiere)|vuole|desidera|posso|gostaria|se (?:quiser|preferir|vuole|desidera)|"
-    r"wilt u|als u|ik kan"
-)
-"""Anywhere in the sentence: it is only offered, or depends on something."""
-_DENIED = either(
-    r"cannot|can't|unable|not able|won't|will not|not|no|no need|nicht|kein\w*|ne|non|nao|niet|virtual|automated|ai|"
-    r"bot"
-)
-"""Between the clause's beginning and its end: it does not happen, or not to a person."""
 
 
 def handoff_tools(tools: Iterable[AgentTool]) -> frozenset[str]:
@@ -107,7 +56,7 @@ def is_handoff_tool(name: str) -> bool:
     parts = set(folded.split("_"))
     if folded in _ALONE or _ESCALATES.match(folded):
         return True
-    return bool(parts & _PEOPLE) and bool(parts & _PASSING or "hand" in parts)
+    return bool(parts & listed_words("people")) and bool(parts & listed_words("passing") or "hand" in parts)
 
 
 @lru_cache(maxsize=2048)
@@ -120,11 +69,11 @@ def handoff_sentence(text: str) -> str:
 
 
 def _hands_over(sentence: str) -> bool:
-    if "?" in sentence or not (found := _HANDS_OVER.search(sentence)) or _CONDITIONAL.search(sentence):
+    if "?" in sentence or not (found := phrase_pattern("handoff").search(sentence)) or phrase_pattern("conditional").search(sentence):
         return False
     # `I cannot refund this, so I am transferring you to a colleague`: only the clause that hands over counts.
     start = max(sentence.rfind(mark, 0, found.start()) for mark in (",", ";", ":", "–", "—", " so ", " but "))
-    return not _DENIED.search(sentence[start + 1 : found.end()])
+    return not phrase_pattern("denied").search(sentence[start + 1 : found.end()])
 
 
 def _passes_on(name: str) -> bool:

@@ -216,7 +216,23 @@ async def _answer(
         # Whoever changes something sees the change at once.
         request.app.state.run_previews.clear()
     if writes and caller is not None and not getattr(request.state, WRITES_NOTHING, False):
-        await _record_audit_entry(request, caller, response.status_code)
+        host: Host = request.app.state.host
+        # The route with the names of its parameters, such as `/runs/{run_id}/{deed}`.
+        pattern: str = request.url.path
+        for name, value in request.path_params.items():
+            pattern = pattern.replace(f"/{value}", f"/{{{name}}}", 1)
+        await host.store.audit.add(
+            AuditEntry(
+                id=str(uuid4()),
+                organization_id=caller.within.home,
+                at=datetime.now(UTC),
+                actor=caller.name,
+                action=f"{request.method} {pattern}",
+                subject=request.url.path,
+                status=response.status_code,
+                request_id=getattr(request.state, "request_id", ""),
+            )
+        )
     if session is None and "set-cookie" not in response.headers:
         sessions.set_cookie(response, current)
     return response
@@ -230,26 +246,6 @@ async def _check_form(request: Request, session: BrowserSession | None) -> None:
         raise NotAllowed("this form is not one of ours, or is too old: reload the page and send it again")
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         raise NotAllowed("this form was sent from elsewhere")
-
-
-async def _record_audit_entry(request: Request, caller: Caller, status: int) -> None:
-    host: Host = request.app.state.host
-    # The route with the names of its parameters, such as `/runs/{run_id}/{deed}`.
-    pattern: str = request.url.path
-    for name, value in request.path_params.items():
-        pattern = pattern.replace(f"/{value}", f"/{{{name}}}", 1)
-    await host.store.audit.add(
-        AuditEntry(
-            id=str(uuid4()),
-            organization_id=caller.within.home,
-            at=datetime.now(UTC),
-            actor=caller.name,
-            action=f"{request.method} {pattern}",
-            subject=request.url.path,
-            status=status,
-            request_id=getattr(request.state, "request_id", ""),
-        )
-    )
 
 
 async def _on_error(request: Request, error: Exception) -> Response:

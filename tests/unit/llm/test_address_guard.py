@@ -10,7 +10,7 @@ from aiohttp import ClientConnectorError, web
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from howsure.llm.address_guard import AddressGuard, AddressRefused
-from howsure.llm.http import GuardedResolver, HttpPool, PoolRequest
+from howsure.llm.http import GuardedResolver, HttpPool, HttpRequest
 
 
 class Names(AbstractResolver):
@@ -57,7 +57,7 @@ async def port() -> AsyncIterator[int]:
 async def asked(url: str, guard: AddressGuard | None, names: AbstractResolver | None = None) -> str:
     pool = HttpPool({"ALL_PROXY": "http://127.0.0.1:9"}, guard=guard, names=names)
     try:
-        response = await pool.send(PoolRequest(method="GET", url=url, headers={}), 5.0)
+        response = await pool.send(HttpRequest(method="GET", url=url, headers={}), 5.0)
         return response.body.decode()
     finally:
         await pool.close()

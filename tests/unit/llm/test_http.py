@@ -13,12 +13,12 @@ from aiohttp import ClientError, ClientResponseError, ConnectionTimeoutError, Se
 from msgspec.structs import replace
 from yarl import URL
 
-from howsure.llm.http import BodyTooLarge, HttpPool, HttpTransport, PoolRequest
+from howsure.llm.http import BodyTooLarge, HttpPool, HttpTransport, HttpRequest
 from howsure.llm.transport import HttpResponse, TransportError, TransportFault
 from unit.llm.loopback import Play, in_order, serving
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-POST = PoolRequest(method="POST", url="", headers={}, body=b"{}")
+POST = HttpRequest(method="POST", url="", headers={}, body=b"{}")
 
 
 class Script:
@@ -75,7 +75,7 @@ async def playing(script: Script, environ: Mapping[str, str] | None = None) -> A
         await asyncio.gather(*filter(None, tasks))
 
 
-async def send(script: Script, request: PoolRequest = POST) -> HttpResponse:
+async def send(script: Script, request: HttpRequest = POST) -> HttpResponse:
     async with playing(script) as pool:
         return await pool.send(replace(request, url=str(script.url)), 5.0)
 

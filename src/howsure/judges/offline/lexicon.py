@@ -141,16 +141,20 @@ def number_words() -> NumberWords:
     return NumberWords(small, tens, large, frozenset({*small, *tens, "a", "an"}))
 
 
+def _sections(file: str) -> Mapping[str, list[str]]:
+    return read_sections("howsure.judges.offline", file)
+
+
 def _name(text: str) -> Words:
     return tuple(text.replace("_", " ").split())
 
 
 @cache
-def _sections(file: str) -> Mapping[str, list[str]]:
-    """The lines of a file by section; lines before the first section are under the empty name."""
+def read_sections(package: str, file: str) -> Mapping[str, list[str]]:
+    """The lines of a file in a package's data/ by section; lines before the first section are under the empty name."""
     found: dict[str, list[str]] = {"": []}
     lines = found[""]
-    text = (files("howsure.judges.offline") / "data" / f"{file}.txt").read_text("utf-8")
+    text = (files(package) / "data" / f"{file}.txt").read_text("utf-8")
     for line in text.splitlines():
         if line.startswith("["):
             lines = found.setdefault(line.strip("[]"), [])

@@ -28,7 +28,6 @@ from howsure.services.compare.compare import CompareRequest, compare_stored
 from howsure.services.gate.gate import rule_on_gates
 from howsure.services.report import check_outputs, write_reports
 from howsure.services.workspace import Workspace
-from howsure.store.store import Store
 
 
 class FinishedProcess(Struct, frozen=True):
@@ -103,17 +102,13 @@ async def check_out(folder: Path, commit: str) -> AsyncIterator[Path]:
             inside = tree / folder.resolve().relative_to(Path(top.out).resolve())
             if not inside.is_dir():
                 raise NotFound(f"the base has no folder {inside.relative_to(tree)}")
-            _share(folder, inside)
+            ours = (folder / DATABASE).parent
+            with suppress(OSError):  # without links (or where it is under version control) the base keeps its own
+                ours.mkdir(exist_ok=True)
+                (inside / ours.name).symlink_to(ours, target_is_directory=True)
             yield inside
         finally:
             await git(folder, "worktree", "remove", "--force", str(tree))
-
-
-def _share(folder: Path, inside: Path) -> None:
-    ours = (folder / DATABASE).parent
-    with suppress(OSError):  # without links (or where it is under version control) the base keeps its own
-        ours.mkdir(exist_ok=True)
-        (inside / ours.name).symlink_to(ours, target_is_directory=True)
 
 
 async def run_program(words: Sequence[str], folder: Path, environ: Mapping[str, str]) -> int:
@@ -185,7 +180,21 @@ async def check_change(work: Workspace, request: CiRequest, forge: Forge | None,
         raise RunStopped(f"the run of {name}", code)
     async with await work.store(read_only=True) as store:
         run = await store.find_run(name)
-        done = await _write_comment(store, request, run, base, say)
+        comparison: Comparison | None = None
+        if base is not None:
+            try:
+                comparison = await compare_stored(store, CompareRequest(runs=(base.id, run.id)))
+            except InputError as error:
+                say(f"howsure ci: not compared: {error}")
+        summary = await rule_on_gates(store, await store.summary(run.id))
+        sentences = [compared_sentence(pair, comparison.unit) for pair in comparison.pairs] if comparison else []
+        text = await pull_request(summary, store.iterate(run.id), comparison)
+        try:
+            with atomic_text(Path(request.comment)) as file:
+                file.write(text)
+        except OSError as error:
+            raise ConfigInvalid(f"--comment {request.comment}: cannot be written: {error.strerror}") from error
+        done = CiComment(text, " ".join(sentences) or run_sentence(summary), summary, comparison)
     await write_reports(work, run.id, [request.report], baseline=base.id if base and done.comparison else "")
     posted = await _post(request, forge, done.text, say)
     return CiResult(
@@ -253,24 +262,6 @@ class CiComment(Struct, frozen=True):
     sentence: str
     summary: Summary
     comparison: Comparison | None
-
-
-async def _write_comment(store: Store, request: CiRequest, run: Run, base: Run | None, say: Say) -> CiComment:
-    comparison: Comparison | None = None
-    if base is not None:
-        try:
-            comparison = await compare_stored(store, CompareRequest(runs=(base.id, run.id)))
-        except InputError as error:
-            say(f"howsure ci: not compared: {error}")
-    summary = await rule_on_gates(store, await store.summary(run.id))
-    sentences = [compared_sentence(pair, comparison.unit) for pair in comparison.pairs] if comparison else []
-    text = await pull_request(summary, store.iterate(run.id), comparison)
-    try:
-        with atomic_text(Path(request.comment)) as file:
-            file.write(text)
-    except OSError as error:
-        raise ConfigInvalid(f"--comment {request.comment}: cannot be written: {error.strerror}") from error
-    return CiComment(text, " ".join(sentences) or run_sentence(summary), summary, comparison)
 
 
 async def _post(request: CiRequest, forge: Forge | None, text: str, say: Say) -> str:

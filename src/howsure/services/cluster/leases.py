@@ -54,7 +54,12 @@ class LeasedTokens:
         try:
             await turn
         except asyncio.CancelledError:
-            self._left(amount, turn)
+            if turn.done() and not turn.cancelled():
+                self._held += amount
+            else:
+                self._line = deque(each for each in self._line if each[1] is not turn)
+                self._wanted -= amount
+            self._serve()
             raise
 
     def correct(self, more: float) -> None:
@@ -70,14 +75,6 @@ class LeasedTokens:
             await self._ask(-self._held)
             self._held = 0.0
 
-    def _left(self, amount: float, turn: asyncio.Future[None]) -> None:
-        if turn.done() and not turn.cancelled():
-            self._held += amount
-        else:
-            self._line = deque(each for each in self._line if each[1] is not turn)
-            self._wanted -= amount
-        self._serve()
-
     def _fetch(self) -> None:
         if self._short() > 0 and (self._fetching is None or self._fetching.done()):
             self._fetching = asyncio.get_running_loop().create_task(self._fetched())
@@ -88,20 +85,17 @@ class LeasedTokens:
 
     async def _fetched(self) -> None:
         while self._short() > 0:
-            amount = self._sized()
+            now = self._clock()
+            used_up_in, self._asked_at = now - self._asked_at, now
+            self._lot = min(self._largest, self._lot * 2) if used_up_in < QUICK else max(1.0, self._lot / 2)
+            first = self._line[0][0] if self._line else 1.0
+            amount = max(first, min(self._largest, max(self._lot, self._wanted - self._held - self._coming)))
             self._coming += amount
             wait = await self._ask(amount)
             asyncio.get_running_loop().call_later(wait, self._landed, amount)
             if wait > LONGEST:
                 # Enough is on its way; asking for more now would only create a debt.
                 await asyncio.sleep(wait - LONGEST)
-
-    def _sized(self) -> float:
-        now = self._clock()
-        used_up_in, self._asked_at = now - self._asked_at, now
-        self._lot = min(self._largest, self._lot * 2) if used_up_in < QUICK else max(1.0, self._lot / 2)
-        first = self._line[0][0] if self._line else 1.0
-        return max(first, min(self._largest, max(self._lot, self._wanted - self._held - self._coming)))
 
     def _landed(self, amount: float) -> None:
         self._coming -= amount

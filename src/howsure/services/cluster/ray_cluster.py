@@ -47,7 +47,23 @@ def join_cluster(settings: ClusterSettings) -> Iterator[None]:
         with ExitStack() as stack:
             # Ray reports dead nodes and workers on stdout, where our results go.
             stack.enter_context(redirect_stdout(sys.stderr))
-            _join(settings)
+            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+            main = current_thread() is main_thread()
+            before = getsignal(SIGTERM)
+            where = settings.address or os.environ.get("RAY_ADDRESS") or "this machine"
+            try:
+                # Check that the address can be reached: Ray itself would try for minutes.
+                host, _, port = where.removeprefix("ray://").rpartition(":")
+                if host and port.isdecimal():
+                    create_connection((host, int(port)), timeout=KNOCK_SECONDS).close()
+                ray.init(
+                    address=settings.address or None, namespace=NAMESPACE, log_to_driver=False, logging_level="ERROR"
+                )
+            except (ray.exceptions.RayError, ValueError, RuntimeError, OSError) as error:
+                raise ConfigInvalid(f"no Ray cluster at {where}: {error}; `ray start --head` starts one") from error
+            if main:
+                # Ray's handler would end the program at once; ours stops its runs first.
+                signal(SIGTERM, before)
             stack.callback(ray.shutdown)
             _Membership.leaving = stack.pop_all()
     _Membership.runs += 1
@@ -57,28 +73,6 @@ def join_cluster(settings: ClusterSettings) -> Iterator[None]:
         _Membership.runs -= 1
         if not _Membership.runs:
             _Membership.leaving.close()
-
-
-def _join(settings: ClusterSettings) -> None:
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    main = current_thread() is main_thread()
-    before = getsignal(SIGTERM)
-    where = settings.address or os.environ.get("RAY_ADDRESS") or "this machine"
-    try:
-        _knock(where)
-        ray.init(address=settings.address or None, namespace=NAMESPACE, log_to_driver=False, logging_level="ERROR")
-    except (ray.exceptions.RayError, ValueError, RuntimeError, OSError) as error:
-        raise ConfigInvalid(f"no Ray cluster at {where}: {error}; `ray start --head` starts one") from error
-    if main:
-        # Ray's handler would end the program at once; ours stops its runs first.
-        signal(SIGTERM, before)
-
-
-def _knock(where: str) -> None:
-    """Check that the address can be reached: Ray itself would try for minutes."""
-    host, _, port = where.removeprefix("ray://").rpartition(":")
-    if host and port.isdecimal():
-        create_connection((host, int(port)), timeout=KNOCK_SECONDS).close()
 
 
 class ClusterNode(Struct, frozen=True, kw_only=True):
@@ -218,7 +212,13 @@ async def check_nodes(
     checks = list(
         zip(found, await asyncio.gather(*(_check_node(ask, node, config, watch) for node in found)), strict=True)
     )
-    dead = await _dead([node.id for node, each in checks if each.silent], watch)
+    # The silent nodes that Ray declares dead, now or soon.
+    silent = [node.id for node, each in checks if each.silent]
+    loop = asyncio.get_running_loop()
+    until = loop.time() + watch.gone
+    while (living := set(silent) & set(watch.living())) and loop.time() < until:
+        await asyncio.sleep(watch.poll)
+    dead = set(silent) - living
     left = [(node, each) for node, each in checks if node.id not in dead]
     if problems := [f"{node}: {problem}" for node, each in left for problem in each.problems]:
         raise PlanRefused("the cluster is not ready: " + "; ".join(problems) + ". Nothing was run.")
@@ -243,15 +243,6 @@ async def _check_node(ask: CheckOneNode, node: ClusterNode, config: WorkerConfig
         several = "several machines need a PostgreSQL (HOWSURE_DATABASE_URL)"
         return NodeCheck([f"it cannot write to {config.location}: {several}"])
     return NodeCheck(found.problems)
-
-
-async def _dead(silent: Collection[str], watch: NodeWatch) -> set[str]:
-    """The silent nodes that Ray declares dead, now or soon."""
-    loop = asyncio.get_running_loop()
-    until = loop.time() + watch.gone
-    while (living := set(silent) & set(watch.living())) and loop.time() < until:
-        await asyncio.sleep(watch.poll)
-    return set(silent) - living
 
 
 async def await_ref(ref: Any) -> Any:

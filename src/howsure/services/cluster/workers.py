@@ -186,16 +186,13 @@ class WorkerContext(Struct, frozen=True, kw_only=True):
                 unreached = unreached or any(map(is_out_of_budget, batch))
                 if made < left and len(batch) < FULL_BATCH:
                     await asyncio.sleep(BATCH_SECONDS)
-        await self._handed_in()
-        return ShardOutcome(made=made, left_out=unreached)
-
-    async def _handed_in(self) -> None:
-        """Return what is held: there may be no other shard for this worker."""
+        # Return what is held: there may be no other shard for this worker.
         if self.cache is not None:
             await self.cache.flush()
         await self.leases.give_back()
         if traced := self.notes.traced():
             await self.coordinator.report(WorkerReport(worker=self.worker, verdicts={}, traced=traced))
+        return ShardOutcome(made=made, left_out=unreached)
 
     async def _saved(self, batch: Sequence[Result], owner: str) -> None:
         await self.store.save(self.config.run.id, batch, owner)

@@ -148,7 +148,11 @@ def _groups(columns: RunColumns, request: CompareRequest) -> SidePairs:
     base = request.base or known[0]
     if base not in known:
         raise NotFound(f"no case of {_called(columns)} has {label}={base}; there is {_listed(known)}")
-    candidate = _one_candidate(columns, request)
+    names = columns.attempts.candidate_names
+    chosen = {name for pair in request.candidates for name in pair} or set(names)
+    if len(chosen) != 1 or not chosen <= set(names):
+        raise PlanRefused(f"groups are compared for one candidate: --candidate NAME=NAME with one of {_listed(names)}")
+    candidate = chosen.pop()
     first = _side(columns, candidate, base)
     made = [
         SidePair(first=(0, first), second=(0, _side(columns, candidate, value))) for value in known if value != base
@@ -156,14 +160,6 @@ def _groups(columns: RunColumns, request: CompareRequest) -> SidePairs:
     lacking = sum(label not in face.labels or request.pair not in face.labels for face in faces)
     left = (f"{pluralize(lacking, 'case')} without {label} or {request.pair}",) if lacking else ()
     return SidePairs(versus=tuple(made), left_out=left)
-
-
-def _one_candidate(columns: RunColumns, request: CompareRequest) -> str:
-    names = columns.attempts.candidate_names
-    chosen = {name for pair in request.candidates for name in pair} or set(names)
-    if len(chosen) != 1 or not chosen <= set(names):
-        raise PlanRefused(f"groups are compared for one candidate: --candidate NAME=NAME with one of {_listed(names)}")
-    return chosen.pop()
 
 
 def _side(columns: RunColumns, candidate: str, group: str = "") -> Side:
@@ -216,7 +212,13 @@ async def compare_stored(store: Store, request: CompareRequest) -> Comparison:
     """The same as `compare_runs`, with a store that is open already."""
     check_request(request)
     runs_found = [await store.find_run(name) for name in request.runs]
-    _refuse_twice(runs_found, request)
+    ids = [run.id for run in runs_found]
+    if len(set(ids)) < len(ids) and not request.candidates:
+        twice = next(run for run in runs_found if ids.count(run.id) > 1)
+        raise PlanRefused(f"run {twice.name!r} ({twice.id[:8]}) is named twice: a run does not differ from itself")
+    for run in runs_found:
+        if not run.counts.completed:
+            raise PlanRefused(f"run {run.name!r} ({run.id[:8]}) has no results yet: `howsure resume {run.id[:8]}`")
     # Slices are by the first run's cases: only its tags and labels are read.
     runs = await asyncio.gather(*(_columns(store, runs_found, place, request) for place in range(len(runs_found))))
     chosen = choose_sides(runs, request)
@@ -229,16 +231,6 @@ async def compare_stored(store: Store, request: CompareRequest) -> Comparison:
         confidence=request.confidence,
         left_out=chosen.left_out,
     )
-
-
-def _refuse_twice(found: Sequence[Run], request: CompareRequest) -> None:
-    ids = [run.id for run in found]
-    if len(set(ids)) < len(ids) and not request.candidates:
-        twice = next(run for run in found if ids.count(run.id) > 1)
-        raise PlanRefused(f"run {twice.name!r} ({twice.id[:8]}) is named twice: a run does not differ from itself")
-    for run in found:
-        if not run.counts.completed:
-            raise PlanRefused(f"run {run.name!r} ({run.id[:8]}) has no results yet: `howsure resume {run.id[:8]}`")
 
 
 async def _columns(store: Store, found: Sequence[Run], place: int, request: CompareRequest) -> RunColumns:

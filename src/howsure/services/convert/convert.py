@@ -189,10 +189,7 @@ class _Conversion:
                 if converted is not None:
                     copy_attachments(converted)
                     yield converted
-        self._check_sources(ids)
-
-    def _check_sources(self, ids: OutputIds) -> None:
-        """All sources are read now: their own problems are reported before those of the output."""
+        # All sources are read now: their own problems are reported before those of the output.
         self._reports = [source.report() for source in self._sources]
         problems = [problem for report in self._reports for problem in report.problems]
         if problems:

@@ -246,7 +246,9 @@ def merge(files: Sequence[Path], kit: Kit, output: Path, *, force: bool = False)
     if len(names) > 1:
         raise InputError(f"the files are of several dialects ({', '.join(sorted(names))}); convert them first")
     _check_output(output, datasets[0].path, force)
-    _same_form(datasets)
+    endings = {dataset.path.suffix.lower().replace(".ndjson", ".jsonl") for dataset in datasets}
+    if len(endings) > 1:
+        raise InputError(f"the files are of several forms ({', '.join(sorted(endings))}); convert them to one first")
     headers = [dataset.original.header() for dataset in datasets]
     differ = any(header != headers[0] for header in headers)
     if output.suffix.lower() == ".csv" and differ:
@@ -257,12 +259,6 @@ def merge(files: Sequence[Path], kit: Kit, output: Path, *, force: bool = False)
     header_of = str(datasets[0].path) if output.suffix.lower() == ".json" and differ else ""
     total = sum(len(dataset.marks) for dataset in datasets)
     return MergeReport(path=str(output), cases=total - twice, repeated=twice, header_of=header_of)
-
-
-def _same_form(datasets: Sequence[_Dataset]) -> None:
-    endings = {dataset.path.suffix.lower().replace(".ndjson", ".jsonl") for dataset in datasets}
-    if len(endings) > 1:
-        raise InputError(f"the files are of several forms ({', '.join(sorted(endings))}); convert them to one first")
 
 
 def _repeated(datasets: Sequence[_Dataset]) -> list[set[int]]:

@@ -106,7 +106,12 @@ class _TestSetExpectations:
                 if len(answers) > 1:
                     self._losses.lost("expectations.reference_answer", "there is room for one expected outcome")
             case CorrectChoice():
-                self._add_choice(expectation)
+                self._losses.changed(
+                    "expectations.correct_choice", "the options were put after the message, the right one a criterion"
+                )
+                self.options = options_of(expectation)
+                right = [f"{one.id}. {one.text}" for one in expectation.choices if one.id in expectation.correct]
+                self._criteria.append(f"The answer chooses exactly: {'; '.join(right)}")
             case other:
                 self._losses.lost(f"expectations.{kind_name(other)}")
 
@@ -139,14 +144,6 @@ class _TestSetExpectations:
         if self._goal and self._goal != text:
             self._losses.lost(field, "there is room for one expected outcome")
         self._goal = self._goal or text
-
-    def _add_choice(self, expectation: CorrectChoice) -> None:
-        self._losses.changed(
-            "expectations.correct_choice", "the options were put after the message, the right one a criterion"
-        )
-        self.options = options_of(expectation)
-        right = [f"{one.id}. {one.text}" for one in expectation.choices if one.id in expectation.correct]
-        self._criteria.append(f"The answer chooses exactly: {'; '.join(right)}")
 
     def made(self) -> tuple[Expectation, ...]:
         return tuple(self._each())

@@ -34,7 +34,20 @@ def rule_pass_rate(condition: PassRate, evidence: Evidence, candidate: str) -> G
     observed, bound = observe_passes(condition.scope, evidence, candidate), condition.bound
     if (bound.sign, bound.limit) in ((BoundSign.AT_LEAST, 1), (BoundSign.AT_MOST, 0)):
         # No number of cases can show that about other cases; it can only be counted for these.
-        return _every_one(bound, observed)
+        wrong = sum(not bound.good(value) for value in observed.values)
+        n, missing = len(observed.values), len(observed.missing)
+        if not n:
+            return nothing_to_decide(f"No {observed.noun} has a verdict.", missing)
+        value = sum(observed.values) / n
+        text = f"{n - wrong:,} of {pluralize(n, observed.noun)} {'passed' if bound.sign.upward else 'failed'}"
+        if wrong:
+            outcome = GateOutcome.FAILED
+        elif missing:
+            outcome, text = GateOutcome.INCONCLUSIVE, f"{text}, but {missing:,} more have no verdict"
+        else:
+            outcome = GateOutcome.HELD
+        reason = f"{text} (counted: an interval never reaches the end of the scale)."
+        return GateRuling(expression="", outcome=outcome, reason=reason, value=value, n=n, unjudged=missing)
     question = GateQuestion(
         bound=condition.bound,
         unit=GateUnit.SHARE,
@@ -65,23 +78,6 @@ def _rate_needed(observed: Observations, found: Estimate, limit: float) -> int |
         n = found.clusters
         return cases_for_rate(round(found.value * n), n, limit)
     return cases_for_value(found.value, found.interval, found.clusters, limit)
-
-
-def _every_one(bound: GateBound, observed: Observations) -> GateRuling:
-    wrong = sum(not bound.good(value) for value in observed.values)
-    n, missing = len(observed.values), len(observed.missing)
-    if not n:
-        return nothing_to_decide(f"No {observed.noun} has a verdict.", missing)
-    value = sum(observed.values) / n
-    text = f"{n - wrong:,} of {pluralize(n, observed.noun)} {'passed' if bound.sign.upward else 'failed'}"
-    if wrong:
-        outcome = GateOutcome.FAILED
-    elif missing:
-        outcome, text = GateOutcome.INCONCLUSIVE, f"{text}, but {missing:,} more have no verdict"
-    else:
-        outcome = GateOutcome.HELD
-    reason = f"{text} (counted: an interval never reaches the end of the scale)."
-    return GateRuling(expression="", outcome=outcome, reason=reason, value=value, n=n, unjudged=missing)
 
 
 def rule_mean_grade(condition: MeanGrade, evidence: Evidence, candidate: str) -> GateRuling:

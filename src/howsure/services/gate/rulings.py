@@ -81,7 +81,10 @@ def rule_spending(condition: SpendingLimit, evidence: Evidence) -> GateRuling:
     if condition.source is SpendingSource.AGENT or (
         condition.source is SpendingSource.ALL and not _through_the_door(pins)
     ):
-        answers, silent = _answers(evidence, money=money)
+        # What each answer took, and how many do not say.
+        seen = [evidence.spent(candidate, GateScope(), money=money) for candidate in evidence.candidates(GateScope())]
+        silent = sum(len(each.missing) for each in seen) - evidence.run.counts.pending
+        answers, silent = [value for each in seen for value in each.values], max(0, silent)
         # Recorded answers without a cost were paid for long ago, if at all.
         free = condition.source is SpendingSource.ALL and pins.request.target == RECORDED and not answers
         if condition.source is SpendingSource.AGENT and not answers:
@@ -94,13 +97,6 @@ def rule_spending(condition: SpendingLimit, evidence: Evidence) -> GateRuling:
     text = " + ".join(parts) + (f"; not known: {', '.join(unknown)}" if unknown else "")
     reachable = (total, inf if unknown or evidence.run.counts.pending else total)
     return decide_total(condition.bound, unit, total, text, n=evidence.run.counts.completed, reachable=reachable)
-
-
-def _answers(evidence: Evidence, *, money: bool) -> tuple[list[float], int]:
-    """What each answer took, and how many do not say."""
-    seen = [evidence.spent(candidate, GateScope(), money=money) for candidate in evidence.candidates(GateScope())]
-    silent = sum(len(each.missing) for each in seen) - evidence.run.counts.pending
-    return [value for each in seen for value in each.values], max(0, silent)
 
 
 def _through_the_door(pins: Pins) -> bool:

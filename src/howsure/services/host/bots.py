@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 import msgspec
-from aiohttp import ClientError, ClientResponse, ClientSession, ClientTimeout
+from aiohttp import ClientError, ClientSession, ClientTimeout
 
 from howsure.config import ServiceSettings
 from howsure.dialects.agent_files import read_agent
@@ -58,7 +58,13 @@ async def fetch_bot(rules: ServiceSettings, bot_id: str) -> Json:
             ClientSession(timeout=ClientTimeout(total=TIMEOUT_SECONDS)) as session,
             session.get(address, headers=headers, allow_redirects=False) as response,
         ):
-            body = await _read_body(response)
+            # The whole body, unless it is far larger than a description.
+            body = bytearray()
+            async for part in response.content.iter_any():
+                body += part
+                if len(body) > MAX_BYTES:
+                    raise PlanRefused(f"the bot service's answer is larger than {MAX_BYTES} bytes")
+            body = bytes(body)
             status = response.status
     except (ClientError, TimeoutError, OSError):
         raise PlanRefused(f"the bot service cannot be reached for agent {bot_id}: try again later") from None
@@ -70,16 +76,6 @@ async def fetch_bot(rules: ServiceSettings, bot_id: str) -> Json:
         return await asyncio.to_thread(_parse_bot, body, bot_id)
     except (msgspec.DecodeError, UnicodeDecodeError, DatasetInvalid):
         raise PlanRefused(f"the bot service's answer for agent {bot_id} is not a description of it") from None
-
-
-async def _read_body(response: ClientResponse) -> bytes:
-    """The whole body, unless it is far larger than a description."""
-    body = bytearray()
-    async for part in response.content.iter_any():
-        body += part
-        if len(body) > MAX_BYTES:
-            raise PlanRefused(f"the bot service's answer is larger than {MAX_BYTES} bytes")
-    return bytes(body)
 
 
 def _parse_bot(body: bytes, bot_id: str) -> Json:

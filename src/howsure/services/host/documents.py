@@ -215,7 +215,17 @@ def check_document(kit: Kit, kind: DocumentKind, key: str, draft: DocumentDraft,
                 write_document(path, kind, key, draft.name or key, body)
                 _check_dataset(path, kit, "test-set")
             case DocumentKind.QUESTION_SET:
-                _check_questions(body)
+                problems = [
+                    Problem(
+                        code="nothing-expected",
+                        field=f"questions[{index}]",
+                        message="a question needs an expected_answer or criteria to be held against",
+                    )
+                    for index, question in enumerate(body.get("questions", ()))
+                    if not question.get("expected_answer") and not question.get("criteria")
+                ]
+                if problems:
+                    raise DatasetInvalid("questions", problems)
                 path = path.with_suffix(".jsonl")
                 path.write_bytes(question_set_lines(draft.name or "", body))
                 _check_dataset(path, kit, QUESTION_SET_DIALECT)
@@ -231,20 +241,6 @@ def check_document(kit: Kit, kind: DocumentKind, key: str, draft: DocumentDraft,
 def write_document(path: Path, kind: DocumentKind, key: str, name: str, body: Json) -> None:
     """Write a rubric or a test set in its file format."""
     path.write_bytes(msgspec.json.encode({ID_FIELDS[kind]: key, "name": name, "version": 1, **body}))
-
-
-def _check_questions(body: Json) -> None:
-    problems = [
-        Problem(
-            code="nothing-expected",
-            field=f"questions[{index}]",
-            message="a question needs an expected_answer or criteria to be held against",
-        )
-        for index, question in enumerate(body.get("questions", ()))
-        if not question.get("expected_answer") and not question.get("criteria")
-    ]
-    if problems:
-        raise DatasetInvalid("questions", problems)
 
 
 def _check_graders(kit: Kit, body: Json) -> None:

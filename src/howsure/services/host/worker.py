@@ -101,23 +101,18 @@ class Worker:
             beating.cancel()
             await asyncio.wait({beating})
             requested = RequestedState.NONE if beating.cancelled() or beating.exception() else beating.result()
-            await self._release(job, owner, working, requested, stopped=stopped)
-
-    async def _release(
-        self, job: Job, owner: str, working: asyncio.Task[None], requested: RequestedState | None, *, stopped: bool
-    ) -> None:
-        queue = self._host.store.queue
-        broken = None if working.cancelled() else working.exception()
-        if requested is None:
-            log.warning("run let go: another worker has it", extra={"run_id": job.run_id})
-        elif not stopped and not working.cancelled() and broken is None:
-            log.info("run ended", extra={"run_id": job.run_id})
-        elif requested is not RequestedState.NONE:
-            await _store_end(lambda: queue.finish(job.run_id, owner, requested))
-        elif broken is not None:
-            await self._fail(job, owner, broken)
-        else:
-            await _store_end(lambda: queue.give_back(job.run_id, owner))
+            queue = self._host.store.queue
+            broken = None if working.cancelled() else working.exception()
+            if requested is None:
+                log.warning("run let go: another worker has it", extra={"run_id": job.run_id})
+            elif not stopped and not working.cancelled() and broken is None:
+                log.info("run ended", extra={"run_id": job.run_id})
+            elif requested is not RequestedState.NONE:
+                await _store_end(lambda: queue.finish(job.run_id, owner, requested))
+            elif broken is not None:
+                await self._fail(job, owner, broken)
+            else:
+                await _store_end(lambda: queue.give_back(job.run_id, owner))
 
     async def _fail(self, job: Job, owner: str, broken: BaseException) -> None:
         """Mark a run as failed, with the reason. After a bug of ours, or while the database is unreachable, it goes

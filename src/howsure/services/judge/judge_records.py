@@ -18,7 +18,7 @@ from howsure.dialects.datasets import readable
 from howsure.errors import ConfigInvalid, DatasetInvalid, PlanRefused, Problem
 from howsure.judges.judge_prompts import prompts_fingerprint
 from howsure.judges.offline.opinions import MEASURED, NOT_MEASURED, MeasuredAgreement
-from howsure.llm.specs import Providers, parse_model
+from howsure.llm.specs import parse_model
 from howsure.model.calibration import Calibration, JudgePin, JudgeTest
 from howsure.model.run import Pins
 from howsure.model.run_request import OFFLINE, RunRequest
@@ -209,17 +209,13 @@ async def _fingerprint(work: Workspace, spec: str, environ: dict[str, str]) -> s
         async with open_models(work, RunRequest(judge=spec)) as models:
             return models.judge_sha256
     if kind != RECORDED:
-        _check(spec, environ, work.kit.providers.by_name())
+        # Refuse a spec that names no model; a missing key is fine because nothing is asked here.
+        try:
+            parse_model(spec, environ, work.kit.providers.by_name())
+        except ConfigInvalid as error:
+            if "in the environment" not in str(error):
+                raise
     return ""
-
-
-def _check(spec: str, environ: dict[str, str], providers: Providers) -> None:
-    """Refuse a spec that names no model; a missing key is fine because nothing is asked here."""
-    try:
-        parse_model(spec, environ, providers)
-    except ConfigInvalid as error:
-        if "in the environment" not in str(error):
-            raise
 
 
 def _current(calibration: Calibration, now: str) -> bool | None:

@@ -169,7 +169,15 @@ class Participants:
         if self._recordings is not None and not spec.replay:
             raise PlanRefused(f"--responses has the answers already; it cannot go with --target {spec.name}")
         if spec.kind == CHAT:
-            return self._chat_target(candidate, repeat)
+            block, scripts = read_chat_settings(self.spec.name, self.spec.settings)
+            return ChatTarget(
+                self._models.models[self.spec.rest or block.model or candidate],
+                block.system_prompt or (self._agent.system_prompt if self._agent else ""),
+                namespace=f"repeat {repeat}",
+                documents=self._models.documents,
+                offer=tool_offer(block, scripts, self._work.beside, self._agent),
+                agent=block.agent,
+            )
         if spec.kind in kit.targets:
             return kit.targets[spec.kind]
         return kit.kinds[spec.kind].make(
@@ -185,17 +193,6 @@ class Participants:
                 repeat=repeat,
                 guard=self._guard,
             )
-        )
-
-    def _chat_target(self, candidate: str, repeat: int) -> Target:
-        block, scripts = read_chat_settings(self.spec.name, self.spec.settings)
-        return ChatTarget(
-            self._models.models[self.spec.rest or block.model or candidate],
-            block.system_prompt or (self._agent.system_prompt if self._agent else ""),
-            namespace=f"repeat {repeat}",
-            documents=self._models.documents,
-            offer=tool_offer(block, scripts, self._work.beside, self._agent),
-            agent=block.agent,
         )
 
     def users(self, candidate: str, repeat: int) -> UserSimulator:

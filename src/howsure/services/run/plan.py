@@ -104,14 +104,6 @@ def plan_run(
 ) -> Plan:
     """Everything that a run needs, or every reason why it cannot be had. `cases` are given where they were checked
     before and nothing has changed since. `guard` says where the target may be reached."""
-    _check_numbers(request)
-    if request.gates:
-        read_gates(request.gates)
-    planner = _RunPlanner(work.with_evals(request.evals), request, materials, models, now, guard)
-    return planner.plan(cases)
-
-
-def _check_numbers(request: RunRequest) -> None:
     for name, value in (
         ("--repeat", request.repeat),
         ("--limit", request.limit),
@@ -121,6 +113,10 @@ def _check_numbers(request: RunRequest) -> None:
             raise PlanRefused(f"{name} must be 1 or more, not {value}")
     if request.replays < 0:
         raise PlanRefused(f"--replay-spoiled must be 0 or more, not {request.replays}")
+    if request.gates:
+        read_gates(request.gates)
+    planner = _RunPlanner(work.with_evals(request.evals), request, materials, models, now, guard)
+    return planner.plan(cases)
 
 
 class _RunPlanner:

@@ -37,7 +37,12 @@ async def triage_stored(store: Store, run: Run) -> Triage:
     facts = [each async for each in _facts(store, run)]
     facts.sort(key=lambda each: each.position)
     attempts, measured = await store.columns(run.id)
-    grades = await _part_grades(store, run.id, facts)
+    # All grades in the run of the criteria and rules that failed somewhere.
+    ids = list(dict.fromkeys(part.id for each in facts for part in each.parts))
+    found: list[PartGrade] = []
+    for start in range(0, len(ids), CHUNK):
+        found += await store.part_grades(run.id, ids[start : start + CHUNK])
+    grades = found
     counted = RunTotals(
         tried=_tried(grades, attempts),
         graders=_graders(measured),
@@ -45,7 +50,14 @@ async def triage_stored(store: Store, run: Run) -> Triage:
         tags=_tags(attempts, await store.case_previews(run.id)),
         candidates=Counter(attempts.candidate_names[place] for place in attempts.candidates),
     )
-    run_facts = _whole(run, facts, attempts, counted)
+    beside = (part.key for each in facts if each.failed_parts(RUBRIC) for part in each.failed_parts(CRITERIA))
+    run_facts = RunFacts(
+        tried=counted.tried,
+        beside_a_rule=frozenset(beside),
+        alike=dict(_alike(facts, attempts)),
+        lacking_rules=_lacking_rules(run.pins),
+        retrievers=search_tools(run.pins.agent),
+    )
     findings = [find_cause(each, run_facts) for each in facts]
     return Triage(
         run_id=run.id,
@@ -73,15 +85,6 @@ async def _facts(store: Store, run: Run) -> AsyncIterator[ResultFacts]:
         result: Result
         async for result in store.iterate(run.id, verdict=verdict):
             yield read_facts(result, tools, retrievers)
-
-
-async def _part_grades(store: Store, run_id: str, facts: Iterable[ResultFacts]) -> list[PartGrade]:
-    """All grades in the run of the criteria and rules that failed somewhere."""
-    ids = list(dict.fromkeys(part.id for each in facts for part in each.parts))
-    found: list[PartGrade] = []
-    for start in range(0, len(ids), CHUNK):
-        found += await store.part_grades(run_id, ids[start : start + CHUNK])
-    return found
 
 
 def _tried(grades: Iterable[PartGrade], attempts: AttemptColumns) -> dict[str, MetCounts]:
@@ -125,17 +128,6 @@ def _tags(attempts: AttemptColumns, previews: Sequence[CasePreview]) -> Counter[
     # What every result has says nothing.
     everywhere = len(attempts.positions)
     return Counter({tag: count for tag, count in tags.items() if count < everywhere})
-
-
-def _whole(run: Run, facts: Sequence[ResultFacts], attempts: AttemptColumns, counted: RunTotals) -> RunFacts:
-    beside = (part.key for each in facts if each.failed_parts(RUBRIC) for part in each.failed_parts(CRITERIA))
-    return RunFacts(
-        tried=counted.tried,
-        beside_a_rule=frozenset(beside),
-        alike=dict(_alike(facts, attempts)),
-        lacking_rules=_lacking_rules(run.pins),
-        retrievers=search_tools(run.pins.agent),
-    )
 
 
 class _WrongChoices(Struct):

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from howsure.errors import TargetFailed, TargetTimedOut
 from howsure.llm.address_guard import AddressGuard, AddressRefused
-from howsure.llm.http import BodyTooLarge, HttpPool, PoolRequest
+from howsure.llm.http import BodyTooLarge, HttpPool, HttpRequest
 from howsure.targets.adk.events import Event
 from howsure.targets.adk.target import AdkSettings, SessionStart, unknown_app_message
 from howsure.targets.settings import Headers, Secrets
@@ -102,7 +102,7 @@ class AdkClient:
     async def _send(self, method: str, path: str, body: Any = None) -> AdkResponse:
         sent = None if body is None else json.dumps(body).encode()
         headers = self._headers if sent is None else {"Content-Type": "application/json", **self._headers}
-        request = PoolRequest(method=method, url=self._base + path, headers=headers, body=sent, largest=LARGEST)
+        request = HttpRequest(method=method, url=self._base + path, headers=headers, body=sent, largest=LARGEST)
         try:
             response = await self._pool.send(request, self._settings.turn_seconds)
             cleaned = self._secrets.clean_bytes(response.body)

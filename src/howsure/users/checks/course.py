@@ -3,6 +3,8 @@ does not repeat what was answered."""
 
 from __future__ import annotations
 
+from howsure.users.phrases import phrase_pattern
+
 import re
 from collections.abc import Iterator
 from itertools import pairwise
@@ -13,7 +15,6 @@ from howsure.users.checks.facts import is_told
 from howsure.users.checks.plan import is_said, step_words
 from howsure.users.conditions import ConditionStatus, check_condition, check_condition_ever
 from howsure.users.speech import (
-    ASKS_AGAIN,
     alike,
     asks_for_fact,
     either,
@@ -33,15 +34,6 @@ from howsure.users.speech import (
 from howsure.users.words import fold_case, roots, share
 
 _LEAVING = (Ending.GOAL_REACHED, Ending.GAVE_UP)
-_TO_PEOPLE = re.compile(
-    r"\b(?:transfer|human|colleague|connect|escalat|specialist|representative|hand(?:ing|ed)? (?:you |this )?over|"
-    r"person|kolleg|mitarbeiter|conseiller|agente|operat)",
-)
-_SMALL_TALK = re.compile(
-    r"\b(?:how are you|how's your day|how is your day|tell me about yourself|are you (?:a |an )?(?:robot|human|ai|"
-    r"real person)|"
-    r"what's your (?:favou?rite|name)|do you (?:like|enjoy)|what do you think about)\b"
-)
 GREETING = 15
 ANSWERED = 0.34
 
@@ -178,7 +170,7 @@ def _gave_up_without_cause(conversation: SimulatedConversation) -> str:
 
 def _may_be_handed_off(conversation: SimulatedConversation) -> bool:
     last = conversation.exchanges[-1]
-    return bool(last.calls) or conversation.handed_off is not None or bool(_TO_PEOPLE.search(fold_case(last.text)))
+    return bool(last.calls) or conversation.handed_off is not None or bool(phrase_pattern("about_people").search(fold_case(last.text)))
 
 
 def _overlong_mistakes(conversation: SimulatedConversation) -> Iterator[UserMistake]:
@@ -201,7 +193,7 @@ def _overlong_reason(conversation: SimulatedConversation, turn: UserTurn) -> str
     left = any(takes_leave(one) and not lacks(one) for one in turn.earlier[1:])
     if left and not asked and not (offers_more(turn.last_reply) and is_closing(turn.text)):
         return "goes on after its own goodbye"
-    if _SMALL_TALK.search(fold_case(turn.text)) and is_done(turn.last_reply):
+    if phrase_pattern("chat").search(fold_case(turn.text)) and is_done(turn.last_reply):
         return "chats on after all was done"
     over = bool(previous) and is_closing(previous) and not asked and not is_question(turn.last_reply)
     if over and (is_closing(turn.text) or not _on_topic(conversation, turn)):
@@ -227,10 +219,6 @@ def _on_topic(conversation: SimulatedConversation, turn: UserTurn) -> bool:
     )
 
 
-_INSISTS = either(
-    r"insist\w*|repeat\w*|persist\w*|keeps? (?:asking|saying|on)|stubborn\w*|over and over|same (?:question|thing)|"
-    r"beharr\w+|hartnackig\w*|insiste\w*"
-)
 SHORT = 4
 LONG = 8
 
@@ -248,7 +236,7 @@ def _repeated_turn(conversation: SimulatedConversation, turn: UserTurn) -> int |
     """The earlier turn that says the same. Short messages, answers that were asked for again and planned insistence do
     not count."""
     words = said_words(turn.text)
-    if len(words) < SHORT or _INSISTS.search(fold_case(conversation.scenario_text)) or is_closing(turn.text):
+    if len(words) < SHORT or phrase_pattern("insists").search(fold_case(conversation.scenario_text)) or is_closing(turn.text):
         return None
     for number, own in enumerate(turn.earlier, start=1):
         whole = len(said_words(own)) >= LONG and fold_case(own).strip(" .!?") in fold_case(turn.text)
@@ -261,7 +249,7 @@ def _repeated_turn(conversation: SimulatedConversation, turn: UserTurn) -> int |
 def _must_repeat(conversation: SimulatedConversation, turn: UserTurn, number: int) -> bool:
     """Whether the user had to repeat it: the agent asked again, repeated itself, or said nothing."""
     first, now = turn.replies[number - 1].text, turn.last_reply
-    if ASKS_AGAIN.search(fold_case(now)) or not said_words(now):
+    if phrase_pattern("asked_again").search(fold_case(now)) or not said_words(now):
         return True
     if number < turn.number - 1 and alike(turn.replies[number - 1].text, now):
         return True

@@ -3,16 +3,17 @@ asked."""
 
 from __future__ import annotations
 
+from howsure.users.phrases import phrase_pattern, word_groups, listed_words
+
 import re
 from collections.abc import Iterator, Mapping
 
-from howsure.judges.offline.lexicon import word_set
+
 from howsure.judges.offline.words import root, singular
 from howsure.model.case import Fact
 from howsure.model.simulation import MistakeKind, UserMistake
 from howsure.users.checks.conversations import SimulatedConversation, UserTurn
 from howsure.users.checks.figures import (
-    CUE,
     EMAIL,
     counted_nouns,
     find_days,
@@ -24,26 +25,9 @@ from howsure.users.checks.figures import (
     same_day,
 )
 from howsure.users.checks.specifics import UnknownSpecific, find_unknown_names, find_unknown_specifics
-from howsure.users.speech import DETAILS, asks_for_fact, lacks, may_concern_fact, requests
+from howsure.users.speech import asks_for_fact, lacks, may_concern_fact, requests
 from howsure.users.words import all_roots, content_words, fold_case, share
 
-_CATEGORIES = tuple(
-    word_set(words)
-    for words in (
-        "morning afternoon evening noon midday night",
-        "monday tuesday wednesday thursday friday saturday sunday",
-        "red blue green black white yellow grey gray brown pink purple orange silver",
-        "window aisle middle", "economy business premium first",
-        "visa mastercard paypal amex cash invoice debit credit transfer",
-        "small medium large xs xl xxl", "monthly yearly annual annually weekly quarterly", "single double twin suite",
-        "left right", "married divorced widowed unmarried", "public private", "email phone post sms letter",
-        "vegetarian vegan",
-        "checking savings", "diesel petrol electric hybrid", "adult child", "android ios iphone", "male female",
-        "pickup delivery",
-        "january february march april may june july august september october november december",
-        "morgens nachmittags abends vormittags", "matin soir apres-midi", "manana tarde noche",
-    )
-)  # fmt: skip
 _YES = re.compile(r"\A\W*(?:yes|yeah|yep|ja|oui|si|sim|i do|i have|i am|it is|correct|true)\b")
 _NO = re.compile(r"\A\W*(?:no|nope|nein|non|nee|nao|none|never|i don't|i do not|i haven't|not)\b")
 _KIND_ASKED: Mapping[str, re.Pattern[str]] = {
@@ -51,9 +35,6 @@ _KIND_ASKED: Mapping[str, re.Pattern[str]] = {
     "number": re.compile(r"\b(?:number|code|id|reference|how (?:many|much|long)|nummer|numero|digits|details)\b"),
     "e-mail": re.compile(r"\b(?:e-?mail|contact|reach|send)\b"),
 }
-_NOT_COUNTED = word_set(
-    "euro dollar pound franc time percent minute second hour more less other that than with from and"
-)
 COUNTED = 100
 """Larger numbers do not count things: `$500 certificate` is not a number of certificates."""
 LONG = 4
@@ -168,7 +149,7 @@ def _wrong_answers(conversation: SimulatedConversation, turn: UserTurn) -> Itera
 def _other_option(value: str, text: str) -> str:
     held = set(fold_case(value).split())
     said: list[str] = re.findall(r"[^\W\d_]+", fold_case(text))
-    for options in _CATEGORIES:
+    for options in word_groups("options"):
         other = [word for word in said if word in options]
         if (
             held & options
@@ -198,7 +179,7 @@ def _wrong_counts(conversation: SimulatedConversation, turn: UserTurn) -> Iterat
     for noun, values in _counts(turn.text).items():
         for value in values - spoken.get(noun, set()):
             known = value in numbers_in(around) or is_derivable(
-                (value,), around, cue=bool(CUE.search(fold_case(turn.text)))
+                (value,), around, cue=bool(phrase_pattern("derivation").search(fold_case(turn.text)))
             )
             if noun in held and 1 < value <= COUNTED and not known:
                 reason = f"says {value:g} {noun}; the scenario says {min(held[noun]):g}"
@@ -209,7 +190,7 @@ def _counts(text: str) -> dict[str, set[float]]:
     """The numbers of each thing that is counted."""
     counted: dict[str, set[float]] = {}
     for value, after in counted_nouns(text):
-        if after.isalpha() and len(after) > 3 and singular(after) not in _NOT_COUNTED:
+        if after.isalpha() and len(after) > 3 and singular(after) not in listed_words("not_counted"):
             counted.setdefault(root(after), set()).add(value)
     return counted
 
@@ -222,7 +203,7 @@ def _unasked_facts(conversation: SimulatedConversation, turn: UserTurn) -> Itera
             continue
         if (
             may_concern_fact(fact, turn.agent_text)
-            or DETAILS.search(fold_case(turn.agent_text))
+            or phrase_pattern("vague_request").search(fold_case(turn.agent_text))
             or _kind_is_asked(fact, turn.agent_text)
         ):
             continue

@@ -59,12 +59,6 @@ SMALL = 12
 LONGEST_SUM = 9999
 MANY = 60
 _FACTORS = (2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 12.0, 30.0, 52.0, 100.0, 0.5)
-CUE = re.compile(
-    r"\b(?:so|thus|total|altogether|in all|makes?|that's|that is|which is|means|instead of|saving|roughly|about|"
-    r"around|times|each|half|"
-    r"twice|also|insgesamt|macht|waren|ungefahr|etwa|donc|soit|environ|entonces|son|quindi|circa|dus|ongeveer|then|"
-    r"more than|less)\b"
-)
 
 
 class WrittenFigure(Struct, frozen=True):

@@ -3,66 +3,19 @@ the scenario refuses, no other wishes."""
 
 from __future__ import annotations
 
+from howsure.users.phrases import phrase_pattern, word_groups, listed_words
+
 import re
 from collections.abc import Iterator
 
-from howsure.judges.offline.lexicon import word_set
+
 from howsure.model.case import PlanStep
 from howsure.model.simulation import Ending, MistakeKind, UserMistake
 from howsure.users.checks.conversations import SimulatedConversation, UserTurn
 from howsure.users.conditions import ConditionStatus, check_condition, check_condition_ever
-from howsure.users.speech import ACCEPTS, DECLINES, alike, either, is_question, refuses, sentences
+from howsure.users.speech import alike, either, is_question, refuses, sentences
 from howsure.users.words import content_words, fold_case, has_kin, roots, share
 
-_TELLING = word_set(
-    "ask say tell mention insist request explain reply answer respond add then politely agent assistant user "
-    "customer whether "
-    "about also accept decline refuse agree reject sagen fragen erwahnen demander dire pedir decir preguntar "
-    "chiedere dire vragen zeggen"
-)
-_REFUSES = either(
-    r"refus\w+", r"declin\w+", r"reject\w*", r"(?:do|does|will|would|must)(?: not|n't) (?:accept|want|take|agree)",
-    r"don't (?:accept|want|take|agree)", r"never accepts?", r"won't (?:accept|take)", r"insists? on", r"not accept",
-    r"under no circumstances", r"says? no", r"no thanks?", r"lehnt\w*(?: ab)?", r"ablehnen", r"nicht akzeptieren",
-    r"refuse\w*", r"rechaza\w*", r"rifiut\w+", r"weiger\w+", r"turns? down",
-)  # fmt: skip
-_AGREES = either(r"accept\w*", r"agree\w*", r"say yes", r"take (?:it|the offer)", r"confirm\w*", r"go ahead")
-_TURNS = either(
-    r"(?:by the way|btw)|also|another (?:thing|question|topic)|one more (?:thing|question)|"
-    r"while (?:i'm|i am|we're) (?:here|at it)|unrelated(?:ly)?|on (?:a|an)(?:other| different)? (?:note|topic)|"
-    r"changing (?:the )?(?:topic|subject)|apropos|ubrigens|ausserdem|au fait|por cierto|ademas|a proposito|trouwens|"
-    r"speaking of"
-)
-_WISH = either(
-    r"(?:can|could|would|will) you|i(?:'d| would) (?:also )?(?:like|love)|i (?:also )?(?:want|need)|"
-    r"(?:please )?(?:tell|write|give|show|recommend|book|find|help) me|how do i|what(?:'s| is| are| about)|"
-    r"do you (?:know|have|think|sell|offer)|konnen sie|ich (?:mochte|brauche|will)|pouvez-vous|je (?:voudrais|veux)|"
-    r"puede|quiero|vorrei|puo|quero|kunt u|ik wil|let's talk about|interested in"
-)
-_TOPICS = tuple(
-    word_set(words)
-    for words in (
-        "weather forecast rain sunny temperature snow", "recipe cook cooking lasagna cake bake dinner pasta",
-        "poem joke story song lyrics haiku riddle limerick", "python javascript code coding program script algorithm",
-        "football soccer basketball championship league", "politics election president minister",
-        "movie film netflix series actor", "stock stocks bitcoin crypto invest investment shares",
-        "flight flights airline airport", "hotel hostel", "homework essay math equation", "restaurant pizza sushi",
-        "horoscope astrology zodiac", "mortgage loan loans", "vacation holiday trip beach", "philosophy universe",
-        "laptop phone smartphone tablet headphones television camera", "concert festival", "gym workout fitness diet",
-        "dog cat puppy pet", "car cars rental",
-    )
-)  # fmt: skip
-_TURNED_BACK = either(
-    r"(?:i(?:'ve| have)? )?changed my mind|i (?:no longer|don't) (?:want|need)(?: \w+){0,6} any ?more|"
-    r"i no longer (?:want|need)|i(?:'ve| have) decided not to|keep (?:it|my \w+) (?:after all|as it is)|let's not|"
-    r"(?:ich habe es mir anders uberlegt)|j'ai change d'avis|he cambiado de (?:opinion|idea)|ho cambiato idea"
-)
-_EVERYDAY_WORDS = (
-    "make sure use used using check look send help able possible still see tell let give take put find keep go "
-    "come thing "
-    "question possibly maybe quickly today tomorrow time way bit little good right work understand explain happen mean "
-    "long soon already first transaction process option details information account anything something everything"
-)
 SAID = 0.6
 NOVEL = 0.6
 FEW = 2
@@ -96,7 +49,7 @@ def _opening(conversation: SimulatedConversation) -> Iterator[UserMistake]:
 
 def step_words(step: PlanStep) -> frozenset[str]:
     """What a step is about: its words without the verbs of saying."""
-    return roots(" ".join(word for word in content_words(step.say) if word not in _TELLING))
+    return roots(" ".join(word for word in content_words(step.say) if word not in listed_words("saying")))
 
 
 def is_said(step: PlanStep, text: str, least: float = SAID) -> bool:
@@ -134,10 +87,10 @@ def _too_soon(conversation: SimulatedConversation, turn: UserTurn) -> tuple[str,
 def _contradicts_plan(conversation: SimulatedConversation, turn: UserTurn) -> tuple[str, str] | None:
     """The turn accepts what the scenario refuses, or the reverse, right after the agent brought it up."""
     folded = fold_case(turn.text)
-    accepts = bool(ACCEPTS.match(folded)) and not re.search(
+    accepts = bool(phrase_pattern("acceptance").match(folded)) and not re.search(
         r"\b(?:but|not|no|don't|instead|rather|nicht|aber|mais|pero)\b", folded
     )
-    declines = bool(DECLINES.match(folded))
+    declines = bool(phrase_pattern("rejection").match(folded))
     if turn.replies and (accepts or declines):
         for step in conversation.scenario.plan:
             if (
@@ -147,7 +100,7 @@ def _contradicts_plan(conversation: SimulatedConversation, turn: UserTurn) -> tu
             ):
                 continue
             say = fold_case(step.say)
-            if (accepts and _REFUSES.search(say)) or (declines and _AGREES.search(say) and not _REFUSES.search(say)):
+            if (accepts and phrase_pattern("planned_refusal").search(say)) or (declines and phrase_pattern("planned_agreement").search(say) and not phrase_pattern("planned_refusal").search(say)):
                 return f"does the opposite of the planned {step.say!r}", turn.text
     return _accepts_refused(conversation, turn) if accepts else None
 
@@ -155,7 +108,7 @@ def _contradicts_plan(conversation: SimulatedConversation, turn: UserTurn) -> tu
 def _accepts_refused(conversation: SimulatedConversation, turn: UserTurn) -> tuple[str, str] | None:
     """`never accepts store credit` in persona or goal, and the agent offered it."""
     for sentence in sentences(f"{conversation.scenario.persona}\n{conversation.scenario.goal}"):
-        if not (found := _REFUSES.search(fold_case(sentence))) or found[0].startswith("insist"):
+        if not (found := phrase_pattern("planned_refusal").search(fold_case(sentence))) or found[0].startswith("insist"):
             continue
         thing = roots(" ".join(content_words(fold_case(sentence)[found.end() :])[:3]))
         if thing and share(thing, roots(turn.last_reply)) >= 0.5 and share(thing, roots(turn.text)) >= 0.5:
@@ -164,12 +117,12 @@ def _accepts_refused(conversation: SimulatedConversation, turn: UserTurn) -> tup
 
 
 def _drops_goal(conversation: SimulatedConversation, turn: UserTurn) -> tuple[str, str] | None:
-    found = _TURNED_BACK.search(fold_case(turn.text))
+    found = phrase_pattern("change_of_mind").search(fold_case(turn.text))
     if (
         not found
         or conversation.ending is Ending.GAVE_UP
         or refuses(turn.last_reply)
-        or _TURNED_BACK.search(fold_case(conversation.scenario_text))
+        or phrase_pattern("change_of_mind").search(fold_case(conversation.scenario_text))
     ):
         return None
     if has_kin("mind", roots(conversation.scenario_text)) or re.search(
@@ -184,16 +137,16 @@ def _new_wish(conversation: SimulatedConversation, turn: UserTurn) -> tuple[str,
     known = roots(f"{conversation.user_knowledge}\n{turn.agent_text}\n" + "\n".join(turn.earlier))
     for sentence in sentences(turn.text):
         folded = fold_case(sentence)
-        if not (_WISH.search(folded) or is_question(sentence)):
+        if not (phrase_pattern("wish").search(folded) or is_question(sentence)):
             continue
         words = roots(sentence)
         new = frozenset(
-            word for word in words if not has_kin(word, known) and not has_kin(word, roots(_EVERYDAY_WORDS))
+            word for word in words if not has_kin(word, known) and not has_kin(word, roots(" ".join(listed_words("everyday"))))
         )
-        topic = next((one for one in _TOPICS if _is_about(one, sentence, known)), None)
+        topic = next((one for one in word_groups("topics") if _is_about(one, sentence, known)), None)
         if topic is not None and len(new) >= FEW:
             return "asks for something of another topic", sentence
-        turns = bool(_TURNS.search(folded)) and bool(_WISH.search(folded))
+        turns = bool(phrase_pattern("topic_change").search(folded)) and bool(phrase_pattern("wish").search(folded))
         if turns and len(new) >= FEW and len(new) / len(words) >= NOVEL:
             return "asks for something that is not in goal or plan", sentence
     return None

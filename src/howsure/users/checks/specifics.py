@@ -3,6 +3,8 @@ relatives, professions."""
 
 from __future__ import annotations
 
+from howsure.users.phrases import phrase_pattern, listed_words
+
 import re
 from collections.abc import Iterator
 from functools import lru_cache
@@ -10,11 +12,10 @@ from functools import lru_cache
 from msgspec import Struct
 
 from howsure.judges.offline.dates import PartialDate
-from howsure.judges.offline.lexicon import word_set
+
 from howsure.judges.offline.words import root, singular
 from howsure.users.checks.conversations import SimulatedConversation, UserTurn
 from howsure.users.checks.figures import (
-    CUE,
     EMAIL,
     SMALL,
     URL,
@@ -31,10 +32,6 @@ from howsure.users.checks.figures import (
 from howsure.users.speech import either, lacks, requests, said_words, sentences
 from howsure.users.words import all_roots, fold_case, has_kin, language_of
 
-_UNIT = re.compile(
-    r"(?P<number>\d+(?:[.,]\d+)?)(?:st|nd|rd|th|am|pm|x|min|mins|h|hr|hrs|kg|km|gb|mb|mbps|s|sec|k|cm|mm|m|ml|mg|g|"
-    r"%|€|eur|usd|chf|er|e|o|a|ers)"
-)
 _MONEY = re.compile(r"[$€£¥]\s*\Z")
 _MONEY_AFTER = re.compile(
     r"\s*(?:[$€£¥%]|euros?\b|dollars?\b|pounds?\b|bucks\b|usd\b|eur\b|chf\b|francs?\b|percent\b)", re.IGNORECASE
@@ -45,31 +42,9 @@ _IDIOM = re.compile(
 _NO_DATE = re.compile(r"(?<!on )(?<!by )(?<!since )\b(?:24/7|10/10)\b(?![/.-]\d)", re.IGNORECASE)
 """`24/7` and `10/10` are no dates."""
 _TIME = re.compile(r"(\d{1,2})[:.h](\d{2})")
-HOW_MANY = either(
-    r"how (?:many|much|long|old|often|far|big|large|high|tall)", r"number of", r"wie ?viele?",
-    r"wie (?:lange|oft|alt|hoch|gross)", r"combien",
-    r"cuant[oa]s?", r"quant[oaie]s?", r"hoe ?(?:veel|lang|oud|vaak)", r"what age", r"quel age",
-)  # fmt: skip
-_SINCE = re.compile(
-    r"\b(?:(?P<n>\w+) (?P<unit>day|week|month|year)s? ago|for (?:the (?:last|past) )?(?P<m>\w+) (?P<unit2>month|"
-    r"year)s?)\b",
-)
-_HAGGLES = re.compile(
-    r"\b(?:haggl\w+|bargain\w*|negotiat\w+ (?:the |a )?(?:price|discount|rate)|feilsch\w+|marchand\w+|regate\w+)\b"
-)
 _WHEN = re.compile(r"\b(?:when|since when|how long ago|what day|which day) (?:did|was|were|have|has|do you remember)\b")
-_PAST = re.compile(
-    r"\b(?:yesterday|last (?:night|week|month|year|summer|winter|spring|monday|tuesday|wednesday|thursday|friday|"
-    r"saturday|"
-    r"sunday)|this morning|on (?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)|(?:a|one) (?:week|month|"
-    r"year) ago)\b"
-)
 _WHICH = re.compile(r"\b(?:colou?r|pay|paid|payment|brand|make)\b")
 _PREFERS = re.compile(r"\b(?:would|like|prefer|want|choose|shall|should|will)\b")
-_KINDS = re.compile(
-    r"\b(?:red|blue|green|black|white|yellow|gr[ea]y|brown|pink|purple|orange|silver|visa|mastercard|paypal|amex|cash|"
-    r"credit card|debit card|bank transfer|apple pay|google pay|invoice)\b"
-)
 _GROUPED = re.compile(r"\+?[^\W_]*\d[^\W_]*(?:[ -][^\W_]*\d[^\W_]*)+")
 """A number written in groups: `77 120`."""
 CLOSE_TIMES = 30
@@ -90,10 +65,10 @@ def find_unknown_specifics(text: str, before: str, known: str) -> Iterator[Unkno
         yield from _addresses(sentence, known)
         dates = list(_dates(sentence, known))
         yield from dates
-        if not _HAGGLES.search(fold_case(known)):
+        if not phrase_pattern("haggling").search(fold_case(known)):
             yield from _numbers(sentence, known, {number for odd in dates for number in re.findall(r"\d+", odd.text)})
         yield from _durations(sentence, known)
-    if any(HOW_MANY.search(one) for one in requests(before)):
+    if any(phrase_pattern("how_many").search(one) for one in requests(before)):
         yield from _counts(text, known)
     yield from _answers(text, before, known)
 
@@ -101,7 +76,7 @@ def find_unknown_specifics(text: str, before: str, known: str) -> Iterator[Unkno
 def _answers(text: str, before: str, known: str) -> Iterator[UnknownSpecific]:
     """Times, colours and payments that were asked for and answered without being known."""
     there, folded = letters_and_digits(fold_case(known)), fold_case(text)
-    for asks, says, kind in ((_WHEN, _PAST, "time"), (_WHICH, _KINDS, "detail")):
+    for asks, says, kind in ((_WHEN, phrase_pattern("past_time"), "time"), (_WHICH, phrase_pattern("colour_or_payment"), "detail")):
         asked = [one for one in requests(before) if asks.search(one) and not _PREFERS.search(one)]
         for found in says.finditer(folded) if asked else ():
             if not any(letters_and_digits(word) in there for word in (found[0], found[0].split()[-1])):
@@ -138,7 +113,7 @@ def _as_said(day: PartialDate, sentence: str) -> str:
 
 
 def _numbers(sentence: str, known: str, dated: set[str]) -> Iterator[UnknownSpecific]:
-    cue = bool(CUE.search(fold_case(sentence)))
+    cue = bool(phrase_pattern("derivation").search(fold_case(sentence)))
     written = set(find_figures(sentence))
     grouped = [
         found.span()
@@ -166,7 +141,7 @@ def _odd_figure(figure: WrittenFigure, sentence: str, known: str, cue: bool) -> 
     if find_days(sentence) and len(figure.text) <= 10 and re.fullmatch(r"[\d./-]+", figure.text) and "/" in figure.text:
         return ""  # a date in figures, looked at as a date
     values = figure.values
-    if unit := _UNIT.fullmatch(figure.text.casefold()):
+    if unit := phrase_pattern("figure_with_unit").fullmatch(figure.text.casefold()):
         values = (float(unit["number"].replace(",", ".")),)
     elif _TIME.fullmatch(figure.text) and _is_near_a_time(figure.text, known):
         return ""
@@ -197,7 +172,7 @@ def _minutes(text: str) -> int:
 
 def _durations(sentence: str, known: str) -> Iterator[UnknownSpecific]:
     """`three weeks ago`, `for two years`: small numbers that must still be known."""
-    for found in _SINCE.finditer(fold_case(sentence)):
+    for found in phrase_pattern("duration").finditer(fold_case(sentence)):
         said = counted_nouns(found["n"] or found["m"] or "")
         if said and 1 < said[0][0] <= SMALL and said[0][0] not in numbers_in(known):
             yield UnknownSpecific("number", found[0], sentence)
@@ -205,7 +180,7 @@ def _durations(sentence: str, known: str) -> Iterator[UnknownSpecific]:
 
 def _counts(text: str, known: str) -> Iterator[UnknownSpecific]:
     """Small numbers where the agent asked how many: answers, not said in passing."""
-    cue = bool(CUE.search(fold_case(text)))
+    cue = bool(phrase_pattern("derivation").search(fold_case(text)))
     for value, after in counted_nouns(text):
         counted = 1 < value <= SMALL or (value == 1 and re.search(r"\b1\b", text))
         if counted and value not in numbers_in(known) and not is_derivable((value,), known, cue):
@@ -220,40 +195,6 @@ _INTRODUCES = re.compile(
     r"ich hei(?:ß|ss)e|ich bin|je m'appelle|mon nom est|je suis|me llamo|mi nombre es|soy|mi chiamo|sono|meu nome "
     r"é|me chamo|"
     rf"mijn naam is|ik ben|ik heet))\s+(?P<name>{_CAPITAL.pattern}(?:\s+(?:[a-z]{{1,3}}\s+)?{_CAPITAL.pattern}){{0,3}})"
-)
-_COMMON = word_set(
-    "monday tuesday wednesday thursday friday saturday sunday january february march april may june july august "
-    "september october november december english german french spanish italian dutch portuguese chinese japanese "
-    "european american british internet wi-fi wifi bluetooth google gmail paypal whatsapp iphone ipad android "
-    "windows excel chrome safari facebook amazon apple microsoft visa mastercard youtube netflix outlook word pdf "
-    "sms faq app ok okay mr mrs ms miss dr sir madam god christmas easter thanks thank hi hello hey yes no please "
-    "sorry well great sure good perfect fine wow oh ah haha lol bye goodbye i i'm i'd i'll i've id ill im ive "
-    "dear best regards cheers mom dad alright hmm montag dienstag mittwoch donnerstag freitag samstag sonntag "
-    "lundi mardi mercredi jeudi vendredi samedi dimanche lunes martes miercoles jueves viernes sabado domingo "
-    "lunedi martedi mercoledi giovedi venerdi sabato domenica asap eta vip usb hdmi tv pc vpn pin iban sim id it "
-    "hr ceo atm usa uk eu us gps wlan api url"
-)
-_NAME_ASKED = either(
-    r"(?:your|full|first|last|whose|the) (?:full |first |last )*names?|who am i (?:speaking|talking|chatting)|"
-    r"(?:on|under|in) (?:which|what) name|ihr(?:en)? (?:vollstandigen )?namen?|wie heissen|votre nom|vous appelez|"
-    r"su nombre|se llama|suo nome|si chiama|seu nome|uw naam|heet u|names?"
-)
-_ALLERGIC = re.compile(
-    r"\ballergi(?:c|es?|sch|que|c[oa])\b(?: reaction)? (?:to|against|gegen|a|aux?|alla|al|voor) (?:the |la |le |"
-    r"les |el |l')?(?P<what>\w+)",
-)
-_MEDICINE = re.compile(
-    r"\b(?:i take|i'm taking|i am taking|i'm on|i am on|ich nehme|je prends|tomo)\s+(?P<what>\w{5,})",
-)
-_KIN = re.compile(
-    r"\b(?:my|our|mein(?:e|en|em|er)?|mon|ma|mes|mi|mis|mio|mia|mijn|meu|minha) (?:\w+ )?(?P<who>wife|husband|son|"
-    r"daughter|kids?|child|children|"
-    r"baby|mother|father|mom|mum|dad|brother|sister|friend|boyfriend|girlfriend|colleague|boss|partner|roommate|"
-    r"neighbou?r|"
-    r"grandson|granddaughter|grandmother|grandfather|uncle|aunt|cousin|fiance\w?|dog|cat|lawyer|assistant|frau|"
-    r"mann|sohn|tochter|"
-    r"kinder?|mutter|vater|bruder|schwester|freund(?:in)?|hund|katze|femme|mari|fils|fille|ami[e]?|esposa|marido|"
-    r"hij[oa]|moglie|figli[oa]|vrouw|zoon|dochter)\b"
 )
 _RELATED = {
     "wife": "husband married spouse partner couple family",
@@ -279,18 +220,6 @@ _RELATED = {
     "brother": "sibling family",
     "sister": "sibling family",
 }
-_TALKATIVE = either(
-    r"chatty|talkative|rambl\w+|small talk|stor(?:y|ies)|gossip\w*|verbose|digress\w*|gesprachig\w*|bavard\w*"
-)
-_PROFESSION = re.compile(
-    r"\b(?:i am|i'm|i work as|as) an? (?:\w+ )?(?P<what>doctor|physician|lawyer|attorney|nurse|teacher|professor|"
-    r"student|engineer|developer|programmer|"
-    r"pilot|police officer|journalist|accountant|manager|pensioner|retiree|freelancer|chef|driver|architect|"
-    r"dentist|pharmacist|soldier|actor|banker|electrician)\b"
-)
-_STATUS = re.compile(
-    r"\b(?:gold|silver|platinum|premium|vip|diamond|elite) (?:member|customer|status|card|account|subscriber|tier)\w*"
-)
 SHORT_ANSWER = 4
 
 
@@ -303,16 +232,16 @@ def find_unknown_names(turn: UserTurn, known: str, conversation: SimulatedConver
         yield from _capitals(text, there)
     yield from _short_answer(text, before, there)
     folded = fold_case(text)
-    for kind, pattern, asked in (("allergy", _ALLERGIC, ""), ("medicine", _MEDICINE, "medi")):
+    for kind, pattern, asked in (("allergy", phrase_pattern("allergy"), ""), ("medicine", phrase_pattern("medicine"), "medi")):
         for found in pattern.finditer(folded):
             if not has_kin(root(found["what"]), there) and asked in fold_case(before):
                 yield UnknownSpecific(kind, found[0], text)
-    if not _TALKATIVE.search(fold_case(conversation.scenario.persona)):
+    if not phrase_pattern("talkative").search(fold_case(conversation.scenario.persona)):
         yield from _relatives(folded, there)
-    for found in _STATUS.finditer(folded):
+    for found in phrase_pattern("customer_status").finditer(folded):
         if not has_kin(root(found[0].split()[0]), there):
             yield UnknownSpecific("status", found[0], text)
-    for found in _PROFESSION.finditer(folded):
+    for found in phrase_pattern("profession").finditer(folded):
         if not has_kin(root(found["what"].split()[-1]), there):
             yield UnknownSpecific("profession", found[0], text)
 
@@ -348,7 +277,7 @@ def _writes_nouns_large(text: str) -> bool:
 def _is_new(word: str, there: frozenset[str]) -> bool:
     bare = re.sub(r"['’]s?\Z", "", word)
     folded = fold_case(bare)
-    if folded in _COMMON or singular(folded) in _COMMON or bare.isupper() or len(folded) < 2:
+    if folded in listed_words("common_capitals") or singular(folded) in listed_words("common_capitals") or bare.isupper() or len(folded) < 2:
         return False
     return not all(has_kin(root(part), there) for part in said_words(bare))
 
@@ -356,7 +285,7 @@ def _is_new(word: str, there: frozenset[str]) -> bool:
 def _short_answer(text: str, before: str, there: frozenset[str]) -> Iterator[UnknownSpecific]:
     """`sarah mitchell`, where a name was asked for."""
     words = said_words(text)
-    asked = any(_NAME_ASKED.search(one) for one in requests(before))
+    asked = any(phrase_pattern("name_request").search(one) for one in requests(before))
     if (
         not asked
         or not 1 <= len(words) <= SHORT_ANSWER
@@ -365,12 +294,12 @@ def _short_answer(text: str, before: str, there: frozenset[str]) -> Iterator[Unk
         or not all(map(str.isalpha, words))
     ):
         return
-    if all(word not in _COMMON and not has_kin(root(word), there) for word in words):
+    if all(word not in listed_words("common_capitals") and not has_kin(root(word), there) for word in words):
         yield UnknownSpecific("name", text, text)
 
 
 def _relatives(folded: str, there: frozenset[str]) -> Iterator[UnknownSpecific]:
-    for found in _KIN.finditer(folded):
+    for found in phrase_pattern("relative").finditer(folded):
         who = found["who"]
         related = f"{who} {_RELATED.get(who, '')}".split()
         if not any(has_kin(root(word), there) for word in related):

@@ -234,7 +234,16 @@ async def _save(request: Request, key: str) -> Response:
 
 async def _save_input(host: Host, shelf: LibraryShelf, typed: EditorInput, key: str, caller: Caller) -> Document:
     if shelf.kind is DocumentKind.DATASET:
-        return await _save_dataset(host, typed, key, caller)
+        require_agent_access(caller, typed.agent_id)
+        upload = Upload(
+            content=typed.text.encode(),
+            name=typed.name,
+            agent_id=typed.agent_id,
+            dialect=typed.dialect,
+            author=caller.name,
+            note=typed.note,
+        )
+        return await save_upload(host, upload, key, caller, typed.expected)
     body = parse_object(typed.text)
     if typed.part is not None:
         base = await host.store.documents.get(shelf.kind, key, typed.base, within=caller.within)
@@ -243,19 +252,6 @@ async def _save_input(host: Host, shelf: LibraryShelf, typed: EditorInput, key: 
     if key:
         return await documents.change_document(host, shelf.kind, key, change, caller.within, typed.expected)
     return await documents.add_document(host, shelf.kind, change, caller.within)
-
-
-async def _save_dataset(host: Host, typed: EditorInput, key: str, caller: Caller) -> Document:
-    require_agent_access(caller, typed.agent_id)
-    upload = Upload(
-        content=typed.text.encode(),
-        name=typed.name,
-        agent_id=typed.agent_id,
-        dialect=typed.dialect,
-        author=caller.name,
-        note=typed.note,
-    )
-    return await save_upload(host, upload, key, caller, typed.expected)
 
 
 async def save_upload(host: Host, upload: Upload, key: str, caller: Caller, expected: int | None = None) -> Document:

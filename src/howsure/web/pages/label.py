@@ -243,7 +243,16 @@ def _feedback(
     own = mine[question.about]
     judge = judge_opinion(question.grade)
     others = [label for label in labels if label.about == question.about and label.labeler != view.who]
-    agreement, kappa = _agreement_so_far(chosen, mine)
+    # The rate and the kappa over what both this person and the judge called pass or fail.
+    judged = {each.about: judge_opinion(each.grade) for each in chosen}
+    pairs = [
+        (label.opinion.value, judged[about])
+        for about, label in mine.items()
+        if label.opinion.passed is not None and judged.get(about) in ("pass", "fail")
+    ]
+    same = sum(you == judge for you, judge in pairs)
+    kappa = cohen_kappa([you for you, _ in pairs], [judge for _, judge in pairs])
+    agreement, kappa = Rate(same, len(pairs)), kappa_words(kappa, len(pairs))
     return AnswerFeedback(
         question=one_line(question.grade.part.text if question.grade.part else question.grade.name, 160),
         you=own.opinion.value,
@@ -255,19 +264,6 @@ def _feedback(
         kappa=kappa,
         saved=f"{own.created_at:%H:%M:%S}",
     )
-
-
-def _agreement_so_far(chosen: Sequence[LabelQuestion], mine: Mapping[Any, HumanLabel]) -> tuple[Rate, str]:
-    """The rate and the kappa over what both this person and the judge called pass or fail."""
-    judged = {each.about: judge_opinion(each.grade) for each in chosen}
-    pairs = [
-        (label.opinion.value, judged[about])
-        for about, label in mine.items()
-        if label.opinion.passed is not None and judged.get(about) in ("pass", "fail")
-    ]
-    same = sum(you == judge for you, judge in pairs)
-    kappa = cohen_kappa([you for you, _ in pairs], [judge for _, judge in pairs])
-    return Rate(same, len(pairs)), kappa_words(kappa, len(pairs))
 
 
 def _grader_chips(questions: Sequence[LabelQuestion], view: LabelView) -> tuple[tuple[str, str, bool], ...]:
