@@ -6,7 +6,7 @@ WORKERS ?= $(shell $(PYTHON) -c "import os; print(2 * (os.cpu_count() or 1))")
 # Tests start hundreds of processes: each would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
-.PHONY: help setup api-docs contracts-docs demo serve test test-web test-service test-thorough test-local test-frameworks test-ray bench-ray check fix bench docs lock
+.PHONY: help setup api-docs contracts-docs pictures demo serve test test-web test-service test-thorough test-local test-frameworks test-ray bench-ray check fix bench docs lock
 # Agents of other frameworks are tested in an environment each: their pins clash.
 FRAMEWORKS := adk langgraph openai-agents pydantic-ai
 
@@ -87,6 +87,9 @@ api-docs: setup  ## write the reference in docs/api.md anew from the API itself
 
 contracts-docs: setup  ## write docs/contracts.md anew from the code
 	$(BIN)/python -m howsure.kit.contracts docs/contracts.md
+
+pictures: setup  ## photograph the demo's pages and reports anew for docs/pictures (needs Chromium)
+	$(BIN)/python docs/pictures/make.py
 
 docs: setup  ## run the tests that hold the documentation true
 	$(BIN)/python -m pytest -q tests/docs

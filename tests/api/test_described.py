@@ -12,12 +12,14 @@ from api.operations import OPERATIONS, World
 from api.shared import AGENT, Asker, Service
 from howsure.api.app import PREFIX
 from howsure.api.errors import KINDS
-from howsure.api.examples import ANSWERS, BODIES
+from howsure.api.openapi import read_examples
 from howsure.api.requests import IDEMPOTENCY_HEADER, MAX_KEY_LENGTH
 from howsure.api.schemas import ERRORS
 
+EXAMPLES = read_examples()
+
 Json = dict[str, Any]
-SHOWN = {**BODIES, **ANSWERS}
+SHOWN = {**EXAMPLES.bodies, **EXAMPLES.answers}
 
 
 @pytest.fixture(scope="module")
@@ -62,10 +64,10 @@ def test_what_is_shown_is_of_its_shape(described: Json, name: str) -> None:
     assert described["components"]["schemas"][name]["examples"] == [SHOWN[name]]
 
 
-@pytest.mark.parametrize("name", sorted(ANSWERS))
+@pytest.mark.parametrize("name", sorted(EXAMPLES.answers))
 def test_an_answer_is_shown_with_all_its_fields(described: Json, name: str) -> None:
     fields = set(described["components"]["schemas"][name]["properties"])
-    assert fields - set(ANSWERS[name]) == set()
+    assert fields - set(EXAMPLES.answers[name]) == set()
 
 
 SENT = [
@@ -82,7 +84,7 @@ SENT = [
 
 @pytest.mark.parametrize(("method", "path", "name", "status"), SENT, ids=[each[2] for each in SENT])
 def test_what_is_shown_can_be_sent(ask: Asker, method: str, path: str, name: str, status: int) -> None:
-    reply = ask(method, path, BODIES[name])
+    reply = ask(method, path, EXAMPLES.bodies[name])
     assert reply.status == status, reply.body
 
 
@@ -92,16 +94,16 @@ def test_what_is_shown_can_be_sent(ask: Asker, method: str, path: str, name: str
 )
 def test_what_names_others_can_be_sent_with_real_ones(ask: Asker, path: str, name: str) -> None:
     world = World(ask)
-    ask("PUT", f"/bots/{AGENT}/context", BODIES["BotGiven"])
-    body = {**BODIES[name], **world.body_fields(set(BODIES[name]))}
+    ask("PUT", f"/bots/{AGENT}/context", EXAMPLES.bodies["BotGiven"])
+    body = {**EXAMPLES.bodies[name], **world.body_fields(set(EXAMPLES.bodies[name]))}
     reply = ask("POST", path.format(run=world.one("/runs") if "{" in path else ""), body)
     assert reply.status == 202, reply.body
 
 
 def test_a_case_is_added_as_it_is_shown(ask: Asker) -> None:
-    made = ask.made("/datasets", {**BODIES["DatasetGiven"], "name": "first.jsonl"})
+    made = ask.made("/datasets", {**EXAMPLES.bodies["DatasetGiven"], "name": "first.jsonl"})
     path = f"/datasets/{made['dataset_id']}/test-cases"
-    more = {"case": {**BODIES["CaseGiven"]["case"], "id": "notice-2"}}
+    more = {"case": {**EXAMPLES.bodies["CaseGiven"]["case"], "id": "notice-2"}}
     assert ask.made(path, more)["cases"] == 2
 
 
@@ -141,7 +143,7 @@ def test_every_post_may_be_named_and_says_what_comes_of_a_name_used_twice(descri
     [("a" * MAX_KEY_LENGTH, 201), ("a b~!", 201), ("a" * (MAX_KEY_LENGTH + 1), 422), ("\u00e9", 422)],
 )
 def test_a_name_is_what_the_description_says(ask: Asker, name: str, status: int) -> None:
-    reply = ask("POST", "/rubrics", BODIES["RubricGiven"], Idempotency_Key=name)
+    reply = ask("POST", "/rubrics", EXAMPLES.bodies["RubricGiven"], Idempotency_Key=name)
     assert reply.status == status, reply.body
 
 

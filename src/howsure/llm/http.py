@@ -24,12 +24,18 @@ from aiohttp import (
     ThreadedResolver,
 )
 from aiohttp.abc import AbstractResolver, ResolveResult
-from msgspec import Struct
 from yarl import URL
 
-from howsure.llm.address_guard import AddressGuard, AddressRefused
 from howsure.llm.specs import is_loopback
-from howsure.llm.transport import LARGEST, HttpRequest, HttpResponse, TransportError, TransportFault
+from howsure.llm.transport import (
+    LARGEST,
+    AddressGuard,
+    AddressRefused,
+    HttpRequest,
+    HttpResponse,
+    TransportError,
+    TransportFault,
+)
 
 CONNECT_SECONDS = 15.0
 KEEP_ALIVE_SECONDS = 60.0
@@ -76,8 +82,7 @@ class HttpPool:
             data=request.body,
             headers=request.headers,
             proxy=_proxy_for(url, self._proxies) if self._proxies else None,
-            # Exact to the tick: aiohttp otherwise rounds limits of more than five seconds up to whole ones.
-            timeout=ClientTimeout(seconds, sock_connect=min(seconds, CONNECT_SECONDS), ceil_threshold=seconds + 1),
+            timeout=_timeout(seconds),
             allow_redirects=False,
         ) as response:
             body = await response.content.readany()
@@ -182,5 +187,3 @@ class GuardedResolver(AbstractResolver):
         if (address, port) not in self._allowed and not self._guard(address, address, port):
             raise AddressRefused
         return socket.socket(family, kind, protocol)
-
-

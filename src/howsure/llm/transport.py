@@ -3,8 +3,9 @@ is none. The real one is in `http`, which imports aiohttp; nothing here does."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
+from errno import EACCES
 from typing import Protocol
 from urllib.parse import urlsplit
 
@@ -67,3 +68,19 @@ class Transport(Protocol):
     async def post(self, url: str, headers: Mapping[str, str], body: bytes, seconds: float) -> HttpResponse: ...
 
     async def close(self) -> None: ...
+
+
+AddressGuard = Callable[[str, str, int], bool]
+"""Whether a connection may be made: the host as it was written, its address, and the port."""
+
+WHY = (
+    "this host leads to an address that the service may not call; whoever runs it can list the address under "
+    "`service.hosts`, or name the target under `targets`"
+)
+
+
+class AddressRefused(OSError):
+    """A connection to this address is not allowed. The message does not name it: the user may not be meant to know."""
+
+    def __init__(self) -> None:
+        super().__init__(EACCES, WHY)

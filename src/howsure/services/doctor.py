@@ -34,7 +34,12 @@ async def examine(work: Workspace, target: str = "") -> list[DoctorFinding]:
     found = [
         DoctorFinding(what="howsure", well=True, found=__version__),
         DoctorFinding(what="python", well=sys.version_info >= (3, 11), found=platform.python_version()),
-        _sqlite(),
+        DoctorFinding(
+            what="sqlite",
+            well=sqlite3.sqlite_version_info >= (3, 35),
+            found=sqlite3.sqlite_version,
+            hint="" if sqlite3.sqlite_version_info >= (3, 35) else "3.35 or newer is needed",
+        ),
         await _database(work),
         _settings(work),
         _kit(work),
@@ -61,15 +66,6 @@ async def _greeted(work: Workspace, spec: str) -> str:
     async with open_models(work, request) as models:
         target = Participants(work, request, models).target("", 1)
         return await target.greet() if isinstance(target, ChatTarget) else await visit(target)
-
-
-def _sqlite() -> DoctorFinding:
-    return DoctorFinding(
-        what="sqlite",
-        well=sqlite3.sqlite_version_info >= (3, 35),
-        found=sqlite3.sqlite_version,
-        hint="" if sqlite3.sqlite_version_info >= (3, 35) else "3.35 or newer is needed",
-    )
 
 
 async def _database(work: Workspace) -> DoctorFinding:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from copy import copy
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,18 +13,57 @@ import msgspec
 
 from howsure.config import DATABASE, Settings, load, profiles
 from howsure.dialects.datasets import digest
-from howsure.errors import ConfigInvalid
-from howsure.kit import Kit
+from howsure.errors import ConfigInvalid, Conflict
+from howsure.graders.custom_evals import custom_evals
+from howsure.graders.definition_graders import definition_graders
+from howsure.graders.golden_evals import GoldenJudgedGrader
+from howsure.kit import Kit, Registry
 from howsure.kit.builtins import builtin_kit
 from howsure.kit.plugins import installed_names, installed_plugins, plugin_file
 from howsure.policies.profiles import builtin_profiles
 from howsure.prices.table import PriceTable
 from howsure.reports.formats import register as register_formats
-from howsure.services.evals import add_evals, with_evals
 from howsure.services.files import stored_path
 
 if TYPE_CHECKING:
     from howsure.store.store import Store
+
+
+def with_evals(kit: Kit, files: Sequence[str]) -> Kit:
+    """A copy of the kit with the graders of these files. The kit itself does not change: another run has other
+    evals."""
+    own = copy(kit)
+    own.graders = Registry(kit.graders.kind)
+    for grader in kit.graders:
+        own.graders.add(grader)
+    for file in files:
+        add_evals(Path(file), own)
+    return own
+
+
+def add_evals(path: Path, kit: Kit) -> tuple[str, ...]:
+    """Add the graders of the file to the kit; returns their names. A definition for the golden world may replace one of
+    that world's own judged evals, and no other grader."""
+    if not path.is_file():
+        raise ConfigInvalid(f"{path}: no such file of evals")
+    if path.suffix.lower() == ".json":
+        graders = definition_graders(path)
+        names = [grader.name for grader in graders if grader.name in kit.graders]
+        taken = [name for name in names if not isinstance(kit.graders[name], GoldenJudgedGrader)]
+        if taken:
+            others = ", ".join(f"{name!r} ({type(kit.graders[name]).__name__})" for name in taken)
+            known = ", ".join(grader.name for grader in kit.graders if isinstance(grader, GoldenJudgedGrader))
+            raise Conflict(
+                f"{path}: there are graders of these names already: {others}. Rename the definitions; only judged evals"
+                f" of the golden world can be replaced: {known}"
+            )
+        for grader in graders:
+            kit.graders.replace(grader)
+    else:
+        graders = custom_evals(path, kit.graders.names())
+        for grader in graders:
+            kit.graders.add(grader)
+    return tuple(grader.name for grader in graders)
 
 
 class Workspace:
@@ -63,7 +103,8 @@ class Workspace:
         known = profiles(settings, {each.name: each for each in builtin_profiles()})
         kit = builtin_kit(known.values(), PriceTable.load(settings.prices))
         register_formats(kit)
-        kit.contracts.update(_contracts(settings, beside))
+        for name, schema in settings.contracts.items():
+            kit.contracts[name] = schema if isinstance(schema, dict) else _schema_file(name, beside / schema)
         named = (*(beside / file for file in settings.plugins), *map(Path, plugins))
         for register in (*installed_plugins(), *map(plugin_file, named)):
             register(kit)
@@ -105,15 +146,8 @@ def current_folder() -> Path:
     try:
         return Path.cwd()
     except OSError as error:
-        told = f"the current folder cannot be found ({error.strerror}): go to one that is there"
-        raise ConfigInvalid(told) from error
-
-
-def _contracts(settings: Settings, folder: Path) -> dict[str, dict[str, Any]]:
-    return {
-        name: given if isinstance(given, dict) else _schema_file(name, folder / given)
-        for name, given in settings.contracts.items()
-    }
+        message = f"the current folder cannot be found ({error.strerror}): go to one that is there"
+        raise ConfigInvalid(message) from error
 
 
 def _schema_file(name: str, path: Path) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from msgspec import UNSET, Struct, UnsetType, field
 
-from howsure.llm.address_guard import AddressGuard
+from howsure.llm.transport import AddressGuard
 from howsure.model.agent import Agent
 from howsure.model.case import Case
 from howsure.model.transcript import Message, Role, Span, Step, Transcript, Usage

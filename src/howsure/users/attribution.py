@@ -4,8 +4,6 @@ evidence."""
 
 from __future__ import annotations
 
-from howsure.users.phrases import phrase_pattern
-
 import json
 import re
 from collections.abc import Sequence
@@ -15,6 +13,7 @@ from howsure.model.score import FREE, Grade, Score, Unscored, UnscoredReason
 from howsure.model.simulation import Fault, Party
 from howsure.model.transcript import ToolCall, Transcript
 from howsure.model.verdict import Verdict
+from howsure.users.phrases import phrase
 from howsure.users.stops import is_handoff_tool
 
 LONGEST = 200
@@ -51,7 +50,7 @@ def _failure_fault(failure: Failure) -> Fault | None:
     match failure.kind:
         case "SimulatorFailed":
             return _fault(Party.SIMULATOR, "the simulated user could not be played", failure.message)
-        case "TargetFailed" if phrase_pattern("unreachable").search(failure.message):
+        case "TargetFailed" if phrase("unreachable").search(failure.message):
             return _fault(Party.ENVIRONMENT, "the agent could not be reached", failure.message)
         case "TargetFailed":
             return _fault(Party.AGENT, "the agent broke", failure.message)
@@ -108,7 +107,7 @@ def _broken_tool(calls: Sequence[ToolCall]) -> ToolCall | None:
     for place, call in enumerate(calls):
         if call.result is None or not call.result.failed or is_handoff_tool(call.name):
             continue
-        if worked.get(call.name, -1) < place and phrase_pattern("broken_tool").search(_shown(call)):
+        if worked.get(call.name, -1) < place and phrase("broken_tool").search(_shown(call)):
             return call
     return None
 

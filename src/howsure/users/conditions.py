@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from howsure.users.phrases import phrase_pattern, listed_words
-
 import re
 from collections.abc import Callable, Iterable
 from enum import Enum
@@ -12,9 +10,9 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-
 from howsure.judges.offline.words import is_number, root, tokens
-from howsure.users.speech import either, is_done, offers, refuses, requests
+from howsure.users.phrases import listed_words, phrase
+from howsure.users.speech import is_done, offers, refuses, requests
 from howsure.users.stops import Exchange, handoff_evidence
 from howsure.users.words import content_words, fold_case, has_kin, meanings, means
 
@@ -33,55 +31,29 @@ _CLAUSE = re.compile(r".*(?:[,;:]|(?<!\w)(?:and|but|or)(?!\w))")
 _FIGURE = re.compile(r"\d+(?:[.,]\d{3})*(?:[.,]\d{1,2})?")
 
 
-class _AgentAct(Struct, frozen=True):
-    """Something an agent does: the verbs that name it, and how a reply shows it."""
+_SORRY = re.compile(r"\b(?:sorry|apologi|entschuldig|desole|lo siento|scusi)")
 
-    verbs: re.Pattern[str]
+
+class _AgentAct(Struct, frozen=True):
+    """Something an agent does: the verbs that name it (`[act_…]` in phrases.txt), and how a reply shows it."""
+
+    name: str
     seen: Callable[[Exchange], bool]
     asking: bool = False
 
+    @property
+    def verbs(self) -> re.Pattern[str]:
+        return phrase(f"act_{self.name}")
+
 
 _ACTS = (
-    _AgentAct(
-        either(
-            r"refus\w+", r"declin\w+", r"den(?:y|ies|ied)", r"reject\w*", r"cannot(?: help)?", r"can't(?: help)?",
-            r"unable(?: to help)?",
-               r"not possible", r"says? no", r"fail\w*", r"won't(?: help)?", r"lehnt\w*", r"ablehn\w*", r"weiger\w*",
-               r"rechaza", r"niega", r"rifiuta", r"weigert"),
-        lambda exchange: refuses(exchange.text),
-    ),
-    _AgentAct(
-        either(
-            r"ask(?:s|ed|ing)?(?: for)?", r"request(?:s|ed)?", r"wants? to know", r"needs? to know", r"inquir\w+",
-            r"demands?",
-               r"fragt?(?: nach)?", r"demande", r"pregunta(?: por)?", r"pide", r"chiede", r"pergunta", r"pede",
-               r"vraagt(?: naar)?"),
-        lambda exchange: bool(requests(exchange.text)), asking=True,
-    ),
-    _AgentAct(
-        either(
-            r"offer(?:s|ed|ing)?", r"propos\w+", r"suggest\w*", r"recommend\w*", r"bietet(?: an)?", r"anbiet\w*",
-            r"vorschlag\w*", r"schlagt",
-               r"ofrece", r"propone", r"offre", r"oferece", r"biedt"),
-        lambda exchange: offers(exchange.text),
-    ),
-    _AgentAct(
-        either(r"transfer\w*", r"hands?(?: you)? (?:off|over)", r"escalat\w+", r"connects?"),
-        lambda exchange: bool(handoff_evidence(exchange.reply)),
-    ),
-    _AgentAct(
-        either(
-            r"confirm\w*", r"agree\w*", r"accept\w*", r"approv\w+", r"complet\w+", r"is done", r"finish\w*",
-            r"solv\w+", r"resolv\w+",
-               r"bestatigt", r"confirme", r"conferma", r"bevestigt"),
-        lambda exchange: is_done(exchange.text),
-    ),
-    _AgentAct(
-        either(r"apologi[sz]es?", r"is sorry", r"entschuldigt"),
-        lambda exchange: bool(re.search(
-            r"\b(?:sorry|apologi|entschuldig|desole|lo siento|scusi)", fold_case(exchange.text))),
-    ),
-)  # fmt: skip
+    _AgentAct("refuses", lambda exchange: refuses(exchange.text)),
+    _AgentAct("asks", lambda exchange: bool(requests(exchange.text)), asking=True),
+    _AgentAct("offers", lambda exchange: offers(exchange.text)),
+    _AgentAct("hands_over", lambda exchange: bool(handoff_evidence(exchange.reply))),
+    _AgentAct("confirms", lambda exchange: is_done(exchange.text)),
+    _AgentAct("apologizes", lambda exchange: bool(_SORRY.search(fold_case(exchange.text)))),
+)
 _CURRENCY = re.compile(r"[$€£¥]|\b(?:euros?|dollars?|pounds?|francs?|usd|eur|gbp|chf)\b")
 HALF = 0.5
 
@@ -91,15 +63,15 @@ def check_condition(when: str, exchange: Exchange) -> ConditionStatus:
     condition = fold_case(when).strip()
     if not condition:
         return ConditionStatus.YES
-    if named := phrase_pattern("tool_call").search(when):
+    if named := phrase("tool_call").search(when):
         tool = named["tool"].rstrip(".-")
         if tool in exchange.calls or "_" in tool:
-            denied = bool(phrase_pattern("negation").search(_clause(fold_case(when[: named.start()]))))
+            denied = bool(phrase("negation").search(_clause(fold_case(when[: named.start()]))))
             return ConditionStatus.NO if (tool in exchange.calls) is denied else ConditionStatus.YES
-    if (bound := phrase_pattern("bound").search(condition)) and (compared := _compared(condition, bound, exchange.text)):
+    if (bound := phrase("bound").search(condition)) and (compared := _compared(condition, bound, exchange.text)):
         return compared
     positive = _positive(condition, exchange)
-    if phrase_pattern("negation").search(condition) and not _ACTS[0].verbs.search(condition):
+    if phrase("negation").search(condition) and not _ACTS[0].verbs.search(condition):
         return {ConditionStatus.YES: ConditionStatus.NO, ConditionStatus.NO: ConditionStatus.YES}.get(
             positive, ConditionStatus.MAYBE
         )
@@ -108,8 +80,8 @@ def check_condition(when: str, exchange: Exchange) -> ConditionStatus:
 
 def check_condition_ever(when: str, exchanges: Iterable[Exchange]) -> ConditionStatus:
     """The best answer over several replies."""
-    found = {check_condition(when, exchange) for exchange in exchanges}
-    return next((one for one in (ConditionStatus.YES, ConditionStatus.MAYBE) if one in found), ConditionStatus.NO)
+    answers = {check_condition(when, exchange) for exchange in exchanges}
+    return next((one for one in (ConditionStatus.YES, ConditionStatus.MAYBE) if one in answers), ConditionStatus.NO)
 
 
 def _positive(condition: str, exchange: Exchange) -> ConditionStatus:
@@ -138,7 +110,7 @@ def _spoken_of(about: tuple[str, ...], text: str) -> ConditionStatus:
 @lru_cache(maxsize=1024)
 def _objects(condition: str, act: _AgentAct | None) -> tuple[str, ...]:
     """What the condition is about: its words without the subject and the verb."""
-    rest = phrase_pattern("negation").sub(" ", act.verbs.sub(" ", condition, count=1) if act else condition)
+    rest = phrase("negation").sub(" ", act.verbs.sub(" ", condition, count=1) if act else condition)
     return tuple(word for word in content_words(rest) if word not in listed_words("subjects"))
 
 
@@ -164,13 +136,15 @@ def _compared(condition: str, bound: re.Match[str], text: str) -> ConditionStatu
         return None
     limit = _value(figure[0])
     there = [_value(found) for found in _FIGURE.findall(text)]
-    denied = bool(phrase_pattern("negation").search(_clause(condition[: bound.start()])))
+    denied = bool(phrase("negation").search(_clause(condition[: bound.start()])))
     if denied and not there:
         return ConditionStatus.MAYBE
     if any(_meets(value, limit, bound) for value in there) is denied:
         return ConditionStatus.NO
     about = [
-        word for word in content_words(condition[: bound.start()]) if word not in listed_words("subjects") and not is_number(word)
+        word
+        for word in content_words(condition[: bound.start()])
+        if word not in listed_words("subjects") and not is_number(word)
     ]
     spoken = any(has_kin(root(word), frozenset(map(root, tokens(text)))) for word in about) or bool(
         _CURRENCY.search(fold_case(text))

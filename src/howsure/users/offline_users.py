@@ -4,8 +4,11 @@ due, and nothing that the scenario does not say. The same case and seed give the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
 from random import Random
 
+import msgspec
 from msgspec import Struct
 
 from howsure.model.case import Case, PlanStep, Scenario, user_turns
@@ -42,49 +45,12 @@ class UserPhrases(Struct, frozen=True, kw_only=True):
     tell: tuple[str, ...]
 
 
-_PHRASES: Mapping[str, UserPhrases] = {
-    "en": UserPhrases(
-        unknown=("I don't know that.", "I don't have that, sorry.", "I'm afraid I don't know."),
-        yes=("Yes, please.", "Yes, please go ahead.", "Yes."),
-        no_person=("No, I'd like to sort it out here, please.", "No, please help me here."),
-        what=("What exactly do you need to know?", "Which details do you need?"),
-        go_on=("Okay.", "All right.", "Okay, I'm listening."),
-        press=("Is there really nothing you can do?", "There must be some way, please try again."),
-        tell=("The {name} is {value}.", "My {name}: {value}.", "It's {value} ({name})."),
-    ),
-    "de": UserPhrases(
-        unknown=("Das weiß ich nicht.", "Das habe ich leider nicht."),
-        yes=("Ja, bitte.", "Ja."),
-        no_person=("Nein, ich möchte es gern hier klären.",),
-        what=("Welche Angaben brauchen Sie genau?",),
-        go_on=("In Ordnung.", "Gut."),
-        press=("Gibt es wirklich keine Möglichkeit?",),
-        tell=("{name}: {value}.",),
-    ),
-    "fr": UserPhrases(
-        unknown=("Je ne sais pas.", "Je n'ai pas cette information."),
-        yes=("Oui, s'il vous plaît.", "Oui."),
-        no_person=("Non, je préfère régler cela ici.",),
-        what=("De quelles informations avez-vous besoin ?",),
-        go_on=("D'accord.",),
-        press=("N'y a-t-il vraiment aucune solution ?",),
-        tell=("{name} : {value}.",),
-    ),
-    "es": UserPhrases(
-        unknown=("No lo sé.", "No tengo ese dato."),
-        yes=("Sí, por favor.", "Sí."),
-        no_person=("No, prefiero resolverlo aquí.",),
-        what=("¿Qué datos necesita exactamente?",),
-        go_on=("De acuerdo.",),
-        press=("¿De verdad no hay ninguna manera?",),
-        tell=("{name}: {value}.",),
-    ),
-}
-
-
+@cache
 def user_phrases(language: str | None) -> UserPhrases:
     """The phrases of a language; English where there are none."""
-    return _PHRASES.get(language or "en", _PHRASES["en"])
+    text = (files("howsure.users") / "data" / "user_phrases.json").read_bytes()
+    phrases = msgspec.json.decode(text, type=dict[str, UserPhrases])
+    return phrases.get(language or "en", phrases["en"])
 
 
 def tell_facts(facts: Mapping[str, str], phrases: UserPhrases, choice: Random) -> str:

@@ -18,7 +18,7 @@ _REFERENCE = re.compile(r"\{\{(\w+)\}\}")
 
 
 @cache
-def phrase_pattern(name: str) -> re.Pattern[str]:
+def phrase(name: str) -> re.Pattern[str]:
     """The pattern of a section of phrases.txt."""
     sections = read_sections(PACKAGE, "phrases")
     whole = f"(?<!\\w)(?:{'|'.join(sections[name])})(?!\\w)" if name in sections else "".join(sections[f"/{name}/"])

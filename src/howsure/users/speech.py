@@ -4,22 +4,14 @@ is not recognised counts as nothing."""
 
 from __future__ import annotations
 
-from howsure.users.phrases import phrase_pattern, listed_words
-
 import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-
 from howsure.judges.offline.words import tokens
 from howsure.model.case import Fact
+from howsure.users.phrases import listed_words, phrase
 from howsure.users.words import content_words, fold_case, meanings, means
-
-
-
-
-
-
 
 _BREAK = re.compile(r"(?<=[.!?…])[\"'”’)*]*\s+|(?<=[。？！])|\s*\n+\s*")
 _QUESTION = re.compile(r"[?？؟]")
@@ -35,19 +27,29 @@ def sentences(text: str) -> tuple[str, ...]:
 @lru_cache(maxsize=2048)
 def requests(text: str) -> tuple[str, ...]:
     """The sentences that ask for something, folded; offers of more help ask for nothing."""
-    asking = [(one, _asks(fold_case(one))) for one in sentences(text)]
+    asking: list[tuple[str, bool]] = []
+    for sentence in sentences(text):
+        folded = fold_case(sentence)
+        asks = bool(_QUESTION.search(folded) or phrase("request").search(folded))
+        asking.append((sentence, asks and not phrase("more_help").search(folded)))
     if not any(asks for _, asks in asking):
         return ()
-    return tuple(fold_case(one) for one, asks in asking if asks or _LISTED.match(one))
+    return tuple(fold_case(sentence) for sentence, asks in asking if asks or _LISTED.match(sentence))
 
 
 def _asks(sentence: str) -> bool:
-    return bool(_QUESTION.search(sentence) or phrase_pattern("request").search(sentence)) and not phrase_pattern("more_help").search(sentence)
+    return bool(_QUESTION.search(sentence) or phrase("request").search(sentence)) and not phrase("more_help").search(
+        sentence
+    )
 
 
 def waits_for(text: str) -> tuple[str, ...]:
     """The requests that the agent waits for, without what it tells the user to do elsewhere."""
-    return tuple(one for one in requests(text) if _QUESTION.search(one) or phrase_pattern("request_for_answer").search(one) or _LISTED.match(one))
+    return tuple(
+        one
+        for one in requests(text)
+        if _QUESTION.search(one) or phrase("request_for_answer").search(one) or _LISTED.match(one)
+    )
 
 
 def is_question(text: str) -> bool:
@@ -56,21 +58,21 @@ def is_question(text: str) -> bool:
 
 def offers_more(text: str) -> bool:
     """`Anything else?`"""
-    return bool(phrase_pattern("more_help").search(fold_case(text)))
+    return bool(phrase("more_help").search(fold_case(text)))
 
 
 def offers(text: str) -> bool:
-    return bool(phrase_pattern("offer").search(fold_case(text)))
+    return bool(phrase("offer").search(fold_case(text)))
 
 
 def refuses(text: str) -> bool:
     """The agent says no, that it cannot, or that something failed."""
-    return bool(phrase_pattern("refusal").search(fold_case(text)))
+    return bool(phrase("refusal").search(fold_case(text)))
 
 
 def waits(text: str) -> bool:
     """The agent asks for patience."""
-    return bool(phrase_pattern("pending").search(fold_case(text)))
+    return bool(phrase("pending").search(fold_case(text)))
 
 
 @lru_cache(maxsize=2048)
@@ -81,30 +83,30 @@ def is_done(text: str) -> bool:
 
 def _reports_done(sentence: str) -> bool:
     """`It was shipped, so I cannot cancel it` reports the opposite."""
-    opposite = phrase_pattern("undone").search(sentence) or phrase_pattern("refusal").search(sentence) or _QUESTION.search(sentence)
-    return bool(phrase_pattern("done").search(sentence)) and not opposite
+    opposite = phrase("undone").search(sentence) or phrase("refusal").search(sentence) or _QUESTION.search(sentence)
+    return bool(phrase("done").search(sentence)) and not opposite
 
 
 def thanks(text: str) -> bool:
-    return bool(phrase_pattern("thanks").search(fold_case(text)))
+    return bool(phrase("thanks").search(fold_case(text)))
 
 
 def takes_leave(text: str) -> bool:
     """The user says goodbye, or that this was all."""
-    return bool(phrase_pattern("goodbye").search(fold_case(text))) and not is_question(text)
+    return bool(phrase("goodbye").search(fold_case(text))) and not is_question(text)
 
 
 def is_closing(text: str) -> bool:
     """Thanks and goodbyes, and nothing else."""
     if is_question(text) or not (thanks(text) or takes_leave(text)):
         return False
-    left = content_words(phrase_pattern("thanks").sub(" ", phrase_pattern("goodbye").sub(" ", fold_case(text))))
+    left = content_words(phrase("thanks").sub(" ", phrase("goodbye").sub(" ", fold_case(text))))
     return all(word in listed_words("small_talk") for word in left)
 
 
 def lacks(text: str) -> bool:
     """The user does not know it, does not have it or does not want to tell."""
-    return bool(phrase_pattern("unknown_to_user").search(fold_case(text)))
+    return bool(phrase("unknown_to_user").search(fold_case(text)))
 
 
 @lru_cache(maxsize=2048)
@@ -140,7 +142,7 @@ def asks_for_fact(fact: Fact, text: str) -> bool:
 def _bare_kind(fact: Fact, sentence: str) -> bool:
     """`the code`, where the fact is a game code; `the order code` is another fact."""
     kinds = [word for word in content_words(fact.name) if word in listed_words("generic")]
-    return any(found in kinds for found in phrase_pattern("bare_kind").findall(sentence))
+    return any(found in kinds for found in phrase("bare_kind").findall(sentence))
 
 
 def _names(fact: Fact, sentence: str) -> bool:
@@ -151,7 +153,7 @@ def _names(fact: Fact, sentence: str) -> bool:
 @lru_cache(maxsize=4096)
 def phrasings(fact: Fact) -> tuple[tuple[str, ...], ...]:
     """The words of the fact's name and of each other phrase that asks for it."""
-    named = (content_words(phrase) or tuple(fold_case(phrase).split()) for phrase in (fact.name, *fact.asked_by))
+    named = (content_words(wording) or tuple(fold_case(wording).split()) for wording in (fact.name, *fact.asked_by))
     return tuple(words for words in named if words)
 
 
@@ -170,14 +172,14 @@ def may_concern_fact(fact: Fact, text: str) -> bool:
     there = meanings(text)
     if _bare_kind(fact, fold_case(text)):
         return True
-    words = {word for phrase in phrasings(fact) for word in phrase}
+    words = {word for wording in phrasings(fact) for word in wording}
     telling = {word for word in words if word not in listed_words("generic")} or words
     return any(means(word, there) for word in telling)
 
 
 def wants_details(text: str) -> bool:
     """The agent asks for information without saying which."""
-    return any(phrase_pattern("vague_request").search(sentence) for sentence in requests(text))
+    return any(phrase("vague_request").search(sentence) for sentence in requests(text))
 
 
 def requested_facts(facts: Iterable[Fact], text: str) -> tuple[Fact, ...]:

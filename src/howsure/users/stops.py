@@ -6,8 +6,6 @@ passing on to another agent of the same system."""
 
 from __future__ import annotations
 
-from howsure.users.phrases import phrase_pattern, listed_words
-
 import re
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
@@ -15,22 +13,22 @@ from functools import lru_cache
 from msgspec import Struct
 
 from howsure.judges.empty_answers import is_blank
-
 from howsure.model.agent import AgentTool
 from howsure.model.simulation import Ending
 from howsure.model.transcript import Message, Role
 from howsure.users.base import UserExit
-from howsure.users.speech import alike, either, said_words, sentences
+from howsure.users.phrases import listed_words, phrase
+from howsure.users.speech import alike, said_words, sentences
 from howsure.users.words import fold_case
 
 HANDOFF_TYPES = frozenset({"human_handoff", "offline_human_handoff"})
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _PART = re.compile(r"[^a-z0-9]+")
+_TO_ANOTHER_AGENT = ("transfer_to_", "handoff_to_", "delegate_to_", "route_to_")
 _ALONE = frozenset(
     {"handoff", "handover", "hand_off", "hand_over", "escalate", "escalation", "live_chat", "live_support"}
 )
 _ESCALATES = re.compile(r"\Aescalate_(?:to|call|chat|conversation|case|issue|user|customer)(?:_|\Z)")
-
 
 
 def handoff_tools(tools: Iterable[AgentTool]) -> frozenset[str]:
@@ -44,7 +42,7 @@ def handoff_evidence(reply: Sequence[Message], tools: Collection[str] = ()) -> s
     called = next((name for name in calls if name in tools or is_handoff_tool(name)), "")
     if called:
         return f"the agent called {called}"
-    if any(_passes_on(name) for name in calls):
+    if any(_folded_name(name).startswith(_TO_ANOTHER_AGENT) for name in calls):
         return ""  # its words are about the agent it passes on to
     sentence = next((found for message in reply if (found := handoff_sentence(message.content))), "")
     return f"the agent said: {sentence}" if sentence else ""
@@ -52,7 +50,7 @@ def handoff_evidence(reply: Sequence[Message], tools: Collection[str] = ()) -> s
 
 def is_handoff_tool(name: str) -> bool:
     """Whether a tool's name speaks of a person: `transfer_to_human`, `live_handoff`; not `transfer_to_agent`."""
-    folded = _PART.sub("_", _CAMEL.sub("_", name).lower()).strip("_")
+    folded = _folded_name(name).strip("_")
     parts = set(folded.split("_"))
     if folded in _ALONE or _ESCALATES.match(folded):
         return True
@@ -69,11 +67,11 @@ def handoff_sentence(text: str) -> str:
 
 
 def _hands_over(sentence: str) -> bool:
-    if "?" in sentence or not (found := phrase_pattern("handoff").search(sentence)) or phrase_pattern("conditional").search(sentence):
+    if "?" in sentence or not (found := phrase("handoff").search(sentence)) or phrase("conditional").search(sentence):
         return False
     # `I cannot refund this, so I am transferring you to a colleague`: only the clause that hands over counts.
     start = max(sentence.rfind(mark, 0, found.start()) for mark in (",", ";", ":", "–", "—", " so ", " but "))
-    return not phrase_pattern("denied").search(sentence[start + 1 : found.end()])
+    return not phrase("denied").search(sentence[start + 1 : found.end()])
 
 
 def _passes_on(name: str) -> bool:
@@ -123,17 +121,14 @@ class StopRules(Struct, frozen=True, kw_only=True):
             return None
         if shown := handoff_evidence(exchanges[-1].reply, self.handoff_tools):
             return UserExit(Ending.HANDED_OFF, shown)
-        if self._is_silent(exchanges):
+        last = exchanges[-self.silent_replies :]
+        if len(last) == self.silent_replies and all(map(says_nothing, last)):
             return UserExit(Ending.SILENCE, f"the agent said nothing {_times(self.silent_replies)}")
         if looped := self._loop(exchanges):
             return UserExit(Ending.LOOP, looped)
         if max_turns is not None and len(exchanges) >= max_turns:
             return UserExit(Ending.TURN_LIMIT, f"{max_turns} user messages were sent")
         return None
-
-    def _is_silent(self, exchanges: Sequence[Exchange]) -> bool:
-        last = exchanges[-self.silent_replies :]
-        return len(last) == self.silent_replies and all(map(says_nothing, last))
 
     def _loop(self, exchanges: Sequence[Exchange]) -> str:
         if len(exchanges) < min(2, self.same_replies):

@@ -3,16 +3,15 @@ same when an agent asks for something, and in which language a text is written."
 
 from __future__ import annotations
 
-from howsure.users.phrases import word_groups, listed_words
-
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from typing import TypeVar
 from unicodedata import category, normalize
 
 from howsure.judges.offline.lexicon import word_list
 from howsure.judges.offline.words import is_number, root, tokens
+from howsure.users.phrases import listed_words, word_groups, words_by_key
 
 T = TypeVar("T")
 SHORTEST = 4
@@ -33,12 +32,9 @@ def fold_case(text: str) -> str:
 @lru_cache(maxsize=2048)
 def content_words(text: str) -> tuple[str, ...]:
     """The words that carry meaning, in order."""
-    empty = _empty_words()
+    empty = listed_words("small_words") | word_list("stopwords")
     words = tokens(text.replace("_", " "))
     return tuple(word for word in words if word not in empty and (len(word) > 1 or is_number(word)))
-
-
-@cache
 
 
 def by_line(gather: Callable[[str], frozenset[T]]) -> Callable[[str], frozenset[T]]:
@@ -87,16 +83,25 @@ def share(wanted: frozenset[str], there: frozenset[str]) -> float:
     return sum(has_kin(word, there) for word in wanted) / len(wanted) if wanted else 1.0
 
 
+@cache
+def synonym_marks() -> Mapping[str, tuple[str, ...]]:
+    """A mark for each group of synonyms that a word is in."""
+    marks: dict[str, tuple[str, ...]] = {}
+    for number, group in enumerate(word_groups("synonyms")):
+        marks |= {word: (*marks.get(word, ()), f"={number}") for word in group}
+    return marks
+
+
 @by_line
 def meanings(text: str) -> frozenset[str]:
     """The roots of a text, and a mark for each group of synonyms that it has a word of."""
     words = tokens(text.replace("_", " "))
-    return frozenset(root(word) for word in words) | {mark for word in words for mark in _CLASSES.get(word, ())}
+    return frozenset(root(word) for word in words) | {mark for word in words for mark in synonym_marks().get(word, ())}
 
 
 def means(word: str, there: frozenset[str]) -> bool:
     """Whether a word, one of its family or one of its synonyms is among `meanings`."""
-    return any(mark in there for mark in _CLASSES.get(word, ())) or has_kin(root(word), there)
+    return any(mark in there for mark in synonym_marks().get(word, ())) or has_kin(root(word), there)
 
 
 _SCRIPTS = {
@@ -124,7 +129,8 @@ def language_of(text: str) -> str | None:
             return language
     words = _WORD.findall(fold_case(text))
     counts = sorted(
-        ((sum(word in small for word in words), language) for language, small in SMALL.items()), reverse=True
+        ((sum(word in small for word in words), language) for language, small in words_by_key("languages").items()),
+        reverse=True,
     )
     (most, language), (second, _) = counts[:2]
     return language if most >= LEAST and most >= second + 2 and most >= 0.2 * len(words) else None

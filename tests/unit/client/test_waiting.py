@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import howsure
-from howsure.api.examples import ANSWERS
+from howsure.api.openapi import read_examples
 from howsure.client.async_client import AsyncClient
 from howsure.client.connection import Retries
 from howsure.client.errors import ResourceNotFound, Unavailable
@@ -28,7 +28,7 @@ ONCE = Retries(tries=1)
 
 def a_run(state: str, completed: int = 0) -> tuple[int, dict[str, Any]]:
     done = {"total": 2, "completed": completed, "pending": 2 - completed}
-    return 200, {**ANSWERS["RunShape"], "run_id": "r", "status": state, "state": state, **done}
+    return 200, {**read_examples().answers["RunShape"], "run_id": "r", "status": state, "state": state, **done}
 
 
 async def waited(*answers: Any, patience: float = 30.0) -> list[tuple[str, int]]:

@@ -9,8 +9,8 @@ import pytest
 from aiohttp import ClientConnectorError, web
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from howsure.llm.address_guard import AddressGuard, AddressRefused
-from howsure.llm.http import GuardedResolver, HttpPool, HttpRequest
+from howsure.llm.http import GuardedResolver, HttpPool
+from howsure.llm.transport import AddressGuard, AddressRefused, HttpRequest
 
 
 class Names(AbstractResolver):

@@ -13,8 +13,8 @@ from aiohttp import ClientError, ClientResponseError, ConnectionTimeoutError, Se
 from msgspec.structs import replace
 from yarl import URL
 
-from howsure.llm.http import BodyTooLarge, HttpPool, HttpTransport, HttpRequest
-from howsure.llm.transport import HttpResponse, TransportError, TransportFault
+from howsure.llm.http import BodyTooLarge, HttpPool, HttpTransport
+from howsure.llm.transport import HttpRequest, HttpResponse, TransportError, TransportFault
 from unit.llm.loopback import Play, in_order, serving
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"

@@ -11,7 +11,7 @@ from howsure.errors import ConfigInvalid, Conflict, DatasetInvalid
 from howsure.kit import Kit
 from howsure.kit.builtins import builtin_kit
 from howsure.policies.profiles import builtin_profiles
-from howsure.services.evals import add_evals, with_evals
+from howsure.services.workspace import add_evals, with_evals
 
 YAML = """\
 evals:

@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 
 from howsure.api import bodies
 from howsure.api.app import DOCUMENT_ROUTES
-from howsure.api.examples import ANSWERS, BODIES
+from howsure.api.openapi import read_examples
 from howsure.client import requests
 from howsure.wire import admin, documents, labels, results, runs
 from howsure.wire.base import WireShape, read_shape, sendable_body
+
+EXAMPLES = read_examples()
 
 SHAPES: dict[str, type[WireShape]] = {
     "RunShape": runs.Run,
@@ -44,12 +46,12 @@ SHAPES: dict[str, type[WireShape]] = {
 
 
 def test_every_answer_that_the_service_shows_has_its_shape() -> None:
-    assert set(SHAPES) == set(ANSWERS)
+    assert set(SHAPES) == set(EXAMPLES.answers)
 
 
 @pytest.mark.parametrize("name", sorted(SHAPES))
 def test_an_answer_is_read_whole(name: str) -> None:
-    given = ANSWERS[name]
+    given = EXAMPLES.answers[name]
     found = read_shape(SHAPES[name], given)
     assert found.more == {}, "every field that the service shows is typed"
     for key in given:
@@ -58,14 +60,14 @@ def test_an_answer_is_read_whole(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(SHAPES))
 def test_what_a_newer_service_adds_is_kept(name: str) -> None:
-    found = read_shape(SHAPES[name], {**ANSWERS[name], "brand_new": {"deep": [1]}})
+    found = read_shape(SHAPES[name], {**EXAMPLES.answers[name], "brand_new": {"deep": [1]}})
     assert found.more == {"brand_new": {"deep": [1]}}
     assert sendable_body(found)["brand_new"] == {"deep": [1]}
 
 
 @pytest.mark.parametrize("name", sorted(SHAPES))
 def test_what_was_read_is_sent_back_as_it_came(name: str) -> None:
-    given = ANSWERS[name]
+    given = EXAMPLES.answers[name]
     back = msgspec.json.decode(msgspec.json.encode(sendable_body(read_shape(SHAPES[name], given))))
     assert {key: back[key] for key in given} == msgspec.json.decode(msgspec.json.encode(given))
 
@@ -76,33 +78,34 @@ def test_an_answer_without_what_it_must_have_is_refused(name: str) -> None:
     assert needed
     for missing in needed:
         with pytest.raises(msgspec.ValidationError):
-            read_shape(SHAPES[name], {key: value for key, value in ANSWERS[name].items() if key != missing})
+            read_shape(SHAPES[name], {key: value for key, value in EXAMPLES.answers[name].items() if key != missing})
 
 
 def test_the_run_of_an_agent_is_a_run() -> None:
-    standing = read_shape(runs.AgentStatus, ANSWERS["StandingShape"])
-    assert standing.newest == read_shape(runs.Run, ANSWERS["RunShape"])
-    assert read_shape(runs.AgentStatus, {**ANSWERS["StandingShape"], "run": None}).newest is None
+    standing = read_shape(runs.AgentStatus, EXAMPLES.answers["StandingShape"])
+    assert standing.newest == read_shape(runs.Run, EXAMPLES.answers["RunShape"])
+    assert read_shape(runs.AgentStatus, {**EXAMPLES.answers["StandingShape"], "run": None}).newest is None
 
 
 def test_times_are_times() -> None:
-    run = read_shape(runs.Run, ANSWERS["RunShape"])
+    run = read_shape(runs.Run, EXAMPLES.answers["RunShape"])
     assert run.created_at == datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
     assert (run.completed_at or run.created_at) > run.created_at
     with pytest.raises(msgspec.ValidationError):
-        read_shape(runs.Run, {**ANSWERS["RunShape"], "created_at": "yesterday"})
+        read_shape(runs.Run, {**EXAMPLES.answers["RunShape"], "created_at": "yesterday"})
 
 
 def test_nought_is_not_nothing() -> None:
     """Where nothing could be graded there is nought of nought; where there is no rubric there is nothing."""
     zero = read_shape(
-        runs.Run, {**ANSWERS["RunShape"], "criteria_passed": 0, "criteria_total": 0, "rubric_rules_total": None}
+        runs.Run,
+        {**EXAMPLES.answers["RunShape"], "criteria_passed": 0, "criteria_total": 0, "rubric_rules_total": None},
     )
     assert (zero.criteria_passed, zero.criteria_total, zero.rubric_rules_total) == (0, 0, None)
 
 
 def test_a_secret_is_not_shown_when_a_key_is() -> None:
-    key = read_shape(admin.NewApiKey, ANSWERS["NewKeyShape"])
+    key = read_shape(admin.NewApiKey, EXAMPLES.answers["NewKeyShape"])
     assert key.secret == "howsure_this-is-shown-once"
     assert "shown-once" not in repr(key)
     assert "shown-once" not in f"{key}"
@@ -128,7 +131,7 @@ def test_whatever_is_added_goes_there_and_back(more: dict[str, Any]) -> None:
 
 
 def test_what_is_not_a_shape_is_sent_as_it_is() -> None:
-    body = BODIES["RubricGiven"]
+    body = EXAMPLES.bodies["RubricGiven"]
     assert sendable_body(body) is body
     assert sendable_body(None) is None
 
@@ -187,5 +190,5 @@ def test_what_is_no_shape_is_refused(given: Any) -> None:
      ("completed", "completed", False), ("cancelled", "failed", False), ("", "running", True)],
 )  # fmt: skip
 def test_a_run_lives_while_somebody_will_work_on_it(state: str, status: str, live: bool) -> None:
-    run = read_shape(runs.Run, {**ANSWERS["RunShape"], "state": state, "status": status})
+    run = read_shape(runs.Run, {**EXAMPLES.answers["RunShape"], "state": state, "status": status})
     assert run.is_live is live

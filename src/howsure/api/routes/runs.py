@@ -58,7 +58,7 @@ async def list_runs(
 ) -> Response:
     """Newest first."""
     shown, last = await run_views_of(request).page(
-        limit=limit, before=read_cursor(cursor), agent_id=agent_id, status=status, within=caller.within
+        limit=limit, before=read_cursor(cursor), agent_id=agent_id, status=status, scope=caller.within
     )
     return page(request, shown, None if last is None else next_cursor(last))
 

@@ -47,16 +47,11 @@ def conversion_to(target: Dialect, options: ImportOptions, source: str) -> FitCa
         "explain": (explain_reasons, partial(to_explain, given_labels={**options.metadata, **agent})),
     }
     if target.name in conversions:
-        return partial(_fit_if_needed, *conversions[target.name])
+        reasons, fit = conversions[target.name]
+        return lambda case: fit(case) if any(True for _ in reasons(case)) else FittedCase(case)
     if target.name == SIMULATION:
         return to_simulation
     return partial(to_row, dialect=target) if isinstance(target, RowDialect) else to_plain
-
-
-def _fit_if_needed(reasons: UnwritableReasons, fit: FitCase, case: Case) -> FittedCase:
-    for _ in reasons(case):
-        return fit(case)
-    return FittedCase(case)
 
 
 def to_simulation(case: Case) -> FittedCase:

@@ -121,14 +121,16 @@ def write_catalog(output: Path, count: int, seed: int, *, force: bool = False) -
 
 def target_endings(kit: Kit) -> dict[str, tuple[str, ...]]:
     """Every format that can be written, with the endings of its files; () means any ending."""
-    added = [dialect for dialect in kit.dialects if dialect.name not in ENDINGS and _can_write(dialect)]
-    return ENDINGS | {each.name: ROW_ENDINGS if isinstance(each, RowDialect) else () for each in added}
-
-
-def _can_write(dialect: Dialect) -> bool:
-    if isinstance(dialect, RowDialect):
-        return type(dialect).row is not RowDialect.row
-    return callable(getattr(dialect, "write", None))
+    endings = dict(ENDINGS)
+    for dialect in kit.dialects:
+        if dialect.name in ENDINGS:
+            continue
+        if isinstance(dialect, RowDialect):
+            if type(dialect).row is not RowDialect.row:
+                endings[dialect.name] = ROW_ENDINGS
+        elif callable(getattr(dialect, "write", None)):
+            endings[dialect.name] = ()
+    return endings
 
 
 def _check(request: ConversionRequest, kit: Kit | None = None) -> None:

@@ -79,19 +79,26 @@ def make_neutral(case: Case) -> NeutralCase:
     box = _take_stored(flat)
     reference = {**rest.pop("reference_data", {}), **box.reference_data}
     expectations = (*case.expectations, *_take_expectations(reference), *box.expectations)
-    tags, pairs = _tags(case)
+    pairs = {tag: pair for tag in case.tags if (pair := _PAIR.fullmatch(tag))} if case.world == World.TEST_SET else {}
+    tags = tuple(tag for tag in case.tags if tag not in pairs)
     invented = (*_DERIVED, *box.made)
-    labels = {**{key: value for key, value in case.labels.items() if key not in invented}, **pairs}
+    labels = {key: value for key, value in case.labels.items() if key not in invented}
+    user_input = case.input
+    if isinstance(user_input, Scenario) and user_input.persona == SCRIPTED:
+        # Fixed turns that a test set holds as a scripted plan become fixed turns again.
+        user_input = Script(turns=(user_input.initial_message, *(step.say for step in user_input.plan)))
+    elif box.input is not None and opening_of(user_input).startswith(opening_of(box.input)):
+        user_input = box.input  # its opening was not edited since it was stored
     plain = structs.replace(
         case,
-        input=_input(case.input, box.input),
+        input=user_input,
         expectations=expectations,
         name=case.name or box.name,
         tags=tags or box.tags,
         profile=case.profile or box.profile,
         tools=case.tools if case.tools is not None else box.tools,
         state=case.state or box.state,
-        labels=labels,
+        labels=labels | {pair["key"]: pair["value"] for pair in pairs.values()},
         metadata={},
     )
     return NeutralCase(case=plain, flat=flat, reference=reference, beside=beside, rest=rest)
@@ -118,23 +125,6 @@ def _take_metadata(case: Case, rest: Json) -> Json:
     if case.recorded is None and rest.get("agent_name") == case.labels.get("agent"):
         rest.pop("agent_name", None)  # the label says it
     return {key: value for name in names for key, value in dict(rest.pop(name, None) or {}).items()}
-
-
-def _tags(case: Case) -> tuple[tuple[str, ...], dict[str, str]]:
-    """The tags, and the labels among them: in a test set, a tag `key:value` is a label."""
-    if case.world != World.TEST_SET:
-        return case.tags, {}
-    pairs = [found for tag in case.tags if (found := _PAIR.fullmatch(tag))]
-    plain = tuple(tag for tag in case.tags if not _PAIR.fullmatch(tag))
-    return plain, {found["key"]: found["value"] for found in pairs}
-
-
-def _input(user_input: Input, whole: Input | None) -> Input:
-    """Fixed turns that a test set holds as a scripted plan become fixed turns again. The stored input counts as long as
-    the opening was not edited since."""
-    if isinstance(user_input, Scenario) and user_input.persona == SCRIPTED:
-        return Script(turns=(user_input.initial_message, *(step.say for step in user_input.plan)))
-    return whole if whole is not None and opening_of(user_input).startswith(opening_of(whole)) else user_input
 
 
 def opening_of(user_input: Input) -> str:

@@ -3,7 +3,7 @@ the reading has ended."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from msgspec import structs
@@ -52,22 +52,16 @@ def find_sources(
         if name
         else [*kit.dialects, *(_configured(each, options) for each in kit.importers)]
     )
-    files = [
-        spool(file, spooled) for path in map(Path, paths) for file in _own_files(path, known) or expand([path], known)
+    finders = [reader for reader in known if isinstance(reader, FolderImporter)]
+    files: list[Path] = []
+    for path in map(Path, paths):
+        own = next(filter(None, (finder.files(path) for finder in finders)), None) if path.is_dir() else None
+        files += [spool(file, spooled) for file in own or expand([path], known)]
+    readers = [_configured(kit.reader(name or recognise(file, kit)), options) for file in files]
+    return [
+        ConversionSource(file, reader, foreign=reader.name in kit.importers)
+        for file, reader in zip(files, readers, strict=True)
     ]
-    sources = []
-    for file in files:
-        reader = _configured(kit.reader(name or recognise(file, kit)), options)
-        sources.append(ConversionSource(file, reader, foreign=reader.name in kit.importers))
-    return sources
-
-
-def _own_files(path: Path, readers: Iterable[Importer]) -> list[Path]:
-    """The files that an importer knows how to find in an agent's folder."""
-    for reader in readers if path.is_dir() else ():
-        if isinstance(reader, FolderImporter) and (found := reader.files(path)):
-            return found
-    return []
 
 
 def _configured(reader: Importer, options: ImportOptions) -> Importer:
@@ -87,11 +81,7 @@ def recognise(path: Path, kit: Kit) -> str:
         if fitting:
             raise InputError(f"{path}: may be any of {', '.join(fitting)}; name one with --from")
     known = ", ".join([*kit.dialects.names(), *kit.importers.names()])
-    raise InputError(f"{path}: not recognised{_shown(path, head)}; name what it is with --from (known: {known})")
-
-
-def _shown(path: Path, head: bytes) -> str:
-    """The fields of the first record, for the error message: they are what formats are recognised by."""
     fields = sorted(head_columns(path, head)) or head_keys(head)
     listed = ", ".join(f"`{field}`" for field in fields[:8]) + (" …" if len(fields) > 8 else "")
-    return f": no format begins with the fields {listed}" if fields else ""
+    begins = f": no format begins with the fields {listed}" if fields else ""
+    raise InputError(f"{path}: not recognised{begins}; name what it is with --from (known: {known})")

@@ -302,8 +302,8 @@ def _open(path: Path, kit: Kit, by: str = "") -> _Dataset:
 
 def _mark(case: Case, by: str) -> _CaseMark:
     question, number = question_of(case)
-    said = sha256(_encode((case.input, case.expectations, case.recorded, case.labels))).digest()
-    return _CaseMark(case.id, question, number, _value(case, by), said)
+    content = sha256(_encode((case.input, case.expectations, case.recorded, case.labels))).digest()
+    return _CaseMark(case.id, question, number, _value(case, by), content)
 
 
 def _groups(dataset: _Dataset, by: str) -> dict[str, list[int]]:
@@ -343,11 +343,11 @@ def _check_repeats(marks: Sequence[_CaseMark], parts: Iterable[Sequence[int]]) -
     """Refuse parts that would renumber conversations: those about one question are numbered in the order of the file,
     so a part must hold the first of them."""
     for places in parts:
-        told: Counter[str] = Counter()
+        conversations: Counter[str] = Counter()
         for place in sorted(places):
             mark = marks[place]
-            told[mark.question] += 1
-            if mark.number != told[mark.question]:
+            conversations[mark.question] += 1
+            if mark.number != conversations[mark.question]:
                 raise InputError(f"the part would hold {mark.id!r} without those before it, and renumber it")
 
 

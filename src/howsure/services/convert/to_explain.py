@@ -38,7 +38,9 @@ def to_explain(case: Case, given_labels: Mapping[str, str]) -> FittedCase:
     for name in ("name", "tags", "state"):
         if getattr(plain, name):
             losses.lost(name)
-    tools = _tools(plain, losses)
+    if any(tool != Tool(name=tool.name) for tool in plain.tools or ()):
+        losses.lost("tools.description", "explain rows name tools, and do not describe them")
+    tools = None if plain.tools is None else tuple(Tool(name=tool.name) for tool in plain.tools)
     return losses.fitted(
         structs.replace(
             plain,
@@ -90,18 +92,18 @@ def _question(case: Case, losses: CaseLosses) -> SingleTurn:
 def _expectations(
     expectations: tuple[Expectation, ...], has_tools: bool, losses: CaseLosses
 ) -> tuple[Expectation, ...]:
-    kept: dict[type, Expectation] = {}
+    by_kind: dict[type, Expectation] = {}
     for expectation in expectations:
         fitting = _expectation(expectation, losses)
-        if fitting is None or type(fitting) in kept:
+        if fitting is None or type(fitting) in by_kind:
             losses.lost(f"expectations.{kind_name(expectation)}")
         else:
-            kept[type(fitting)] = fitting
-    if Qualities not in kept:
-        names = tuple(name for name in DEFAULT_EVALS if Goal in kept or name != "TaskAdherenceExplain")
+            by_kind[type(fitting)] = fitting
+    if Qualities not in by_kind:
+        names = tuple(name for name in DEFAULT_EVALS if Goal in by_kind or name != "TaskAdherenceExplain")
         losses.changed("expectations.qualities", f"the case names no evals: {', '.join(names)} are asked")
-        kept[Qualities] = Qualities(names=names)
-    return tuple(kept[kind] for kind in (Qualities, Goal, ReferenceAnswer, ToolCalls, Contract) if kind in kept)
+        by_kind[Qualities] = Qualities(names=names)
+    return tuple(by_kind[kind] for kind in (Qualities, Goal, ReferenceAnswer, ToolCalls, Contract) if kind in by_kind)
 
 
 def _expectation(expectation: Expectation, losses: CaseLosses) -> Expectation | None:
@@ -118,14 +120,6 @@ def _expectation(expectation: Expectation, losses: CaseLosses) -> Expectation | 
             return expectation
         case _:
             return None
-
-
-def _tools(case: Case, losses: CaseLosses) -> tuple[Tool, ...] | None:
-    if case.tools is None:
-        return None
-    if any(tool != Tool(name=tool.name) for tool in case.tools):
-        losses.lost("tools.description", "explain rows name tools, and do not describe them")
-    return tuple(Tool(name=tool.name) for tool in case.tools)
 
 
 def _recorded(recorded: Transcript | BrokenRecording | None, losses: CaseLosses) -> Transcript | None:

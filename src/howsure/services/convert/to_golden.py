@@ -35,7 +35,10 @@ def to_golden(case: Case) -> FittedCase:
     own = case.metadata.get("reference_data", {})
     expectations, reference = _expectations(plain.expectations, dict(neutral.reference), own.keys(), losses)
     metadata = _metadata(neutral, losses)
-    stays = ("updated_datetime", UNKNOWN) if _is_of_calls(neutral.rest.get(UNKNOWN)) else ("updated_datetime",)
+    unknown = neutral.rest.get(UNKNOWN)
+    # Unknown fields of reference calls stay: golden questions have those calls in the same place.
+    of_calls = isinstance(unknown, dict) and all(pointer.startswith(f"{INTERACTIONS}/") for pointer in unknown)
+    stays = ("updated_datetime", UNKNOWN) if of_calls else ("updated_datetime",)
     rest = {key: neutral.rest[key] for key in stays if key in neutral.rest}
     lose_metadata(neutral.rest, losses, stays)
     if plain.recorded is not None:
@@ -61,11 +64,6 @@ def to_golden(case: Case) -> FittedCase:
             metadata=stored,
         )
     )
-
-
-def _is_of_calls(unknown: Any) -> bool:
-    """Whether all unknown fields belong to reference calls: golden questions have those in the same place."""
-    return isinstance(unknown, dict) and all(pointer.startswith(f"{INTERACTIONS}/") for pointer in unknown)
 
 
 def _expectations(

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from howsure.model.case import Case, SingleTurn, World
+from howsure.model.case import Case, World
 from howsure.model.expectation import (
     CorrectChoice,
     Criteria,
@@ -31,12 +31,16 @@ def to_legal(case: Case, dataset: str) -> FittedCase:
     """`dataset` is the dataset name for rows whose case names none."""
     losses, neutral = CaseLosses(), make_neutral(case)
     plain = neutral.case
-    graded, others = _decisive(plain.expectations)
-    if graded is None:
+    deciding = [one for kind in _ORDER for one in plain.expectations if isinstance(one, kind)]
+    if not deciding:
         kinds = ", ".join(kind_name(one) for one in plain.expectations) or "none"
         return FittedCase(None, (), f"a legal row needs criteria, a reference answer or choices; this case has {kinds}")
-    expectation = _decided(graded, losses)
-    question = _history(as_question(plain.input, losses), losses)
+    others = [other for other in plain.expectations if other is not deciding[0]]
+    expectation = _decided(deciding[0], losses)
+    question = as_question(plain.input, losses)
+    history = tuple(Message(role=one.role, content=one.content) for one in question.history if one.content.strip())
+    if history != question.history:
+        losses.lost("input.history.tool_calls", "messages of legal rows have a role and a text")
     metadata = _metadata(neutral, others, losses, made="dataset" not in plain.labels)
     if plain.recorded is not None:
         losses.lost("recorded", "legal files hold questions; answers go into a responses file")
@@ -49,7 +53,7 @@ def to_legal(case: Case, dataset: str) -> FittedCase:
     return losses.fitted(
         structs.replace(
             plain,
-            input=question,
+            input=structs.replace(question, history=history),
             expectations=(expectation,),
             world=World.LEGAL,
             name="",
@@ -64,14 +68,6 @@ def to_legal(case: Case, dataset: str) -> FittedCase:
     )
 
 
-def _decisive(expectations: tuple[Expectation, ...]) -> tuple[Expectation | None, list[Expectation]]:
-    for kind in _ORDER:
-        for expectation in expectations:
-            if isinstance(expectation, kind):
-                return expectation, [other for other in expectations if other is not expectation]
-    return None, []
-
-
 def _decided(expectation: Expectation, losses: CaseLosses) -> CorrectChoice | WeightedCriteria | ReferenceAnswer:
     match expectation:
         case Criteria(criteria=criteria):
@@ -84,13 +80,6 @@ def _decided(expectation: Expectation, losses: CaseLosses) -> CorrectChoice | We
             return expectation
         case other:
             raise TypeError(f"nothing that decides a legal row: {other!r}")
-
-
-def _history(question: SingleTurn, losses: CaseLosses) -> SingleTurn:
-    history = tuple(Message(role=one.role, content=one.content) for one in question.history if one.content.strip())
-    if history != question.history:
-        losses.lost("input.history.tool_calls", "messages of legal rows have a role and a text")
-    return structs.replace(question, history=history)
 
 
 def _metadata(neutral: NeutralCase, others: list[Expectation], losses: CaseLosses, *, made: bool) -> Json:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from howsure.errors import InputError
 from howsure.model.comparison import MismatchEffect
-from howsure.model.run import ModelSpending, Pins
+from howsure.model.run import ModelSpending
 from howsure.model.summary import GateOutcome, GateRuling, Summary
 from howsure.policies.gates import (
     AllChecksPass,
@@ -79,7 +79,8 @@ def rule_spending(condition: SpendingLimit, evidence: Evidence) -> GateRuling:
         if money and spent.unpriced:
             unknown.append(f"{pluralize(spent.unpriced, 'call')} without a price")
     if condition.source is SpendingSource.AGENT or (
-        condition.source is SpendingSource.ALL and not _through_the_door(pins)
+        condition.source is SpendingSource.ALL
+        and not (pins.request.target.partition(":")[0] == CHAT or any(":" in name for name in pins.request.candidates))
     ):
         # What each answer took, and how many do not say.
         seen = [evidence.spent(candidate, GateScope(), money=money) for candidate in evidence.candidates(GateScope())]
@@ -97,11 +98,6 @@ def rule_spending(condition: SpendingLimit, evidence: Evidence) -> GateRuling:
     text = " + ".join(parts) + (f"; not known: {', '.join(unknown)}" if unknown else "")
     reachable = (total, inf if unknown or evidence.run.counts.pending else total)
     return decide_total(condition.bound, unit, total, text, n=evidence.run.counts.completed, reachable=reachable)
-
-
-def _through_the_door(pins: Pins) -> bool:
-    """Whether the run itself asked the models under test: then their cost is among its own calls already."""
-    return pins.request.target.partition(":")[0] == CHAT or any(":" in name for name in pins.request.candidates)
 
 
 def rule_all_hold(condition: AllChecksPass, evidence: Evidence, candidate: str) -> GateRuling:

@@ -9,7 +9,7 @@ from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_netw
 
 from msgspec import Struct
 
-from howsure.llm.address_guard import AddressGuard
+from howsure.llm.transport import AddressGuard
 
 Address = IPv4Address | IPv6Address
 UNGUARDED = ("", "recorded")

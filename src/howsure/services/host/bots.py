@@ -25,25 +25,25 @@ MAX_BYTES = 4 * 1024 * 1024
 Json = dict[str, Any]
 
 
-async def bot_context(host: Host, bot_id: str, within: AccessScope) -> Json:
+async def bot_context(host: Host, bot_id: str, scope: AccessScope) -> Json:
     """The BotContext, with each tool listed once."""
-    if within.agent_ids is not None and bot_id not in within.agent_ids:
+    if scope.agent_ids is not None and bot_id not in scope.agent_ids:
         raise NotFound(f"there is no agent {bot_id}")
     try:
-        found = published_document(await host.store.documents.get(DocumentKind.AGENT, bot_id, within=within))
+        found = published_document(await host.store.documents.get(DocumentKind.AGENT, bot_id, within=scope))
     except NotFound:
         if not host.rules.bot_service:
             raise
         found = await fetch_bot(host.rules, bot_id)
-        if within.organization_id is not None and found.get("organization_id") != within.organization_id:
+        if scope.organization_id is not None and found.get("organization_id") != scope.organization_id:
             raise
     return with_distinct_tools(found)
 
 
-async def described_version(host: Host, bot_id: str, within: AccessScope) -> int | None:
+async def described_version(host: Host, bot_id: str, scope: AccessScope) -> int | None:
     """The version of the description in the library; None where there is none."""
     try:
-        return (await host.store.documents.get(DocumentKind.AGENT, bot_id, within=within)).edition.version
+        return (await host.store.documents.get(DocumentKind.AGENT, bot_id, within=scope)).edition.version
     except NotFound:
         return None
 

@@ -50,40 +50,40 @@ class FinishedConversation(Struct, frozen=True, kw_only=True):
     component_ids: tuple[str, ...] = ()
 
 
-async def grade_conversation(host: Host, finished: FinishedConversation, within: AccessScope) -> Json:
+async def grade_conversation(host: Host, finished: FinishedConversation, scope: AccessScope) -> Json:
     """The EvaluationResult."""
-    criteria = (*finished.criteria, *await _test_set_criteria(host, finished.test_set_id, within))
+    criteria = (*finished.criteria, *await _test_set_criteria(host, finished.test_set_id, scope))
     if not criteria:
         raise PlanRefused("there is nothing to hold the conversation against: give success_criteria or a test_set_id")
-    request = await _run_request(host, finished, within)
+    request = await _run_request(host, finished, scope)
     with TemporaryDirectory() as folder:
         dataset, criteria_file = await asyncio.to_thread(_write_files, host, finished, criteria, Path(folder))
         request = replace(request, datasets=(dataset,), criteria_from=criteria_file)
         began = utc_now()
         async with AsyncExitStack() as stack:
-            plan = await plan_request(host.work, host.store, request, began, stack, within)
+            plan = await plan_request(host.work, host.store, request, began, stack, scope)
             run = new_run(plan, began)
             result = await attempt(next(plan.cases.read()), plan.candidates[0], plan.rules)
         took = (utc_now() - began).total_seconds() * 1000
         return evaluation_result(run, replace(result, created_at=began, duration_ms=took))
 
 
-async def _test_set_criteria(host: Host, test_set_id: str, within: AccessScope) -> list[str]:
+async def _test_set_criteria(host: Host, test_set_id: str, scope: AccessScope) -> list[str]:
     if not test_set_id:
         return []
-    test_set = await host.store.documents.get(DocumentKind.TEST_SET, test_set_id, within=within)
+    test_set = await host.store.documents.get(DocumentKind.TEST_SET, test_set_id, within=scope)
     expected = [item.get("expected", {}) for item in document_body(test_set).get("items", ())]
     return [text for each in expected for text in each.get("success_criteria", ())]
 
 
-async def _run_request(host: Host, finished: FinishedConversation, within: AccessScope) -> RunRequest:
+async def _run_request(host: Host, finished: FinishedConversation, scope: AccessScope) -> RunRequest:
     documents = host.store.documents
     rubric = agent = ""
     if finished.rubric_id:
-        rubric = str(reference_to(await documents.get(DocumentKind.RUBRIC, finished.rubric_id, within=within)))
+        rubric = str(reference_to(await documents.get(DocumentKind.RUBRIC, finished.rubric_id, within=scope)))
     if finished.agent_id:
         try:
-            agent = str(reference_to(await documents.get(DocumentKind.AGENT, finished.agent_id, within=within)))
+            agent = str(reference_to(await documents.get(DocumentKind.AGENT, finished.agent_id, within=scope)))
         except NotFound:
             # There is no description of the agent: only its messages are judged.
             agent = ""
@@ -137,26 +137,26 @@ def _tool_call(call: Json) -> ToolCall:
 
 
 async def save_conversations(
-    host: Host, result_ids: Sequence[str], key: str, upload: Upload, within: AccessScope
+    host: Host, result_ids: Sequence[str], key: str, upload: Upload, scope: AccessScope
 ) -> Document:
     """Save the conversations of these results as a dataset. A result that the caller may not see counts as missing.
     `upload` names the author and the agent."""
-    if within.agent_ids is not None and upload.agent_id not in within.agent_ids:
+    if scope.agent_ids is not None and upload.agent_id not in scope.agent_ids:
         raise NotFound(f"there is no agent {upload.agent_id}")
-    results = await _visible_results(host, list(dict.fromkeys(result_ids)), within)
+    results = await _visible_results(host, list(dict.fromkeys(result_ids)), scope)
     with TemporaryDirectory() as folder:
         dialect = host.work.kit.dialects[SIMULATION]
         path = await stored_conversations(_each(results), dialect, Path(folder), "conversations")
         content = await asyncio.to_thread(Path(path).read_bytes)
     dataset = replace(upload, content=content, name="conversations.jsonl", dialect=SIMULATION)
-    return await host.store.documents.create(DocumentKind.DATASET, key, await check_upload(host, dataset), within)
+    return await host.store.documents.create(DocumentKind.DATASET, key, await check_upload(host, dataset), scope)
 
 
-async def _visible_results(host: Host, result_ids: list[str], within: AccessScope) -> list[Result]:
+async def _visible_results(host: Host, result_ids: list[str], scope: AccessScope) -> list[Result]:
     found = await host.store.results_by_id(result_ids)
     runs = {run_id: await host.store.run(run_id) for run_id in {run_id for run_id, _ in found}}
     visible = [
-        result for run_id, result in found if within.sees(runs[run_id].organization_id, runs[run_id].pins.agent_key)
+        result for run_id, result in found if scope.sees(runs[run_id].organization_id, runs[run_id].pins.agent_key)
     ]
     if len(visible) < len(result_ids):
         raise NotFound(f"{len(result_ids) - len(visible)} of {len(result_ids)} conversations are not there")

@@ -28,23 +28,23 @@ READ_IN_PLACE = ("explain", "legal")
 """Dialects whose files need another file beside them (a catalog, an attachment): they stay outside the library."""
 
 
-def demo_id(demo: Demo, within: AccessScope) -> str:
-    return str(uuid5(ID_NAMESPACE, f"{within.home}|{demo.dialect}"))
+def demo_id(demo: Demo, scope: AccessScope) -> str:
+    return str(uuid5(ID_NAMESPACE, f"{scope.home}|{demo.dialect}"))
 
 
-async def load_demo(host: Host, within: AccessScope) -> list[str]:
+async def load_demo(host: Host, scope: AccessScope) -> list[str]:
     """Queue the runs of the demo that are not in the store yet. Returns the ids of all of them."""
     for demo in DEMOS:
         try:
-            await host.store.run(demo_id(demo, within))
+            await host.store.run(demo_id(demo, scope))
         except NotFound:
-            home = AccessScope(organization_id=within.organization_id)
+            home = AccessScope(organization_id=scope.organization_id)
             started = await prepare(host.work, host.store, await _library_request(host, demo, home), home)
-            run = replace(started.run, id=demo_id(demo, within), organization_id=within.home)
+            run = replace(started.run, id=demo_id(demo, scope), organization_id=scope.home)
             # A second request at the same time may have queued it already.
             with suppress(Conflict):
                 await host.store.queue.add(run)
-    return [demo_id(demo, within) for demo in DEMOS]
+    return [demo_id(demo, scope) for demo in DEMOS]
 
 
 async def _library_request(host: Host, demo: Demo, home: AccessScope) -> RunRequest:

@@ -79,10 +79,10 @@ class DocumentFiles(Struct, frozen=True):
 
 
 async def write_documents(
-    store: Store, options: RunRequest, folder: Path, within: AccessScope = EVERYWHERE, *, fetch: bool = True
+    store: Store, options: RunRequest, folder: Path, scope: AccessScope = EVERYWHERE, *, fetch: bool = True
 ) -> tuple[RunRequest, DocumentFiles]:
     """The request with files in place of references and addresses. The versions of a deleted document can still be
-    read. `within` is the scope of the run: two organisations may use the same id. Without `fetch`, files at addresses
+    read. `scope` is the scope of the run: two organisations may use the same id. Without `fetch`, files at addresses
     are not downloaded; the request then has the paths that their copies would have."""
     files: dict[str, str] = {}
 
@@ -90,7 +90,7 @@ async def write_documents(
         if not is_reference(text):
             return text
         wanted = read_reference(text)
-        document = await store.documents.get(wanted.kind, wanted.id, wanted.version, within=within, deleted=True)
+        document = await store.documents.get(wanted.kind, wanted.id, wanted.version, within=scope, deleted=True)
         path = await asyncio.to_thread(document_path, document, folder)
         files[stored_path(path)] = text
         return str(path)

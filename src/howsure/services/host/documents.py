@@ -123,17 +123,17 @@ class DocumentChange(Struct, frozen=True, kw_only=True):
 
 
 async def add_document(
-    host: Host, kind: DocumentKind, change: DocumentChange, within: AccessScope, key: str = ""
+    host: Host, kind: DocumentKind, change: DocumentChange, scope: AccessScope, key: str = ""
 ) -> Document:
     """Store a new document, at version 1."""
     key = key or str(uuid4())
     draft = await _draft(host, kind, change, key)
-    check_agent_access(draft.agent_id, within)
-    return await host.store.documents.create(kind, key, draft, within)
+    check_agent_access(draft.agent_id, scope)
+    return await host.store.documents.create(kind, key, draft, scope)
 
 
 async def change_document(
-    host: Host, kind: DocumentKind, key: str, change: DocumentChange, within: AccessScope, expected: int | None = None
+    host: Host, kind: DocumentKind, key: str, change: DocumentChange, scope: AccessScope, expected: int | None = None
 ) -> Document:
     """Store the next version of a document."""
     draft = await _draft(host, kind, change, key)
@@ -141,23 +141,23 @@ async def change_document(
         draft = replace(draft, agent_id=None)
     if not draft.name:
         draft = replace(draft, name=None)
-    check_agent_access(draft.agent_id, within)
-    return await host.store.documents.revise(kind, key, draft, expected=expected, within=within)
+    check_agent_access(draft.agent_id, scope)
+    return await host.store.documents.revise(kind, key, draft, expected=expected, within=scope)
 
 
 async def restore_document(
-    host: Host, kind: DocumentKind, key: str, version: int, change: DocumentChange, within: AccessScope
+    host: Host, kind: DocumentKind, key: str, version: int, change: DocumentChange, scope: AccessScope
 ) -> Document:
     """Store an old version again, as the newest."""
-    old = await host.store.documents.get(kind, key, version, within=within)
+    old = await host.store.documents.get(kind, key, version, within=scope)
     note = change.note or f"version {version} restored"
     draft = DocumentDraft(body=old.edition.body, author=change.author, note=note, dialect=old.edition.dialect)
-    return await host.store.documents.revise(kind, key, draft, within=within)
+    return await host.store.documents.revise(kind, key, draft, within=scope)
 
 
-def check_agent_access(agent_id: str | None, within: AccessScope) -> None:
-    if within.agent_ids is not None and agent_id is not None and agent_id not in within.agent_ids:
-        raise PlanRefused(f"agent_id: this key may write for the agents {', '.join(within.agent_ids) or 'none'} only")
+def check_agent_access(agent_id: str | None, scope: AccessScope) -> None:
+    if scope.agent_ids is not None and agent_id is not None and agent_id not in scope.agent_ids:
+        raise PlanRefused(f"agent_id: this key may write for the agents {', '.join(scope.agent_ids) or 'none'} only")
 
 
 async def _draft(host: Host, kind: DocumentKind, change: DocumentChange, key: str) -> DocumentDraft:

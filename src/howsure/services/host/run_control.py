@@ -29,7 +29,7 @@ FREE = ("", "none", OFFLINE)
 
 
 async def regrade_from_pins(
-    host: Host, run: Run, change: RunRequest, within: AccessScope, new_id: str = ""
+    host: Host, run: Run, change: RunRequest, scope: AccessScope, new_id: str = ""
 ) -> QueuedRun:
     """Queue a new run over the answers of this one. The pins say what `change` leaves open."""
     _check_files(run.pins)
@@ -40,12 +40,12 @@ async def regrade_from_pins(
         target="",
         candidates=(),
         judge=judge,
-        rubric=change.rubric or await _library_rubric_reference(host, run, within),
+        rubric=change.rubric or await _library_rubric_reference(host, run, scope),
         profile=change.profile or run.pins.request.profile,
         engine=host.work.settings.engine.value,
         name=change.name or run.name,
     )
-    handle = await prepare(host.work, host.store, request, within, run.pins)
+    handle = await prepare(host.work, host.store, request, scope, run.pins)
     pins = handle.run.pins if handle.run.pins.agent else replace(handle.run.pins, agent_id=run.pins.agent_id)
     made = replace(handle.run, pins=pins, organization_id=run.organization_id, **({"id": new_id} if new_id else {}))
     await host.store.queue.add(made)
@@ -73,9 +73,9 @@ def _judge(host: Host, pins: Pins) -> str:
     return f"{RECORDED}{path}"
 
 
-async def _library_rubric_reference(host: Host, run: Run, within: AccessScope) -> str:
+async def _library_rubric_reference(host: Host, run: Run, scope: AccessScope) -> str:
     """The newest version of the run's own rubric; "" where the library has none: it stays as it is pinned."""
-    found = await library_rubric(host, run, within)
+    found = await library_rubric(host, run, scope)
     return str(reference_to(found)) if found else ""
 
 
@@ -84,67 +84,67 @@ def rubric_key(pins: Pins) -> str:
     return (pins.rubric.id or pins.rubric_sha256[:32]) if pins.rubric else ""
 
 
-async def library_rubric(host: Host, run: Run, within: AccessScope) -> Document | None:
+async def library_rubric(host: Host, run: Run, scope: AccessScope) -> Document | None:
     """The current version of the run's rubric in the library; None where it has none."""
     key = rubric_key(run.pins)
     try:
-        return await host.store.documents.get(DocumentKind.RUBRIC, key, within=within) if key else None
+        return await host.store.documents.get(DocumentKind.RUBRIC, key, within=scope) if key else None
     except NotFound:
         return None
 
 
-async def save_rubric(host: Host, run: Run, author: str, within: AccessScope) -> Document:
+async def save_rubric(host: Host, run: Run, author: str, scope: AccessScope) -> Document:
     """The run's rubric in the library. If it is not there, it is stored as the run used it, at version 1."""
-    found = await library_rubric(host, run, within)
+    found = await library_rubric(host, run, scope)
     if found is not None:
         return found
     if run.pins.rubric is None:
         raise Conflict(f"run {run.id} was graded without a rubric")
     said = f"as the run {run.name or run.id} used it (its version {run.pins.rubric.version})"
     change = DocumentChange(body=rubric_document(run.pins.rubric), author=author, note=said)
-    return await add_document(host, DocumentKind.RUBRIC, change, within, rubric_key(run.pins))
+    return await add_document(host, DocumentKind.RUBRIC, change, scope, rubric_key(run.pins))
 
 
-async def stop(host: Host, run_id: str, wish: RequestedState, within: AccessScope) -> RunState:
+async def stop(host: Host, run_id: str, wish: RequestedState, scope: AccessScope) -> RunState:
     """Pause or cancel. A run that is being worked on stops within seconds; what is finished stays finished."""
-    run = await host.store.run(run_id, within)
+    run = await host.store.run(run_id, scope)
     return await host.store.queue.wish(run.id, wish)
 
 
-async def resume(host: Host, run_id: str, within: AccessScope) -> None:
+async def resume(host: Host, run_id: str, scope: AccessScope) -> None:
     """Queue a run that was paused, cancelled, interrupted or ran out of its budget."""
-    run = await host.store.run(run_id, within)
+    run = await host.store.run(run_id, scope)
     if run.state is RunState.COMPLETED:
         raise Conflict(f"run {run.id} is complete: there is nothing to resume")
     await host.store.queue.again(run.id, JobTask.ATTEMPT)
 
 
-async def retry(host: Host, run_id: str, within: AccessScope) -> None:
+async def retry(host: Host, run_id: str, scope: AccessScope) -> None:
     """Queue the attempts that errored."""
-    run = await host.store.run(run_id, within)
+    run = await host.store.run(run_id, scope)
     if not run.counts.errored:
         raise Conflict(f"run {run.id} has no errored case to retry")
     await host.store.queue.again(run.id, JobTask.RETRY)
 
 
-async def regrade(host: Host, run_id: str, change: RunRequest, within: AccessScope, new_id: str = "") -> QueuedRun:
+async def regrade(host: Host, run_id: str, change: RunRequest, scope: AccessScope, new_id: str = "") -> QueuedRun:
     """A new run over the answers of an old one. What `change` does not say is as it was."""
-    run = await host.store.run(run_id, within)
+    run = await host.store.run(run_id, scope)
     job = await host.store.queue.job(run.id)
     before = msgspec.json.decode(job.request, type=RunRequest) if job else RunRequest()
     if not before.datasets:
-        return await regrade_from_pins(host, run, change, within, new_id)
+        return await regrade_from_pins(host, run, change, scope, new_id)
     said = {name: value for name in ("rubric", "judge", "profile", "name") if (value := getattr(change, name))}
     # Finished conversations stand against pooled criteria: their answers are graded by the test set itself.
     datasets = (before.criteria_from,) if before.criteria_from else before.datasets
     answers = (f"{RUN_PREFIX}{run.id}",)
     request = replace(before, **said, datasets=datasets, criteria_from="", responses=answers, target="")
-    return await submit_run(host, request, within, new_id)
+    return await submit_run(host, request, scope, new_id)
 
 
-async def delete(host: Host, run_id: str, within: AccessScope) -> None:
+async def delete(host: Host, run_id: str, scope: AccessScope) -> None:
     """Gone with all its results; one that waits or is worked on must be cancelled first."""
-    run = await host.store.run(run_id, within)
+    run = await host.store.run(run_id, scope)
     job = await host.store.queue.job(run.id)
     if job is not None and job.state in (JobState.QUEUED, JobState.RUNNING):
         raise Conflict(f"run {run.id} is {job.state.value}: cancel it first")

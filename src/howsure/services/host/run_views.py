@@ -52,13 +52,13 @@ class RunViews:
         self._store = store
         self._recent: dict[str, tuple[float, asyncio.Task[SummaryCounts]]] = {}
 
-    async def run(self, run_id: str, within: AccessScope = EVERYWHERE) -> dict[str, Any]:
+    async def run(self, run_id: str, scope: AccessScope = EVERYWHERE) -> dict[str, Any]:
         """The EvaluationRun, with the outcomes of its gates."""
-        summary = await self.summary(run_id, within)
-        return (await self._evaluation_runs([await rule_on_gates(self._store, summary)], within))[0]
+        summary = await self.summary(run_id, scope)
+        return (await self._evaluation_runs([await rule_on_gates(self._store, summary)], scope))[0]
 
-    async def summary(self, run_id: str, within: AccessScope = EVERYWHERE) -> Summary:
-        run = await self._live(await self._store.run(run_id, within))
+    async def summary(self, run_id: str, scope: AccessScope = EVERYWHERE) -> Summary:
+        run = await self._live(await self._store.run(run_id, scope))
         counted = await self._store.stored_counts([run.id])
         return make_summary(run, counted.get(run.id) or await self._count(run.id))
 
@@ -68,16 +68,16 @@ class RunViews:
         return await self._store.browse.failures(run_id) if counted.failing is None else counted.failing
 
     async def page(
-        self, *, limit: int, before: str | None, agent_id: str | None, status: str | None, within: AccessScope
+        self, *, limit: int, before: str | None, agent_id: str | None, status: str | None, scope: AccessScope
     ) -> tuple[list[dict[str, Any]], Run | None]:
         """EvaluationRuns, newest first, and the last run of a full page."""
         states = STATES[status] if status else ()
-        found = await self._store.runs(limit=limit, before=before, agent_id=agent_id, states=states, within=within)
+        found = await self._store.runs(limit=limit, before=before, agent_id=agent_id, states=states, within=scope)
         live = [await self._live(run) for run in found]
         runs = [run for run in live if status is None or _has_status(run, status)]
         counted = await self._store.stored_counts([run.id for run in runs])
         summaries = [make_summary(run, counted.get(run.id) or await self._count(run.id)) for run in runs]
-        return await self._evaluation_runs(summaries, within), found[-1] if len(found) == limit else None
+        return await self._evaluation_runs(summaries, scope), found[-1] if len(found) == limit else None
 
     async def brief_summaries(self, run_ids: Sequence[str]) -> list[Summary]:
         """Summaries without graders and components, in the order of the ids. The caller must be allowed to see them."""
@@ -102,18 +102,18 @@ class RunViews:
             known = self._recent[run_id] = (now, asyncio.create_task(self._store.count(run_id)))
         return await asyncio.shield(known[1])
 
-    async def _evaluation_runs(self, summaries: Sequence[Summary], within: AccessScope) -> list[dict[str, Any]]:
-        names = await self.document_names(summaries, within)
+    async def _evaluation_runs(self, summaries: Sequence[Summary], scope: AccessScope) -> list[dict[str, Any]]:
+        names = await self.document_names(summaries, scope)
         return [_evaluation_run(summary, names) for summary in summaries]
 
-    async def document_names(self, summaries: Sequence[Summary], within: AccessScope) -> DocumentNames:
+    async def document_names(self, summaries: Sequence[Summary], scope: AccessScope) -> DocumentNames:
         """The current names of the documents of these runs; deleted documents are marked "(deleted)"."""
         wanted: dict[DocumentKind, set[str]] = {}
         for summary in summaries:
             for reference in _references(summary.run):
                 wanted.setdefault(reference.kind, set()).add(reference.id)
         labels = self._store.documents.labels
-        return {kind: await labels(kind, keys, within) for kind, keys in wanted.items()}
+        return {kind: await labels(kind, keys, scope) for kind, keys in wanted.items()}
 
 
 def _references(run: Run) -> list[DocumentReference]:
@@ -151,15 +151,15 @@ class AgentStatus(Struct, frozen=True, kw_only=True):
 
 
 async def agent_statuses(
-    store: Store, run_views: RunViews, after: str, limit: int, within: AccessScope
+    store: Store, run_views: RunViews, after: str, limit: int, scope: AccessScope
 ) -> list[AgentStatus]:
     """The agents with an id after `after`, ordered by id."""
-    previews = [preview for preview in await store.browse.agent_previews(within) if preview.id > after]
+    previews = [preview for preview in await store.browse.agent_previews(scope) if preview.id > after]
     shown = sorted(previews, key=lambda preview: preview.id)[:limit]
-    names = await store.documents.labels(DocumentKind.AGENT, [preview.id for preview in shown], within)
+    names = await store.documents.labels(DocumentKind.AGENT, [preview.id for preview in shown], scope)
     statuses: list[AgentStatus] = []
     for preview in shown:
-        runs, _ = await run_views.page(limit=1, before=None, agent_id=preview.id, status="completed", within=within)
+        runs, _ = await run_views.page(limit=1, before=None, agent_id=preview.id, status="completed", scope=scope)
         run = runs[0] if runs else None
         statuses.append(
             AgentStatus(
@@ -189,7 +189,7 @@ class CrossRunFilter(Struct, frozen=True, kw_only=True):
 
 
 async def results_across_runs(
-    store: Store, criteria: CrossRunFilter, place: str | None, limit: int, within: AccessScope
+    store: Store, criteria: CrossRunFilter, place: str | None, limit: int, scope: AccessScope
 ) -> tuple[list[tuple[Run, Result]], str | None]:
     """A page of results with their runs, newest run first, and the cursor of the next page; None after the last one."""
     since = _parse_time(criteria.since)
@@ -198,11 +198,11 @@ async def results_across_runs(
     if run_id:
         # The run may have been deleted since: then the page begins with the next one.
         with suppress(NotFound):
-            run = await store.run(run_id, within)
+            run = await store.run(run_id, scope)
             found += [(run, result) for result in await _matching(store, run, criteria, position, limit)]
         if len(found) == limit:
             return found, _cursor(found[-1][0], found[-1][1].position)
-    runs = await store.runs(limit=RUNS_PER_PAGE, before=before, agent_id=criteria.agent_id, within=within)
+    runs = await store.runs(limit=RUNS_PER_PAGE, before=before, agent_id=criteria.agent_id, within=scope)
     for run in runs:
         if since is not None and run.created_at < since:
             return found, None

@@ -58,11 +58,11 @@ class ImportOutcome(Struct, frozen=True, kw_only=True):
     problems: tuple[Any, ...] = ()
 
 
-async def export_documents(host: Host, kinds: Sequence[DocumentKind], within: AccessScope) -> AsyncIterator[bytes]:
+async def export_documents(host: Host, kinds: Sequence[DocumentKind], scope: AccessScope) -> AsyncIterator[bytes]:
     """The newest version of every document that the caller may see, newest first in each kind, one a line."""
     for kind in kinds:
         before: str | None = None
-        while page := await host.store.documents.several(kind, DocumentQuery(limit=PAGE_SIZE, before=before), within):
+        while page := await host.store.documents.several(kind, DocumentQuery(limit=PAGE_SIZE, before=before), scope):
             for document in page:
                 yield (
                     msgspec.json.encode(ExportEntry(kind=kind, id=document.id, document=_export_shape(document)))
@@ -79,14 +79,14 @@ def _export_shape(document: Document) -> Json:
     return {"dataset_id": document.id, **about, "content": content}
 
 
-async def import_documents(host: Host, content: bytes, author: str, within: AccessScope) -> list[ImportOutcome]:
+async def import_documents(host: Host, content: bytes, author: str, scope: AccessScope) -> list[ImportOutcome]:
     """Store every line as a document under its id. A document that exists is left as it is; a line that is refused says
     why, and the other lines are imported."""
     lines = [(number, line) for number, line in enumerate(content.splitlines(), 1) if line.strip()]
-    return [await _import_line(host, number, line, author, within) for number, line in lines]
+    return [await _import_line(host, number, line, author, scope) for number, line in lines]
 
 
-async def _import_line(host: Host, number: int, line: bytes, author: str, within: AccessScope) -> ImportOutcome:
+async def _import_line(host: Host, number: int, line: bytes, author: str, scope: AccessScope) -> ImportOutcome:
     try:
         entry = msgspec.json.decode(line, type=ExportEntry)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -95,7 +95,7 @@ async def _import_line(host: Host, number: int, line: bytes, author: str, within
     if problem := _entry_problem(entry):
         return ImportOutcome(**where, status="refused", detail=problem)
     try:
-        await _add_entry(host, entry, author, within)
+        await _add_entry(host, entry, author, scope)
     except Conflict:
         return ImportOutcome(**where, status="kept", detail="there is one by this id already; it was left as it is")
     except DatasetInvalid as error:
@@ -122,10 +122,10 @@ def _entry_problem(entry: ExportEntry) -> str:
     return ""
 
 
-async def _add_entry(host: Host, entry: ExportEntry, author: str, within: AccessScope) -> None:
+async def _add_entry(host: Host, entry: ExportEntry, author: str, scope: AccessScope) -> None:
     if entry.kind is not DocumentKind.DATASET:
         change = documents.DocumentChange(body=entry.document, author=author, note="imported")
-        await documents.add_document(host, entry.kind, change, within, entry.id)
+        await documents.add_document(host, entry.kind, change, scope, entry.id)
         return
     dataset = entry.document
     upload = Upload(
@@ -136,8 +136,8 @@ async def _add_entry(host: Host, entry: ExportEntry, author: str, within: Access
         author=author,
         note="imported",
     )
-    documents.check_agent_access(upload.agent_id, within)
-    await host.store.documents.create(entry.kind, entry.id, await check_upload(host, upload), within)
+    documents.check_agent_access(upload.agent_id, scope)
+    await host.store.documents.create(entry.kind, entry.id, await check_upload(host, upload), scope)
 
 
 class ExportFile(Struct, frozen=True):

@@ -93,30 +93,30 @@ async def read_case_page(host: Host, document: Document, start: int, limit: int)
     return await asyncio.to_thread(lambda: list(islice(read_cases(path, dialect), start, start + limit)))
 
 
-async def append_case(host: Host, document: Document, case: Json, author: str, within: AccessScope) -> Document:
+async def append_case(host: Host, document: Document, case: Json, author: str, scope: AccessScope) -> Document:
     """Store the next version of a dataset, with one more case as its dialect writes cases."""
     content = content_with_case(document.edition.body, case)
-    return await _store_next_version(host, document, content, author, "a case was added", within)
+    return await _store_next_version(host, document, content, author, "a case was added", scope)
 
 
-async def drop_case(host: Host, document: Document, position: int, author: str, within: AccessScope) -> Document:
+async def drop_case(host: Host, document: Document, position: int, author: str, scope: AccessScope) -> Document:
     content = content_without_case(document.edition.body, position)
-    return await _store_next_version(host, document, content, author, "a case was taken out", within)
+    return await _store_next_version(host, document, content, author, "a case was taken out", scope)
 
 
 async def _store_next_version(
-    host: Host, old: Document, content: bytes, author: str, note: str, within: AccessScope
+    host: Host, old: Document, content: bytes, author: str, note: str, scope: AccessScope
 ) -> Document:
     upload = Upload(content=content, dialect=old.edition.dialect, author=author, note=note, name=old.name)
     draft = await check_upload(host, upload)
-    return await host.store.documents.revise(DocumentKind.DATASET, old.id, draft, expected=old.latest, within=within)
+    return await host.store.documents.revise(DocumentKind.DATASET, old.id, draft, expected=old.latest, within=scope)
 
 
 async def restore_upload(
-    host: Host, key: str, version: int, author: str, within: AccessScope, note: str = ""
+    host: Host, key: str, version: int, author: str, scope: AccessScope, note: str = ""
 ) -> Document:
     """Store an old version again, as the newest. The file is read again to index the ids of its cases."""
-    old = await host.store.documents.get(DocumentKind.DATASET, key, version, within=within)
+    old = await host.store.documents.get(DocumentKind.DATASET, key, version, within=scope)
     upload = Upload(
         content=old.edition.body,
         dialect=old.edition.dialect,
@@ -124,7 +124,7 @@ async def restore_upload(
         note=note or f"version {version} restored",
     )
     draft = await check_upload(host, upload)
-    return await host.store.documents.revise(DocumentKind.DATASET, key, draft, within=within)
+    return await host.store.documents.revise(DocumentKind.DATASET, key, draft, within=scope)
 
 
 def content_with_case(content: bytes, case: Json) -> bytes:
@@ -176,11 +176,11 @@ def _parse_cases(content: bytes) -> tuple[Any, list[Any]]:
     return whole, whole[name]
 
 
-async def save_run_cases(host: Host, run: Run, author: str, within: AccessScope) -> None:
+async def save_run_cases(host: Host, run: Run, author: str, scope: AccessScope) -> None:
     """Store the cases of a run as a dataset, under the id that the run shows. The same cases have the same id, so doing
     it twice changes nothing."""
     source = read_reference(run.pins.datasets[0].path)
-    document = await host.store.documents.get(source.kind, source.id, source.version, within=within, deleted=True)
+    document = await host.store.documents.get(source.kind, source.id, source.version, within=scope, deleted=True)
     upload = Upload(
         content=file_content(document),
         name=f"{document.name}.json",
@@ -191,6 +191,6 @@ async def save_run_cases(host: Host, run: Run, author: str, within: AccessScope)
     )
     draft = await check_upload(host, upload)
     try:
-        await host.store.documents.create(DocumentKind.DATASET, dataset_id_of(run.pins), draft, within)
+        await host.store.documents.create(DocumentKind.DATASET, dataset_id_of(run.pins), draft, scope)
     except Conflict:
         return

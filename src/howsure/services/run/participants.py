@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from howsure.engine.candidates import TimeLimits
 from howsure.errors import ConfigInvalid, PlanRefused, UnknownName
 from howsure.kit import Kit
-from howsure.llm.address_guard import AddressGuard
+from howsure.llm.transport import AddressGuard
 from howsure.model.agent import Agent
 from howsure.model.case import Case, Scenario, user_turns
 from howsure.model.run_request import OFFLINE, RunRequest

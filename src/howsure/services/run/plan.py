@@ -19,7 +19,7 @@ from howsure.errors import NotFound, PlanRefused, UnknownName
 from howsure.graders.base import BindableGrader, Grader, GraderContext
 from howsure.judges.recordings import RecordingJudge
 from howsure.kit import Kit
-from howsure.llm.address_guard import AddressGuard
+from howsure.llm.transport import AddressGuard
 from howsure.model.agent import Agent
 from howsure.model.case import Case, World
 from howsure.model.rubric import Rubric

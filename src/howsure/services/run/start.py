@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from howsure.dialects.datasets import digest
 from howsure.errors import Conflict, PlanRefused
-from howsure.llm.address_guard import AddressGuard
+from howsure.llm.transport import AddressGuard
 from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.run import Pins, Run, RunState
 from howsure.model.run_request import OFFLINE, RUN_PREFIX, RunRequest

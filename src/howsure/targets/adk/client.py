@@ -11,8 +11,8 @@ from aiohttp import ClientConnectorError, ClientError
 from msgspec import Struct
 
 from howsure.errors import TargetFailed, TargetTimedOut
-from howsure.llm.address_guard import AddressGuard, AddressRefused
-from howsure.llm.http import BodyTooLarge, HttpPool, HttpRequest
+from howsure.llm.http import BodyTooLarge, HttpPool
+from howsure.llm.transport import AddressGuard, AddressRefused, HttpRequest
 from howsure.targets.adk.events import Event
 from howsure.targets.adk.target import AdkSettings, SessionStart, unknown_app_message
 from howsure.targets.settings import Headers, Secrets
@@ -112,18 +112,18 @@ class AdkClient:
         except TimeoutError:
             failure = TargetTimedOut(f"{self._base}: no answer in {self._settings.turn_seconds:g} s")
         except ClientConnectorError as error:
-            failure = TargetFailed(self._unreachable_message(error))
+            if isinstance(error.os_error, AddressRefused):
+                failure = TargetFailed(f"{self._base}: {error.os_error.strerror}")
+            else:
+                reason = self._secrets.clean(str(error))
+                failure = TargetFailed(
+                    f"cannot reach {self._base}: {reason}; is the server running (`adk api_server`)?"
+                )
         except (ClientError, OSError) as error:
             detail = self._secrets.clean(f"{type(error).__name__}: {error}")
             failure = TargetFailed(f"the connection to {self._base} broke: {detail}")
         # Raised out here, so that aiohttp's errors, which hold the request's headers, are not in its context.
         raise failure
-
-    def _unreachable_message(self, error: ClientConnectorError) -> str:
-        if isinstance(error.os_error, AddressRefused):
-            return f"{self._base}: {error.os_error.strerror}"
-        detail = self._secrets.clean(str(error))
-        return f"cannot reach {self._base}: {detail}; is the server running (`adk api_server`)?"
 
     async def _failure(self, what: str, response: AdkResponse) -> TargetFailed:
         """Servers report a wrong app name in many ways, so the list of apps is read."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import nullcontext
 from time import perf_counter
 from typing import Any
 
@@ -18,13 +19,14 @@ from aiohttp import (
     InvalidURL,
     ServerDisconnectedError,
 )
+from msgspec.structs import replace
 
 from howsure.errors import TargetFailed, TargetTimedOut
-from howsure.llm.address_guard import AddressRefused
-from howsure.llm.http import CONNECT_SECONDS, UNTRUSTED, BodyTooLarge, HttpPool, PoolRequest, parse_url
+from howsure.llm.http import CONNECT_SECONDS, UNTRUSTED, BodyTooLarge, HttpPool, parse_url
 from howsure.llm.retry import retry
-from howsure.llm.transport import HttpResponse
-from howsure.targets.http.requests import LARGEST, BotResponse, HttpClientOptions, HttpRequest, TargetUnreachable
+from howsure.llm.transport import AddressGuard, AddressRefused, HttpRequest, HttpResponse
+from howsure.targets.http.plan import HttpPlan
+from howsure.targets.http.replies import BotResponse, TargetUnreachable
 
 KEEP_ALIVE_SECONDS = 4.0
 """Shorter than the five seconds after which common servers close idle connections: a request is never sent into one
@@ -41,12 +43,11 @@ class HttpClient:
     Waiting for one of the `max_connections` is not part of a turn's time: that wait is ours, not the bot's.
     """
 
-    def __init__(self, environ: Mapping[str, str], options: HttpClientOptions | None = None) -> None:
-        options = options or HttpClientOptions()
-        self._pool = HttpPool(environ, KEEP_ALIVE_SECONDS, options.guard)
-        self._places = asyncio.Semaphore(options.max_connections) if options.max_connections else None
-        self._pauses = [PAUSE_SECONDS * number for number in range(1, options.connect_tries)]
-        self._clean = options.clean
+    def __init__(self, environ: Mapping[str, str], plan: HttpPlan, guard: AddressGuard | None = None) -> None:
+        self._pool = HttpPool(environ, KEEP_ALIVE_SECONDS, guard)
+        self._places = asyncio.Semaphore(plan.max_connections) if plan.max_connections else None
+        self._pauses = [PAUSE_SECONDS * number for number in range(1, plan.connect_tries)]
+        self._clean = plan.secrets.clean
 
     def cookies(self) -> Cookies:
         return []
@@ -55,18 +56,13 @@ class HttpClient:
         await self._pool.close()
 
     async def send(self, request: HttpRequest, seconds: float, cookies: Cookies | None = None) -> BotResponse:
-        if self._places is None:
-            return await self._send(request, seconds, cookies)
-        async with self._places:
-            return await self._send(request, seconds, cookies)
-
-    async def _send(self, request: HttpRequest, seconds: float, cookies: Cookies | None) -> BotResponse:
-        return await retry(lambda: self._send_once(request, seconds, cookies), self._pauses, _NothingSent)
+        async with self._places or nullcontext():
+            return await retry(lambda: self._send_once(request, seconds, cookies), self._pauses, _NothingSent)
 
     async def _send_once(self, request: HttpRequest, seconds: float, cookies: Cookies | None) -> BotResponse:
         started = perf_counter()
         try:
-            response = await self._pool.send(_pool_request(request, cookies), seconds)
+            response = await self._pool.send(_add_cookies(request, cookies), seconds)
             _store_cookies(response, request.url, cookies)
             return BotResponse(
                 request=request,
@@ -89,15 +85,12 @@ class HttpClient:
         raise type(failure)(self._clean(str(failure)))
 
 
-def _pool_request(request: HttpRequest, cookies: Cookies | None) -> PoolRequest:
-    headers = request.headers
-    if cookies and (jar := cookies[0].filter_cookies(parse_url(request.url))):
-        written = [f"{cookie.key}={cookie.coded_value}" for cookie in jar.values()]
-        own = [headers["Cookie"]] if "Cookie" in headers else []
-        headers = {**headers, "Cookie": "; ".join([*own, *written])}
-    return PoolRequest(
-        method=request.method, url=request.url, headers=headers, body=request.body, largest=LARGEST, stop=request.stop
-    )
+def _add_cookies(request: HttpRequest, cookies: Cookies | None) -> HttpRequest:
+    if not cookies or not (jar := cookies[0].filter_cookies(parse_url(request.url))):
+        return request
+    own = [request.headers["Cookie"]] if "Cookie" in request.headers else []
+    written = [f"{cookie.key}={cookie.coded_value}" for cookie in jar.values()]
+    return replace(request, headers={**request.headers, "Cookie": "; ".join([*own, *written])})
 
 
 def _store_cookies(response: HttpResponse, url: str, cookies: Cookies | None) -> None:

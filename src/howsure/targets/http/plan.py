@@ -12,8 +12,8 @@ from urllib.parse import urlencode, urljoin, urlsplit
 import msgspec
 from msgspec import Struct, field
 
+from howsure.llm.transport import HttpRequest
 from howsure.targets.base import TargetRequest
-from howsure.targets.http.requests import HttpRequest
 from howsure.targets.http.templates import (
     PLACEHOLDERS,
     SIMPLE,
@@ -37,6 +37,8 @@ BODY = {
     "state": "{state}",
 }
 """The body where none is set."""
+LARGEST = 16 * 1024 * 1024
+"""The largest response that is read, in bytes."""
 
 
 class StreamFormat(Enum):
@@ -66,23 +68,24 @@ class UsagePaths(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     cost_usd: str = ""
 
 
-class SessionOpenCall(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`session.open:` the call that starts a conversation; `id` leads to the session's id in its answer."""
+class SessionCall(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A call that starts or ends a conversation."""
 
     url: str
     method: str = "POST"
     headers: dict[str, str] = field(default_factory=dict)
     body: Any = None
+
+
+class SessionOpenCall(SessionCall, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`session.open:`; `id` leads to the session's id in its answer."""
+
     id: str = ""
 
 
-class SessionCloseCall(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`session.close:` the call that ends one; `state` leads to the final state in its answer."""
+class SessionCloseCall(SessionCall, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`session.close:`; `state` leads to the final state in its answer."""
 
-    url: str
-    method: str = "POST"
-    headers: dict[str, str] = field(default_factory=dict)
-    body: Any = None
     state: str = ""
 
 
@@ -136,17 +139,19 @@ def read_http_settings(request: TargetRequest, problems: SettingProblems) -> Htt
 
 
 def _problems(block: HttpSettings) -> Iterator[tuple[str, str]]:
-    yield from _address_problems("url", block.url)
-    yield from _method_problems("method", block.method)
-    if block.session.open is not None:
-        yield from _address_problems("session.open.url", block.session.open.url)
-        yield from _method_problems("session.open.method", block.session.open.method)
-    if block.session.close is not None:
-        yield from _address_problems("session.close.url", block.session.close.url)
-        yield from _method_problems("session.close.method", block.session.close.method)
+    session = block.session
+    for prefix, call in (("", block), ("session.open.", session.open), ("session.close.", session.close)):
+        if call is not None:
+            yield from _address_problems(f"{prefix}url", call.url)
+            if call.method.upper() not in METHODS:
+                yield f"{prefix}method", f"expected one of {', '.join(METHODS)}, found {call.method!r}"
     if block.health and "://" in block.health:
         yield from _address_problems("health", block.health)
-    yield from _stream_problems(block)
+    if block.stream is StreamFormat.NONE and block.delta:
+        yield "delta", "is for streams; set `stream: sse` or `stream: ndjson`"
+    if block.stream is not StreamFormat.NONE and not (block.delta or block.answer or block.messages):
+        parts = "`delta` (pieces of the answer), `answer` or `messages`"
+        yield "stream", f"a stream needs {parts}: the path inside an event"
     for name, least, number in (
         ("max_connections", 1, block.max_connections if block.max_connections is not None else 1),
         ("connect_tries", 1, block.connect_tries),
@@ -154,21 +159,6 @@ def _problems(block: HttpSettings) -> Iterator[tuple[str, str]]:
     ):
         if number < least:
             yield name, f"expected {least} or more, found {number}"
-
-
-def _stream_problems(block: HttpSettings) -> Iterator[tuple[str, str]]:
-    if block.stream is StreamFormat.NONE and block.delta:
-        yield "delta", "is for streams; set `stream: sse` or `stream: ndjson`"
-    if block.stream is not StreamFormat.NONE and not (block.delta or block.answer or block.messages):
-        yield (
-            "stream",
-            "a stream needs `delta` (pieces of the answer), `answer` or `messages`: the path inside an event",
-        )
-
-
-def _method_problems(name: str, method: str) -> Iterator[tuple[str, str]]:
-    if method.upper() not in METHODS:
-        yield name, f"expected one of {', '.join(METHODS)}, found {method!r}"
 
 
 def _address_problems(name: str, url: str) -> Iterator[tuple[str, str]]:
@@ -211,18 +201,17 @@ class RequestPlan(Struct, frozen=True, kw_only=True, dict=True):
     stop: bytes | None = None
 
     def request(self, values: Mapping[str, Any]) -> HttpRequest:
-        headers = self._fixed
+        headers = self._fixed_headers
         if headers is None:
             headers = {name: as_text(fill_template(value, values)) for name, value in self.headers.items()}
-        body = (
-            None
-            if self.body is None
-            else encode_body(fill_template(self.body, values), headers.get("Content-Type", ""))
-        )
-        return HttpRequest(method=self.method, url=self.url.address(values), headers=headers, body=body, stop=self.stop)
+        body = None
+        if self.body is not None:
+            body = encode_body(fill_template(self.body, values), headers.get("Content-Type", ""))
+        url = self.url.address(values)
+        return HttpRequest(method=self.method, url=url, headers=headers, body=body, largest=LARGEST, stop=self.stop)
 
     @cached_property
-    def _fixed(self) -> dict[str, str] | None:
+    def _fixed_headers(self) -> dict[str, str] | None:
         """The headers, where they are the same for every request; None: values are filled in."""
         fixed = {name: value for name, value in self.headers.items() if isinstance(value, str)}
         return fixed if len(fixed) == len(self.headers) else None
@@ -282,7 +271,15 @@ class _Planner:
 
     def plan(self) -> HttpPlan:
         block, session = self._block, self._block.session
-        call, paths = self._turn_call(), self._paths()
+        body = block.body if block.body is not None or block.method.upper() == "GET" else BODY
+        call = RequestPlan(
+            method=block.method.upper(),
+            url=self._address(block.url, "url", PLACEHOLDERS),
+            headers=_default_headers(self._shared, body is not None, ACCEPT[block.stream]),
+            body=self._compiler.value(body, "body"),
+            stop=DONE if block.stream is StreamFormat.SSE else None,
+        )
+        paths = self._paths()
         opening = self._session_call(session.open, "session.open") if session.open else None
         ending = self._session_call(session.close, "session.close") if session.close else None
         return HttpPlan(
@@ -301,18 +298,7 @@ class _Planner:
             secrets=Secrets(self._compiler.secrets),
         )
 
-    def _turn_call(self) -> RequestPlan:
-        block = self._block
-        body = block.body if block.body is not None or block.method.upper() == "GET" else BODY
-        return RequestPlan(
-            method=block.method.upper(),
-            url=self._address(block.url, "url", PLACEHOLDERS),
-            headers=_default_headers(self._shared, body is not None, ACCEPT[block.stream]),
-            body=self._compiler.value(body, "body"),
-            stop=DONE if block.stream is StreamFormat.SSE else None,
-        )
-
-    def _session_call(self, given: SessionOpenCall | SessionCloseCall, field: str) -> RequestPlan:
+    def _session_call(self, given: SessionCall, field: str) -> RequestPlan:
         known = (*SIMPLE, "state")
         headers = {**self._shared, **self._headers(given.headers, f"{field}.headers")}
         return RequestPlan(

@@ -4,16 +4,44 @@ events or lines of JSON), which are merged into one answer."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from howsure.errors import TargetFailed
+from howsure.llm.transport import HttpRequest
 from howsure.targets.answer_parts import UnreadableAnswer, list_names, quote_value
 from howsure.targets.bot_answers import BotAnswer, BotError, raise_bot_error, read_answer
 from howsure.targets.http.plan import AnswerPaths, HttpPlan, StreamFormat
-from howsure.targets.http.requests import BotResponse
 from howsure.targets.http.templates import JsonPath, PathNotFound
+
+PHRASES = {status.value: status.phrase for status in HTTPStatus}
+
+
+class TargetUnreachable(TargetFailed):
+    """There was no connection, or it broke."""
+
+
+class BotResponse(Struct, frozen=True, kw_only=True):
+    """A response of any status. `seconds`: from the request to the last byte, without the wait for a free
+    connection."""
+
+    request: HttpRequest
+    status: int
+    content_type: str = ""
+    location: str = ""
+    body: bytes = b""
+    seconds: float = 0.0
+
+    @property
+    def summary(self) -> str:
+        """`POST http://host/chat answered 500 Internal Server Error (text/html)`."""
+        phrase = PHRASES.get(self.status, "")
+        kind = f" ({self.content_type})" if self.content_type else ""
+        return f"{self.request.method} {self.request.place} answered {f'{self.status} {phrase}'.strip()}{kind}"
+
 
 DONE = "[DONE]"
 
@@ -76,7 +104,12 @@ def merge_events(events: Sequence[Any], paths: AnswerPaths) -> dict[str, Any]:
         if path is not None and (values := _all(events, path)):
             answer[name] = values[-1]
     if "answer" not in answer and "messages" not in answer:
-        raise UnreadableAnswer(_no_answer_message(events, paths))
+        named = (path for path in (paths.delta, paths.answer, paths.messages) if path is not None)
+        keys = list(dict.fromkeys(key for event in events if isinstance(event, dict) for key in event))
+        raise UnreadableAnswer(
+            f"the stream ended without an answer: {len(events)} events,"
+            f" none with {' or '.join(f'`{path.text}`' for path in named)}; they hold {list_names(keys)}"
+        )
     return answer
 
 
@@ -100,12 +133,6 @@ def _piece(piece: Any, path: JsonPath) -> str:
     if not isinstance(piece, str):
         raise UnreadableAnswer(f"`delta`: expected pieces of text at `{path.text}`, found {quote_value(piece)}")
     return piece
-
-
-def _no_answer_message(events: Sequence[Any], paths: AnswerPaths) -> str:
-    named = " or ".join(f"`{path.text}`" for path in (paths.delta, paths.answer, paths.messages) if path is not None)
-    keys = list(dict.fromkeys(key for event in events if isinstance(event, dict) for key in event))
-    return f"the stream ended without an answer: {len(events)} events, none with {named}; they hold {list_names(keys)}"
 
 
 QUOTED = 500

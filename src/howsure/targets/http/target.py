@@ -12,15 +12,14 @@ from urllib.parse import urlsplit
 from msgspec.structs import replace
 
 from howsure.errors import TargetFailed
-from howsure.llm.address_guard import AddressGuard, AddressRefused
 from howsure.llm.retry import retry
+from howsure.llm.transport import AddressGuard, AddressRefused
 from howsure.model.case import Case
 from howsure.targets.answer_parts import describe_value
 from howsure.targets.base import Closing, Reply, TargetRequest
 from howsure.targets.conversations import ConversationState
 from howsure.targets.http.plan import HttpPlan, RequestPlan, plan_http_target
-from howsure.targets.http.replies import ResponseReader
-from howsure.targets.http.requests import BotResponse, HttpClientOptions, TargetUnreachable
+from howsure.targets.http.replies import BotResponse, ResponseReader, TargetUnreachable
 
 if TYPE_CHECKING:
     from howsure.targets.http.client import HttpClient
@@ -85,13 +84,7 @@ class HttpTarget:
     def _new_client(self) -> HttpClient:
         # aiohttp takes a quarter of a second to import.
         module = import_module("howsure.targets.http.client")
-        options = HttpClientOptions(
-            max_connections=self._plan.max_connections,
-            connect_tries=self._plan.connect_tries,
-            clean=self._plan.secrets.clean,
-            guard=self._request.guard,
-        )
-        client: HttpClient = module.HttpClient(self._request.environ, options)
+        client: HttpClient = module.HttpClient(self._request.environ, self._plan, self._request.guard)
         return client
 
 
@@ -124,7 +117,12 @@ class HttpSession:
         self._conversation.turn += 1
         # A message sent twice is two messages: retries are off unless the settings allow them.
         pauses = [min(PAUSE_SECONDS * 2**number, LONGEST_PAUSE_SECONDS) for number in range(self._plan.retries)]
-        response = await retry(lambda: self._send_turn(text), pauses, TargetUnreachable, lambda it: it.status in BUSY)
+        response = await retry(
+            lambda: self._call(self._plan.call, text, self._plan.turn_seconds),
+            pauses,
+            TargetUnreachable,
+            lambda response: response.status in BUSY,
+        )
         answer = self._reader.read_answer(response)
         self._conversation.record_turn(text, answer)
         return replace(answer.reply, duration_ms=response.seconds * 1000)
@@ -149,9 +147,6 @@ class HttpSession:
         request = plan.request(self._conversation.values(text))
         return await self._client.send(request, seconds, self._cookies)
 
-    async def _send_turn(self, text: str) -> BotResponse:
-        return await self._call(self._plan.call, text, self._plan.turn_seconds)
-
 
 async def _check_connection(plan: RequestPlan, guard: AddressGuard | None) -> str:
     values: dict[str, Any] = dict.fromkeys(("message", "session_id", "case_id", "candidate", "context"), "")
@@ -161,7 +156,13 @@ async def _check_connection(plan: RequestPlan, guard: AddressGuard | None) -> st
     started = time.perf_counter()
     try:
         async with asyncio.timeout(CHECK_SECONDS):
-            place = host if guard is None else await _allowed_address(guard, host, port)
+            place = host
+            if guard is not None:
+                results = await asyncio.get_running_loop().getaddrinfo(host, port, type=SOCK_STREAM)
+                allowed = [str(address[0]) for *_, address in results if guard(host, str(address[0]), port)]
+                if not allowed:
+                    raise TargetFailed(f"{host}:{port}: {AddressRefused().strerror}")
+                place = allowed[0]
             _, writer = await asyncio.open_connection(place, port)
     except TimeoutError:
         raise TargetUnreachable(f"cannot reach {host}:{port}: no connection in {CHECK_SECONDS:g} s") from None
@@ -171,15 +172,6 @@ async def _check_connection(plan: RequestPlan, guard: AddressGuard | None) -> st
     writer.close()
     await writer.wait_closed()
     return f"{host}:{port} accepts connections (in {_milliseconds(started)})"
-
-
-async def _allowed_address(guard: AddressGuard, host: str, port: int) -> str:
-    """An address of the host that may be connected to."""
-    results = await asyncio.get_running_loop().getaddrinfo(host, port, type=SOCK_STREAM)
-    allowed = [str(place[0]) for *_, place in results if guard(host, str(place[0]), port)]
-    if not allowed:
-        raise TargetFailed(f"{host}:{port}: {AddressRefused().strerror}")
-    return allowed[0]
 
 
 def _milliseconds(started: float) -> str:

@@ -193,19 +193,16 @@ def parse_path(text: str) -> JsonPath:
         match = _STEP.match(rest, place)
         if match is None:
             raise ValueError(f"not a path: {text!r} breaks off at {rest[place:]!r}; expected one such as a.b[0].c")
-        steps.append(_step(match))
+        if match["index"] is not None:
+            steps.append(int(match["index"]))
+        elif match["every"] is not None:
+            steps.append(Every.ENTRY)
+        else:
+            steps.append(match["quoted"] if match["quoted"] is not None else match["key"].strip())
         place = match.end()
     if not stripped.startswith("$") and not steps:
         raise ValueError("an empty path; write `$` for the whole")
     return JsonPath(stripped, tuple(steps), optional)
-
-
-def _step(match: re.Match[str]) -> Step:
-    if match["index"] is not None:
-        return int(match["index"])
-    if match["every"] is not None:
-        return Every.ENTRY
-    return match["quoted"] if match["quoted"] is not None else match["key"].strip()
 
 
 def _follow_steps(value: Any, steps: tuple[Step, ...], at: int, path: JsonPath) -> Any:
@@ -227,7 +224,7 @@ def _every(value: Any, steps: tuple[Step, ...], place: int, path: JsonPath) -> l
     """The values of every entry that has the rest of the path: entries of a list may differ in kind."""
     if not isinstance(value, list):
         raise PathNotFound(_not_found_message(value, steps, place, path))
-    given: list[Any] = []
+    values: list[Any] = []
     missed: PathNotFound | None = None
     for entry in value:
         try:
@@ -235,10 +232,10 @@ def _every(value: Any, steps: tuple[Step, ...], place: int, path: JsonPath) -> l
         except PathNotFound as error:
             missed = missed or error
             continue
-        given += one if Every.ENTRY in steps[place + 1 :] else [one]
-    if missed is not None and not given:
+        values += one if Every.ENTRY in steps[place + 1 :] else [one]
+    if missed is not None and not values:
         raise missed
-    return given
+    return values
 
 
 def _not_found_message(value: Any, steps: tuple[Step, ...], place: int, path: JsonPath) -> str:

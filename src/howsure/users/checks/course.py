@@ -3,8 +3,6 @@ does not repeat what was answered."""
 
 from __future__ import annotations
 
-from howsure.users.phrases import phrase_pattern
-
 import re
 from collections.abc import Iterator
 from itertools import pairwise
@@ -14,10 +12,10 @@ from howsure.users.checks.conversations import SimulatedConversation, UserTurn
 from howsure.users.checks.facts import is_told
 from howsure.users.checks.plan import is_said, step_words
 from howsure.users.conditions import ConditionStatus, check_condition, check_condition_ever
+from howsure.users.phrases import phrase
 from howsure.users.speech import (
     alike,
     asks_for_fact,
-    either,
     is_closing,
     is_done,
     is_question,
@@ -41,7 +39,10 @@ ANSWERED = 0.34
 def course_mistakes(conversation: SimulatedConversation) -> Iterator[UserMistake]:
     """Stopping too early, and going on too long."""
     yield from _stopping_mistakes(conversation)
-    yield from _overlong_mistakes(conversation)
+    for turn in conversation.later_turns:
+        if reason := _overlong_reason(conversation, turn):
+            yield turn.mistake(MistakeKind.WENT_ON, reason)
+            return
 
 
 def _stopping_mistakes(conversation: SimulatedConversation) -> Iterator[UserMistake]:
@@ -95,7 +96,13 @@ def _goal_not_reached(conversation: SimulatedConversation) -> str:
         return f"the goal counts as reached while {pending}"
     if is_done(reply):
         return ""
-    if all(map(_only_greets, (one.text for one in conversation.exchanges))):
+    if all(
+        offers_more(one.text)
+        and len(said_words(one.text)) <= GREETING
+        and not is_done(one.text)
+        and not refuses(one.text)
+        for one in conversation.exchanges
+    ):
         return "the goal counts as reached, and the agent has only greeted"
     done = any(is_done(one.text) for one in conversation.exchanges)
     if not done and waits(reply) and not _answers_goal(conversation, reply):
@@ -103,11 +110,6 @@ def _goal_not_reached(conversation: SimulatedConversation) -> str:
     if not done and _plainly_refused(conversation, reply):
         return "the goal counts as reached, and the agent refused"
     return ""
-
-
-def _only_greets(reply: str) -> bool:
-    """`Hello! How can I help you today?`"""
-    return offers_more(reply) and len(said_words(reply)) <= GREETING and not is_done(reply) and not refuses(reply)
 
 
 def _plainly_refused(conversation: SimulatedConversation, reply: str) -> bool:
@@ -170,18 +172,15 @@ def _gave_up_without_cause(conversation: SimulatedConversation) -> str:
 
 def _may_be_handed_off(conversation: SimulatedConversation) -> bool:
     last = conversation.exchanges[-1]
-    return bool(last.calls) or conversation.handed_off is not None or bool(phrase_pattern("about_people").search(fold_case(last.text)))
-
-
-def _overlong_mistakes(conversation: SimulatedConversation) -> Iterator[UserMistake]:
-    """The first turn after the conversation should have ended."""
-    for turn in conversation.later_turns:
-        if reason := _overlong_reason(conversation, turn):
-            yield turn.mistake(MistakeKind.WENT_ON, reason)
-            return
+    return (
+        bool(last.calls)
+        or conversation.handed_off is not None
+        or bool(phrase("about_people").search(fold_case(last.text)))
+    )
 
 
 def _overlong_reason(conversation: SimulatedConversation, turn: UserTurn) -> str:
+    """Why the conversation should have ended before this turn."""
     if conversation.handed_off and conversation.handed_off < turn.number:
         return "goes on after the agent handed over to a person"
     if turn.number > conversation.scenario.max_turns:
@@ -193,29 +192,24 @@ def _overlong_reason(conversation: SimulatedConversation, turn: UserTurn) -> str
     left = any(takes_leave(one) and not lacks(one) for one in turn.earlier[1:])
     if left and not asked and not (offers_more(turn.last_reply) and is_closing(turn.text)):
         return "goes on after its own goodbye"
-    if phrase_pattern("chat").search(fold_case(turn.text)) and is_done(turn.last_reply):
+    if phrase("chat").search(fold_case(turn.text)) and is_done(turn.last_reply):
         return "chats on after all was done"
     over = bool(previous) and is_closing(previous) and not asked and not is_question(turn.last_reply)
-    if over and (is_closing(turn.text) or not _on_topic(conversation, turn)):
+    subject = roots(f"{conversation.scenario.goal}\n{conversation.plan}")
+    on_topic = share(roots(turn.text), subject) >= ANSWERED or not is_done(turn.agent_text)
+    if over and (is_closing(turn.text) or not on_topic):
         return "goes on after it had thanked and all was said"
     return ""
 
 
 def _still_due(conversation: SimulatedConversation, turn: UserTurn) -> bool:
     """Whether the turn says a step of the plan."""
-    if (said := conversation.steps.get(turn.text)) and not said.when:
+    if (step := conversation.steps.get(turn.text)) and not step.when:
         return True
     return any(
         is_said(step, turn.text, 0.5)
         and (not step.when or check_condition(step.when, turn.replies[-1]) is not ConditionStatus.NO)
         for step in conversation.scenario.plan
-    )
-
-
-def _on_topic(conversation: SimulatedConversation, turn: UserTurn) -> bool:
-    wanted = roots(turn.text)
-    return share(wanted, roots(f"{conversation.scenario.goal}\n{conversation.plan}")) >= ANSWERED or not is_done(
-        turn.agent_text
     )
 
 
@@ -236,7 +230,7 @@ def _repeated_turn(conversation: SimulatedConversation, turn: UserTurn) -> int |
     """The earlier turn that says the same. Short messages, answers that were asked for again and planned insistence do
     not count."""
     words = said_words(turn.text)
-    if len(words) < SHORT or phrase_pattern("insists").search(fold_case(conversation.scenario_text)) or is_closing(turn.text):
+    if len(words) < SHORT or phrase("insists").search(fold_case(conversation.scenario_text)) or is_closing(turn.text):
         return None
     for number, own in enumerate(turn.earlier, start=1):
         whole = len(said_words(own)) >= LONG and fold_case(own).strip(" .!?") in fold_case(turn.text)
@@ -249,7 +243,7 @@ def _repeated_turn(conversation: SimulatedConversation, turn: UserTurn) -> int |
 def _must_repeat(conversation: SimulatedConversation, turn: UserTurn, number: int) -> bool:
     """Whether the user had to repeat it: the agent asked again, repeated itself, or said nothing."""
     first, now = turn.replies[number - 1].text, turn.last_reply
-    if phrase_pattern("asked_again").search(fold_case(now)) or not said_words(now):
+    if phrase("asked_again").search(fold_case(now)) or not said_words(now):
         return True
     if number < turn.number - 1 and alike(turn.replies[number - 1].text, now):
         return True

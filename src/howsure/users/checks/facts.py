@@ -3,11 +3,8 @@ asked."""
 
 from __future__ import annotations
 
-from howsure.users.phrases import phrase_pattern, word_groups, listed_words
-
 import re
 from collections.abc import Iterator, Mapping
-
 
 from howsure.judges.offline.words import root, singular
 from howsure.model.case import Fact
@@ -25,6 +22,7 @@ from howsure.users.checks.figures import (
     same_day,
 )
 from howsure.users.checks.specifics import UnknownSpecific, find_unknown_names, find_unknown_specifics
+from howsure.users.phrases import listed_words, phrase, word_groups
 from howsure.users.speech import asks_for_fact, lacks, may_concern_fact, requests
 from howsure.users.words import all_roots, content_words, fold_case, share
 
@@ -152,7 +150,7 @@ def _other_option(value: str, text: str) -> str:
     for options in word_groups("options"):
         other = [word for word in said if word in options]
         if (
-            held & options
+            held.intersection(options)
             and other
             and not set(other) & held
             and not re.search(rf"\b(?:not|no|except|nicht) (?:\w+ )?{other[0]}\b", fold_case(text))
@@ -179,7 +177,7 @@ def _wrong_counts(conversation: SimulatedConversation, turn: UserTurn) -> Iterat
     for noun, values in _counts(turn.text).items():
         for value in values - spoken.get(noun, set()):
             known = value in numbers_in(around) or is_derivable(
-                (value,), around, cue=bool(phrase_pattern("derivation").search(fold_case(turn.text)))
+                (value,), around, cue=bool(phrase("derivation").search(fold_case(turn.text)))
             )
             if noun in held and 1 < value <= COUNTED and not known:
                 reason = f"says {value:g} {noun}; the scenario says {min(held[noun]):g}"
@@ -203,7 +201,7 @@ def _unasked_facts(conversation: SimulatedConversation, turn: UserTurn) -> Itera
             continue
         if (
             may_concern_fact(fact, turn.agent_text)
-            or phrase_pattern("vague_request").search(fold_case(turn.agent_text))
+            or phrase("vague_request").search(fold_case(turn.agent_text))
             or _kind_is_asked(fact, turn.agent_text)
         ):
             continue

@@ -4,14 +4,15 @@ form or derived from known ones."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Iterator, Mapping
+from functools import cache, lru_cache
 from itertools import combinations_with_replacement
 
 from msgspec import Struct
 
 from howsure.judges.offline.dates import MONTHS, PartialDate, find_dates
 from howsure.judges.offline.words import is_number, tokens
+from howsure.users.phrases import word_groups
 from howsure.users.words import by_line
 
 _RUN = re.compile(r"(?:[^\W\d_]+[-_/])*[^\W_]*\d[^\W_]*(?:[-_./:,'’][^\W_]*[^\W_](?=\W|\Z|_))*(?:[-_][^\W_]+)*")
@@ -23,33 +24,8 @@ _SLASHED = re.compile(r"\b(\d{1,4})(?:/(\d{1,2})\b(?![./-]\d)|[./-](\d{1,2})[./-
 _RANGE = re.compile(
     r"\b(\d{1,2})\.? ?(?:to|-|–|until|till|through|and|bis|und|au|et|al|a|hasta|y|tot|en|e) ?(?:the )?(?=\d{1,2})",
 )
-_FOREIGN_MONTHS = {
-    name: place
-    for names in (
-        "januar februar marz april mai juni juli august september oktober november dezember",
-        "janvier fevrier mars avril mai juin juillet aout septembre octobre novembre decembre",
-        "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
-        "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
-        "janeiro fevereiro marco abril maio junho julho agosto setembro outubro novembro dezembro",
-        "januari februari maart april mei juni juli augustus september oktober november december",
-    )
-    for place, name in enumerate(names.split(), start=1)
-}
 _ENGLISH = [name for name in MONTHS if len(name) > 4 or name in ("may", "june", "july")][:12]
 _BY_MONTH = {place: name for name, place in MONTHS.items() if name in _ENGLISH}
-_WORDS = {
-    word: value
-    for words in (
-        "null ein|eins|eine|einen|einer zwei drei vier funf sechs sieben acht neun zehn elf zwolf",
-        "zero un|une deux trois quatre cinq six sept huit neuf dix onze douze",
-        "cero uno|una dos tres cuatro cinco seis siete ocho nueve diez once doce",
-        "zero uno|una due tre quattro cinque sei sette otto nove dieci undici dodici",
-        "nul een twee drie vier vijf zes zeven acht negen tien elf twaalf",
-        "zero um|uma dois|duas tres quatro cinco seis sete oito nove dez onze doze",
-    )
-    for value, names in enumerate(words.split())
-    for word in names.split("|")
-}
 _SUBTLE = frozenset({"sei", "six", "dix", "once", "sept", "elf", "tre", "null", "due", "un", "een", "ein", "eine"})
 _ORDINAL = re.compile(
     r"(?i)\b(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|\w+teenth|\w+tieth|\w+ty-\w+th)\b"
@@ -59,6 +35,19 @@ SMALL = 12
 LONGEST_SUM = 9999
 MANY = 60
 _FACTORS = (2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 12.0, 30.0, 52.0, 100.0, 0.5)
+
+
+@cache
+def foreign_months() -> Mapping[str, int]:
+    """The number of a month by its name in other languages than English."""
+    return {name: place for names in word_groups("months") for place, name in enumerate(names, start=1)}
+
+
+@cache
+def foreign_numbers() -> Mapping[str, int]:
+    """The value of a small number by its word in other languages than English."""
+    forms = ((value, form) for words in word_groups("numbers") for value, form in enumerate(words))
+    return {word: value for value, form in forms for word in form.split("|")}
 
 
 class WrittenFigure(Struct, frozen=True):
@@ -114,9 +103,9 @@ def numbers_in(text: str) -> frozenset[float]:
     values |= {
         float(part) for figure in find_figures(text) for part in re.findall(r"\d+", figure.text) if len(part) < 10
     }
-    words = tokens(text)
+    words, numbers = tokens(text), foreign_numbers()
     values |= {float(word) for word in words if is_number(word) and len(word) < 12}
-    return frozenset(values | {float(_WORDS[word]) for word in words if word in _WORDS})
+    return frozenset(values | {float(numbers[word]) for word in words if word in numbers})
 
 
 @lru_cache(maxsize=4096)
@@ -178,7 +167,8 @@ def find_days(text: str) -> tuple[PartialDate, ...]:
 def _days(text: str) -> tuple[PartialDate, ...]:
     if not any(map(str.isdigit, text)) and not _ORDINAL.search(text):
         return ()
-    words = [_BY_MONTH[_FOREIGN_MONTHS[word]] if word in _FOREIGN_MONTHS else word for word in tokens(text)]
+    months = foreign_months()
+    words = [_BY_MONTH[months[word]] if word in months else word for word in tokens(text)]
     words = ["of" if word in ("de", "di") else word for word in words]
     found = [day for day in find_dates(words) if day.month and day.day]
     for first in _RANGE.finditer(text):
@@ -212,12 +202,12 @@ def counted_nouns(text: str) -> list[tuple[float, str]]:
 
 @lru_cache(maxsize=4096)
 def _counted_nouns(text: str) -> list[tuple[float, str]]:
-    words = list(tokens(text))
+    words, numbers = tokens(text), foreign_numbers()
     made: list[tuple[float, str]] = []
     for place, word in enumerate(words):
         after = words[place + 1] if place + 1 < len(words) else ""
         if is_number(word) and len(word) < 12:
             made.append((float(word), after))
-        elif word in _WORDS and word not in _SUBTLE:
-            made.append((float(_WORDS[word]), after))
+        elif word in numbers and word not in _SUBTLE:
+            made.append((float(numbers[word]), after))
     return made

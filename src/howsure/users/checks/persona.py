@@ -4,15 +4,14 @@ counts."""
 
 from __future__ import annotations
 
-from howsure.users.phrases import phrase_pattern
-
 import re
 from collections.abc import Iterator
 
 from howsure.judges.offline.words import tokens
 from howsure.model.simulation import MistakeKind, UserMistake
 from howsure.users.checks.conversations import SimulatedConversation, UserTurn
-from howsure.users.speech import alike, either, is_done, said_words, sentences
+from howsure.users.phrases import phrase
+from howsure.users.speech import alike, is_done, said_words, sentences
 from howsure.users.words import fold_case, language_of
 
 _QUOTED = re.compile(r"[\"“„«][^\"”“»]*[\"”“»]")
@@ -24,17 +23,15 @@ ECHOED = 6
 def persona_mistakes(conversation: SimulatedConversation) -> Iterator[UserMistake]:
     """One mistake for each turn that does not sound like the person: the first thing that shows it."""
     for turn in conversation.own_turns:
-        if found := _persona_break(conversation, turn):
-            yield turn.mistake(MistakeKind.OUT_OF_PERSONA, *found)
-
-
-def _persona_break(conversation: SimulatedConversation, turn: UserTurn) -> tuple[str, str] | None:
-    return (
-        _by_form(conversation, turn)
-        or _by_words(conversation, turn)
-        or _reads_out_persona(conversation.scenario.persona, turn.text)
-        or _echoes_agent(turn)
-    )
+        reason = (
+            _by_form(conversation, turn)
+            or _by_words(conversation, turn)
+            or _reads_out_persona(conversation.scenario.persona, turn.text)
+        )
+        if reason:
+            yield turn.mistake(MistakeKind.OUT_OF_PERSONA, *reason)
+        elif len(said_words(turn.text)) >= ECHOED and turn.last_reply and alike(turn.text, turn.last_reply, least=0.8):
+            yield turn.mistake(MistakeKind.OUT_OF_PERSONA, "says the agent's line", turn.text)
 
 
 def _by_form(conversation: SimulatedConversation, turn: UserTurn) -> tuple[str, str] | None:
@@ -42,10 +39,13 @@ def _by_form(conversation: SimulatedConversation, turn: UserTurn) -> tuple[str, 
     text, known_text = turn.text, fold_case(f"{conversation.user_knowledge}\n{turn.agent_text}")
     if _JSON.search(text):
         return "writes data, not a message", text
-    if found := phrase_pattern("speaker_label").search(text):
+    if found := phrase("speaker_label").search(text):
         return "writes the lines of a dialogue, with who speaks", found[0]
-    for pattern, reason in ((phrase_pattern("stage_direction"), "writes stage directions"), (phrase_pattern("placeholder"), "leaves a placeholder unfilled")):
-        for found in pattern.finditer(fold_case(text) if pattern is phrase_pattern("stage_direction") else text):
+    for pattern, reason in (
+        (phrase("stage_direction"), "writes stage directions"),
+        (phrase("placeholder"), "leaves a placeholder unfilled"),
+    ):
+        for found in pattern.finditer(fold_case(text) if pattern is phrase("stage_direction") else text):
             if fold_case(found[0]) not in known_text:
                 return reason, found[0]
     return None
@@ -54,17 +54,17 @@ def _by_form(conversation: SimulatedConversation, turn: UserTurn) -> tuple[str, 
 def _by_words(conversation: SimulatedConversation, turn: UserTurn) -> tuple[str, str] | None:
     folded, known_text = fold_case(turn.text), fold_case(conversation.user_knowledge)
     for pattern, reason in (
-        (phrase_pattern("machine"), "speaks as a machine or of its instructions"),
-        (phrase_pattern("narration"), "tells about the user instead of being it"),
-        (phrase_pattern("thinking_aloud"), "thinks aloud about the conversation"),
-        (phrase_pattern("trait"), "describes its own persona"),
+        (phrase("machine"), "speaks as a machine or of its instructions"),
+        (phrase("narration"), "tells about the user instead of being it"),
+        (phrase("thinking_aloud"), "thinks aloud about the conversation"),
+        (phrase("trait"), "describes its own persona"),
     ):
         if (found := pattern.search(folded)) and found[0] not in known_text:
             return reason, found[0]
     for sentence in sentences(turn.text):
         own = _QUOTED.sub(" ", fold_case(sentence))
-        found = phrase_pattern("assistant").search(own)
-        if found and found[0] not in known_text and not phrase_pattern("reported_speech").search(own):
+        found = phrase("assistant").search(own)
+        if found and found[0] not in known_text and not phrase("reported_speech").search(own):
             return "speaks as the assistant", found[0]
     return None
 
@@ -75,15 +75,8 @@ def _reads_out_persona(persona: str, text: str) -> tuple[str, str] | None:
     runs = {known_text[place : place + LEAKED] for place in range(len(known_text) - LEAKED + 1)}
     for place in range(len(said) - LEAKED + 1):
         run = " ".join(said[place : place + LEAKED])
-        if said[place : place + LEAKED] in runs and phrase_pattern("addressed").search(run):
+        if said[place : place + LEAKED] in runs and phrase("addressed").search(run):
             return "reads out its description", run
-    return None
-
-
-def _echoes_agent(turn: UserTurn) -> tuple[str, str] | None:
-    """The agent's own words, repeated."""
-    if len(said_words(turn.text)) >= ECHOED and turn.last_reply and alike(turn.text, turn.last_reply, least=0.8):
-        return "says the agent's line", turn.text
     return None
 
 
@@ -107,42 +100,42 @@ def _manner_break(persona: str, turn: UserTurn) -> tuple[str, str] | None:
     if limit := _word_limit(persona):
         if words > max(limit * MARGIN, limit + SOME):
             return f"writes {words} words; the persona allows {limit}", turn.text
-    elif phrase_pattern("terse").search(persona) and words > MANY_WORDS:
+    elif phrase("terse").search(persona) and words > MANY_WORDS:
         return f"writes {words} words, and the persona is terse", turn.text
     if (
-        phrase_pattern("polite").search(persona)
-        and not phrase_pattern("angry").search(persona)
-        and not phrase_pattern("mixed_mood").search(persona)
-        and (rude := phrase_pattern("insult").search(folded))
+        phrase("polite").search(persona)
+        and not phrase("angry").search(persona)
+        and not phrase("mixed_mood").search(persona)
+        and (rude := phrase("insult").search(folded))
     ):
         return "insults the agent, and the persona is polite", rude[0]
     if (
-        phrase_pattern("angry").search(persona)
-        and not phrase_pattern("mixed_mood").search(persona)
-        and (len(set(phrase_pattern("delight").findall(folded))) > 1 and not is_done(turn.last_reply))
+        phrase("angry").search(persona)
+        and not phrase("mixed_mood").search(persona)
+        and (len(set(phrase("delight").findall(folded))) > 1 and not is_done(turn.last_reply))
     ):
         return "is delighted, and the persona is angry and nothing was solved", turn.text
-    if phrase_pattern("layperson").search(persona) and len(terms := _jargon(persona, turn, folded)) > 1:
+    if phrase("layperson").search(persona) and len(terms := _jargon(persona, turn, folded)) > 1:
         return "speaks as an expert, and the persona is none", ", ".join(sorted(terms))
     text = turn.text
     starts = [one for one in sentences(text) if one[:1].isalpha()]
-    if phrase_pattern("lowercase").search(persona) and len(starts) > 1 and all(one[0].isupper() for one in starts):
+    if phrase("lowercase").search(persona) and len(starts) > 1 and all(one[0].isupper() for one in starts):
         return "writes capitals, and the persona does not", text
     letters = [mark for mark in text if mark.isalpha()]
-    if phrase_pattern("shouting").search(persona) and len(letters) > 20 and sum(map(str.isupper, letters)) < len(letters) / 4:
+    if phrase("shouting").search(persona) and len(letters) > 20 and sum(map(str.isupper, letters)) < len(letters) / 4:
         return "writes small letters, and the persona shouts", text
     return None
 
 
 def _word_limit(persona: str) -> int | None:
-    found = phrase_pattern("word_limit").search(persona)
+    found = phrase("word_limit").search(persona)
     number = tokens(found["most"]) if found else ()
     return int(number[0]) if number and number[0].isdigit() else None
 
 
 def _jargon(persona: str, turn: UserTurn, folded: str) -> set[str]:
-    return set(phrase_pattern("jargon").findall(folded)) - set(
-        phrase_pattern("jargon").findall(
+    return set(phrase("jargon").findall(folded)) - set(
+        phrase("jargon").findall(
             f"{persona}\n{fold_case(turn.agent_text)}\n{fold_case(turn.earlier[0] if turn.earlier else '')}"
         )
     )
@@ -153,7 +146,12 @@ def _other_language(
 ) -> tuple[str, str] | None:
     """A language other than the opening's, unless the agent uses it or the scenario mentions languages."""
     said = language_of(turn.text)
-    if not opened_in or not said or said == opened_in or phrase_pattern("language_name").search(fold_case(conversation.scenario_text)):
+    if (
+        not opened_in
+        or not said
+        or said == opened_in
+        or phrase("language_name").search(fold_case(conversation.scenario_text))
+    ):
         return None
     if language_of(turn.last_reply) == said or any(
         language_of(step.say) == said for step in conversation.scenario.plan

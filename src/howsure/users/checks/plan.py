@@ -3,17 +3,15 @@ the scenario refuses, no other wishes."""
 
 from __future__ import annotations
 
-from howsure.users.phrases import phrase_pattern, word_groups, listed_words
-
 import re
 from collections.abc import Iterator
-
 
 from howsure.model.case import PlanStep
 from howsure.model.simulation import Ending, MistakeKind, UserMistake
 from howsure.users.checks.conversations import SimulatedConversation, UserTurn
 from howsure.users.conditions import ConditionStatus, check_condition, check_condition_ever
-from howsure.users.speech import alike, either, is_question, refuses, sentences
+from howsure.users.phrases import listed_words, phrase, word_groups
+from howsure.users.speech import alike, is_question, refuses, sentences
 from howsure.users.words import content_words, fold_case, has_kin, roots, share
 
 SAID = 0.6
@@ -87,10 +85,10 @@ def _too_soon(conversation: SimulatedConversation, turn: UserTurn) -> tuple[str,
 def _contradicts_plan(conversation: SimulatedConversation, turn: UserTurn) -> tuple[str, str] | None:
     """The turn accepts what the scenario refuses, or the reverse, right after the agent brought it up."""
     folded = fold_case(turn.text)
-    accepts = bool(phrase_pattern("acceptance").match(folded)) and not re.search(
+    accepts = bool(phrase("acceptance").match(folded)) and not re.search(
         r"\b(?:but|not|no|don't|instead|rather|nicht|aber|mais|pero)\b", folded
     )
-    declines = bool(phrase_pattern("rejection").match(folded))
+    declines = bool(phrase("rejection").match(folded))
     if turn.replies and (accepts or declines):
         for step in conversation.scenario.plan:
             if (
@@ -100,7 +98,16 @@ def _contradicts_plan(conversation: SimulatedConversation, turn: UserTurn) -> tu
             ):
                 continue
             say = fold_case(step.say)
-            if (accepts and phrase_pattern("planned_refusal").search(say)) or (declines and phrase_pattern("planned_agreement").search(say) and not phrase_pattern("planned_refusal").search(say)):
+            planned = (
+                "refuse"
+                if phrase("planned_refusal").search(say)
+                else "agree"
+                if phrase("planned_agreement").search(say)
+                else ""
+            )
+            if (accepts and phrase("planned_refusal").search(say)) or (
+                declines and phrase("planned_agreement").search(say) and not phrase("planned_refusal").search(say)
+            ):
                 return f"does the opposite of the planned {step.say!r}", turn.text
     return _accepts_refused(conversation, turn) if accepts else None
 
@@ -108,7 +115,7 @@ def _contradicts_plan(conversation: SimulatedConversation, turn: UserTurn) -> tu
 def _accepts_refused(conversation: SimulatedConversation, turn: UserTurn) -> tuple[str, str] | None:
     """`never accepts store credit` in persona or goal, and the agent offered it."""
     for sentence in sentences(f"{conversation.scenario.persona}\n{conversation.scenario.goal}"):
-        if not (found := phrase_pattern("planned_refusal").search(fold_case(sentence))) or found[0].startswith("insist"):
+        if not (found := phrase("planned_refusal").search(fold_case(sentence))) or found[0].startswith("insist"):
             continue
         thing = roots(" ".join(content_words(fold_case(sentence)[found.end() :])[:3]))
         if thing and share(thing, roots(turn.last_reply)) >= 0.5 and share(thing, roots(turn.text)) >= 0.5:
@@ -117,12 +124,12 @@ def _accepts_refused(conversation: SimulatedConversation, turn: UserTurn) -> tup
 
 
 def _drops_goal(conversation: SimulatedConversation, turn: UserTurn) -> tuple[str, str] | None:
-    found = phrase_pattern("change_of_mind").search(fold_case(turn.text))
+    found = phrase("change_of_mind").search(fold_case(turn.text))
     if (
         not found
         or conversation.ending is Ending.GAVE_UP
         or refuses(turn.last_reply)
-        or phrase_pattern("change_of_mind").search(fold_case(conversation.scenario_text))
+        or phrase("change_of_mind").search(fold_case(conversation.scenario_text))
     ):
         return None
     if has_kin("mind", roots(conversation.scenario_text)) or re.search(
@@ -135,23 +142,26 @@ def _drops_goal(conversation: SimulatedConversation, turn: UserTurn) -> tuple[st
 def _new_wish(conversation: SimulatedConversation, turn: UserTurn) -> tuple[str, str] | None:
     """A wish for something that nobody mentioned: after a word that changes the topic, or plainly of another topic."""
     known = roots(f"{conversation.user_knowledge}\n{turn.agent_text}\n" + "\n".join(turn.earlier))
+    everyday = roots(" ".join(word_groups("everyday")[0]))
     for sentence in sentences(turn.text):
         folded = fold_case(sentence)
-        if not (phrase_pattern("wish").search(folded) or is_question(sentence)):
+        if not (phrase("wish").search(folded) or is_question(sentence)):
             continue
         words = roots(sentence)
         new = frozenset(
-            word for word in words if not has_kin(word, known) and not has_kin(word, roots(" ".join(listed_words("everyday"))))
+            word
+            for word in words
+            if not has_kin(word, known) and not has_kin(word, roots(" ".join(word_groups("everyday")[0])))
         )
         topic = next((one for one in word_groups("topics") if _is_about(one, sentence, known)), None)
         if topic is not None and len(new) >= FEW:
             return "asks for something of another topic", sentence
-        turns = bool(phrase_pattern("topic_change").search(folded)) and bool(phrase_pattern("wish").search(folded))
+        turns = bool(phrase("topic_change").search(folded)) and bool(phrase("wish").search(folded))
         if turns and len(new) >= FEW and len(new) / len(words) >= NOVEL:
             return "asks for something that is not in goal or plan", sentence
     return None
 
 
-def _is_about(topic: frozenset[str], sentence: str, known: frozenset[str]) -> bool:
+def _is_about(topic: tuple[str, ...], sentence: str, known: frozenset[str]) -> bool:
     inside = [word for word in content_words(sentence) if word in topic]
     return bool(inside) and not any(has_kin(word, known) for word in roots(" ".join(topic)))

@@ -3,8 +3,6 @@ relatives, professions."""
 
 from __future__ import annotations
 
-from howsure.users.phrases import phrase_pattern, listed_words
-
 import re
 from collections.abc import Iterator
 from functools import lru_cache
@@ -12,7 +10,6 @@ from functools import lru_cache
 from msgspec import Struct
 
 from howsure.judges.offline.dates import PartialDate
-
 from howsure.judges.offline.words import root, singular
 from howsure.users.checks.conversations import SimulatedConversation, UserTurn
 from howsure.users.checks.figures import (
@@ -29,7 +26,8 @@ from howsure.users.checks.figures import (
     numbers_in,
     same_day,
 )
-from howsure.users.speech import either, lacks, requests, said_words, sentences
+from howsure.users.phrases import listed_words, phrase, words_by_key
+from howsure.users.speech import lacks, requests, said_words, sentences
 from howsure.users.words import all_roots, fold_case, has_kin, language_of
 
 _MONEY = re.compile(r"[$€£¥]\s*\Z")
@@ -65,10 +63,10 @@ def find_unknown_specifics(text: str, before: str, known: str) -> Iterator[Unkno
         yield from _addresses(sentence, known)
         dates = list(_dates(sentence, known))
         yield from dates
-        if not phrase_pattern("haggling").search(fold_case(known)):
+        if not phrase("haggling").search(fold_case(known)):
             yield from _numbers(sentence, known, {number for odd in dates for number in re.findall(r"\d+", odd.text)})
         yield from _durations(sentence, known)
-    if any(phrase_pattern("how_many").search(one) for one in requests(before)):
+    if any(phrase("how_many").search(one) for one in requests(before)):
         yield from _counts(text, known)
     yield from _answers(text, before, known)
 
@@ -76,7 +74,10 @@ def find_unknown_specifics(text: str, before: str, known: str) -> Iterator[Unkno
 def _answers(text: str, before: str, known: str) -> Iterator[UnknownSpecific]:
     """Times, colours and payments that were asked for and answered without being known."""
     there, folded = letters_and_digits(fold_case(known)), fold_case(text)
-    for asks, says, kind in ((_WHEN, phrase_pattern("past_time"), "time"), (_WHICH, phrase_pattern("colour_or_payment"), "detail")):
+    for asks, says, kind in (
+        (_WHEN, phrase("past_time"), "time"),
+        (_WHICH, phrase("colour_or_payment"), "detail"),
+    ):
         asked = [one for one in requests(before) if asks.search(one) and not _PREFERS.search(one)]
         for found in says.finditer(folded) if asked else ():
             if not any(letters_and_digits(word) in there for word in (found[0], found[0].split()[-1])):
@@ -113,7 +114,7 @@ def _as_said(day: PartialDate, sentence: str) -> str:
 
 
 def _numbers(sentence: str, known: str, dated: set[str]) -> Iterator[UnknownSpecific]:
-    cue = bool(phrase_pattern("derivation").search(fold_case(sentence)))
+    cue = bool(phrase("derivation").search(fold_case(sentence)))
     written = set(find_figures(sentence))
     grouped = [
         found.span()
@@ -141,7 +142,7 @@ def _odd_figure(figure: WrittenFigure, sentence: str, known: str, cue: bool) -> 
     if find_days(sentence) and len(figure.text) <= 10 and re.fullmatch(r"[\d./-]+", figure.text) and "/" in figure.text:
         return ""  # a date in figures, looked at as a date
     values = figure.values
-    if unit := phrase_pattern("figure_with_unit").fullmatch(figure.text.casefold()):
+    if unit := phrase("figure_with_unit").fullmatch(figure.text.casefold()):
         values = (float(unit["number"].replace(",", ".")),)
     elif _TIME.fullmatch(figure.text) and _is_near_a_time(figure.text, known):
         return ""
@@ -172,7 +173,7 @@ def _minutes(text: str) -> int:
 
 def _durations(sentence: str, known: str) -> Iterator[UnknownSpecific]:
     """`three weeks ago`, `for two years`: small numbers that must still be known."""
-    for found in phrase_pattern("duration").finditer(fold_case(sentence)):
+    for found in phrase("duration").finditer(fold_case(sentence)):
         said = counted_nouns(found["n"] or found["m"] or "")
         if said and 1 < said[0][0] <= SMALL and said[0][0] not in numbers_in(known):
             yield UnknownSpecific("number", found[0], sentence)
@@ -180,7 +181,7 @@ def _durations(sentence: str, known: str) -> Iterator[UnknownSpecific]:
 
 def _counts(text: str, known: str) -> Iterator[UnknownSpecific]:
     """Small numbers where the agent asked how many: answers, not said in passing."""
-    cue = bool(phrase_pattern("derivation").search(fold_case(text)))
+    cue = bool(phrase("derivation").search(fold_case(text)))
     for value, after in counted_nouns(text):
         counted = 1 < value <= SMALL or (value == 1 and re.search(r"\b1\b", text))
         if counted and value not in numbers_in(known) and not is_derivable((value,), known, cue):
@@ -196,30 +197,6 @@ _INTRODUCES = re.compile(
     r"é|me chamo|"
     rf"mijn naam is|ik ben|ik heet))\s+(?P<name>{_CAPITAL.pattern}(?:\s+(?:[a-z]{{1,3}}\s+)?{_CAPITAL.pattern}){{0,3}})"
 )
-_RELATED = {
-    "wife": "husband married spouse partner couple family",
-    "husband": "wife married spouse partner couple family",
-    "kids": "child children kid family daughter son",
-    "kid": "child children kids family daughter son",
-    "child": "kid daughter son baby family parent",
-    "children": "kids kid child family daughter son",
-    "daughter": "child kid girl family",
-    "son": "child kid boy family",
-    "baby": "child newborn infant parent pregnant",
-    "mother": "mom mum parent family",
-    "mom": "mother parent family",
-    "mum": "mother parent family",
-    "father": "dad parent family",
-    "dad": "father parent family",
-    "partner": "wife husband couple girlfriend boyfriend",
-    "boss": "manager employee work",
-    "colleague": "work office team coworker employee",
-    "friend": "friends together",
-    "dog": "pet pets",
-    "cat": "pet pets",
-    "brother": "sibling family",
-    "sister": "sibling family",
-}
 SHORT_ANSWER = 4
 
 
@@ -227,30 +204,28 @@ def find_unknown_names(turn: UserTurn, known: str, conversation: SimulatedConver
     """Every name, relative, profession or allergy of a turn that is not known."""
     text, before = turn.text, turn.last_reply
     there = all_roots(known)
-    yield from _introduced(text, there)
+    for found in _INTRODUCES.finditer(text):
+        if any(_is_new(word, there) for word in found["name"].split()):
+            yield UnknownSpecific("name", found["name"], text)
     if not _writes_nouns_large(f"{conversation.scenario.initial_message}\n{text}"):
         yield from _capitals(text, there)
     yield from _short_answer(text, before, there)
     folded = fold_case(text)
-    for kind, pattern, asked in (("allergy", phrase_pattern("allergy"), ""), ("medicine", phrase_pattern("medicine"), "medi")):
+    for kind, pattern, asked in (
+        ("allergy", phrase("allergy"), ""),
+        ("medicine", phrase("medicine"), "medi"),
+    ):
         for found in pattern.finditer(folded):
             if not has_kin(root(found["what"]), there) and asked in fold_case(before):
                 yield UnknownSpecific(kind, found[0], text)
-    if not phrase_pattern("talkative").search(fold_case(conversation.scenario.persona)):
+    if not phrase("talkative").search(fold_case(conversation.scenario.persona)):
         yield from _relatives(folded, there)
-    for found in phrase_pattern("customer_status").finditer(folded):
+    for found in phrase("customer_status").finditer(folded):
         if not has_kin(root(found[0].split()[0]), there):
             yield UnknownSpecific("status", found[0], text)
-    for found in phrase_pattern("profession").finditer(folded):
+    for found in phrase("profession").finditer(folded):
         if not has_kin(root(found["what"].split()[-1]), there):
             yield UnknownSpecific("profession", found[0], text)
-
-
-def _introduced(text: str, there: frozenset[str]) -> Iterator[UnknownSpecific]:
-    for found in _INTRODUCES.finditer(text):
-        unknown = [word for word in found["name"].split() if _is_new(word, there)]
-        if unknown:
-            yield UnknownSpecific("name", found["name"], text)
 
 
 def _capitals(text: str, there: frozenset[str]) -> Iterator[UnknownSpecific]:
@@ -277,7 +252,12 @@ def _writes_nouns_large(text: str) -> bool:
 def _is_new(word: str, there: frozenset[str]) -> bool:
     bare = re.sub(r"['’]s?\Z", "", word)
     folded = fold_case(bare)
-    if folded in listed_words("common_capitals") or singular(folded) in listed_words("common_capitals") or bare.isupper() or len(folded) < 2:
+    if (
+        folded in listed_words("common_capitals")
+        or singular(folded) in listed_words("common_capitals")
+        or bare.isupper()
+        or len(folded) < 2
+    ):
         return False
     return not all(has_kin(root(part), there) for part in said_words(bare))
 
@@ -285,7 +265,7 @@ def _is_new(word: str, there: frozenset[str]) -> bool:
 def _short_answer(text: str, before: str, there: frozenset[str]) -> Iterator[UnknownSpecific]:
     """`sarah mitchell`, where a name was asked for."""
     words = said_words(text)
-    asked = any(phrase_pattern("name_request").search(one) for one in requests(before))
+    asked = any(phrase("name_request").search(one) for one in requests(before))
     if (
         not asked
         or not 1 <= len(words) <= SHORT_ANSWER
@@ -299,8 +279,7 @@ def _short_answer(text: str, before: str, there: frozenset[str]) -> Iterator[Unk
 
 
 def _relatives(folded: str, there: frozenset[str]) -> Iterator[UnknownSpecific]:
-    for found in phrase_pattern("relative").finditer(folded):
-        who = found["who"]
-        related = f"{who} {_RELATED.get(who, '')}".split()
+    for found in phrase("relative").finditer(folded):
+        related = words_by_key("relatives").get(found["who"], frozenset()) | {found["who"]}
         if not any(has_kin(root(word), there) for word in related):
             yield UnknownSpecific("person", found[0], found[0])

@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 
 from howsure.errors import TargetFailed
-from howsure.llm.address_guard import AddressGuard
+from howsure.llm.transport import AddressGuard
 from howsure.model.case import Case, SingleTurn
 from howsure.targets.adk.target import AdkKind
 from howsure.targets.base import TargetRequest

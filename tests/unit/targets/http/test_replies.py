@@ -8,11 +8,11 @@ import msgspec
 import pytest
 
 from howsure.errors import TargetFailed
+from howsure.llm.transport import HttpRequest
 from howsure.model.transcript import Message, Role, ToolCall, Usage
 from howsure.targets.base import TargetRequest
 from howsure.targets.http.plan import StreamFormat, plan_http_target
-from howsure.targets.http.replies import ResponseReader, read_events
-from howsure.targets.http.requests import BotResponse, HttpRequest
+from howsure.targets.http.replies import BotResponse, ResponseReader, read_events
 
 REQUEST = HttpRequest(method="POST", url="http://u:p@host/chat?key=abc#x", headers={})
 
